@@ -78,7 +78,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
             is_cluster: prepared.cluster().is_some(),
             connection: &args.subject.connection,
         };
-        print_patches(&fixed, format, &destination, &mut failures)
+        print_patches(&mut fixed, format, &destination, &mut failures)
     });
     let (fixed, unfixed): (Vec<_>, Vec<_>) = fixed.into_iter().partition(Result::is_ok);
     failures.extend(unfixed.into_iter().filter_map(|it| Some(it.err()?.1)));
@@ -488,7 +488,7 @@ fn replace(source: &Source, text: &str) -> Result<()> {
 
 /// Prints the patch of each object, on a line of its own. Whether there is something to change.
 fn print_patches(
-    fixed: &[Result<Fixed<'_>, (&Question, Failure)>],
+    fixed: &mut [Result<Fixed<'_>, (&Question, Failure)>],
     format: FixFormat,
     destination: &Destination<'_>,
     failures: &mut Vec<Failure>,
@@ -501,7 +501,7 @@ fn print_patches(
     }
     let mut changes = false;
     for object in fixed {
-        let (question, patch) = match object {
+        let (question, patch) = match &*object {
             Ok(fixed) => {
                 let patch = patches::patch(fixed, destination, format == FixFormat::Commands);
                 let failure = |error| fixed.question.failure(chain(&error));
@@ -528,8 +528,10 @@ fn print_patches(
                 .map_err(|error| question.failure(chain(&error))),
             (FixFormat::Commands, Err(_)) => Ok(()),
         };
-        if object.is_ok() {
-            failures.extend(patch.err().or(line.err()));
+        if let (Ok(fixed), Some(failure)) = (object, patch.err().or(line.err())) {
+            failures.push(failure);
+            // What is not printed fixes nothing.
+            fixed.made = 0;
         }
     }
     print_raw(text.as_bytes())?;

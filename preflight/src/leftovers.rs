@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::field::{condition, text};
 use crate::foreign::Foreign;
+use crate::kubectl::Kubectl;
 use crate::object_name::{key, namespace, parts};
 use crate::owner;
 use crate::plan::boot_sources::disks;
@@ -101,7 +102,13 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
             let mut users = users_of(&key);
             users.extend(pointers.get(&key).cloned().unwrap_or_default());
             let is_needed = is_needed(&source) || managers.now.contains(&key);
-            left.push(leftover("DataSource", &key, is_needed, users));
+            left.push(leftover(
+                compared.kubectl(),
+                "DataSource",
+                &key,
+                is_needed,
+                users,
+            ));
             continue;
         }
         let used = if changed.contains(key.as_str()) {
@@ -127,7 +134,7 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
                 let is_volume = kind == "PersistentVolumeClaim" && volumes.contains(&key);
                 let kind = if is_volume { "DataVolume" } else { kind };
                 let users = users_of_disks.get(&key).cloned().unwrap_or_default();
-                left.push(leftover(kind, &key, is_needed, users));
+                left.push(leftover(compared.kubectl(), kind, &key, is_needed, users));
             }
         }
     }
@@ -262,7 +269,13 @@ fn users(compared: &Compared<'_>) -> BTreeMap<String, BTreeSet<String>> {
     users
 }
 
-fn leftover(kind: &'static str, key: &str, is_needed: bool, users: BTreeSet<String>) -> Leftover {
+fn leftover(
+    kubectl: &Kubectl,
+    kind: &'static str,
+    key: &str,
+    is_needed: bool,
+    users: BTreeSet<String>,
+) -> Leftover {
     let (namespace, name) = parts(key);
     let resource = match kind {
         "DataSource" => "datasource.cdi.kubevirt.io",
@@ -270,11 +283,7 @@ fn leftover(kind: &'static str, key: &str, is_needed: bool, users: BTreeSet<Stri
         "VolumeSnapshot" => "volumesnapshot.snapshot.storage.k8s.io",
         _ => "persistentvolumeclaim",
     };
-    let command = format!(
-        "kubectl delete {resource} -n {} {}",
-        owner::word(&namespace),
-        owner::word(&name)
-    );
+    let command = kubectl.delete(resource, &namespace, &name);
     Leftover {
         kind,
         namespace,

@@ -19,6 +19,7 @@ mod fix;
 mod foreign;
 mod hco_version;
 mod images;
+mod kubectl;
 mod leftovers;
 mod mirrors;
 mod module;

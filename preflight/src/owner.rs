@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use crate::field::text;
-use crate::foreign::{Foreign, one_line, shell_word};
 use crate::object_name::namespace;
 
 /// The label with the name of the DataImportCron that an object belongs to.
@@ -37,36 +36,6 @@ pub(crate) fn cron(object: &Value) -> Option<&str> {
 /// The same with its namespace: `NAMESPACE/NAME`.
 pub(crate) fn cron_key(object: &Value) -> Option<String> {
     Some(format!("{}/{}", namespace(object), cron(object)?))
-}
-
-/// The command after which CDI updates a DataSource for a DataImportCron at once. After a deletion, CDI would look only at the
-/// DataImportCron of the old label, and create the DataSource at the next poll of this one.
-///
-/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `mapSourceObjectToCron`.
-pub(crate) fn hand_over(namespace: &Foreign, source: &Foreign, cron: &Foreign) -> String {
-    format!(
-        "kubectl label --overwrite datasource.cdi.kubevirt.io -n {} {} cdi.kubevirt.io/dataImportCron={}",
-        word(namespace),
-        word(source),
-        word(cron)
-    )
-}
-
-/// The command after which CDI looks at a DataImportCron again. While another one manages the same DataSource, it does nothing,
-/// and does not try again.
-///
-/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `shouldReconcileCron`.
-pub(crate) fn wake(namespace: &Foreign, cron: &Foreign) -> String {
-    format!(
-        "kubectl annotate --overwrite dataimportcron.cdi.kubevirt.io -n {} {} hco-preflight=seen",
-        word(namespace),
-        word(cron)
-    )
-}
-
-/// A name as a word of a command.
-pub(crate) fn word(text: &Foreign) -> String {
-    shell_word(&one_line(text.raw()))
 }
 
 /// Whether CDI deletes an object with its DataImportCron.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::disk::{Kind, OldDisk};
 use crate::field::text;
 use crate::foreign::Foreign;
+use crate::kubectl::Kubectl;
 use crate::object_name::{key, namespace, parts};
 use crate::owner;
 use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast, Report, is_in};
@@ -56,6 +57,8 @@ pub(super) struct BootSources {
     pub(super) architectures: Vec<Foreign>,
     /// The disks of older imports that CDI deletes; nothing if the disks were not read.
     pub(super) old_disks: Option<Vec<OldDisk>>,
+    /// Makes commands for the cluster.
+    pub(super) kubectl: Kubectl,
 }
 
 /// The image of a template.
@@ -230,6 +233,7 @@ impl BootSources {
                 .clone()
                 .unwrap_or_default(),
             old_disks: None,
+            kubectl: compared.kubectl().clone(),
         }
     }
 

@@ -18,7 +18,6 @@ use crate::foreign::{Foreign, lines, one_line};
 use crate::leftovers;
 use crate::no_forecast::NoForecast;
 use crate::object_name::parts;
-use crate::owner;
 use crate::prose::count;
 use crate::report::{
     Cron, CronChanges, LABEL_FIRST, NAMED, Retarget, counted, is_in, listed, some,
@@ -494,7 +493,7 @@ fn rows(sources: &BootSources) -> Rows {
     }
     for cron in sources.may_be_overlooked() {
         if let Some((_, text)) = rows.get_mut(&cron.source()) {
-            let command = owner::wake(&cron.namespace, &cron.name);
+            let command = sources.kubectl.wake(&cron.namespace, &cron.name);
             // Writing to a String cannot fail.
             let _ = write!(text, "\n      if the import does not start: {command}");
         }
@@ -608,7 +607,9 @@ fn not_updated(sources: &BootSources, cron: &Cron, why: &str) -> String {
     } else {
         ""
     };
-    let command = owner::hand_over(&cron.namespace, &cron.managed_data_source, name);
+    let command = sources
+        .kubectl
+        .hand_over(&cron.namespace, &cron.managed_data_source, name);
     format!("never updated for {name}{disk}: {why}\n      fix, when {name} is there: {command}")
 }
 

@@ -10,6 +10,7 @@ use super::objects::{Objects, Purpose};
 use super::settle::Own;
 use crate::args::Subject;
 use crate::foreign::Foreign;
+use crate::kubectl::Kubectl;
 use crate::notes::Notes;
 use crate::progress::{self, Progress};
 use crate::prose::count;
@@ -131,7 +132,8 @@ fn on(
     own: &Own,
     notes: &mut Notes,
 ) -> Result<Verdicts> {
-    let connected = objects.on(Some(cluster), notes)?;
+    let kubectl = Kubectl::on(&objects.subject.connection, cluster.context());
+    let connected = objects.on(Some(cluster), kubectl, notes)?;
     let prepared = connected.settle_with(own, notes)?.with_nodes(notes)?;
     Ok(prepared.judge(notes))
 }

@@ -28,6 +28,7 @@ use crate::args::{Plan, Status, Subject, WhatIs};
 use crate::files::{self, Found, InFile};
 use crate::foreign::{self, Foreign, one_line};
 use crate::hco_version::ShownVersion;
+use crate::kubectl::Kubectl;
 use crate::no_forecast::{NoForecast, denied_by_hco};
 use crate::notes::Notes;
 use crate::object_name::{is_in, name};
@@ -205,6 +206,7 @@ impl<'s> Compared<'s> {
         let nodes = nodes.map_or_else(|| Arc::clone(&is_nodes), Into::into);
         let connected = Connected {
             subject,
+            kubectl: Kubectl::of(&subject.connection),
             files: cluster.is_none().then(|| Arc::clone(&snapshot)),
             cluster,
             questions: vec![question],
@@ -333,6 +335,11 @@ impl Compared<'_> {
     /// The object as it is; nothing if there is none yet, or if it stays as it is.
     pub(crate) fn before(&self) -> Option<&Value> {
         self.question.old.as_ref()
+    }
+
+    /// Makes commands for the cluster.
+    pub(crate) fn kubectl(&self) -> &Kubectl {
+        self.prepared.kubectl()
     }
 
     /// Whether a file changes the object, so that the cluster's policy judges it.

@@ -18,6 +18,7 @@ use crate::args::{self, Subject};
 use crate::failure::{Failure, Place};
 use crate::files::Found;
 use crate::foreign::{self, chain, one_line};
+use crate::kubectl::Kubectl;
 use crate::notes::Notes;
 use crate::progress::{self, Progress};
 use crate::verdict::Against;
@@ -26,6 +27,8 @@ use crate::verdict::Against;
 pub(crate) struct Connected<'s> {
     pub(super) subject: &'s Subject,
     pub(super) cluster: Option<Arc<Cluster>>,
+    /// Makes commands for it.
+    pub(super) kubectl: Kubectl,
     /// The objects of `--from`, in the place of a cluster.
     pub(super) files: Option<Arc<Snapshot>>,
     pub(super) questions: Vec<Question>,
@@ -49,13 +52,15 @@ impl<'s> Objects<'s> {
         } else {
             None
         };
-        self.on(cluster, notes)
+        let kubectl = Kubectl::of(&self.subject.connection);
+        self.on(cluster, kubectl, notes)
     }
 
     /// Reads the live objects of this cluster.
     pub(super) fn on(
         self,
         cluster: Option<Arc<Cluster>>,
+        kubectl: Kubectl,
         notes: &mut Notes,
     ) -> Result<Connected<'s>> {
         let (subject, purpose, mut failures) = (self.subject, self.purpose, self.failures);
@@ -98,6 +103,7 @@ impl<'s> Objects<'s> {
         Ok(Connected {
             subject,
             cluster,
+            kubectl,
             files,
             questions,
             beside: self.beside,

@@ -17,6 +17,7 @@ use super::surroundings::{self, Decisive};
 use crate::admission;
 use crate::failure::Failure;
 use crate::foreign::{Foreign, chain};
+use crate::kubectl::Kubectl;
 use crate::notes::Notes;
 use crate::progress::Progress;
 use crate::report::Report;
@@ -98,6 +99,19 @@ impl<'s> Prepared<'s> {
     /// The cluster.
     pub(crate) fn cluster(&self) -> Option<&Cluster> {
         self.settled.connected.cluster.as_deref()
+    }
+
+    /// Makes commands for the cluster.
+    pub(crate) fn kubectl(&self) -> &Kubectl {
+        &self.settled.connected.kubectl
+    }
+
+    fn ask(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Report> {
+        let mut report = self.settled.module.judge(payload, host)?;
+        for finding in &mut report.findings {
+            finding.fix = self.kubectl().in_fix(&finding.fix);
+        }
+        Ok(report)
     }
 
     /// Answers in one evaluation: for what a VirtualMachine depends on, or for the nodes and the images.
@@ -231,7 +245,7 @@ impl<'s> Prepared<'s> {
         for settings in self.deciding(question) {
             let request = question.request(object);
             let payload = admission::payload(&request, &settings.value, beside);
-            let next = self.settled.module.judge(&payload, hosts.all())?;
+            let next = self.ask(&payload, hosts.all())?;
             match &mut report {
                 None => report = Some(next),
                 Some(report) => report.add(next),
@@ -259,7 +273,7 @@ impl<'s> Prepared<'s> {
     ) -> Result<Report> {
         let request = question.request(question.sent());
         let payload = admission::payload(&request, &settings.value, &json!({}));
-        self.settled.module.judge(&payload, host)
+        self.ask(&payload, host)
     }
 
     /// The nodes of `--what-if` that are not workload nodes of any object, so that no verdict depends on them.

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::field::{self, condition};
 use crate::foreign::Foreign;
+use crate::kubectl::Kubectl;
 use crate::object_name::{key, parts};
 use crate::owner;
 use crate::plan::boot_sources::is_of_bundle;
@@ -153,7 +154,7 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
             }
             (None, _) => Seen::just(State::NotCreated),
         };
-        images.push(seen.image(cron));
+        images.push(seen.image(cron, observed.kubectl()));
     }
     let wanted: BTreeSet<String> = forecast.crons.iter().map(Cron::key).collect();
     for (key, real) in &crons {
@@ -356,14 +357,12 @@ impl Seen {
         }
     }
 
-    fn image(self, cron: &Cron) -> GoldenImage {
+    fn image(self, cron: &Cron, kubectl: &Kubectl) -> GoldenImage {
         let command = match self.state {
-            State::NotManaged => Some(owner::hand_over(
-                &cron.namespace,
-                &cron.managed_data_source,
-                &cron.name,
-            )),
-            State::Waiting if self.is_silent => Some(owner::wake(&cron.namespace, &cron.name)),
+            State::NotManaged => {
+                Some(kubectl.hand_over(&cron.namespace, &cron.managed_data_source, &cron.name))
+            }
+            State::Waiting if self.is_silent => Some(kubectl.wake(&cron.namespace, &cron.name)),
             _ => None,
         };
         GoldenImage {

@@ -10,7 +10,7 @@ use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
 use super::deployed::{policy, with_policies};
-use super::{command, compare, scratch, shown};
+use super::{command, compare, files, scratch, shown};
 use e2e_tests::{ApiServer, recorded};
 
 /// A kubeconfig with a context for each of these, in this order; the first is the current one.
@@ -156,6 +156,38 @@ fn nothing_is_taken_for_the_same_on_two_clusters(
     let (first, second) = (document.pointer(first), document.pointer(second));
     assert!(first.is_some() && second.is_some(), "{document:#}");
     assert_ne!(first, second);
+}
+
+/// A command that is pasted must not change the cluster of another context.
+#[test]
+fn the_commands_of_a_fix_name_the_cluster() {
+    let (one, two) = (ApiServer::start(recorded()), ApiServer::start(recorded()));
+    let contexts = [("a one", one.address()), ("two", two.address())];
+    let kubeconfig = kubeconfig("clusters-commands", &contexts);
+    let new = kubeconfig.with_file_name("new.yaml");
+    let denied = std::fs::read_to_string(files().join("denied.yaml")).unwrap();
+    let named = denied.replacen("name: kubevirt-hyperconverged", "name: new", 1);
+    std::fs::write(&new, named).unwrap();
+    let text = |flags: &[&str]| {
+        let mut check = command();
+        check.env("KUBECONFIG", &kubeconfig);
+        check.args(["check", "-q", "--cluster", "-f"]).arg(&new);
+        check.args(flags);
+        String::from_utf8(check.output().unwrap().stdout).unwrap()
+    };
+    let patch = "patch hyperconvergeds.v1beta1.hco.kubevirt.io new";
+    let all = text(&["--all-contexts"]);
+    for context in ["'a one'", "two"] {
+        let command = format!("kubectl --context {context} {patch}");
+        assert!(all.contains(&command), "{all}");
+    }
+    let path = kubeconfig.to_str().unwrap();
+    let named = text(&["--context", "two", "--kubeconfig", path]);
+    let command = format!("kubectl --context two --kubeconfig {path} {patch}");
+    assert!(named.contains(&command), "{named}");
+    // kubectl asks the same cluster then.
+    let current = text(&[]);
+    assert!(current.contains(&format!("kubectl {patch}")), "{current}");
 }
 
 /// OpenShift's `oc project` makes a context for each namespace.

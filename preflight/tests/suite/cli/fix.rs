@@ -712,4 +712,17 @@ fn each_object_has_a_line_of_json() {
         "{error}"
     );
     assert!(lines[2]["patch"].is_array());
+    // What is not printed fixes nothing.
+    let note = String::from_utf8(output.stderr).unwrap();
+    let of = |count: &str| format!("the printed patches fix {count} finding");
+    let printed = text_of_fix(&server, "fixable.yaml");
+    let count = printed.split("the printed patches fix ").nth(1).unwrap();
+    let count = count.split(' ').next().unwrap();
+    assert!(note.contains(&of(count)), "{note}\n{printed}");
+}
+
+fn text_of_fix(server: &ApiServer, file: &str) -> String {
+    let mut fix = command_on(server);
+    fix.args(["fix", "-f", file, "--cluster", "-o", "json-patch"]);
+    String::from_utf8(fix.output().unwrap().stderr).unwrap()
 }

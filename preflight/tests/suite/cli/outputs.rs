@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::cluster::asks_for_nodes;
 use super::deployed::{policy, with_policies};
-use super::{check, command_on, run, run_with};
+use super::{check, command_on, files, run, run_with, scratch};
 use e2e_tests::{ApiServer, recorded};
 
 /// The outputs for machines and reviews.
@@ -51,6 +51,41 @@ fn each_output_of_each_outcome(
             check(&format!("output-{format}-{name}"), &words, code);
         }
     }
+}
+
+/// GitLab shows one of those with the same fingerprint.
+#[rstest]
+#[case::gitlab("gitlab", "", "/fingerprint")]
+#[case::sarif("sarif", "/runs/0/results", "/partialFingerprints/hcoPreflight~1v1")]
+fn each_finding_has_its_own_fingerprint(
+    #[case] format: &str,
+    #[case] all: &str,
+    #[case] fingerprint: &str,
+) {
+    let directory = scratch(&format!("fingerprints-{format}"));
+    let text = std::fs::read_to_string(files().join("denied.yaml")).unwrap();
+    for name in ["east", "west"] {
+        let file = directory.join(name).join("hyperconverged.yaml");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, &text).unwrap();
+    }
+    let of = |path: &std::path::Path| {
+        let path = path.display();
+        let output = run(&format!(
+            "check -R -f {path} --nodes nodes.yaml -o {format}"
+        ));
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let all = document.pointer(all).unwrap().as_array().unwrap().iter();
+        let all: Vec<String> = all
+            .map(|it| it.pointer(fingerprint).unwrap().to_string())
+            .collect();
+        all
+    };
+    let all = of(&directory);
+    let distinct: BTreeSet<&String> = all.iter().collect();
+    assert!(all.len() >= 2 && distinct.len() == all.len(), "{all:?}");
+    // Another file changes none.
+    assert_eq!(of(&directory.join("west")), all[all.len() / 2..]);
 }
 
 fn check_sarif(name: &str, words: &str, code: i32) {

@@ -105,6 +105,40 @@ fn items(items: &Value) -> Value {
     json!({"status": 200, "body": {"kind": "List", "metadata": {}, "items": items}})
 }
 
+/// A command that is pasted must not delete in the cluster of another context.
+#[test]
+fn the_commands_of_a_plan_and_of_a_status_name_the_cluster() {
+    let old = json!([{
+        "metadata": {
+            "name": "old", "namespace": "kubevirt-os-images",
+            "labels": {"cdi.kubevirt.io/dataImportCron": "gone"},
+        },
+        "spec": {"source": {}},
+    }]);
+    let server = server(|path| {
+        if path.ends_with("/datasources") {
+            old.clone()
+        } else {
+            json!([])
+        }
+    });
+    for words in ["plan --what-if arm64=2", "status"] {
+        let text = |flags: &str| {
+            let words = format!("{words} -q --cluster {flags}");
+            let output = command_on(&server).args(words.split_whitespace()).output();
+            String::from_utf8(output.unwrap().stdout).unwrap()
+        };
+        let delete = "delete datasource.cdi.kubevirt.io -n kubevirt-os-images old";
+        let named = text("--context admin");
+        assert!(
+            named.contains(&format!("kubectl --context admin {delete}")),
+            "{named}"
+        );
+        let current = text("");
+        assert!(current.contains(&format!("kubectl {delete}")), "{current}");
+    }
+}
+
 #[test]
 fn a_snapshot_gives_the_same_plan_as_its_cluster() {
     let server = ApiServer::start(lists(|path| match path.rsplit('/').next() {

@@ -1,0 +1,113 @@
+//! Commands for the cluster that was asked: another context may be the current one when they are run.
+
+use crate::args::Connection;
+use crate::foreign::{Foreign, one_line, shell_word};
+
+/// `kubectl` with the flags that name a cluster, as far as the user named it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Kubectl {
+    /// With a blank before each.
+    flags: String,
+}
+
+impl Kubectl {
+    /// For the cluster that the user named.
+    pub(crate) fn of(connection: &Connection) -> Self {
+        Self::on(
+            connection,
+            connection.contexts().first().map(String::as_str),
+        )
+    }
+
+    /// For the cluster of a context.
+    pub(crate) fn on(connection: &Connection, context: Option<&str>) -> Self {
+        let flags = connection.flags(context).into_iter();
+        let flags = flags.map(|(flag, value)| format!(" {flag} {}", shell_word(&one_line(&value))));
+        Self {
+            flags: flags.collect(),
+        }
+    }
+
+    /// A fix of the module, with the flags in its commands.
+    pub(crate) fn in_fix(&self, fix: &str) -> String {
+        let line = |line: &str| {
+            let command = line.trim_start();
+            let programs = ["kubectl ", "hco-preflight rbac "];
+            if !programs.iter().any(|it| command.starts_with(it)) {
+                return line.to_owned();
+            }
+            programs.iter().fold(line.to_owned(), |line, program| {
+                let program = program.trim_end();
+                line.replace(&format!("{program} "), &format!("{program}{} ", self.flags))
+            })
+        };
+        let lines: Vec<String> = fix.split('\n').map(line).collect();
+        lines.join("\n")
+    }
+
+    /// Deletes an object.
+    pub(crate) fn delete(&self, resource: &str, namespace: &Foreign, name: &Foreign) -> String {
+        self.command(&format!(
+            "delete {resource} -n {} {}",
+            word(namespace),
+            word(name)
+        ))
+    }
+
+    /// After it, CDI updates a DataSource for a DataImportCron at once. After a deletion, CDI would look only at the
+    /// DataImportCron of the old label, and create the DataSource at the next poll of this one.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `mapSourceObjectToCron`.
+    pub(crate) fn hand_over(
+        &self,
+        namespace: &Foreign,
+        source: &Foreign,
+        cron: &Foreign,
+    ) -> String {
+        self.command(&format!(
+            "label --overwrite datasource.cdi.kubevirt.io -n {} {} cdi.kubevirt.io/dataImportCron={}",
+            word(namespace),
+            word(source),
+            word(cron)
+        ))
+    }
+
+    /// After it, CDI looks at a DataImportCron again. While another one manages the same DataSource, it does nothing, and does
+    /// not try again.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `shouldReconcileCron`.
+    pub(crate) fn wake(&self, namespace: &Foreign, cron: &Foreign) -> String {
+        self.command(&format!(
+            "annotate --overwrite dataimportcron.cdi.kubevirt.io -n {} {} hco-preflight=seen",
+            word(namespace),
+            word(cron)
+        ))
+    }
+
+    fn command(&self, words: &str) -> String {
+        format!("kubectl{} {words}", self.flags)
+    }
+}
+
+/// A name as a word of a command.
+fn word(text: &Foreign) -> String {
+    shell_word(&one_line(text.raw()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_commands_of_a_fix_have_the_flags() {
+        let kubectl = Kubectl {
+            flags: " --context 'a b'".to_owned(),
+        };
+        let fix = "as kubectl says:\n  kubectl get nodes\nor: run:\n  hco-preflight rbac --service-account a | kubectl apply -f -\n  see kubectl get";
+        assert_eq!(
+            kubectl.in_fix(fix),
+            "as kubectl says:\n  kubectl --context 'a b' get nodes\nor: run:\n  hco-preflight rbac --context 'a b' --service-account a | kubectl --context 'a b' apply -f -\n  see kubectl get"
+        );
+        assert_eq!(Kubectl::default().in_fix(fix), fix);
+    }
+}
