@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Place};
+use crate::files::STDIN_NAME;
 use crate::foreign::Foreign;
 use crate::report::{Finding, Level};
 use crate::verdict::{Judged, Verdicts};
@@ -163,8 +164,11 @@ impl<'v> Entry<'v> {
 
     /// Where it is, and on which line, for programs that know the files of a repository.
     pub(crate) fn in_repository(&self) -> Option<(String, usize)> {
-        let place = self.place.as_ref()?;
-        Some((in_repository(&place.file), place.line))
+        let Place { file, line } = self.place.as_ref()?;
+        Some(match file.as_str() {
+            STDIN_NAME => (file.clone(), *line),
+            file => (in_repository(file), *line),
+        })
     }
 }
 

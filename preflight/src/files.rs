@@ -24,6 +24,9 @@ use crate::prose::count;
 /// The name of the standard files.
 const STDIN: &str = "-";
 
+/// How it is printed.
+pub(crate) const STDIN_NAME: &str = "stdin";
+
 /// A file that was read.
 #[derive(Debug)]
 pub(crate) struct Source {
@@ -74,7 +77,7 @@ impl Source {
 
 fn name(path: &Path) -> String {
     if path == Path::new(STDIN) {
-        "stdin".to_owned()
+        STDIN_NAME.to_owned()
     } else {
         path.display().to_string()
     }

@@ -120,6 +120,13 @@ impl Connection {
             Err(ClusterError::NoKubeconfig(_)) if self.is_only_an_address() => None,
             kubeconfig => kubeconfig?,
         };
+        // The address is enough, too, where no context is meant.
+        let has_context = |it: &Kubeconfig| {
+            let current = it.current_context.as_ref();
+            self.context.is_some() || current.is_some_and(|name| !name.is_empty())
+        };
+        let is_address = self.server.is_some() && self.user.is_none();
+        let kubeconfig = kubeconfig.filter(|it| has_context(it) || !is_address);
         if let Some(kubeconfig) = kubeconfig {
             let current = kubeconfig.current_context.clone();
             let name = self.context.clone().or(current);
@@ -157,7 +164,7 @@ impl Connection {
             let found = Config::from_custom_kubeconfig(kubeconfig, &options).await;
             config = found.map_err(ClusterError::of_kubeconfig)?;
             context = Some(name);
-        } else if self.is_only_an_address() {
+        } else if self.server.is_some() {
             config = Config::new(Uri::default());
             (context, has_proxy) = (None, false);
             rejected =
@@ -171,15 +178,19 @@ impl Connection {
         }
         if let Some(server) = &self.server {
             let url = server.parse();
-            config.cluster_url = url
-                .map_err(|error| ClusterError::Kubeconfig(format!("--server {server}: {error}")))?;
+            config.cluster_url =
+                url.map_err(|error| ClusterError::Other(format!("--server {server}: {error}")))?;
         }
         // kube cannot join such an address with a path.
         if config.cluster_url.scheme().is_none() {
-            return Err(ClusterError::Kubeconfig(format!(
+            let wrong = format!(
                 "the address of the API server, {}, must begin with https:// or http://",
                 config.cluster_url
-            )));
+            );
+            return Err(match self.server {
+                Some(_) => ClusterError::Other(wrong),
+                None => ClusterError::Kubeconfig(wrong),
+            });
         }
         if let Some(token) = &self.token {
             let auth = &mut config.auth_info;
@@ -373,6 +384,27 @@ mod tests {
         });
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         runtime.unwrap().block_on(found)
+    }
+
+    /// kubectl takes the address where no context is current.
+    #[test]
+    fn an_address_needs_no_context() {
+        let mut connection = Connection {
+            server: Some("https://10.0.0.2".to_owned()),
+            token: Some("t".to_owned()),
+            ..Connection::default()
+        };
+        for in_home in [None, Some("kind: Config"), Some("current-context: ''")] {
+            let found = found_in_a_pod(&connection, None, in_home).unwrap();
+            let host = found.config.cluster_url.host();
+            assert_eq!((host, found.context), (Some("10.0.0.2"), None));
+        }
+        connection.server = Some("10.0.0.2".to_owned());
+        let error = found_in_a_pod(&connection, None, None).err().unwrap();
+        assert_eq!(
+            error.to_string(),
+            "the address of the API server, 10.0.0.2, must begin with https:// or http://"
+        );
     }
 
     /// Whoever has a kubeconfig, or names one, does not mean the account of the pod.

@@ -153,11 +153,9 @@ fn asked(context: Option<&str>, server: &str, connection: &Connection) -> String
         Some(context) => format!("the context `{context}`"),
         // The account of a Pod is not sent to a server that the user names.
         None if connection.server.is_some() && connection.token.is_some() => {
-            "the token of --token, because there is no kubeconfig".to_owned()
+            "the token of --token, without a kubeconfig".to_owned()
         }
-        None if connection.server.is_some() => {
-            "no credentials, because there is no kubeconfig".to_owned()
-        }
+        None if connection.server.is_some() => "no credentials, without a kubeconfig".to_owned(),
         None => "the service account of this Pod, because there is no kubeconfig".to_owned(),
     };
     let user = impersonated.map(|user| format!(", as the user `{user}`"));
@@ -320,12 +318,12 @@ mod tests {
         };
         assert_eq!(
             asked(None, "https://10.0.0.1/", &connection),
-            "using no credentials, because there is no kubeconfig; API server https://10.0.0.1/"
+            "using no credentials, without a kubeconfig; API server https://10.0.0.1/"
         );
         connection.token = Some("t".to_owned());
         assert_eq!(
             asked(None, "https://10.0.0.1/", &connection),
-            "using the token of --token, because there is no kubeconfig; API server https://10.0.0.1/"
+            "using the token of --token, without a kubeconfig; API server https://10.0.0.1/"
         );
     }
 }

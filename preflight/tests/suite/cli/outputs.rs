@@ -53,6 +53,15 @@ fn each_output_of_each_outcome(
     }
 }
 
+/// It is no file of the repository that the command runs in.
+#[test]
+fn standard_input_is_named_as_it_is() {
+    let denied = std::fs::read_to_string(files().join("denied.yaml")).unwrap();
+    let output = run_with("check -f - --nodes nodes.yaml -o gitlab", &denied);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document[0]["location"]["path"], "stdin");
+}
+
 /// GitLab shows one of those with the same fingerprint.
 #[rstest]
 #[case::gitlab("gitlab", "", "/fingerprint")]
