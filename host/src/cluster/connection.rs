@@ -176,22 +176,7 @@ impl Connection {
             (context, has_proxy) = (None, false);
             rejected = "the token of this Pod's service account (status 401); check that the service account exists".to_owned();
         }
-        if let Some(server) = &self.server {
-            let url = server.parse();
-            config.cluster_url =
-                url.map_err(|error| ClusterError::Other(format!("--server {server}: {error}")))?;
-        }
-        // kube cannot join such an address with a path.
-        if config.cluster_url.scheme().is_none() {
-            let wrong = format!(
-                "the address of the API server, {}, must begin with https:// or http://",
-                config.cluster_url
-            );
-            return Err(match self.server {
-                Some(_) => ClusterError::Other(wrong),
-                None => ClusterError::Kubeconfig(wrong),
-            });
-        }
+        self.set_address(&mut config)?;
         if let Some(token) = &self.token {
             let auth = &mut config.auth_info;
             (auth.username, auth.password) = (None, None);
@@ -226,6 +211,27 @@ impl Connection {
             context,
             rejected,
         })
+    }
+
+    /// Takes the address of `--server`, and checks the address.
+    fn set_address(&self, config: &mut Config) -> Result<(), ClusterError> {
+        if let Some(server) = &self.server {
+            let url = server.parse();
+            config.cluster_url =
+                url.map_err(|error| ClusterError::Other(format!("--server {server}: {error}")))?;
+        }
+        // kube cannot join such an address with a path.
+        if config.cluster_url.scheme().is_none() {
+            let wrong = format!(
+                "the address of the API server, {}, must begin with https:// or http://",
+                config.cluster_url
+            );
+            return Err(match self.server {
+                Some(_) => ClusterError::Other(wrong),
+                None => ClusterError::Kubeconfig(wrong),
+            });
+        }
+        Ok(())
     }
 
     /// Whether the address alone says which cluster is meant.

@@ -163,8 +163,15 @@ mod tests {
     use super::*;
 
     fn of(script: &str) -> AuthInfo {
-        let exec = json!({"command": "sh", "args": ["-c", script], "interactiveMode": "Never"});
-        serde_json::from_value(json!({"exec": exec})).unwrap()
+        AuthInfo {
+            exec: Some(ExecConfig {
+                command: Some("sh".to_owned()),
+                args: Some(vec!["-c".to_owned(), script.to_owned()]),
+                interactive_mode: Some(ExecInteractiveMode::Never),
+                ..ExecConfig::default()
+            }),
+            ..AuthInfo::default()
+        }
     }
 
     #[test]

@@ -122,7 +122,7 @@ fn check_sarif(name: &str, words: &str, code: i32) {
 /// An object in two files, a HyperConverged and a VirtualMachine of one name, and objects without a name.
 #[test]
 fn no_two_objects_have_one_name() {
-    let directory = super::scratch("same-names");
+    let directory = scratch("same-names");
     let object = |version: &str, kind: &str, metadata: Value| {
         let spec = json!({"template": {"spec": {"domain": {"devices": {}}}}});
         let spec = if kind == "HyperConverged" {
@@ -287,7 +287,7 @@ fn strings_of_files_are_escaped() {
     };
     let items = [node("a", "amd64"), forged(node("node", "architecture"))];
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
-    let directory = super::scratch("raw");
+    let directory = scratch("raw");
     let nodes = directory.join("nodes.json");
     std::fs::write(&nodes, list.to_string()).unwrap();
     let settings = directory.join("settings.json");
@@ -382,7 +382,7 @@ fn module(name: &str, answer: &Value, to_settings: &Value) -> PathBuf {
                 (call $respond (i32.const 0) (i32.const {length}))
                 (i32.const 1)))"#
     );
-    let path = super::scratch(&format!("raw-module-{name}")).join("module.wat");
+    let path = scratch(&format!("raw-module-{name}")).join("module.wat");
     std::fs::write(&path, module).unwrap();
     path
 }
