@@ -109,6 +109,9 @@ pub struct SettingsVerdict {
     pub message: Option<String>,
 }
 
+/// More functions than any policy has: the elements of a table that a module of limited memory may have.
+const TABLE: usize = 250_000;
+
 impl Policy {
     /// The policy of this project, as it was when this crate was built.
     ///
@@ -144,6 +147,8 @@ impl Policy {
         // MIRRORS: kubewarden-controller crates/policy-server/src/lib.rs, `PolicyServer::new_from_config`.
         config.wasm_function_references(true);
         config.epoch_interruption(options.deadline.is_some());
+        // The limit is for each memory.
+        config.wasm_multi_memory(options.memory.is_none());
         config.cache(options.cache.as_deref().and_then(cache::open));
         let engine = Engine::new(&config).map_err(|error| wrong(&error))?;
         let module = Module::new(&engine, module).map_err(|error| wrong(&error))?;
@@ -154,7 +159,7 @@ impl Policy {
         if options.memory.is_some() {
             builder = builder.enable_resource_limits(ResourceLimits {
                 max_memory_size: options.memory,
-                max_table_elements: None,
+                max_table_elements: Some(TABLE),
             });
         }
         Ok(Self {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 use kube::Config;
-use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError, NamedContext};
+use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError, NamedContext};
 use manifest::{LIMIT, Limited, decoded};
 
 use super::ClusterError;
@@ -183,6 +183,10 @@ impl Connection {
             (auth.exec, auth.auth_provider, auth.token_file) = (None, None, None);
             auth.token = Some(token.clone().into());
             "the token of --token (status 401); get a new token".clone_into(&mut rejected);
+        }
+        if !is_secret(&config.cluster_url) {
+            config.auth_info = AuthInfo::default();
+            "requests without credentials (status 401), because the address begins with http://; use https://".clone_into(&mut rejected);
         }
         // kube takes the proxy of the environment for every server.
         if !has_proxy {
@@ -368,6 +372,17 @@ fn is_exempt(server: &Uri, exceptions: &str) -> bool {
     matcher.intercept(server).is_none()
 }
 
+/// Whether nobody on the way to a server reads what is sent.
+///
+/// MIRRORS: k8s.io/client-go `tools/clientcmd/client_config.go`, `ClientConfig`; rest/transport.go, `IsConfigTransportTLS`.
+/// DIVERGES: kubectl sends no credentials to this machine either, where only a proxy can be meant.
+fn is_secret(server: &Uri) -> bool {
+    let host = server.host().unwrap_or_default();
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let is_here = host == "localhost" || host.parse().is_ok_and(|it: IpAddr| it.is_loopback());
+    server.scheme_str() != Some("http") || is_here
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -411,6 +426,26 @@ mod tests {
             error.to_string(),
             "the address of the API server, 10.0.0.2, must begin with https:// or http://"
         );
+    }
+
+    #[test]
+    fn credentials_are_not_sent_in_plain_text() {
+        for (server, is_sent) in [
+            ("https://example.com", true),
+            ("http://example.com", false),
+            ("http://10.0.0.1:8080", false),
+            ("http://127.0.0.1:8080", true),
+            ("http://[::1]:8080", true),
+            ("http://localhost", true),
+        ] {
+            let connection = Connection {
+                server: Some(server.to_owned()),
+                token: Some("t".to_owned()),
+                ..Connection::default()
+            };
+            let found = found_in_a_pod(&connection, None, None).unwrap();
+            assert_eq!(found.config.auth_info.token.is_some(), is_sent, "{server}");
+        }
     }
 
     /// Whoever has a kubeconfig, or names one, does not mean the account of the pod.

@@ -3,7 +3,7 @@
 //! kube runs it three times for each client. It may ask for a password that is valid once, so here it runs once for all
 //! clusters and requests of this process, as kubectl runs it.
 
-use std::io::{Error, ErrorKind, Read as _};
+use std::io::{Error, ErrorKind, IsTerminal as _, Read as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Instant;
@@ -12,6 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use k8s_openapi::jiff::Timestamp;
 use kube::config::{AuthInfo, ExecConfig, ExecInteractiveMode};
+use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -25,17 +26,40 @@ const LIMIT: u64 = 1024 * 1024;
 
 /// What a command prints.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct ExecCredential {
+    api_version: Option<String>,
+    kind: Option<String>,
     status: Credentials,
 }
 
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Credentials {
-    token: Option<String>,
-    client_certificate_data: Option<String>,
-    client_key_data: Option<String>,
+    #[serde(default)]
+    token: String,
+    #[serde(default)]
+    client_certificate_data: String,
+    #[serde(default)]
+    client_key_data: String,
     expiration_timestamp: Option<Timestamp>,
+}
+
+impl ExecCredential {
+    /// The credentials, if they are such as the kubeconfig asks for.
+    fn checked(self, exec: &ExecConfig) -> Option<Credentials> {
+        let Self {
+            api_version,
+            kind,
+            status,
+        } = self;
+        let is_it = kind.is_none_or(|it| it == "ExecCredential")
+            && (api_version.is_none() || api_version == exec.api_version);
+        let has_certificate = !status.client_certificate_data.is_empty();
+        let is_whole = has_certificate != status.client_key_data.is_empty();
+        let is_any = has_certificate || !status.token.is_empty();
+        (is_it && is_whole && is_any).then_some(status)
+    }
 }
 
 impl Credentials {
@@ -49,23 +73,24 @@ impl Credentials {
 ///
 /// MIRRORS: k8s.io/client-go plugin/pkg/client/auth/exec/exec.go, `refreshCredsLocked`.
 pub(super) fn log_in(auth: &mut AuthInfo, until: Option<Instant>) -> Result<(), ClusterError> {
-    // kube prefers all of these.
-    let has_token = auth.token.is_some()
-        || auth.token_file.is_some()
-        || auth.username.is_some()
+    let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+    let token = auth.token.as_ref().map(ExposeSecret::expose_secret);
+    let has_others = token.is_some_and(|token| !token.is_empty())
+        || is_set(&auth.token_file)
+        || is_set(&auth.username)
+        || is_set(&auth.client_certificate)
+        || is_set(&auth.client_certificate_data)
         || auth.auth_provider.is_some();
-    let Some(exec) = auth.exec.take().filter(|_| !has_token) else {
+    let Some(exec) = auth.exec.take().filter(|_| !has_others) else {
         return Ok(());
     };
-    let name = exec.command.clone().unwrap_or_default();
-    let credentials = credentials(&exec, until).map_err(|failure| failure.of(&name))?;
-    auth.token = credentials.token.map(Into::into);
-    if let (Some(certificate), Some(key)) = (
-        credentials.client_certificate_data,
-        credentials.client_key_data,
-    ) {
-        auth.client_certificate_data = Some(STANDARD.encode(certificate));
-        auth.client_key_data = Some(STANDARD.encode(key).into());
+    let credentials = credentials(&exec, until).map_err(|failure| failure.of(&exec))?;
+    let token = Some(credentials.token).filter(|token| !token.is_empty());
+    auth.token = token.map(Into::into);
+    if !credentials.client_key_data.is_empty() {
+        let certificate = STANDARD.encode(credentials.client_certificate_data);
+        auth.client_certificate_data = Some(certificate);
+        auth.client_key_data = Some(STANDARD.encode(credentials.client_key_data).into());
     }
     Ok(())
 }
@@ -78,7 +103,12 @@ fn credentials(exec: &ExecConfig, until: Option<Instant>) -> Result<Credentials,
     if let Some((_, credentials)) = logins.iter().find(|(known, _)| *known == key) {
         return Ok(credentials.clone());
     }
-    let is_interactive = exec.interactive_mode != Some(ExecInteractiveMode::Never);
+    let is_terminal = std::io::stdin().is_terminal();
+    let is_interactive = match exec.interactive_mode {
+        Some(ExecInteractiveMode::Never) => false,
+        Some(ExecInteractiveMode::Always) if !is_terminal => return Err(Failure::NoTerminal),
+        _ => is_terminal,
+    };
     let information = json!({
         "apiVersion": exec.api_version,
         "kind": "ExecCredential",
@@ -91,13 +121,12 @@ fn credentials(exec: &ExecConfig, until: Option<Instant>) -> Result<Credentials,
     command.env("KUBERNETES_EXEC_INFO", information.to_string());
     command.stdout(Stdio::piped());
     if !is_interactive {
-        command.stdin(Stdio::null()).stderr(Stdio::null());
+        command.stdin(Stdio::null());
     }
     let printed = printed(command.spawn().map_err(Failure::Start)?, until)?;
-    let credential = yaml_serde::from_slice(&printed).map_err(|_| Failure::NoCredential)?;
-    let ExecCredential {
-        status: credentials,
-    } = credential;
+    let credential = yaml_serde::from_slice(&printed).ok();
+    let credentials = credential.and_then(|it: ExecCredential| it.checked(exec));
+    let credentials = credentials.ok_or(Failure::NoCredential)?;
     logins.push((key, credentials.clone()));
     Ok(credentials)
 }
@@ -138,20 +167,27 @@ enum Failure {
     Start(Error),
     Ended(String),
     NoCredential,
+    NoTerminal,
     Late,
 }
 
 impl Failure {
     /// The command is named. Its arguments, its output, and its variables are secret.
-    fn of(self, command: &str) -> ClusterError {
+    fn of(self, exec: &ExecConfig) -> ClusterError {
+        let command = exec.command.as_deref().unwrap_or_default();
+        let hint = exec.install_hint.as_deref();
         let (what, advice) = match self {
             Self::Start(error) if error.kind() == ErrorKind::NotFound => (
                 "was not found".to_owned(),
-                "install it, or add its directory to PATH",
+                hint.unwrap_or("install it, or add its directory to PATH"),
             ),
             Self::Start(error) => (format!("cannot be run: {error}"), "correct the command"),
             Self::Ended(status) => (format!("ended with {status}"), "log in again"),
             Self::NoCredential => ("did not print an ExecCredential".to_owned(), "log in again"),
+            Self::NoTerminal => (
+                "needs a terminal, and standard input is none".to_owned(),
+                "log in before",
+            ),
             Self::Late => ("did not end in time".to_owned(), "log in before"),
         };
         ClusterError::of_login(&format!("its command `{command}` {what}"), advice)
@@ -183,11 +219,49 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_preferred() {
+    fn other_credentials_are_preferred() {
         let mut auth = of("exit 1");
         auth.token = Some("token".to_owned().into());
         log_in(&mut auth, None).unwrap();
-        assert!(auth.token.is_some());
+        let mut auth = of("exit 1");
+        auth.client_certificate = Some("file".to_owned());
+        log_in(&mut auth, None).unwrap();
+        // This is none.
+        let mut auth = of("echo '{status: {token: t}}'");
+        auth.token = Some(String::new().into());
+        log_in(&mut auth, None).unwrap();
+        assert_eq!(auth.token.unwrap().expose_secret(), "t");
+    }
+
+    /// Otherwise, an unknown user would be asked for permissions.
+    #[test]
+    fn what_is_no_credential_is_an_error() {
+        for printed in [
+            "{status: {}}",
+            "{status: {token: ''}}",
+            "{status: {clientCertificateData: C}}",
+            "{status: {token: t, clientKeyData: K}}",
+            "{kind: Secret, status: {token: t}}",
+            "{apiVersion: client.authentication.k8s.io/v2, status: {token: t}}",
+        ] {
+            let error = log_in(&mut of(&format!("echo \"{printed}\"")), None).unwrap_err();
+            let error = error.to_string();
+            assert!(
+                error.contains("did not print an ExecCredential"),
+                "{printed}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn where_to_get_the_command_is_said() {
+        let mut auth = of("");
+        let exec = auth.exec.as_mut().unwrap();
+        exec.command = Some("/nowhere/login".to_owned());
+        exec.install_hint = Some("get it from the portal".to_owned());
+        let error = log_in(&mut auth, None).unwrap_err().to_string();
+        let wanted = "its command `/nowhere/login` was not found; get it from the portal, and";
+        assert!(error.contains(wanted), "{error}");
     }
 
     #[test]

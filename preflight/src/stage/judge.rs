@@ -110,6 +110,13 @@ impl<'s> Prepared<'s> {
         let mut report = self.settled.module.judge(payload, host)?;
         for finding in &mut report.findings {
             finding.fix = self.kubectl().in_fix(&finding.fix);
+            for command in finding
+                .remedies
+                .iter_mut()
+                .filter_map(|it| it.command.as_mut())
+            {
+                *command = self.kubectl().in_fix(command);
+            }
         }
         Ok(report)
     }

@@ -8,7 +8,7 @@ use std::process::Command;
 use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
-use super::{command, command_on, compare, scratch, shown};
+use super::{command, command_on, compare, files, scratch, shown};
 use e2e_tests::{ApiServer, recorded};
 
 /// Runs a command line against the recorded cluster; its address differs from run to run.
@@ -202,6 +202,29 @@ fn a_command_logs_in(
         None => assert_eq!(output.status.code(), Some(0), "{output:?}"),
         Some(error) => assert_eq!(text(&output.stderr), error),
     }
+}
+
+/// Without a terminal, nobody can answer, and standard input is for somebody else.
+#[cfg(unix)]
+#[test]
+fn a_command_that_logs_in_does_not_read_a_pipe() {
+    let server = ApiServer::start(recorded());
+    let with = |mode: &str, script: &str| {
+        let path = kubeconfig(&server, &format!("exec-pipe-{mode}"), |kubeconfig| {
+            kubeconfig["users"][0]["user"] = json!({"exec": {
+                "command": "sh", "args": ["-c", script], "interactiveMode": mode,
+            }});
+        });
+        let stdin = std::fs::File::open(files().join("nodes.yaml")).unwrap();
+        check_with(&path).stdin(stdin).output().unwrap()
+    };
+    let read = r#"read line; echo "{status: {token: \"admin$line\"}}""#;
+    assert_eq!(with("IfAvailable", read).status.code(), Some(0));
+    let told = r#"case $KUBERNETES_EXEC_INFO in *'"interactive":false'*) echo "{status: {token: admin}}";; esac"#;
+    assert_eq!(with("IfAvailable", told).status.code(), Some(0));
+    let output = with("Always", read);
+    let error = "error: logging in with the kubeconfig failed: its command `sh` needs a terminal, and standard input is none; log in before, and check with `kubectl get nodes`\n";
+    assert_eq!(text(&output.stderr), error);
 }
 
 /// It may ask for a password that is valid once.

@@ -185,6 +185,16 @@ fn the_commands_of_a_fix_name_the_cluster() {
     let named = text(&["--context", "two", "--kubeconfig", path]);
     let command = format!("kubectl --context two --kubeconfig {path} {patch}");
     assert!(named.contains(&command), "{named}");
+    let json = text(&["--context", "two", "-o", "json"]);
+    let document: Value = serde_json::from_str(&json).unwrap();
+    let remedies = document.pointer("/objects/0/findings/0/remedies").unwrap();
+    let commands = remedies.as_array().unwrap().iter().map(|it| &it["command"]);
+    let commands: Vec<&str> = commands.filter_map(Value::as_str).collect();
+    let starts = |it: &&str| it.starts_with("kubectl --context two patch");
+    assert!(
+        !commands.is_empty() && commands.iter().all(starts),
+        "{json}"
+    );
     // kubectl asks the same cluster then.
     let current = text(&[]);
     assert!(current.contains(&format!("kubectl {patch}")), "{current}");

@@ -135,8 +135,19 @@ const TAR: &[u8] = &{
 #[test]
 fn the_memory_of_a_module_is_limited() {
     let path = scratch("large-module").join("policy.wasm");
-    for (pages, code) in [(1_000, 0), (20_000, 2)] {
-        std::fs::write(&path, module(pages)).unwrap();
+    let with = |what: &str| {
+        let import = r#"(import "wapc" "__guest_error" (func (param i32 i32)))"#;
+        let call = r#"(func (export "__guest_call") (param i32 i32) (result i32) i32.const 0)"#;
+        let memory = r#"(memory (export "memory") 1)"#;
+        wat::parse_str(format!("(module {import} {memory} {call} {what})")).unwrap()
+    };
+    for (what, module, code) in [
+        ("little", module(1_000), 0),
+        ("much", module(20_000), 2),
+        ("a table", with("(table 300000000 funcref)"), 2),
+        ("a second memory", with("(memory 1)"), 2),
+    ] {
+        std::fs::write(&path, module).unwrap();
         let mut check = command();
         check.args([
             "check",
@@ -147,6 +158,6 @@ fn the_memory_of_a_module_is_limited() {
             "--policy",
         ]);
         let output = check.arg(&path).output().unwrap();
-        assert_eq!(output.status.code(), Some(code), "{pages}: {output:?}");
+        assert_eq!(output.status.code(), Some(code), "{what}: {output:?}");
     }
 }
