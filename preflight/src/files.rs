@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use manifest::{Encoding, Limited, Object, decoded, each_in_json, is_utf16_without_mark, objects};
 use serde_json::Value;
 
-use self::tree::{Pattern, Tree};
+use self::tree::{Pattern, Tree, is_manifest};
 use crate::admission::Identity;
 use crate::failure::{Failure, Place};
 use crate::foreign::{chain, one_line, shell_word};
@@ -152,8 +152,8 @@ pub(crate) struct Wanted {
 }
 
 /// Hands over each object of a file, or of a directory and everything below it, when it is read: a must-gather is larger
-/// than what is read of it. What is not a manifest is passed over: it also has logs. A note names a file of a directory that
-/// cannot be read.
+/// than what is read of it. What is not a manifest is passed over: it also has logs. Notes name files of a directory that cannot
+/// be read.
 pub(crate) fn each_object(
     path: &Path,
     notes: &mut Notes,
@@ -168,6 +168,7 @@ pub(crate) fn each_object(
     if let Some(failure) = tree.failures.first() {
         bail!("{failure}");
     }
+    let mut broken = Vec::new();
     for (file, root) in tree.files {
         if is_json(&file) {
             // Nothing fails the second time, unless the file changes meanwhile.
@@ -191,7 +192,11 @@ pub(crate) fn each_object(
             Err(error) if root.is_some() && is_utf16_without_mark(&text) => {
                 notes.push(&format!("{}: skipped: {}", name(&file), error.what));
             }
-            Err(_) if root.is_some() => {}
+            Err(error) if root.is_some() => {
+                if is_manifest(&file) {
+                    broken.push(format!("{}:{}", name(&file), error.line));
+                }
+            }
             Err(error) => bail!(
                 "{}:{}: cannot be read as YAML or JSON: {}",
                 name(&file),
@@ -199,6 +204,15 @@ pub(crate) fn each_object(
                 one_line(&error.what)
             ),
         }
+    }
+    if let Some(first) = broken.first() {
+        let more = match broken.len() {
+            1 => String::new(),
+            all => format!(" and {} more", all - 1),
+        };
+        notes.push(&format!(
+            "skipped what cannot be read as YAML or JSON: {first}{more}"
+        ));
     }
     Ok(())
 }

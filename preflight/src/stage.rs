@@ -15,6 +15,7 @@ mod live;
 mod nodes;
 mod objects;
 mod question;
+mod seen;
 mod settings;
 mod settle;
 mod snapshot;

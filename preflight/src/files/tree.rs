@@ -229,7 +229,7 @@ impl Tree {
 }
 
 /// What kubectl takes for a manifest when it is given a directory.
-fn is_manifest(path: &Path) -> bool {
+pub(super) fn is_manifest(path: &Path) -> bool {
     let ending = path.extension().and_then(std::ffi::OsStr::to_str);
     matches!(ending, Some("json" | "yaml" | "yml"))
 }

@@ -347,6 +347,9 @@ fn stops(text: &mut String, plan: &Plan) {
     for stop in &plan.stopped_by {
         let _ = writeln!(text, "    {stop}");
     }
+    if !plan.is_asked {
+        let _ = writeln!(text, "    `status` shows how to fix this.");
+    }
 }
 
 impl Rows {

@@ -137,7 +137,9 @@ pub(crate) fn hosts(
         },
         (None, None, Some(counts)) => NodeList::made_up(&counts.0),
         (None, None, None) => match files {
-            Some(files) if files.nodes.is_empty() => bail!("--from has no nodes"),
+            Some(files) if files.nodes.is_empty() => {
+                bail!("--from has no nodes: add the output of `kubectl get nodes -o yaml`")
+            }
             Some(files) => NodeList::of_objects(&files.nodes.to_objects()),
             None => bail!(UNNAMED),
         },

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
+use super::seen::Seen;
 use crate::admission::Identity;
 use crate::apply::LAST_APPLIED;
 use crate::field::{items, text};
@@ -347,15 +348,14 @@ impl Snapshot {
         let mut snapshot = Self::default();
         let mut nodes: Vec<String> = Vec::new();
         let mut found: BTreeMap<&str, usize> = BTreeMap::new();
-        // A must-gather can have an object twice.
-        let mut seen = BTreeSet::new();
+        let mut seen = Seen::default();
         // Whether a must-gather has the PersistentVolumeClaims of other namespaces than those of golden images alone.
         let (mut has_claims, mut has_other_claims) = (false, false);
         files::each_object(path, notes, |file, object| {
             let Identity {
                 api_version, kind, ..
             } = Identity::of(&object);
-            let mut is_new = |kind| seen.insert((kind, key(&object)));
+            let key = key(&object);
             let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
             let list = kind.strip_suffix("List");
             if list.unwrap_or(&kind) == "PersistentVolumeClaim" {
@@ -375,16 +375,27 @@ impl Snapshot {
             let is_hyperconverged = kind == "HyperConverged" && group == GROUP;
             match (known, list) {
                 (Some(known), Some(_)) => _ = snapshot.objects.entry(known.name).or_default(),
-                (Some(known), None) if is_new(known.name) => {
-                    *found.entry(known.name).or_default() += 1;
-                    let objects = snapshot.objects.entry(known.name).or_default();
+                (Some(known), None) => {
                     let object = known.reduced(&object);
-                    objects.extend(known.keeps(&object, None).then(|| to_text(&object)));
+                    let text = to_text(&object);
+                    if seen.is_new(known.name, &key, text.get()) {
+                        *found.entry(known.name).or_default() += 1;
+                        let objects = snapshot.objects.entry(known.name).or_default();
+                        objects.extend(known.keeps(&object, None).then_some(text));
+                    }
                 }
-                (None, None) if is_node && is_new("Node") => {
-                    nodes.push(without_what_is_not_judged(object).to_string());
+                (None, None) if is_node => {
+                    let node = without_what_is_not_judged(object).to_string();
+                    if seen.is_new(&kind, &key, &node) {
+                        nodes.push(node);
+                    }
                 }
-                (None, None) if is_hyperconverged => snapshot.add(hyperconverged(&object)),
+                (None, None) if is_hyperconverged => {
+                    let object = hyperconverged(&object);
+                    let of_version = format!("{kind}.{api_version}");
+                    seen.is_new(&of_version, &key, &object.to_string());
+                    snapshot.add(object);
+                }
                 _ => {}
             }
         })?;
@@ -406,6 +417,7 @@ impl Snapshot {
             path.display(),
             snapshot.found(reader, &found)
         ));
+        seen.note(&path.display().to_string(), notes);
         for kind in Kind::read_by(reader) {
             if !snapshot.objects.contains_key(kind.name) {
                 let what = if is_partial && kind.name == "PersistentVolumeClaim" {

@@ -763,6 +763,10 @@ fn the_status_warns_before_sources_are_destroyed(
     }
     // The template is still there.
     assert!(!text.contains("good-amd64 is no longer wanted"), "{text}");
+    let plan = words(&[("0 */12 * * *", "0 */12 * *")]).replacen("status", "plan", 1);
+    let hint = "    `status` shows how to fix this.\n";
+    assert!(text_of(&plan).contains(hint));
+    assert!(!text_of(&format!("{plan} --what-if arm64=1")).contains(hint));
 }
 
 /// A DataImportCron that an older CDI accepted.

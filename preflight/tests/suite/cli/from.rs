@@ -6,7 +6,7 @@ use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
 use super::deployed::{policy, with_namespace, with_policies};
-use super::{check, command, command_on, objects, run, run_with, scratch};
+use super::{check, command, command_on, files, objects, run, run_with, scratch};
 use e2e_tests::{ApiServer, recorded};
 
 fn output(server: &ApiServer, words: &str) -> (String, Option<i32>) {
@@ -33,7 +33,7 @@ fn snapshot(server: &ApiServer, name: &str) -> PathBuf {
 #[test]
 fn a_pipe_is_read_whole() {
     let words = "check --from /dev/stdin -o json";
-    let file = super::files().join("plan-cluster.yaml");
+    let file = files().join("plan-cluster.yaml");
     let from = |file: &Path| {
         let stdin = std::fs::File::open(file).unwrap();
         let (reader, mut writer) = std::io::pipe().unwrap();
@@ -255,6 +255,33 @@ fn a_must_gather_is_read_like_a_file() {
     );
 }
 
+/// A verdict on a part of the files, or on files of two days, must not look like any other.
+#[test]
+fn what_is_not_used_of_a_directory_is_said() {
+    let directory = scratch("from-mixed");
+    let with = |name: &str, text: &str| {
+        std::fs::write(directory.join(format!("{name}.yaml")), text).unwrap();
+        let output = run(&format!("check --from {}", directory.display()));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let ready = std::fs::read_to_string(files().join("status-ready.yaml")).unwrap();
+    let notes = with("a", &ready);
+    assert!(
+        !notes.contains("skipped") && !notes.contains("different states"),
+        "{notes}"
+    );
+    // The same objects once more are the same.
+    let notes = with("b", &ready);
+    assert!(!notes.contains("different states"), "{notes}");
+    let notes = with("c", &ready.replace("amd64", "arm64"));
+    let path = directory.display();
+    let differ = format!("note: {path} has different states of ");
+    assert!(notes.contains(&differ), "{notes}");
+    let notes = with("d", "a: [\n");
+    let skipped = format!("note: skipped what cannot be read as YAML or JSON: {path}/d.yaml:");
+    assert!(notes.contains(&skipped), "{notes}");
+}
+
 /// Lists of `kubectl get -o yaml`, one after the other, and of `-o json`.
 #[test]
 fn lists_of_kubectl_are_read_from_a_stream() {
@@ -279,7 +306,7 @@ fn lists_of_kubectl_are_read_from_a_stream() {
 #[test]
 fn a_file_that_cannot_be_read_is_a_note() {
     let directory = scratch("dangling");
-    let good = super::files().join("status-ready.yaml");
+    let good = files().join("status-ready.yaml");
     std::fs::copy(good, directory.join("good.yaml")).unwrap();
     let name = directory.join("bad\u{1b}[2J\n::error::.yaml");
     std::os::unix::fs::symlink("nowhere", name).unwrap();

@@ -1,0 +1,47 @@
+//! The objects of several files: a must-gather can have an object twice, and a directory can have two snapshots.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use crate::notes::Notes;
+
+/// The objects that were read.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// What each looks like.
+    objects: BTreeMap<(String, String), u64>,
+    /// Those that do not look the same everywhere.
+    differing: Vec<String>,
+}
+
+impl Seen {
+    /// Whether an object is read for the first time.
+    pub(super) fn is_new(&mut self, kind: &str, key: &str, text: &str) -> bool {
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        let looks = hasher.finish();
+        let id = (kind.to_owned(), key.to_owned());
+        let known = self.objects.get(&id);
+        if known.is_some_and(|known| *known != looks) {
+            self.differing.push(format!("{kind} {key}"));
+        }
+        let is_new = known.is_none();
+        if is_new {
+            self.objects.insert(id, looks);
+        }
+        is_new
+    }
+
+    /// Notes that only one of several states of an object is used.
+    pub(super) fn note(&self, path: &str, notes: &mut Notes) {
+        let more = match self.differing.len() {
+            0 => return,
+            1 => String::new(),
+            all => format!(" and {} more", all - 1),
+        };
+        let first = self.differing.first().map_or("", String::as_str);
+        notes.push(&format!(
+            "{path} has different states of {first}{more}: the first one is used, in the order of the files' names; use a file or a directory of one cluster at one time"
+        ));
+    }
+}
