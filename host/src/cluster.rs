@@ -75,6 +75,7 @@ impl Cluster {
         let server = config.cluster_url.to_string();
         let logs_in_with_a_command = config.auth_info.exec.is_some();
         login::log_in(&mut config.auth_info, connection.until)?;
+        login::check_token(&mut config.auth_info)?;
         let client = {
             // The client starts a task of its own.
             let _guard = runtime.enter();

@@ -262,6 +262,20 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// Takes out what is empty: a variable that is not set. kubectl takes it for a flag that is not given, too.
+    fn without_empty(&mut self) {
+        self.context.retain(|name| !name.is_empty());
+        for flag in [
+            &mut self.namespace,
+            &mut self.impersonate,
+            &mut self.token,
+            &mut self.server,
+            &mut self.user,
+        ] {
+            *flag = flag.take().filter(|value| !value.is_empty());
+        }
+    }
+
     /// The contexts that are named, each once.
     pub(crate) fn contexts(&self) -> Vec<String> {
         let mut contexts = self.context.clone();
@@ -925,8 +939,15 @@ impl Args {
             ) => {
                 subject.filename.append(&mut subject.files);
                 subject.walk.piped = piped;
+                subject.connection.without_empty();
             }
-            Some(Command::Plan(plan)) => plan.piped = piped,
+            Some(Command::Plan(plan)) => {
+                plan.piped = piped;
+                plan.what_is.connection.without_empty();
+            }
+            Some(Command::Status(status)) => status.what_is.connection.without_empty(),
+            Some(Command::Snapshot(snapshot)) => snapshot.connection.without_empty(),
+            Some(Command::Rbac(rbac)) => rbac.connection.without_empty(),
             Some(Command::Images(images)) => images.walk.piped = piped,
             Some(_) => {}
             None => {

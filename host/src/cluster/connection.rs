@@ -184,16 +184,16 @@ impl Connection {
             auth.token = Some(token.clone().into());
             "the token of --token (status 401); get a new token".clone_into(&mut rejected);
         }
-        if !is_secret(&config.cluster_url) {
-            config.auth_info = AuthInfo::default();
-            "requests without credentials (status 401), because the address begins with http://; use https://".clone_into(&mut rejected);
-        }
         // kube takes the proxy of the environment for every server.
         if !has_proxy {
             let proxy = proxy_of_environment(&config.cluster_url);
             let proxy = proxy.map(|proxy| proxy.parse()).transpose();
             let proxy = proxy.map_err(KubeconfigError::ParseProxyUrl);
             config.proxy_url = proxy.map_err(ClusterError::of_kubeconfig)?;
+        }
+        if !is_secret(&config) {
+            config.auth_info = AuthInfo::default();
+            "requests without credentials (status 401), because the address begins with http://; use https://".clone_into(&mut rejected);
         }
         // A request is sent again here, where it has a deadline for all tries.
         config.default_retry = false;
@@ -223,6 +223,10 @@ impl Connection {
             let url = server.parse();
             config.cluster_url =
                 url.map_err(|error| ClusterError::Other(format!("--server {server}: {error}")))?;
+            let exec = config.auth_info.exec.as_mut();
+            if let Some(cluster) = exec.and_then(|exec| exec.cluster.as_mut()) {
+                cluster.server = Some(server.clone());
+            }
         }
         // kube cannot join such an address with a path.
         if config.cluster_url.scheme().is_none() {
@@ -376,11 +380,12 @@ fn is_exempt(server: &Uri, exceptions: &str) -> bool {
 ///
 /// MIRRORS: k8s.io/client-go `tools/clientcmd/client_config.go`, `ClientConfig`; rest/transport.go, `IsConfigTransportTLS`.
 /// DIVERGES: kubectl sends no credentials to this machine either, where only a proxy can be meant.
-fn is_secret(server: &Uri) -> bool {
+fn is_secret(config: &Config) -> bool {
+    let server = &config.cluster_url;
     let host = server.host().unwrap_or_default();
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let is_here = host == "localhost" || host.parse().is_ok_and(|it: IpAddr| it.is_loopback());
-    server.scheme_str() != Some("http") || is_here
+    server.scheme_str() != Some("http") || is_here && config.proxy_url.is_none()
 }
 
 #[cfg(test)]
@@ -437,13 +442,22 @@ mod tests {
             ("http://127.0.0.1:8080", true),
             ("http://[::1]:8080", true),
             ("http://localhost", true),
+            ("http://localhost through a proxy", false),
         ] {
+            let (server, proxy) = match server.split_once(' ') {
+                Some((server, _)) => (server, "proxy-url: 'http://10.0.0.3:1', "),
+                None => (server, ""),
+            };
+            let kubeconfig = format!(
+                "{{current-context: a, contexts: [{{name: a, context: {{cluster: a, user: ''}}}}], clusters: [{{name: a, cluster: {{{proxy}server: 'https://a'}}}}]}}"
+            );
+
             let connection = Connection {
                 server: Some(server.to_owned()),
                 token: Some("t".to_owned()),
                 ..Connection::default()
             };
-            let found = found_in_a_pod(&connection, None, None).unwrap();
+            let found = found_in_a_pod(&connection, None, Some(&kubeconfig)).unwrap();
             assert_eq!(found.config.auth_info.token.is_some(), is_sent, "{server}");
         }
     }

@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use http::HeaderValue;
 use k8s_openapi::jiff::Timestamp;
 use kube::config::{AuthInfo, ExecConfig, ExecInteractiveMode};
 use secrecy::ExposeSecret;
@@ -36,29 +37,40 @@ struct ExecCredential {
 #[derive(Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Credentials {
-    #[serde(default)]
-    token: String,
-    #[serde(default)]
-    client_certificate_data: String,
-    #[serde(default)]
-    client_key_data: String,
+    token: Option<String>,
+    client_certificate_data: Option<String>,
+    client_key_data: Option<String>,
     expiration_timestamp: Option<Timestamp>,
 }
 
 impl ExecCredential {
     /// The credentials, if they are such as the kubeconfig asks for.
-    fn checked(self, exec: &ExecConfig) -> Option<Credentials> {
+    fn checked(self, exec: &ExecConfig) -> Result<Credentials, Failure> {
         let Self {
             api_version,
             kind,
-            status,
+            mut status,
         } = self;
-        let is_it = kind.is_none_or(|it| it == "ExecCredential")
-            && (api_version.is_none() || api_version == exec.api_version);
-        let has_certificate = !status.client_certificate_data.is_empty();
-        let is_whole = has_certificate != status.client_key_data.is_empty();
-        let is_any = has_certificate || !status.token.is_empty();
-        (is_it && is_whole && is_any).then_some(status)
+        if kind.is_some_and(|it| it != "ExecCredential") {
+            return Err(Failure::NoCredential);
+        }
+        if api_version.is_some() && api_version != exec.api_version {
+            return Err(Failure::OtherVersion);
+        }
+        for field in [
+            &mut status.token,
+            &mut status.client_certificate_data,
+            &mut status.client_key_data,
+        ] {
+            *field = field.take().filter(|text| !text.is_empty());
+        }
+        let has_certificate = status.client_certificate_data.is_some();
+        let is_whole = has_certificate == status.client_key_data.is_some();
+        if is_whole && (has_certificate || status.token.is_some()) {
+            Ok(status)
+        } else {
+            Err(Failure::NothingUsable)
+        }
     }
 }
 
@@ -85,12 +97,33 @@ pub(super) fn log_in(auth: &mut AuthInfo, until: Option<Instant>) -> Result<(), 
         return Ok(());
     };
     let credentials = credentials(&exec, until).map_err(|failure| failure.of(&exec))?;
-    let token = Some(credentials.token).filter(|token| !token.is_empty());
-    auth.token = token.map(Into::into);
-    if !credentials.client_key_data.is_empty() {
-        let certificate = STANDARD.encode(credentials.client_certificate_data);
-        auth.client_certificate_data = Some(certificate);
-        auth.client_key_data = Some(STANDARD.encode(credentials.client_key_data).into());
+    auth.token = credentials.token.map(Into::into);
+    if let (Some(certificate), Some(key)) = (
+        credentials.client_certificate_data,
+        credentials.client_key_data,
+    ) {
+        auth.client_certificate_data = Some(STANDARD.encode(certificate));
+        auth.client_key_data = Some(STANDARD.encode(key).into());
+    }
+    Ok(())
+}
+
+/// Takes the blanks from a token in a file, as client-go does, and refuses what no request can have.
+///
+/// MIRRORS: k8s.io/client-go `transport/token_source.go`, `Token`.
+pub(super) fn check_token(auth: &mut AuthInfo) -> Result<(), ClusterError> {
+    if let Some(path) = auth.token_file.as_ref().filter(|_| auth.token.is_none())
+        && let Ok(text) = std::fs::read_to_string(path)
+        && text.trim() != text
+    {
+        auth.token = Some(text.trim().to_owned().into());
+    }
+    let token = auth.token.as_ref().map(ExposeSecret::expose_secret);
+    if token.is_some_and(|token| HeaderValue::from_str(token).is_err()) {
+        return Err(ClusterError::of_login(
+            "the token has characters that no request can have",
+            "get a new token",
+        ));
     }
     Ok(())
 }
@@ -125,8 +158,8 @@ fn credentials(exec: &ExecConfig, until: Option<Instant>) -> Result<Credentials,
     }
     let printed = printed(command.spawn().map_err(Failure::Start)?, until)?;
     let credential = yaml_serde::from_slice(&printed).ok();
-    let credentials = credential.and_then(|it: ExecCredential| it.checked(exec));
-    let credentials = credentials.ok_or(Failure::NoCredential)?;
+    let credential: ExecCredential = credential.ok_or(Failure::NoCredential)?;
+    let credentials = credential.checked(exec)?;
     logins.push((key, credentials.clone()));
     Ok(credentials)
 }
@@ -167,6 +200,8 @@ enum Failure {
     Start(Error),
     Ended(String),
     NoCredential,
+    OtherVersion,
+    NothingUsable,
     NoTerminal,
     Late,
 }
@@ -184,6 +219,15 @@ impl Failure {
             Self::Start(error) => (format!("cannot be run: {error}"), "correct the command"),
             Self::Ended(status) => (format!("ended with {status}"), "log in again"),
             Self::NoCredential => ("did not print an ExecCredential".to_owned(), "log in again"),
+            Self::OtherVersion => (
+                "printed an ExecCredential of another apiVersion than the kubeconfig has"
+                    .to_owned(),
+                "correct the `apiVersion` of the command in the kubeconfig",
+            ),
+            Self::NothingUsable => (
+                "printed neither a token nor a certificate with its key".to_owned(),
+                "log in again",
+            ),
             Self::NoTerminal => (
                 "needs a terminal, and standard input is none".to_owned(),
                 "log in before",
@@ -236,21 +280,43 @@ mod tests {
     /// Otherwise, an unknown user would be asked for permissions.
     #[test]
     fn what_is_no_credential_is_an_error() {
-        for printed in [
-            "{status: {}}",
-            "{status: {token: ''}}",
-            "{status: {clientCertificateData: C}}",
-            "{status: {token: t, clientKeyData: K}}",
-            "{kind: Secret, status: {token: t}}",
-            "{apiVersion: client.authentication.k8s.io/v2, status: {token: t}}",
+        let (none, nothing) = (
+            "did not print an ExecCredential",
+            "printed neither a token nor",
+        );
+        let version = "another apiVersion";
+        for (printed, wanted) in [
+            ("{status: {}}", nothing),
+            ("{status: {token: null}}", nothing),
+            ("{status: {token: ''}}", nothing),
+            ("{status: {clientCertificateData: C}}", nothing),
+            ("{status: {token: t, clientKeyData: K}}", nothing),
+            ("{kind: Secret, status: {token: t}}", none),
+            ("{apiVersion: v2, status: {token: t}}", version),
         ] {
             let error = log_in(&mut of(&format!("echo \"{printed}\"")), None).unwrap_err();
             let error = error.to_string();
-            assert!(
-                error.contains("did not print an ExecCredential"),
-                "{printed}: {error}"
-            );
+            assert!(error.contains(wanted), "{printed}: {error}");
         }
+        let mut auth =
+            of("echo '{status: {token: t, clientCertificateData: null, clientKeyData: null}}'");
+        log_in(&mut auth, None).unwrap();
+        assert!(auth.token.is_some() && auth.client_key_data.is_none());
+    }
+
+    #[test]
+    fn a_token_is_one_that_can_be_sent() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "token\n").unwrap();
+        let mut auth = AuthInfo {
+            token_file: file.path().to_str().map(str::to_owned),
+            ..AuthInfo::default()
+        };
+        check_token(&mut auth).unwrap();
+        assert_eq!(auth.token.as_ref().unwrap().expose_secret(), "token");
+        auth.token = Some("to\nken".to_owned().into());
+        let error = check_token(&mut auth).unwrap_err().to_string();
+        assert!(error.contains("the token has characters"), "{error}");
     }
 
     #[test]

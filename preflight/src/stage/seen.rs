@@ -1,6 +1,6 @@
 //! The objects of several files: a must-gather can have an object twice, and a directory can have two snapshots.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::notes::Notes;
@@ -11,7 +11,7 @@ pub(super) struct Seen {
     /// What each looks like.
     objects: BTreeMap<(String, String), u64>,
     /// Those that do not look the same everywhere.
-    differing: Vec<String>,
+    differing: BTreeSet<String>,
 }
 
 impl Seen {
@@ -23,7 +23,8 @@ impl Seen {
         let id = (kind.to_owned(), key.to_owned());
         let known = self.objects.get(&id);
         if known.is_some_and(|known| *known != looks) {
-            self.differing.push(format!("{kind} {key}"));
+            let name = key.trim_start_matches('/');
+            self.differing.insert(format!("{kind} {name}"));
         }
         let is_new = known.is_none();
         if is_new {

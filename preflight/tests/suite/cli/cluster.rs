@@ -204,6 +204,34 @@ fn a_command_logs_in(
     }
 }
 
+/// As with kubectl: a variable that is not set names nothing.
+#[test]
+fn an_empty_flag_is_none() {
+    let server = ApiServer::start(recorded());
+    let flags = [
+        "-n",
+        "",
+        "--context",
+        "",
+        "--token",
+        "",
+        "--as",
+        "",
+        "--user",
+        "",
+        "--server",
+        "",
+    ];
+    let check = |flags: &[&str]| {
+        let mut check = check_with(server.kubeconfig());
+        let output = check.args(flags).output().unwrap();
+        (output.status.code(), text(&output.stderr).to_owned())
+    };
+    let wanted = check(&[]);
+    assert_eq!(wanted.0, Some(0), "{wanted:?}");
+    assert_eq!(check(&flags), wanted);
+}
+
 /// Without a terminal, nobody can answer, and standard input is for somebody else.
 #[cfg(unix)]
 #[test]
