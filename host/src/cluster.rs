@@ -34,7 +34,6 @@ pub struct Cluster {
     context: Option<String>,
     /// What is rejected if the server does not accept who asks, and what to do.
     rejected: String,
-    logs_in_with_a_command: bool,
     /// `--request-timeout`; zero for no limit.
     timeout: Option<Duration>,
     /// When all requests have to end.
@@ -73,7 +72,6 @@ impl Cluster {
             rejected,
         } = runtime.block_on(connection.config())?;
         let server = config.cluster_url.to_string();
-        let logs_in_with_a_command = config.auth_info.exec.is_some();
         login::log_in(&mut config.auth_info, connection.until)?;
         login::check_token(&mut config.auth_info)?;
         let client = {
@@ -87,7 +85,6 @@ impl Cluster {
             server,
             context,
             rejected,
-            logs_in_with_a_command,
             timeout: connection.request_timeout,
             until: connection.until,
         })
@@ -96,11 +93,6 @@ impl Cluster {
     /// The name of the kubeconfig's context; none for the account of the pod that this runs in.
     pub fn context(&self) -> Option<&str> {
         self.context.as_deref()
-    }
-
-    /// Whether a command of the kubeconfig logs in, which may ask the user something.
-    pub fn logs_in_with_a_command(&self) -> bool {
-        self.logs_in_with_a_command
     }
 
     /// The address of the API server.

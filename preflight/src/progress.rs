@@ -14,7 +14,7 @@ static SHOWN: Mutex<Option<String>> = Mutex::new(None);
 /// Whether nothing is shown any more.
 static SILENT: AtomicBool = AtomicBool::new(false);
 
-/// From now on no line is shown: a program that logs in may ask the user something at any time.
+/// From now on no line is shown.
 pub(crate) fn silence() {
     SILENT.store(true, Ordering::Relaxed);
 }
@@ -158,7 +158,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_program_that_logs_in_may_ask_something() {
+    fn silence_is_kept() {
         assert!(is_seen(true) && !is_seen(false));
         silence();
         assert!(!is_seen(true));

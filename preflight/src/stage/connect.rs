@@ -20,7 +20,7 @@ use crate::files::Found;
 use crate::foreign::{self, chain, one_line};
 use crate::kubectl::Kubectl;
 use crate::notes::Notes;
-use crate::progress::{self, Progress};
+use crate::progress::Progress;
 use crate::verdict::Against;
 
 /// The objects, and what they are in the cluster.
@@ -128,9 +128,6 @@ pub(super) fn cluster_until(
         ..Connection::from(words)
     };
     let cluster = Cluster::connect(&connection)?;
-    if cluster.logs_in_with_a_command() {
-        progress::silence();
-    }
     notes.push(&asked(cluster.context(), cluster.server(), &connection));
     Ok(cluster)
 }
