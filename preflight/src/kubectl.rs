@@ -6,7 +6,7 @@ use crate::foreign::{Foreign, one_line, shell_word};
 /// `kubectl` with the flags that name a cluster, as far as the user named it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Kubectl {
-    /// With a blank before each.
+    /// With a blank behind each.
     flags: String,
 }
 
@@ -22,7 +22,7 @@ impl Kubectl {
     /// For the cluster of a context.
     pub(crate) fn on(connection: &Connection, context: Option<&str>) -> Self {
         let flags = connection.flags(context).into_iter();
-        let flags = flags.map(|(flag, value)| format!(" {flag} {}", shell_word(&one_line(&value))));
+        let flags = flags.map(|(flag, value)| format!("{flag} {} ", shell_word(&one_line(&value))));
         Self {
             flags: flags.collect(),
         }
@@ -30,15 +30,12 @@ impl Kubectl {
 
     /// A fix of the module, with the flags in its commands.
     pub(crate) fn in_fix(&self, fix: &str) -> String {
+        const COMMANDS: [&str; 2] = ["kubectl ", "hco-preflight rbac "];
         let line = |line: &str| {
-            let command = line.trim_start();
-            let programs = ["kubectl ", "hco-preflight rbac "];
-            if !programs.iter().any(|it| command.starts_with(it)) {
-                return line.to_owned();
-            }
-            programs.iter().fold(line.to_owned(), |line, program| {
-                let program = program.trim_end();
-                line.replace(&format!("{program} "), &format!("{program}{} ", self.flags))
+            let is_command = COMMANDS.iter().any(|it| line.trim_start().starts_with(it));
+            let commands = COMMANDS.iter().filter(|_| is_command);
+            commands.fold(line.to_owned(), |line, it| {
+                line.replace(it, &format!("{it}{}", self.flags))
             })
         };
         let lines: Vec<String> = fix.split('\n').map(line).collect();
@@ -85,7 +82,7 @@ impl Kubectl {
     }
 
     fn command(&self, words: &str) -> String {
-        format!("kubectl{} {words}", self.flags)
+        format!("kubectl {}{words}", self.flags)
     }
 }
 
@@ -101,7 +98,7 @@ mod tests {
     #[test]
     fn the_commands_of_a_fix_have_the_flags() {
         let kubectl = Kubectl {
-            flags: " --context 'a b'".to_owned(),
+            flags: "--context 'a b' ".to_owned(),
         };
         let fix = "as kubectl says:\n  kubectl get nodes\nor: run:\n  hco-preflight rbac --service-account a | kubectl apply -f -\n  see kubectl get";
         assert_eq!(
