@@ -19,7 +19,7 @@ use crate::admission::Identity;
 use crate::failure::{Failure, Place};
 use crate::foreign::{chain, one_line, shell_word};
 use crate::notes::Notes;
-use crate::prose::count;
+use crate::prose::{count, first_of};
 
 /// The name of the standard files.
 const STDIN: &str = "-";
@@ -205,13 +205,9 @@ pub(crate) fn each_object(
             ),
         }
     }
-    if let Some(first) = broken.first() {
-        let more = match broken.len() {
-            1 => String::new(),
-            all => format!(" and {} more", all - 1),
-        };
+    if let Some(files) = first_of(broken.iter()) {
         notes.push(&format!(
-            "skipped what cannot be read as YAML or JSON: {first}{more}"
+            "skipped what cannot be read as YAML or JSON: {files}"
         ));
     }
     Ok(())

@@ -24,6 +24,15 @@ impl<'t> Line<'t> {
     }
 }
 
+/// The first one of some, and how many more there are; nothing if there is none.
+pub(crate) fn first_of<'t>(mut all: impl ExactSizeIterator<Item = &'t String>) -> Option<String> {
+    let first = all.next()?;
+    Some(match all.len() {
+        0 => first.clone(),
+        more => format!("{first} and {more} more"),
+    })
+}
+
 /// Breaks a text into lines of at most `width`, longer only where a value is.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let options = Options::new(width.max(20))

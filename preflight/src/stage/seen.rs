@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::notes::Notes;
+use crate::prose::first_of;
 
 /// The objects that were read.
 #[derive(Default)]
@@ -35,14 +36,10 @@ impl Seen {
 
     /// Notes that only one of several states of an object is used.
     pub(super) fn note(&self, path: &str, notes: &mut Notes) {
-        let more = match self.differing.len() {
-            0 => return,
-            1 => String::new(),
-            all => format!(" and {} more", all - 1),
-        };
-        let first = self.differing.first().map_or("", String::as_str);
-        notes.push(&format!(
-            "{path} has different states of {first}{more}: the first one is used, in the order of the files' names; use a file or a directory of one cluster at one time"
-        ));
+        if let Some(objects) = first_of(self.differing.iter()) {
+            notes.push(&format!(
+                "{path} has different states of {objects}: the first one is used, in the order of the files' names; use a file or a directory of one cluster at one time"
+            ));
+        }
     }
 }

@@ -393,8 +393,9 @@ impl Snapshot {
                 (None, None) if is_hyperconverged => {
                     let object = hyperconverged(&object);
                     let of_version = format!("{kind}.{api_version}");
-                    seen.is_new(&of_version, &key, &object.to_string());
-                    snapshot.add(object);
+                    if seen.is_new(&of_version, &key, &object.to_string()) {
+                        snapshot.add(object);
+                    }
                 }
                 _ => {}
             }
@@ -435,19 +436,13 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// Adds a HyperConverged of a file, once in each version.
+    /// Adds a HyperConverged of a file, in a version that is not there yet.
     fn add(&mut self, object: Value) {
-        let known = self.hyperconvergeds.iter().chain(&self.converted);
-        let mut same = known.filter(|it| key(it) == key(&object)).peekable();
-        let is_first = same.peek().is_none();
-        let version = object.get("apiVersion");
-        if same.any(|it| it.get("apiVersion") == version) {
-            return;
-        }
-        if is_first {
-            self.hyperconvergeds.push(object);
-        } else {
+        let mut known = self.hyperconvergeds.iter();
+        if known.any(|it| key(it) == key(&object)) {
             self.converted.push(object);
+        } else {
+            self.hyperconvergeds.push(object);
         }
     }
 
