@@ -433,6 +433,19 @@ mod tests {
         );
     }
 
+    /// What logs in may make a token for one server.
+    #[test]
+    fn what_logs_in_is_told_the_server_that_is_asked() {
+        let connection = Connection {
+            server: Some("https://b".to_owned()),
+            ..Connection::default()
+        };
+        let kubeconfig = "{current-context: a, contexts: [{name: a, context: {cluster: a, user: a}}], clusters: [{name: a, cluster: {server: 'https://a'}}], users: [{name: a, user: {exec: {command: c, provideClusterInfo: true}}}]}";
+        let found = found_in_a_pod(&connection, None, Some(kubeconfig)).unwrap();
+        let told = found.config.auth_info.exec.unwrap().cluster.unwrap();
+        assert_eq!(told.server.as_deref(), Some("https://b"));
+    }
+
     #[test]
     fn credentials_are_not_sent_in_plain_text() {
         for (server, is_sent) in [

@@ -240,6 +240,8 @@ impl Failure {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use kube::config::ExecAuthCluster;
+
     use super::*;
 
     fn of(script: &str) -> AuthInfo {
@@ -275,6 +277,23 @@ mod tests {
         auth.token = Some(String::new().into());
         log_in(&mut auth, None).unwrap();
         assert_eq!(auth.token.unwrap().expose_secret(), "t");
+    }
+
+    #[test]
+    fn the_cluster_is_told_if_the_kubeconfig_says_so() {
+        for (is_told, wanted) in [(true, "https://a"), (false, "")] {
+            let script = r#"case $KUBERNETES_EXEC_INFO in *https://a*) it=https://a;; *) it=;; esac; echo "{status: {token: t$it}}""#;
+            let mut auth = of(script);
+            let exec = auth.exec.as_mut().unwrap();
+            exec.provide_cluster_info = is_told;
+            exec.cluster = Some(ExecAuthCluster {
+                server: Some("https://a".to_owned()),
+                ..ExecAuthCluster::default()
+            });
+            log_in(&mut auth, None).unwrap();
+            let token = auth.token.unwrap();
+            assert_eq!(token.expose_secret(), format!("t{wanted}"));
+        }
     }
 
     /// Otherwise, an unknown user would be asked for permissions.

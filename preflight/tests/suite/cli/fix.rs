@@ -712,17 +712,27 @@ fn each_object_has_a_line_of_json() {
         "{error}"
     );
     assert!(lines[2]["patch"].is_array());
-    // What is not printed fixes nothing.
-    let note = String::from_utf8(output.stderr).unwrap();
-    let of = |count: &str| format!("the printed patches fix {count} finding");
-    let printed = text_of_fix(&server, "fixable.yaml");
-    let count = printed.split("the printed patches fix ").nth(1).unwrap();
-    let count = count.split(' ').next().unwrap();
-    assert!(note.contains(&of(count)), "{note}\n{printed}");
 }
 
-fn text_of_fix(server: &ApiServer, file: &str) -> String {
-    let mut fix = command_on(server);
-    fix.args(["fix", "-f", file, "--cluster", "-o", "json-patch"]);
-    String::from_utf8(fix.output().unwrap().stderr).unwrap()
+#[test]
+fn what_is_not_printed_fixes_nothing() {
+    let server = ApiServer::start(recorded());
+    let new = scratch("fix-not-printed").join("new.yaml");
+    let denied = fs::read_to_string(files().join("denied.yaml")).unwrap();
+    let named = denied.replacen("name: kubevirt-hyperconverged", "name: new", 1);
+    fs::write(&new, named).unwrap();
+    let note = |flags: &[&str]| {
+        let mut fix = command_on(&server);
+        fix.args(["fix", "--cluster", "-o", "json-patch", "--unsafe", "-f"])
+            .arg(&new);
+        String::from_utf8(fix.args(flags).output().unwrap().stderr).unwrap()
+    };
+    let fixes = "the printed patches fix";
+    let alone = note(&[]);
+    assert!(
+        alone.contains("is not in the cluster yet") && !alone.contains(fixes),
+        "{alone}"
+    );
+    let beside = note(&["-f", "fixable.yaml"]);
+    assert!(beside.contains(fixes), "{beside}");
 }
