@@ -34,6 +34,7 @@ pub struct Cluster {
     context: Option<String>,
     /// What is rejected if the server does not accept who asks, and what to do.
     rejected: String,
+    is_withheld: bool,
     /// `--request-timeout`; zero for no limit.
     timeout: Option<Duration>,
     /// When all requests have to end.
@@ -70,6 +71,7 @@ impl Cluster {
             mut config,
             context,
             rejected,
+            is_withheld,
         } = runtime.block_on(connection.config())?;
         let server = config.cluster_url.to_string();
         login::log_in(&mut config.auth_info, connection.until)?;
@@ -85,6 +87,7 @@ impl Cluster {
             server,
             context,
             rejected,
+            is_withheld,
             timeout: connection.request_timeout,
             until: connection.until,
         })
@@ -93,6 +96,11 @@ impl Cluster {
     /// The name of the kubeconfig's context; none for the account of the pod that this runs in.
     pub fn context(&self) -> Option<&str> {
         self.context.as_deref()
+    }
+
+    /// Whether credentials are not sent, because everybody on the way could read them.
+    pub fn withholds_credentials(&self) -> bool {
+        self.is_withheld
     }
 
     /// The address of the API server.

@@ -57,6 +57,8 @@ pub(super) struct Target {
     pub(super) context: Option<String>,
     /// What is rejected if the server does not accept who asks, and what to do.
     pub(super) rejected: String,
+    /// Whether there are credentials that are not sent in plain text.
+    pub(super) is_withheld: bool,
 }
 
 /// Where a kubeconfig is if no flag names it.
@@ -115,17 +117,16 @@ impl Connection {
     async fn config_in(&self, environment: Environment<'_>) -> Result<Target, ClusterError> {
         let Environment { listed, home, pod } = environment;
         let (mut config, context, mut rejected, has_proxy): (Config, _, String, bool);
+        // The address is enough where no context and no user is meant.
+        let is_address = self.server.is_some() && self.context.is_none() && self.user.is_none();
         let kubeconfig = match self.kubeconfig(listed, home) {
-            // The address is enough.
-            Err(ClusterError::NoKubeconfig(_)) if self.is_only_an_address() => None,
+            Err(ClusterError::NoKubeconfig(_)) if is_address && self.kubeconfig.is_none() => None,
             kubeconfig => kubeconfig?,
         };
-        // The address is enough, too, where no context is meant.
         let has_context = |it: &Kubeconfig| {
             let current = it.current_context.as_ref();
-            self.context.is_some() || current.is_some_and(|name| !name.is_empty())
+            current.is_some_and(|name| !name.is_empty())
         };
-        let is_address = self.server.is_some() && self.user.is_none();
         let kubeconfig = kubeconfig.filter(|it| has_context(it) || !is_address);
         if let Some(kubeconfig) = kubeconfig {
             let current = kubeconfig.current_context.clone();
@@ -164,7 +165,7 @@ impl Connection {
             let found = Config::from_custom_kubeconfig(kubeconfig, &options).await;
             config = found.map_err(ClusterError::of_kubeconfig)?;
             context = Some(name);
-        } else if self.server.is_some() {
+        } else if is_address {
             config = Config::new(Uri::default());
             (context, has_proxy) = (None, false);
             rejected =
@@ -191,18 +192,12 @@ impl Connection {
             let proxy = proxy.map_err(KubeconfigError::ParseProxyUrl);
             config.proxy_url = proxy.map_err(ClusterError::of_kubeconfig)?;
         }
-        if !is_secret(&config) {
+        let is_withheld = !is_secret(&config);
+        if is_withheld {
             config.auth_info = AuthInfo::default();
             "requests without credentials (status 401), because the address begins with http://; use https://".clone_into(&mut rejected);
         }
-        // A request is sent again here, where it has a deadline for all tries.
-        config.default_retry = false;
-        config.connect_timeout = Some(Duration::from_secs(10));
-        config.read_timeout = Some(Duration::from_mins(1));
-        if self.request_timeout.is_some() {
-            config.connect_timeout = None;
-            config.read_timeout = None;
-        }
+        self.set_limits(&mut config);
         if let Some(namespace) = &self.namespace {
             config.default_namespace.clone_from(namespace);
         }
@@ -214,6 +209,7 @@ impl Connection {
             config,
             context,
             rejected,
+            is_withheld,
         })
     }
 
@@ -242,9 +238,15 @@ impl Connection {
         Ok(())
     }
 
-    /// Whether the address alone says which cluster is meant.
-    fn is_only_an_address(&self) -> bool {
-        self.server.is_some() && self.kubeconfig.is_none() && self.context.is_none()
+    fn set_limits(&self, config: &mut Config) {
+        // A request is sent again here, where it has a deadline for all tries.
+        config.default_retry = false;
+        config.connect_timeout = Some(Duration::from_secs(10));
+        config.read_timeout = Some(Duration::from_mins(1));
+        if self.request_timeout.is_some() {
+            config.connect_timeout = None;
+            config.read_timeout = None;
+        }
     }
 
     /// The kubeconfig; none where only the account of a pod is left. Whoever names a file or a context does not mean

@@ -204,6 +204,24 @@ fn a_command_logs_in(
     }
 }
 
+/// Not to this machine either, if they go through another one.
+#[test]
+fn credentials_that_are_not_sent_are_mentioned() {
+    let server = ApiServer::start(recorded());
+    let note = "note: no credentials are sent, because the address of the API server begins with http://; use https://\n";
+    let with = |name: &str, proxy: bool| {
+        let path = kubeconfig(&server, name, |kubeconfig| {
+            if proxy {
+                let url = format!("http://{}", server.address());
+                kubeconfig["clusters"][0]["cluster"]["proxy-url"] = json!(url);
+            }
+        });
+        let output = check_with(&path).output().unwrap();
+        text(&output.stderr).contains(note)
+    };
+    assert!(with("withheld", true) && !with("not-withheld", false));
+}
+
 /// As with kubectl: a variable that is not set names nothing.
 #[test]
 fn an_empty_flag_is_none() {
@@ -216,6 +234,8 @@ fn an_empty_flag_is_none() {
         "--token",
         "",
         "--as",
+        "",
+        "--as-group",
         "",
         "--user",
         "",
