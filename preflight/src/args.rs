@@ -100,6 +100,24 @@ pub(crate) enum Command {
     Completions(Completions),
 }
 
+impl Command {
+    /// The cluster, of a command that can have one.
+    fn connection(&mut self) -> Option<&mut Connection> {
+        match self {
+            Self::Check(Check { subject, .. })
+            | Self::Fix(Fix { subject, .. })
+            | Self::Record(Record { subject, .. }) => Some(&mut subject.connection),
+            Self::Plan(Plan { what_is, .. }) | Self::Status(Status { what_is, .. }) => {
+                Some(&mut what_is.connection)
+            }
+            Self::Snapshot(Snapshot { connection, .. }) | Self::Rbac(Rbac { connection, .. }) => {
+                Some(connection)
+            }
+            Self::Explain(_) | Self::Settings(_) | Self::Images(_) | Self::Completions(_) => None,
+        }
+    }
+}
+
 /// The objects, the nodes, and the policy of a check.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
@@ -262,9 +280,12 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Takes out what is empty: a variable that is not set. kubectl takes it for a flag that is not given, too.
+    /// Takes out what is empty: a variable that is not set. kubectl takes it for a flag that is not given, too. An empty path
+    /// is refused before.
     fn without_empty(&mut self) {
-        self.context.retain(|name| !name.is_empty());
+        for flags in [&mut self.context, &mut self.impersonate_groups] {
+            flags.retain(|value| !value.is_empty());
+        }
         for flag in [
             &mut self.namespace,
             &mut self.impersonate,
@@ -930,6 +951,9 @@ impl Args {
         let args = Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command));
         let mut args = args?;
         let piped = piped(&name, &command, &matches);
+        if let Some(connection) = args.command.as_mut().and_then(Command::connection) {
+            connection.without_empty();
+        }
         match &mut args.command {
             _ if args.version => args.command = None,
             Some(
@@ -939,15 +963,8 @@ impl Args {
             ) => {
                 subject.filename.append(&mut subject.files);
                 subject.walk.piped = piped;
-                subject.connection.without_empty();
             }
-            Some(Command::Plan(plan)) => {
-                plan.piped = piped;
-                plan.what_is.connection.without_empty();
-            }
-            Some(Command::Status(status)) => status.what_is.connection.without_empty(),
-            Some(Command::Snapshot(snapshot)) => snapshot.connection.without_empty(),
-            Some(Command::Rbac(rbac)) => rbac.connection.without_empty(),
+            Some(Command::Plan(plan)) => plan.piped = piped,
             Some(Command::Images(images)) => images.walk.piped = piped,
             Some(_) => {}
             None => {
