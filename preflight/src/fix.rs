@@ -22,6 +22,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files::{InFile, Source};
 use crate::foreign::{self, chain, one_line};
+use crate::kubectl::Kubectl;
 use crate::notes::Notes;
 use crate::progress::Progress;
 use crate::prose::count;
@@ -73,10 +74,13 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         object.report_only_live(terminal);
     }
     let printed = args.output.map(|format| {
+        let connection = &args.subject.connection;
+        let context = prepared.cluster().and_then(Cluster::context);
         let destination = Destination {
-            context: prepared.cluster().and_then(Cluster::context),
+            context,
             is_cluster: prepared.cluster().is_some(),
-            connection: &args.subject.connection,
+            connection,
+            kubectl: Kubectl::on(connection, context),
         };
         print_patches(&mut fixed, format, &destination, &mut failures)
     });

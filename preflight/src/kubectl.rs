@@ -28,6 +28,11 @@ impl Kubectl {
         }
     }
 
+    /// The flags, with a blank behind each.
+    pub(crate) fn flags(&self) -> &str {
+        &self.flags
+    }
+
     /// A fix of the module, with the flags in its commands.
     pub(crate) fn in_fix(&self, fix: &str) -> String {
         const COMMANDS: [&str; 2] = ["kubectl ", "hco-preflight rbac "];

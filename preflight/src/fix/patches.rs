@@ -11,6 +11,7 @@ use crate::apply::LAST_APPLIED;
 use crate::args;
 use crate::failure::Failure;
 use crate::foreign::{self, one_line, shell_word};
+use crate::kubectl::Kubectl;
 use crate::remedy::json_patch_of;
 use crate::stage::{Question, hyperconverged};
 
@@ -21,6 +22,8 @@ pub(super) struct Destination<'c> {
     /// Whether a cluster is named, so that the patch is for its objects.
     pub(super) is_cluster: bool,
     pub(super) connection: &'c args::Connection,
+    /// Makes commands for it.
+    pub(super) kubectl: Kubectl,
 }
 
 /// What `-o json-patch` prints for an object.
@@ -236,7 +239,7 @@ pub(super) fn command(
     let name = name.context("the object has no name, so there is no command for it")?;
     let version = identity.api_version.rsplit('/').next().unwrap_or_default();
     let resource = format!("hyperconvergeds.{version}.hco.kubevirt.io");
-    let mut words = vec!["kubectl", "patch", &resource, name];
+    let resource = shell_word(&one_line(&resource));
     let connection = destination.connection;
     let namespace = namespace(question).or(connection.namespace.as_deref());
     // kubectl would take `--server=URL` for a flag.
@@ -246,18 +249,12 @@ pub(super) fn command(
     if namespace.is_some_and(|it| !is_dns1123_label(it)) {
         bail!("the namespace is not a valid object name, so there is no command for it");
     }
-    if let Some(namespace) = namespace {
-        words.extend(["-n", namespace]);
-    }
-    let flags = connection.flags(destination.context);
-    for (flag, value) in &flags {
-        words.extend([*flag, value]);
-    }
-    let patch = foreign::json(serde_json::to_string(patch)?);
-    words.extend(["--type", "json", "-p"]);
-    let words = words.into_iter().map(|word| shell_word(&one_line(word)));
-    let words: Vec<String> = words.chain([shell_word(&patch)]).collect();
-    Ok(words.join(" ") + "\n")
+    let namespace = namespace.map_or(String::new(), |it| format!("-n {it} "));
+    let flags = destination.kubectl.flags();
+    let patch = shell_word(&foreign::json(serde_json::to_string(patch)?));
+    Ok(format!(
+        "kubectl patch {resource} {name} {namespace}{flags}--type json -p {patch}\n"
+    ))
 }
 
 #[cfg(test)]

@@ -106,17 +106,16 @@ impl<'s> Prepared<'s> {
         &self.settled.connected.kubectl
     }
 
+    /// Asks the module. The commands in its answer get the flags of the cluster.
     fn ask(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Report> {
         let mut report = self.settled.module.judge(payload, host)?;
-        for finding in &mut report.findings {
-            finding.fix = self.kubectl().in_fix(&finding.fix);
-            for command in finding
-                .remedies
-                .iter_mut()
-                .filter_map(|it| it.command.as_mut())
-            {
-                *command = self.kubectl().in_fix(command);
-            }
+        let findings = report.findings.iter_mut().flat_map(|finding| {
+            let commands = finding.remedies.iter_mut();
+            let commands = commands.filter_map(|it| it.command.as_mut());
+            commands.chain([&mut finding.fix])
+        });
+        for text in findings.chain(&mut report.message) {
+            *text = self.kubectl().in_fix(text);
         }
         Ok(report)
     }
