@@ -16,7 +16,7 @@ pub(crate) fn namespace(object: &Value) -> &str {
 }
 
 /// Whether an object is in a namespace, if only those of one are wanted.
-pub(crate) fn is_in(wanted: Option<&str>, object: &Value) -> bool {
+pub(crate) fn in_namespace(wanted: Option<&str>, object: &Value) -> bool {
     wanted.is_none_or(|wanted| wanted == namespace(object))
 }
 

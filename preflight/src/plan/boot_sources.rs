@@ -306,17 +306,14 @@ impl BootSources {
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileGoldenImagesNS: it creates no other.
     pub(super) fn new_namespaces(&self) -> Vec<Foreign> {
-        let of = |key: &str| {
-            key.split_once('/')
-                .map(|(namespace, _)| namespace.to_owned())
-        };
         let there = self.sources_before.keys().chain(&self.claims);
-        let there: BTreeSet<String> = there.filter_map(|key| of(key)).collect();
+        let there: BTreeSet<Foreign> = there.map(|key| parts(key).0).collect();
         let created = self.changes.crons.iter().flat_map(|it| &it.created);
-        let created: BTreeSet<String> = created.filter_map(|key| of(key.raw())).collect();
+        let created: BTreeSet<Foreign> = created.map(|key| parts(key.raw()).0).collect();
         let new = created.difference(&there);
-        let new = new.filter(|it| !GOLDEN.contains(&it.as_str()));
-        new.map(|it| Foreign::from(it.as_str())).collect()
+        new.filter(|it| !GOLDEN.contains(&it.raw()))
+            .cloned()
+            .collect()
     }
 
     /// The DataSource that one points to before.

@@ -31,7 +31,7 @@ use crate::hco_version::ShownVersion;
 use crate::kubectl::Kubectl;
 use crate::no_forecast::{NoForecast, denied_by_hco};
 use crate::notes::Notes;
-use crate::object_name::{is_in, name};
+use crate::object_name::{in_namespace, name};
 use crate::progress::Progress;
 use crate::report::{Changes, Report};
 use crate::verdict::Against;
@@ -170,7 +170,7 @@ impl Reading<'_> {
         let unknown = self.unknown();
         let own = self.what_is.connection.namespace.as_deref();
         let all = snapshot.hyperconvergeds.iter();
-        let wanted = all.filter(|it| is_in(own, it));
+        let wanted = all.filter(|it| in_namespace(own, it));
         match wanted.collect::<Vec<_>>().as_slice() {
             [one] => Ok((*one).clone()),
             [] if self.reader == Reader::Plan => {

@@ -10,7 +10,7 @@ use super::snapshot::{Kind, Snapshot, named_namespace};
 use crate::admission::Identity;
 use crate::foreign::{chain, one_line};
 use crate::notes::Notes;
-use crate::object_name::{self, is_in};
+use crate::object_name::{self, in_namespace};
 
 /// Where live objects are read.
 #[derive(Clone, Copy)]
@@ -55,7 +55,10 @@ impl<'l> Live<'l> {
             Self::Cluster(cluster) => cluster.hyperconvergeds(namespace),
             Self::Files(snapshot) => {
                 let all = snapshot.hyperconvergeds.iter();
-                Ok(all.filter(|it| is_in(namespace, it)).cloned().collect())
+                Ok(all
+                    .filter(|it| in_namespace(namespace, it))
+                    .cloned()
+                    .collect())
             }
         }
     }
@@ -164,7 +167,7 @@ impl<'l> Live<'l> {
             Self::Cluster(cluster) => cluster.policies(namespace),
             Self::Files(snapshot) => Ok(snapshot
                 .of(kind)
-                .filter(|it| is_in(namespace, it))
+                .filter(|it| in_namespace(namespace, it))
                 .collect()),
         }
     }

@@ -34,6 +34,12 @@ impl Seen {
         is_new
     }
 
+    /// How many objects of a kind there are.
+    pub(super) fn count(&self, kind: &str) -> usize {
+        let kinds = self.objects.keys().map(|(kind, _)| kind);
+        kinds.filter(|it| *it == kind).count()
+    }
+
     /// Notes that only one of several states of an object is used.
     pub(super) fn note(&self, path: &str, notes: &mut Notes) {
         if let Some(objects) = first_of(self.differing.iter()) {

@@ -347,7 +347,6 @@ impl Snapshot {
     ) -> Result<Self> {
         let mut snapshot = Self::default();
         let mut nodes: Vec<String> = Vec::new();
-        let mut found: BTreeMap<&str, usize> = BTreeMap::new();
         let mut seen = Seen::default();
         // Whether a must-gather has the PersistentVolumeClaims of other namespaces than those of golden images alone.
         let (mut has_claims, mut has_other_claims) = (false, false);
@@ -365,9 +364,8 @@ impl Snapshot {
                 has_other_claims |= !is_golden;
             }
             // The policies are read for their settings.
-            let is_read = |known: &&Kind| {
-                known.readers.contains(&reader) || known.readers.contains(&Reader::Check)
-            };
+            let is_read =
+                |known: &&Kind| known.is_read_by(reader) || known.is_read_by(Reader::Check);
             let mut known = KINDS.iter().filter(is_read);
             let known = known
                 .find(|known| known.name == list.unwrap_or(&kind) && known.resource().0 == group);
@@ -379,7 +377,6 @@ impl Snapshot {
                     let object = known.reduced(&object);
                     let text = to_text(&object);
                     if seen.is_new(known.name, &key, text.get()) {
-                        *found.entry(known.name).or_default() += 1;
                         let objects = snapshot.objects.entry(known.name).or_default();
                         objects.extend(known.keeps(&object, None).then_some(text));
                     }
@@ -416,7 +413,7 @@ impl Snapshot {
         notes.push(&format!(
             "{} {}",
             path.display(),
-            snapshot.found(reader, &found)
+            snapshot.found(reader, &seen)
         ));
         seen.note(&path.display().to_string(), notes);
         for kind in Kind::read_by(reader) {
@@ -447,7 +444,7 @@ impl Snapshot {
     }
 
     /// What was found in files, and what is missing.
-    fn found(&self, reader: Reader, counts: &BTreeMap<&str, usize>) -> String {
+    fn found(&self, reader: Reader, seen: &Seen) -> String {
         let counted = |kind: &str, number: usize| format!("{kind} ({number})");
         let mut found = vec![
             counted("Node", self.nodes.len()),
@@ -461,8 +458,7 @@ impl Snapshot {
                 continue;
             }
             if self.objects.contains_key(kind.name) {
-                let number = counts.get(kind.name).copied().unwrap_or_default();
-                found.push(counted(kind.name, number));
+                found.push(counted(kind.name, seen.count(kind.name)));
             } else {
                 missing.push(kind.name);
             }
@@ -688,9 +684,11 @@ fn without_what_is_not_judged(mut node: Value) -> Value {
 impl Kind {
     /// Those that a command reads.
     pub(crate) fn read_by(reader: Reader) -> impl Iterator<Item = &'static Self> {
-        KINDS
-            .iter()
-            .filter(move |kind| reader == Reader::Snapshot || kind.readers.contains(&reader))
+        KINDS.iter().filter(move |kind| kind.is_read_by(reader))
+    }
+
+    fn is_read_by(&self, reader: Reader) -> bool {
+        reader == Reader::Snapshot || self.readers.contains(&reader)
     }
 
     /// The objects of a kind in a cluster.
