@@ -238,9 +238,10 @@ impl Failure {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
-    use kube::config::ExecAuthCluster;
+    use kube::config::{AuthProviderConfig, ExecAuthCluster};
 
     use super::*;
 
@@ -264,14 +265,25 @@ mod tests {
         assert!(auth.client_key_data.is_some() && auth.exec.is_none());
     }
 
+    fn provider() -> AuthProviderConfig {
+        serde_json::from_value(json!({"name": "oidc", "config": {}})).unwrap()
+    }
+
     #[test]
     fn other_credentials_are_preferred() {
-        let mut auth = of("exit 1");
-        auth.token = Some("token".to_owned().into());
-        log_in(&mut auth, None).unwrap();
-        let mut auth = of("exit 1");
-        auth.client_certificate = Some("file".to_owned());
-        log_in(&mut auth, None).unwrap();
+        let set: [fn(&mut AuthInfo); 6] = [
+            |auth| auth.token = Some("token".to_owned().into()),
+            |auth| auth.token_file = Some("file".to_owned()),
+            |auth| auth.username = Some("name".to_owned()),
+            |auth| auth.client_certificate = Some("file".to_owned()),
+            |auth| auth.client_certificate_data = Some("C".to_owned()),
+            |auth| auth.auth_provider = Some(provider()),
+        ];
+        for set in set {
+            let mut auth = of("exit 1");
+            set(&mut auth);
+            log_in(&mut auth, None).unwrap();
+        }
         // This is none.
         let mut auth = of("echo '{status: {token: t}}'");
         auth.token = Some(String::new().into());

@@ -149,13 +149,18 @@ fn nothing_is_taken_for_the_same_on_two_clusters(
     let (one, two) = (ApiServer::start(recorded()), ApiServer::start(recorded()));
     let contexts = [("one", one.address()), ("two", two.address())];
     let kubeconfig = kubeconfig(&format!("clusters-same-{format}"), &contexts);
-    let mut check = command();
-    check.env("KUBECONFIG", kubeconfig);
-    check.args(["check", "--cluster", "--all-contexts", "-o", format]);
-    let document: Value = serde_json::from_slice(&check.output().unwrap().stdout).unwrap();
-    let (first, second) = (document.pointer(first), document.pointer(second));
-    assert!(first.is_some() && second.is_some(), "{document:#}");
-    assert_ne!(first, second);
+    let both = |contexts: [&str; 2]| {
+        let mut check = command();
+        check.env("KUBECONFIG", &kubeconfig);
+        check.args(["check", "--cluster", "-o", format]);
+        check.args(contexts.map(|it| format!("--context={it}")));
+        let document: Value = serde_json::from_slice(&check.output().unwrap().stdout).unwrap();
+        [first, second].map(|it| document.pointer(it).unwrap().clone())
+    };
+    let [one, two] = both(["one", "two"]);
+    assert_ne!(one, two);
+    // Nor does it depend on their order.
+    assert_eq!(both(["two", "one"]), [two, one]);
 }
 
 /// A command that is pasted must not change the cluster of another context.
@@ -183,8 +188,8 @@ fn the_commands_of_a_fix_name_the_cluster() {
     }
     let path = kubeconfig.to_str().unwrap();
     let named = text(&["--context", "two", "--kubeconfig", path]);
-    let command = format!("kubectl --context two --kubeconfig {path} {patch}");
-    assert!(named.contains(&command), "{named}");
+    let patched = format!("kubectl --context two --kubeconfig {path} {patch}");
+    assert!(named.contains(&patched), "{named}");
     let json = text(&["--context", "two", "-o", "json"]);
     let document: Value = serde_json::from_str(&json).unwrap();
     let remedies = document.pointer("/objects/0/findings/0/remedies").unwrap();
@@ -194,6 +199,21 @@ fn the_commands_of_a_fix_name_the_cluster() {
     assert!(
         !commands.is_empty() && commands.iter().all(starts),
         "{json}"
+    );
+    let mut check = command();
+    check.env("KUBECONFIG", &kubeconfig);
+    check.args([
+        "check",
+        "-f",
+        "undecodable.yaml",
+        "--cluster",
+        "--context",
+        "two",
+    ]);
+    let unreadable = String::from_utf8(check.output().unwrap().stdout).unwrap();
+    assert!(
+        unreadable.contains("kubectl --context two explain "),
+        "{unreadable}"
     );
     // kubectl asks the same cluster then.
     let current = text(&[]);

@@ -609,7 +609,9 @@ fn a_patch_of_a_snapshot_is_refused_by_a_changed_object() {
     assert!(note.contains(&expected), "{note}");
     let commands = run_with(&format!("{words} commands"), &file);
     let printed = String::from_utf8(commands.stdout).unwrap();
-    let expected = r#"{"op":"test","path":"/metadata/generation","value":7}"#;
+    let expected = r#"--type json -p '[{"op":"test","path":"/metadata/uid","#;
+    assert!(printed.contains(expected), "{printed}");
+    let expected = r#"},{"op":"test","path":"/metadata/generation","value":7},"#;
     assert!(printed.contains(expected), "{printed}");
 }
 

@@ -9,6 +9,10 @@ use super::{command, scratch};
 
 /// Writes a text to its standard output and error in each evaluation, asks for so many pages of memory, and accepts.
 fn module(pages: u32) -> Vec<u8> {
+    module_with(pages, "")
+}
+
+fn module_with(pages: u32, more: &str) -> Vec<u8> {
     let module = format!(
         r#"(module
             (import "wapc" "__guest_response" (func $respond (param i32 i32)))
@@ -23,7 +27,8 @@ fn module(pages: u32) -> Vec<u8> {
                 (drop (call $write (i32.const 2) (i32.const 128) (i32.const 1) (i32.const 160)))
                 (if (i32.eq (memory.grow (i32.const {pages})) (i32.const -1)) (then unreachable))
                 (call $respond (i32.const 0) (i32.const 30))
-                (i32.const 1)))"#
+                (i32.const 1))
+            {more})"#
     );
     wat::parse_str(module).unwrap()
 }
@@ -135,17 +140,15 @@ const TAR: &[u8] = &{
 #[test]
 fn the_memory_of_a_module_is_limited() {
     let path = scratch("large-module").join("policy.wasm");
-    let with = |what: &str| {
-        let import = r#"(import "wapc" "__guest_error" (func (param i32 i32)))"#;
-        let call = r#"(func (export "__guest_call") (param i32 i32) (result i32) i32.const 0)"#;
-        let memory = r#"(memory (export "memory") 1)"#;
-        wat::parse_str(format!("(module {import} {memory} {call} {what})")).unwrap()
-    };
-    for (what, module, code) in [
-        ("little", module(1_000), 0),
-        ("much", module(20_000), 2),
-        ("a table", with("(table 300000000 funcref)"), 2),
-        ("a second memory", with("(memory 1)"), 2),
+    for (module, error) in [
+        (module_with(1_000, ""), None),
+        (module_with(20_000, ""), Some("the module trapped")),
+        (module_with(1, "(table 1000 funcref)"), None),
+        (
+            module_with(1, "(table 300000 funcref)"),
+            Some("table minimum size"),
+        ),
+        (module_with(1, "(memory 1)"), Some("multiple memories")),
     ] {
         std::fs::write(&path, module).unwrap();
         let mut check = command();
@@ -158,6 +161,9 @@ fn the_memory_of_a_module_is_limited() {
             "--policy",
         ]);
         let output = check.arg(&path).output().unwrap();
-        assert_eq!(output.status.code(), Some(code), "{what}: {output:?}");
+        let code = error.map_or(0, |_| 2);
+        assert_eq!(output.status.code(), Some(code), "{error:?}: {output:?}");
+        let printed = String::from_utf8(output.stderr).unwrap();
+        assert!(printed.contains(error.unwrap_or_default()), "{printed}");
     }
 }
