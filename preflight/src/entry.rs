@@ -47,7 +47,8 @@ pub(crate) struct Entry<'v> {
     pub(crate) place: Option<Place>,
     /// The fact and the fix.
     pub(crate) text: String,
-    /// The same for the same finding in another run, and no other one's: it does not depend on lines and indices.
+    /// The same for the same finding in another run: it does not depend on lines. Of all entries of a check, each has its
+    /// own.
     pub(crate) fingerprint: String,
 }
 

@@ -30,7 +30,7 @@ pub fn whole(name: &str) -> Option<std::fs::File> {
         .unwrap_or_else(|| format!("{}/../../../shared/conformance", env!("CARGO_MANIFEST_DIR")));
     let file = std::fs::File::open(format!("{directory}/{name}.jsonl.gz"));
     if file.is_err() && !is_required {
-        eprintln!("conformance {name}: not run: ../shared/conformance is not there");
+        eprintln!("conformance {name}: not run as a whole: ../shared/conformance is not there");
         return None;
     }
     Some(file.expect("the rows are in HCO_ROWS, or in ../shared/conformance"))
