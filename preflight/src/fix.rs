@@ -104,6 +104,10 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     }
     let by_hand = fixed.iter().any(|object| object.by_hand);
     let made: usize = fixed.iter().map(|object| object.made).sum();
+    let mut of_import = fixed
+        .iter()
+        .filter(|it| it.made > 0 && changes_import(&it.patch));
+    let is_import_changed = of_import.next().is_some();
     let objects = fixed.into_iter().map(Fixed::judged).collect();
     let verdicts = Verdicts {
         objects,
@@ -117,6 +121,9 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     };
     let exit = verdicts.exit().max(left);
     summarize(&verdicts, made, exit, args, terminal);
+    if is_import_changed && !args.quiet {
+        terminal.note("this changes the multi-architecture import: before you apply it, `hco-preflight plan -f FILE`, with the corrected file, lists what becomes of boot sources and virtual machines");
+    }
     Ok(exit)
 }
 
@@ -290,7 +297,7 @@ fn chosen(
     // Whoever places the workloads does not want the import instead.
     let is_placed = matches!(prefer, Some(Prefer::PlaceOn(_)));
     let is_wanted =
-        |remedy: &&Remedy| can_be_made(remedy) && !(is_placed && changes_import(remedy));
+        |remedy: &&Remedy| can_be_made(remedy) && !(is_placed && changes_import(&remedy.patch));
     let complete = findings.iter().filter_map(Finding::complete_remedy);
     let complete: Vec<Remedy> = complete.filter(is_wanted).cloned().collect();
     if !complete.is_empty() || !args.r#unsafe {
@@ -316,7 +323,7 @@ fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
         .patch
         .iter()
         .filter_map(|it| it.get("path")?.as_str());
-    if changes_import(remedy) {
+    if changes_import(&remedy.patch) {
         "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"
     } else if paths.any(|path| path.contains("/annotations/ssp.kubevirt.io~1dict.architectures"))
         && !args.subject.images
@@ -347,7 +354,7 @@ fn preferred<'f>(finding: &'f Finding, prefer: &Prefer) -> Result<&'f Remedy, St
 
 /// The way of a remedy.
 fn way(remedy: &Remedy) -> Option<Prefer> {
-    if changes_import(remedy) {
+    if changes_import(&remedy.patch) {
         return Some(Prefer::EnableImport);
     }
     remedy.patch.iter().find_map(|operation| {
@@ -358,9 +365,9 @@ fn way(remedy: &Remedy) -> Option<Prefer> {
     })
 }
 
-/// Whether a remedy sets the field or the feature gate of the import.
-fn changes_import(remedy: &Remedy) -> bool {
-    remedy.patch.iter().any(|operation| {
+/// Whether a patch sets the field or the feature gate of the import.
+fn changes_import(patch: &[Value]) -> bool {
+    patch.iter().any(|operation| {
         let path = operation.get("path").and_then(Value::as_str);
         path.is_some_and(|path| {
             path.ends_with("/enableMultiArchBootImageImport")
