@@ -73,17 +73,18 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     for object in fixed.iter_mut().flatten() {
         object.report_only_live(terminal);
     }
-    let printed = args.output.map(|format| {
-        let connection = &args.subject.connection;
-        let context = prepared.cluster().and_then(Cluster::context);
-        let destination = Destination {
-            context,
-            is_cluster: prepared.cluster().is_some(),
-            connection,
-            kubectl: Kubectl::on(connection, context),
-        };
-        print_patches(&mut fixed, format, &destination, &mut failures)
-    });
+    let connection = &args.subject.connection;
+    let context = prepared.cluster().and_then(Cluster::context);
+    let destination = Destination {
+        context,
+        is_cluster: prepared.cluster().is_some(),
+        from: args.subject.from.as_deref(),
+        connection,
+        kubectl: Kubectl::on(connection, context),
+    };
+    let printed = args
+        .output
+        .map(|format| print_patches(&mut fixed, format, &destination, &mut failures));
     let (fixed, unfixed): (Vec<_>, Vec<_>) = fixed.into_iter().partition(Result::is_ok);
     failures.extend(unfixed.into_iter().filter_map(|it| Some(it.err()?.1)));
     let mut fixed: Vec<Fixed<'_>> = fixed.into_iter().flatten().collect();
@@ -94,13 +95,15 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     for failure in &failures {
         terminal.failure(&failure.to_string());
     }
-    if let (true, Some(_), Some(from), false) =
-        (changes, args.output, &args.subject.from, args.quiet)
-    {
-        let from = from.display();
-        terminal.note(&one_line(&format!(
-            "the patches are for the objects in {from}: an API server whose objects have changed since then refuses them; name the cluster with --context"
-        )));
+    if let (true, Some(format), false) = (changes, args.output, args.quiet) {
+        for object in &fixed {
+            if let Some(others) = &object.others {
+                terminal.note(&object.question.failure(others.clone()).to_string());
+            }
+        }
+        if let Some(note) = destination.note(format) {
+            terminal.note(&one_line(&note));
+        }
     }
     let by_hand = fixed.iter().any(|object| object.by_hand);
     let made: usize = fixed.iter().map(|object| object.made).sum();
@@ -159,6 +162,8 @@ struct Fixed<'q> {
     report: Report,
     /// The object in the file that was written, where its lines can be others.
     written: Option<Object>,
+    /// What its patch changes besides.
+    others: Option<String>,
     /// The patches for values that only the live object has.
     only_live: Vec<Vec<Value>>,
     /// Whether the file is written in a way that only a person can change.
@@ -183,6 +188,7 @@ impl<'q> Fixed<'q> {
             before: report.clone(),
             report,
             written: None,
+            others: None,
             only_live: Vec::new(),
             by_hand: false,
         };
@@ -240,7 +246,7 @@ impl<'q> Fixed<'q> {
                 self.by_hand = true;
                 let rule = &finding.rule;
                 let what = format!(
-                    "[{rule}] not changed: the value is in the live object, but not in the file; add it to the file, or change the live object with the command that `-o commands` prints"
+                    "[{rule}] not changed: the value is in the live object, but not in the file; add it to the file, or fix the live object with the command that `-o commands` prints without -f"
                 );
                 terminal.failure(&self.question.failure(what).to_string());
             }
@@ -314,7 +320,14 @@ fn chosen(
 /// The remedy that a person has to review.
 fn to_review(finding: &Finding) -> Option<&Remedy> {
     let remedy = finding.remedies.first()?;
-    (!remedy.complete && !remedy.patch.is_empty()).then_some(remedy)
+    let is_open = !remedy.complete && !remedy.patch.is_empty();
+    (is_open && !is_choice(finding)).then_some(remedy)
+}
+
+/// Whether only a person can choose a remedy: the import is not enabled because an annotation has no effect without it.
+fn is_choice(finding: &Finding) -> bool {
+    let first = finding.remedies.first();
+    finding.rule.raw() != WITH_ALTERNATIVES && first.is_some_and(|it| changes_import(&it.patch))
 }
 
 /// Why a person has to review a remedy.
@@ -522,6 +535,11 @@ fn print_patches(
         };
         let is_empty = patch.as_ref().is_ok_and(|patch| patch.0.is_empty());
         changes |= patch.is_ok() && !is_empty;
+        if let Ok(fixed) = object
+            && !is_empty
+        {
+            fixed.others = patches::others(fixed.question);
+        }
         let line = match (format, &patch) {
             (FixFormat::JsonPatch, patch) => {
                 let unjudged = object.as_ref().ok().and_then(|it| it.report.unexplained());
@@ -556,17 +574,22 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
         if let Some(message) = object.message() {
             terminal.failure(&format!("{}: {message}", object.at(None)));
         }
+        let mut findings = object.report.findings.iter();
+        // Then it is not to be enabled, or another finding is about that.
+        let is_decided = matches!(args.prefer(), Some(Prefer::PlaceOn(_)))
+            || findings.any(|it| it.rule.raw() == WITH_ALTERNATIVES);
         for finding in &object.report.findings {
             let is_denied = finding.level == Level::Deny;
             let review = to_review(finding).filter(|_| !args.r#unsafe);
+            let is_open = is_denied || is_choice(finding) && !is_decided;
             if review.is_some() {
                 to_confirm += 1;
-            } else if is_denied {
+            } else if is_open {
                 by_hand += 1;
             }
             let (at, rule, fact) = (object.at(finding.line), &finding.rule, &finding.fact);
             let mut text = format!("{at}: [{rule}] {fact}");
-            if is_denied || review.is_some() {
+            if is_open || review.is_some() {
                 let fix = finding.fix.replace('\n', "\n    ");
                 let _ = write!(text, "\n  fix: {fix}");
             }
@@ -575,7 +598,8 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
             }
             if is_denied {
                 terminal.failure(&text);
-            } else if !args.quiet && (review.is_some() || finding.is_unreadable_image()) {
+            } else if !args.quiet && (is_open || review.is_some() || finding.is_unreadable_image())
+            {
                 terminal.warning(&text);
             }
         }

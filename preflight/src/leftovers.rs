@@ -8,11 +8,12 @@ use serde_json::Value;
 
 use crate::field::{condition, text};
 use crate::foreign::Foreign;
-use crate::kubectl::Kubectl;
+use crate::made_from::{cloned, clones, source, sources, volumes};
 use crate::object_name::{key, namespace, parts};
 use crate::owner;
 use crate::plan::boot_sources::disks;
-use crate::plan::machines::{has_disks, source, sources, unfinished};
+use crate::plan::machines::{has_disks, unfinished};
+use crate::prose::first_of;
 use crate::report::{Cron, DataSource, Forecast, is_in};
 use crate::stage::Compared;
 use crate::terminal::BOLD;
@@ -32,8 +33,23 @@ pub(crate) struct Leftover {
     pub(crate) name: Foreign,
     when: When,
     pub(crate) command: String,
-    /// What is still made from it, and the DataSources that point to it.
+    /// What uses it or is still made from it, and the DataSources that point to it.
     used_by: BTreeSet<String>,
+    /// What was not read, although it can use this.
+    users_unread: Vec<&'static str>,
+}
+
+impl Leftover {
+    /// What uses it; nothing if nothing is known to use it.
+    fn users(&self) -> Option<String> {
+        const NAMED: usize = 3;
+
+        if self.used_by.len() > NAMED {
+            return first_of(self.used_by.iter());
+        }
+        let users: Vec<&str> = self.used_by.iter().map(String::as_str).collect();
+        (!users.is_empty()).then(|| users.join(", "))
+    }
 }
 
 /// Since when nobody needs it.
@@ -79,16 +95,7 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
         cron.is_some_and(|cron| is_in(&crons.deleted, &cron))
     };
     let pointers = pointers(after);
-    let users = users(compared);
-    let users_of = |source: &str| users.get(source).cloned().unwrap_or_default();
-    // By the disk that a DataSource names.
-    let mut users_of_disks: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for source in compared.snapshot.of("DataSource") {
-        for disk in disks(&source) {
-            let users = users_of_disks.entry(disk).or_default();
-            users.extend(users_of(&key(&source)));
-        }
-    }
+    let users = Users::of(compared);
     let mut left = Vec::new();
     // The disks of DataSources: those that they keep, and those that they have until the change.
     let (mut used, mut used_until) = (BTreeSet::new(), BTreeSet::new());
@@ -99,16 +106,10 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
             && !wanted.contains(&key)
             && !is_in(&sources.deleted, &key);
         if is_left {
-            let mut users = users_of(&key);
-            users.extend(pointers.get(&key).cloned().unwrap_or_default());
+            let mut used_by = users.of_sources.get(&key).cloned().unwrap_or_default();
+            used_by.extend(pointers.get(&key).cloned().unwrap_or_default());
             let is_needed = is_needed(&source) || managers.now.contains(&key);
-            left.push(leftover(
-                compared.kubectl(),
-                "DataSource",
-                &key,
-                is_needed,
-                users,
-            ));
+            left.push(leftover(compared, "DataSource", &key, is_needed, used_by));
             continue;
         }
         let used = if changed.contains(key.as_str()) {
@@ -133,8 +134,8 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
                 let is_needed = is_needed(&disk) || used_until.contains(&key);
                 let is_volume = kind == "PersistentVolumeClaim" && volumes.contains(&key);
                 let kind = if is_volume { "DataVolume" } else { kind };
-                let users = users_of_disks.get(&key).cloned().unwrap_or_default();
-                left.push(leftover(compared.kubectl(), kind, &key, is_needed, users));
+                let used_by = users.of_disks.get(&key).cloned().unwrap_or_default();
+                left.push(leftover(compared, kind, &key, is_needed, used_by));
             }
         }
     }
@@ -211,10 +212,14 @@ pub(crate) fn render(text: &mut String, leftovers: &[Leftover], [heading, after]
         }
         for left in left {
             let _ = write!(text, "    {}", left.command);
-            let users: Vec<&str> = left.used_by.iter().map(String::as_str).collect();
-            let _ = match users.as_slice() {
-                [] => writeln!(text),
-                users => writeln!(text, "  # still used by {}", users.join(", ")),
+            let _ = match (left.users(), left.users_unread.as_slice()) {
+                (Some(users), _) => writeln!(text, "  # still used by {users}"),
+                (None, []) => writeln!(text),
+                (None, unread) => writeln!(
+                    text,
+                    "  # what uses it is not known: no {} was read",
+                    unread.join(" and no ")
+                ),
             };
         }
     }
@@ -232,49 +237,80 @@ fn pointers(forecast: &Forecast) -> BTreeMap<String, BTreeSet<String>> {
     pointers
 }
 
-/// What is still made from each DataSource.
-fn users(compared: &Compared<'_>) -> BTreeMap<String, BTreeSet<String>> {
-    let mut users: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let mut add = |source: String, kind: &str, object: &Value| {
-        let (namespace, name) = parts(&key(object));
-        let user = format!("{kind} {namespace}/{name}");
-        users.entry(source).or_default().insert(user);
-    };
-    let unfinished = unfinished(compared);
-    for machine in compared.snapshot.of("VirtualMachine") {
-        if has_disks(&machine, unfinished.as_ref()) == Some(false) {
-            for source in sources(&machine) {
-                add(source, "VM", &machine);
+/// What uses boot sources, or is still made from them.
+#[derive(Default)]
+struct Users {
+    of_sources: BTreeMap<String, BTreeSet<String>>,
+    of_disks: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Users {
+    fn of(compared: &Compared<'_>) -> Self {
+        let mut users = Self::default();
+        let unfinished = unfinished(compared);
+        for machine in compared.snapshot.of("VirtualMachine") {
+            let user = user("VM", &machine);
+            users.of_disks(volumes(&machine), &user);
+            // Also if it is not known whether its disks are made.
+            if has_disks(&machine, unfinished.as_ref()) != Some(true) {
+                users.of_disks(clones(&machine), &user);
+                users.of_sources(sources(&machine), &user);
             }
         }
+        for volume in compared.snapshot.of("DataVolume") {
+            let is_made = text(&volume, "/status/phase") == Some("Succeeded");
+            if !is_made && owner::machine(&volume).is_none() {
+                let user = user("DataVolume", &volume);
+                let own = namespace(&volume);
+                users.of_disks(cloned(&volume, own), &user);
+                users.of_sources(source(&volume, Some(own)), &user);
+            }
+        }
+        // What names a pointer is made from what that points to.
+        for source in compared.snapshot.of("DataSource") {
+            let own = users.of_sources.get(&key(&source)).cloned();
+            let other = text(&source, "/spec/source/dataSource/name");
+            if let (Some(own), Some(other)) = (own, other) {
+                let other = format!("{}/{other}", namespace(&source));
+                users.of_sources.entry(other).or_default().extend(own);
+            }
+        }
+        for source in compared.snapshot.of("DataSource") {
+            let own = users.of_sources.get(&key(&source)).cloned();
+            for disk in disks(&source) {
+                let users = users.of_disks.entry(disk).or_default();
+                users.extend(own.clone().unwrap_or_default());
+            }
+        }
+        users
     }
-    for volume in compared.snapshot.of("DataVolume") {
-        let is_made = text(&volume, "/status/phase") == Some("Succeeded");
-        if !is_made
-            && owner::machine(&volume).is_none()
-            && let Some(source) = source(&volume, text(&volume, "/metadata/namespace"))
-        {
-            add(source, "DataVolume", &volume);
+
+    fn of_sources(&mut self, sources: impl IntoIterator<Item = String>, user: &str) {
+        for source in sources {
+            let users = self.of_sources.entry(source).or_default();
+            users.insert(user.to_owned());
         }
     }
-    // What names a pointer is made from what that points to.
-    for source in compared.snapshot.of("DataSource") {
-        let own = users.get(&key(&source)).cloned();
-        let other = text(&source, "/spec/source/dataSource/name");
-        if let (Some(own), Some(other)) = (own, other) {
-            let other = format!("{}/{other}", namespace(&source));
-            users.entry(other).or_default().extend(own);
+
+    fn of_disks(&mut self, disks: impl IntoIterator<Item = String>, user: &str) {
+        for disk in disks {
+            let users = self.of_disks.entry(disk).or_default();
+            users.insert(user.to_owned());
         }
     }
-    users
+}
+
+fn user(kind: &str, object: &Value) -> String {
+    let (namespace, name) = parts(&key(object));
+    format!("{kind} {namespace}/{name}")
 }
 
 fn leftover(
-    kubectl: &Kubectl,
+    compared: &Compared<'_>,
     kind: &'static str,
     key: &str,
     is_needed: bool,
-    users: BTreeSet<String>,
+    used_by: BTreeSet<String>,
 ) -> Leftover {
     let (namespace, name) = parts(key);
     let resource = match kind {
@@ -283,13 +319,17 @@ fn leftover(
         "VolumeSnapshot" => "volumesnapshot.snapshot.storage.k8s.io",
         _ => "persistentvolumeclaim",
     };
-    let command = kubectl.delete(resource, &namespace, &name);
+    let users_unread = ["VirtualMachine", "DataVolume"]
+        .into_iter()
+        .filter(|kind| !compared.snapshot.has(kind));
+    let command = compared.kubectl().delete(resource, &namespace, &name);
     Leftover {
         kind,
         namespace,
         name,
         when: if is_needed { When::After } else { When::Now },
         command,
-        used_by: users,
+        used_by,
+        users_unread: users_unread.collect(),
     }
 }

@@ -21,6 +21,7 @@ mod hco_version;
 mod images;
 mod kubectl;
 mod leftovers;
+mod made_from;
 mod mirrors;
 mod module;
 mod no_forecast;

@@ -1,5 +1,7 @@
 //! The changes of `fix` as JSON Patches and as commands, for objects in a cluster.
 
+use std::path::Path;
+
 use anyhow::{Context, Result, bail};
 use json_patch::{Patch, PatchOperation, TestOperation};
 use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain};
@@ -8,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::Fixed;
 use crate::apply::LAST_APPLIED;
-use crate::args;
+use crate::args::{self, FixFormat};
 use crate::failure::Failure;
 use crate::foreign::{self, one_line, shell_word};
 use crate::kubectl::Kubectl;
@@ -21,9 +23,30 @@ pub(super) struct Destination<'c> {
     pub(super) context: Option<&'c str>,
     /// Whether a cluster is named, so that the patch is for its objects.
     pub(super) is_cluster: bool,
+    pub(super) from: Option<&'c Path>,
     pub(super) connection: &'c args::Connection,
     /// Makes commands for it.
     pub(super) kubectl: Kubectl,
+}
+
+impl Destination<'_> {
+    /// Which objects the patches are for, and what the API server does with others.
+    pub(super) fn note(&self, format: FixFormat) -> Option<String> {
+        const REFUSED: &str = "`the server rejected our request due to an error in our request`";
+        Some(match (self.from, format) {
+            (Some(from), _) => format!(
+                "the patches are for the objects in {}: an API server whose objects have changed since then refuses them ({REFUSED}); name the cluster with --context",
+                from.display()
+            ),
+            (None, _) if self.is_cluster => format!(
+                "if an object has changed since then, the API server refuses its patch ({REFUSED}): run this again"
+            ),
+            (None, FixFormat::Commands) => format!(
+                "the commands are for the objects as the files have them: an API server whose objects have other values there refuses them ({REFUSED}); for the live objects, add --cluster"
+            ),
+            (None, FixFormat::JsonPatch) => return None,
+        })
+    }
 }
 
 /// What `-o json-patch` prints for an object.
@@ -60,6 +83,10 @@ pub(super) fn patch(
             "the object is not in the cluster yet, so it cannot be patched there; use --write, or apply the file first"
         );
     }
+    if fixed.made == 0 {
+        // The file can have other changes.
+        return Ok(Patch(Vec::new()));
+    }
     // Also an object of `--from` is that of a cluster, in which it can have changed.
     let is_live = base.is_some() || question.place.is_none();
     let base = base.unwrap_or(question.object.value());
@@ -73,6 +100,32 @@ pub(super) fn patch(
         guarded(base, patch)
     } else {
         patch
+    })
+}
+
+/// What else a patch changes, because the file is not as the live object; nothing if it only has the fix.
+pub(super) fn others(question: &Question) -> Option<String> {
+    const LISTED: usize = 5;
+
+    let live = question
+        .live
+        .as_ref()
+        .filter(|_| question.place.is_some())?;
+    let changes = json_patch::diff(live, &with_metadata_of(live, question.sent())).0;
+    let more = changes.len().saturating_sub(LISTED);
+    let listed = changes.iter().take(LISTED).map(|it| match it {
+        PatchOperation::Remove(it) => format!("removes {}", it.path),
+        it => format!("sets {}", it.path()),
+    });
+    let mut listed: Vec<String> = listed.collect();
+    if more > 0 {
+        listed.push(format!("{more} more"));
+    }
+    (!listed.is_empty()).then(|| {
+        format!(
+            "the patch also makes the other changes of the file ({}); to fix only what is in the cluster, run this without -f",
+            listed.join(", ")
+        )
     })
 }
 
@@ -138,12 +191,27 @@ fn shortest(base: &Value, wanted: &Value, remedies: &[Value]) -> Result<Patch> {
 /// The patch behind tests of the generation and of the values that it replaces, so that the API server refuses it if
 /// somebody changed the object meanwhile; of the UID, because the generation of an object that was deleted and created again
 /// starts anew. Not of the resource version, because that changes with each status that HCO writes.
+///
+/// An object of a file has no generation, and may lack what the live one has: an object or a list is added only where the
+/// live object has nothing, which to the API server is null.
+///
+/// MIRRORS: evanphx/json-patch patch.go, `Patch.test`.
 fn guarded(base: &Value, patch: Patch) -> Patch {
     const GENERATION: &str = "/metadata/generation";
+    /// The live object always has them, by the defaults of HCO's CRD.
+    const FILLED: [&str; 3] = ["/spec", "/spec/deployment", "/spec/featureGates"];
 
     if patch.0.is_empty() {
         return patch;
     }
+    let is_of_file = base.pointer(GENERATION).is_none();
+    let is_filled = |operation: &PatchOperation| match operation {
+        PatchOperation::Add(it) => {
+            is_of_file && it.value == json!({}) && FILLED.contains(&it.path.as_str())
+        }
+        _ => false,
+    };
+    let mut empty: Vec<String> = Vec::new();
     let is_in_list = |object: &Value, path: &str| {
         let parent = path.rsplit_once('/').map(|(parent, _)| parent);
         parent.is_some_and(|parent| object.pointer(parent).is_some_and(Value::is_array))
@@ -157,9 +225,7 @@ fn guarded(base: &Value, patch: Patch) -> Patch {
         let parents = ends.filter_map(|end| path.get(..end));
         for item in parents.filter(|it| is_in_list(&patched, it)) {
             let name = format!("{item}/metadata/name");
-            if base.pointer(GENERATION).is_none()
-                && base.pointer(&name) == patched.pointer(&name)
-                && !paths.contains(&name)
+            if is_of_file && base.pointer(&name) == patched.pointer(&name) && !paths.contains(&name)
             {
                 paths.push(name);
             }
@@ -175,7 +241,16 @@ fn guarded(base: &Value, patch: Patch) -> Patch {
             && base.pointer(&path) == patched.pointer(&path)
             && !paths.contains(&path)
         {
-            paths.push(path);
+            paths.push(path.clone());
+        }
+        if let PatchOperation::Add(it) = operation
+            && let Some((parent, _)) = path.rsplit_once('/')
+            && (is_of_file && !is_added && !is_filled(operation))
+            && (it.value.is_object() || it.value.is_array())
+            && (FILLED.contains(&parent) || base.pointer(parent) == patched.pointer(parent))
+            && base.pointer(&path).is_none()
+        {
+            empty.push(path);
         }
         // A patch that was computed for it can be applied.
         let _ = json_patch::patch(&mut patched, std::slice::from_ref(operation));
@@ -185,7 +260,12 @@ fn guarded(base: &Value, patch: Patch) -> Patch {
         let path = path.parse().ok()?;
         Some(PatchOperation::Test(TestOperation { path, value }))
     });
-    Patch(tests.chain(patch.0.iter().cloned()).collect())
+    let empty = empty.iter().filter_map(|path| {
+        let (path, value) = (path.parse().ok()?, Value::Null);
+        Some(PatchOperation::Test(TestOperation { path, value }))
+    });
+    let operations = patch.0.iter().filter(|it| !is_filled(it)).cloned();
+    Patch(tests.chain(empty).chain(operations).collect())
 }
 
 /// A patch as a line of JSON.
@@ -301,7 +381,38 @@ mod tests {
         let patch = json!([{"op": "add", "path": path, "value": {}}]);
         let guarded = guarded(&base, serde_json::from_value(patch.clone()).unwrap());
         let test = json!({"op": "test", "path": "/spec/list/0/metadata/name", "value": "n"});
-        assert_eq!(operations(&guarded), json!([test, patch[0]]));
+        let empty = json!({"op": "test", "path": path, "value": null});
+        assert_eq!(operations(&guarded), json!([test, empty, patch[0]]));
+    }
+
+    /// The live object can have what a file lacks, and an addition would replace it.
+    #[test]
+    fn what_a_file_lacks_is_added_only_where_nothing_is() {
+        let base = json!({"spec": {}});
+        let add = |path: &str, value: Value| json!({"op": "add", "path": path, "value": value});
+        let gate = add("/spec/featureGates/gate", json!(true));
+        let inside = add("/spec/workloads/nodePlacement", json!({}));
+        let patch = json!([
+            add("/spec/featureGates", json!({})),
+            gate,
+            add("/spec/deployment", json!({})),
+            add("/spec/deployment/nodePlacements", json!({})),
+            add("/spec/workloads", json!({})),
+            inside,
+        ]);
+        let guarded = guarded(&base, serde_json::from_value(patch.clone()).unwrap());
+        let empty = |path: &str| json!({"op": "test", "path": path, "value": null});
+        assert_eq!(
+            operations(&guarded),
+            json!([
+                empty("/spec/deployment/nodePlacements"),
+                empty("/spec/workloads"),
+                patch[1],
+                patch[3],
+                patch[4],
+                patch[5],
+            ])
+        );
     }
 
     #[test]

@@ -9,8 +9,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::alike::Alike;
-use crate::field::{architecture, items, text};
+use crate::field::{architecture, text};
 use crate::foreign::Foreign;
+use crate::made_from::sources;
 use crate::object_name::{key, name, parts};
 use crate::owner;
 use crate::report::{Changes, Forecast, Report, is_in};
@@ -226,21 +227,6 @@ fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
             add(machines, &key(&machine), effect, &detail);
         }
     }
-}
-
-/// The DataSources that the disks of a virtual machine are made from.
-pub(crate) fn sources(machine: &Value) -> Vec<String> {
-    let own = text(machine, "/metadata/namespace");
-    let disks = items(machine, "/spec/dataVolumeTemplates");
-    disks.filter_map(|disk| source(disk, own)).collect()
-}
-
-/// The DataSource that a disk is made from.
-pub(crate) fn source(disk: &Value, own: Option<&str>) -> Option<String> {
-    let source = disk.pointer("/spec/sourceRef")?;
-    let namespace = text(source, "/namespace").filter(|it| !it.is_empty());
-    let (namespace, name) = (namespace.or(own)?, text(source, "/name")?);
-    (text(source, "/kind") == Some("DataSource")).then(|| format!("{namespace}/{name}"))
 }
 
 /// The architecture that a virtual machine sets itself.

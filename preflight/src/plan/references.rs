@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::machines::{Architectures, Effect, Going, source, sources};
+use super::machines::{Architectures, Effect, Going};
 use crate::failure::Place;
 use crate::field::{items, text};
 use crate::foreign::Foreign;
+use crate::made_from::{source, sources};
 use crate::object_name::{key, parts};
 use crate::owner;
 use crate::stage::Compared;

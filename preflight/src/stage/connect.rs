@@ -196,6 +196,15 @@ pub(super) fn in_namespace(object: &Value, namespace: &str) -> Option<Value> {
     Some(object)
 }
 
+/// Whether an update changes nothing that is judged.
+fn is_unchanged(old: &Value, new: &Value) -> bool {
+    let of = |object: &Value| {
+        let parts = ["/spec", "/metadata/annotations"].map(|it| object.pointer(it).cloned());
+        parts.map(Option::unwrap_or_default)
+    };
+    of(old) == of(new)
+}
+
 /// Where the old objects come from.
 enum Old<'c> {
     Nowhere,
@@ -251,6 +260,19 @@ impl Old<'_> {
             }
             _ => None,
         };
+        let flag = match self {
+            Self::Nowhere | Self::Live(_, Purpose::Fix(_)) => None,
+            Self::File(..) => Some("--old"),
+            Self::Live(..) => Some("-f"),
+        };
+        if let (Some(flag), Some(old)) = (flag, &old)
+            && is_unchanged(old, sent.as_ref().unwrap_or(object))
+        {
+            let Place { file, line } = found.written.place();
+            notes.push(&format!(
+                "{file}:{line}: nothing changes, so existing problems are not listed; to list them, run this without {flag}"
+            ));
+        }
         let (old, live) = match self {
             // An update would carry existing problems instead of fixing them.
             Self::Live(_, Purpose::Fix(_)) => (None, old),

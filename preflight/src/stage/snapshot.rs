@@ -16,6 +16,7 @@ use crate::apply::LAST_APPLIED;
 use crate::field::{items, text};
 use crate::files;
 use crate::foreign::{chain, masked, one_line};
+use crate::made_from::{cloned, mounted};
 use crate::notes::Notes;
 use crate::object_name::{key, name, namespace};
 use crate::owner::{self, CLEAN_UP, CREATED_BY, CRON, DEPRECATED, OWNER};
@@ -113,7 +114,7 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: "VirtualMachine",
         api_version: "kubevirt.io/v1",
         path: "/apis/kubevirt.io/v1/virtualmachines",
-        readers: &[Reader::Check, Reader::Plan],
+        readers: &[Reader::Check, Reader::Plan, Reader::Status],
         fields: &[
             "/metadata/uid",
             APPLIED,
@@ -143,6 +144,8 @@ pub(crate) const KINDS: [Kind; 15] = [
             CRON,
             CREATED_BY,
             "/spec/sourceRef",
+            "/spec/source/pvc",
+            "/spec/source/snapshot",
             "/status/phase",
             "/status/progress",
             "/status/restartCount",
@@ -228,7 +231,7 @@ const NAMESPACE: &str = "Namespace";
 /// The group of HyperConvergeds.
 const GROUP: &str = "hco.kubevirt.io";
 
-/// Those of DataImportCrons are read, and those whose disk is still to be made for a virtual machine or from a DataSource.
+/// Those of DataImportCrons are read, and those whose disk is still to be made for a virtual machine or from another disk.
 const DATA_VOLUME: &str = "DataVolume";
 
 /// VM templates of OpenShift.
@@ -525,6 +528,11 @@ impl Snapshot {
     /// Replaces the names of virtual machines: the n-th one is `vm-n`. A disk or a `DataVolume` that belongs to no boot source
     /// can have the name of one, so it is left out.
     pub(crate) fn redact(&mut self) {
+        let mut disks = Disks::of(self);
+        disks.namespaces = BTreeSet::new();
+        self.retain(&disks);
+        let named = DISKS.iter().flat_map(|kind| self.of(kind));
+        let named: BTreeSet<String> = named.map(|disk| key(&disk)).collect();
         let mut names = BTreeMap::new();
         for kind in ["VirtualMachine", "VirtualMachineInstance"] {
             for text in self.objects.get_mut(kind).into_iter().flatten() {
@@ -535,7 +543,7 @@ impl Snapshot {
                 let next = names.len() + 1;
                 let number = *names.entry(name.to_string()).or_insert(next);
                 *name = json!(format!("vm-{number}"));
-                remove_names(&mut object);
+                remove_names(&mut object, &named);
                 *text = to_text(&object);
             }
         }
@@ -553,15 +561,14 @@ impl Snapshot {
                     // They name the disk.
                     let status = volume.get_mut("status").and_then(Value::as_object_mut);
                     status.and_then(|fields| fields.remove("conditions"));
+                    let own = namespace(&volume).to_owned();
+                    remove_clone(&mut volume, &own, &named);
                     *text = to_text(&volume);
                     return true;
                 }
                 volume.pointer(CRON).is_some()
             });
         }
-        let mut disks = Disks::of(self);
-        disks.namespaces = BTreeSet::new();
-        self.retain(&disks);
     }
 
     /// Keeps these disks alone.
@@ -712,8 +719,10 @@ impl Kind {
         match self.name {
             DATA_VOLUME => {
                 let phase = text(object, "/status/phase");
-                let is_to_be_made =
-                    object.pointer("/spec/sourceRef").is_some() || owner::machine(object).is_some();
+                let is_copy = ["/spec/sourceRef", "/spec/source"]
+                    .iter()
+                    .any(|it| object.pointer(it).is_some());
+                let is_to_be_made = is_copy || owner::machine(object).is_some();
                 object.pointer(CRON).is_some() || is_to_be_made && phase != Some("Succeeded")
             }
             TEMPLATE => object.get("objects").is_some(),
@@ -738,7 +747,12 @@ impl Kind {
 
     /// Of the disks of a virtual machine, only what they are made from is kept, and what tells from which one it boots.
     fn reduce_machine(&self, machine: &mut Value) {
-        let disks = ["/metadata/name", "/spec/sourceRef"];
+        let disks = [
+            "/metadata/name",
+            "/spec/sourceRef",
+            "/spec/source/pvc",
+            "/spec/source/snapshot",
+        ];
         reduce_items(machine, "/spec/dataVolumeTemplates", &disks);
         let volumes = [
             "/name",
@@ -793,15 +807,38 @@ fn reduce_items(object: &mut Value, list: &str, pointers: &[&str]) {
     }
 }
 
-/// Removes what can contain the name of a virtual machine: which of its disks it boots from is unknown then.
-fn remove_names(machine: &mut Value) {
-    reduce_items(machine, "/spec/dataVolumeTemplates", &["/spec/sourceRef"]);
+/// Removes what can contain the name of a virtual machine: which of its disks it boots from is unknown then. The disks of
+/// boot sources keep their names.
+fn remove_names(machine: &mut Value, named: &BTreeSet<String>) {
+    let own = namespace(machine).to_owned();
+    let disks = ["/spec/sourceRef", "/spec/source"];
+    reduce_items(machine, "/spec/dataVolumeTemplates", &disks);
+    let disks = machine.pointer_mut("/spec/dataVolumeTemplates");
+    for disk in disks.and_then(Value::as_array_mut).into_iter().flatten() {
+        remove_clone(disk, &own, named);
+    }
     let metadata = machine.get_mut("metadata").and_then(Value::as_object_mut);
     metadata.and_then(|fields| fields.remove("annotations"));
     let spec = machine.pointer_mut("/spec/template/spec");
     if let Some(spec) = spec.and_then(Value::as_object_mut) {
         spec.remove("domain");
-        spec.remove("volumes");
+        let volumes = spec.get_mut("volumes").and_then(Value::as_array_mut);
+        if let Some(volumes) = volumes {
+            let disks = ["/dataVolume/name", "/persistentVolumeClaim/claimName"];
+            volumes.retain_mut(|volume| {
+                *volume = only(volume, &disks);
+                mounted(volume, &own).is_some_and(|disk| named.contains(&disk))
+            });
+        }
+    }
+}
+
+/// Removes what a disk is cloned from, if that is no boot source.
+fn remove_clone(disk: &mut Value, own: &str, named: &BTreeSet<String>) {
+    if cloned(disk, own).is_none_or(|disk| !named.contains(&disk))
+        && let Some(spec) = disk.get_mut("spec").and_then(Value::as_object_mut)
+    {
+        spec.remove("source");
     }
 }
 

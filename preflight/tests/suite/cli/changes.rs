@@ -1,5 +1,6 @@
 //! `plan` and `status`: single changes, each with what it has to say.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -323,8 +324,9 @@ fn a_leftover_is_deleted_with_its_data_volume() {
         "persistentvolumeclaim -n kubevirt-os-images alone",
         "volumesnapshot.snapshot.storage.k8s.io -n kubevirt-os-images snapshot",
     ] {
+        let unread = "what uses it is not known: no VirtualMachine was read";
         assert!(
-            text.contains(&format!("kubectl delete {command}\n")),
+            text.contains(&format!("kubectl delete {command}  # {unread}\n")),
             "{text}"
         );
     }
@@ -332,6 +334,76 @@ fn a_leftover_is_deleted_with_its_data_volume() {
         !text.contains("persistentvolumeclaim -n kubevirt-os-images with-volume"),
         "{text}"
     );
+}
+
+/// What is deleted is gone for all that use it, whether they were made from a DataSource or not.
+#[test]
+fn what_uses_a_leftover_is_named() {
+    let clone = |name: &str| json!({"pvc": {"name": name, "namespace": GOLDEN}});
+    let machine = |name: &str, namespace: &str, spec: Value| {
+        json!({
+            "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine",
+            "metadata": {"name": name, "namespace": namespace, "uid": name}, "spec": spec,
+        })
+    };
+    let mounts = json!({"template": {"spec": {"volumes": [
+        {"name": "a", "persistentVolumeClaim": {"claimName": "mounted"}},
+        {"name": "b", "dataVolume": {"name": "as-volume"}},
+    ]}}});
+    let of_claim = json!({"dataVolumeTemplates": [{"spec": {"source": clone("claim-of-vm")}}]});
+    let of_snapshot =
+        json!({"dataVolumeTemplates": [{"spec": {"source": {"snapshot": {"name": "snapshot"}}}}]});
+    let volume = |phase: &str, source: Value| {
+        json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume",
+            "metadata": {"name": phase, "namespace": "default"},
+            "spec": {"source": source}, "status": {"phase": phase},
+        })
+    };
+    let left = |kind: &str, name: &str| {
+        let mut disk = disk(kind, name, "gone");
+        let labels = disk["metadata"]["labels"].as_object_mut().unwrap();
+        labels.remove("cdi.kubevirt.io/dataImportCron.cleanup");
+        disk
+    };
+    let disks = ["mounted", "as-volume", "claim-of-vm", "claim", "unused"];
+    let disks = disks.map(|name| left("PersistentVolumeClaim", name));
+    let mut objects = disks.to_vec();
+    objects.extend([
+        left("VolumeSnapshot", "snapshot"),
+        machine("here", GOLDEN, mounts.clone()),
+        machine("elsewhere", "default", mounts),
+        machine("new", "default", of_claim),
+        machine("of-snapshot", GOLDEN, of_snapshot),
+        volume("Pending", clone("claim")),
+        volume("Succeeded", clone("unused")),
+    ]);
+    let from = objects_beside("planned-users", &objects);
+    let used = |words: &str| {
+        let left = json_of(words)["leftovers"].as_array().unwrap().clone();
+        let named = left.into_iter().map(|it| {
+            assert_eq!(it["usersUnread"], json!([]), "{it}");
+            (it["name"].to_string(), it["usedBy"].to_string())
+        });
+        named.collect::<BTreeMap<_, _>>()
+    };
+    let text = json!({
+        "mounted": ["VM kubevirt-os-images/here"],
+        "as-volume": ["VM kubevirt-os-images/here"],
+        "claim-of-vm": ["VM default/new"],
+        "claim": ["DataVolume default/Pending"],
+        "unused": [],
+        "snapshot": ["VM kubevirt-os-images/of-snapshot"],
+    });
+    let expected = text.as_object().unwrap().iter();
+    let expected = expected.map(|(name, users)| (json!(name).to_string(), users.to_string()));
+    let expected: BTreeMap<_, _> = expected.collect();
+    for command in ["plan", "status"] {
+        let found = used(&format!("{command} --from {}", from.display()));
+        for (name, users) in &expected {
+            assert_eq!(found.get(name), Some(users), "{command} {name}");
+        }
+    }
 }
 
 #[test]
@@ -1203,7 +1275,15 @@ fn the_json_of_a_plan_has_every_field() {
         ),
         (
             "/leftovers",
-            &["command", "kind", "name", "namespace", "usedBy", "when"],
+            &[
+                "command",
+                "kind",
+                "name",
+                "namespace",
+                "usedBy",
+                "usersUnread",
+                "when",
+            ],
         ),
         (
             "/storage/requested",

@@ -363,6 +363,7 @@ fn an_edit_adds_what_is_around_it_to_the_file() {
 fn what_is_only_in_the_live_object_is_reported_and_not_written() {
     let text = format!("{HEAD}spec:\n  featureGates: {{enableMultiArchBootImageImport: true}}\n");
     let only_live = |live: &mut Value| {
+        live["spec"]["featureGates"]["enableMultiArchBootImageImport"] = json!(true);
         live["spec"]["dataImportCronTemplates"] = json!([{
             "metadata": {"name": "one", "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64, arm64"}},
             "spec": {"schedule": "0 */12 * * *", "managedDataSource": "one", "template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {"url": "docker://example.com/one"}}}}},
@@ -370,7 +371,7 @@ fn what_is_only_in_the_live_object_is_reported_and_not_written() {
     };
     let (code, file, printed) = fix_with_live("fix-only-live", &text, "--write", only_live);
     assert_eq!((code, &file), (Some(1), &text), "{printed}");
-    let error = "error: hco.yaml:1: [architectures-malformed] not changed: the value is in the live object, but not in the file; add it to the file, or change the live object with the command that `-o commands` prints\n";
+    let error = "error: hco.yaml:1: [architectures-malformed] not changed: the value is in the live object, but not in the file; add it to the file, or fix the live object with the command that `-o commands` prints without -f\n";
     assert_eq!(printed.matches(error).count(), 1, "{printed}");
     let (code, _, printed) =
         fix_with_live("fix-only-live-command", &text, "-o commands", only_live);
@@ -379,6 +380,63 @@ fn what_is_only_in_the_live_object_is_reported_and_not_written() {
         printed.contains("kubectl patch ") && printed.contains("/spec/dataImportCronTemplates/0/"),
         "{printed}"
     );
+    let others = "the other changes of the file";
+    assert!(!printed.contains(others), "{printed}");
+
+    // What else the file changes is named.
+    let more = format!("{text}  defaultCPUModel: Haswell\n");
+    let (code, _, printed) = fix_with_live("fix-others-command", &more, "-o commands", |live| {
+        only_live(live);
+        live["spec"]["defaultRuntimeClass"] = json!("mine");
+        live["metadata"]["annotations"] = json!({
+            "kubectl.kubernetes.io/last-applied-configuration":
+                json!({"spec": {"defaultRuntimeClass": "mine"}}).to_string(),
+        });
+    });
+    assert_eq!(code, Some(1), "{printed}");
+    let note = "note: hco.yaml:1: the patch also makes the other changes of the file (sets /spec/defaultCPUModel, removes /spec/defaultRuntimeClass); to fix only what is in the cluster, run this without -f\n";
+    assert!(printed.contains(note), "{printed}");
+}
+
+/// A file that has nothing to fix can have changes that nobody asked `fix` to make.
+#[test]
+fn without_a_fix_there_is_no_patch() {
+    let text = format!(
+        "{HEAD}spec:\n  defaultCPUModel: Haswell\n  featureGates: {{enableMultiArchBootImageImport: true}}\n"
+    );
+    for format in ["commands", "json-patch"] {
+        let words = format!("-o {format}");
+        let (code, _, printed) = fix_with_live("fix-nothing", &text, &words, |_| ());
+        assert_eq!(code, Some(0), "{printed}");
+        assert!(!printed.contains("defaultCPUModel"), "{printed}");
+    }
+}
+
+/// On nodes of one architecture, an annotation without effect is no reason to import every image again.
+#[test]
+fn the_import_is_not_enabled_for_an_annotation_that_has_no_effect() {
+    let text = format!(
+        "{HEAD}spec:\n  featureGates: {{enableMultiArchBootImageImport: false}}\n  dataImportCronTemplates:\n  - metadata: {{name: one, annotations: {{ssp.kubevirt.io/dict.architectures: amd64}}}}\n    spec: {{schedule: 0 */12 * * *, managedDataSource: one, template: {{spec: {{storage: {{resources: {{requests: {{storage: 10Gi}}}}}}, source: {{registry: {{url: \"docker://example.com/one\"}}}}}}}}}}\n"
+    );
+    let fix = |words: &str| {
+        let output = run_with(&format!("fix -f - --unsafe {words}"), &text);
+        let fixed = String::from_utf8(output.stdout).unwrap();
+        (fixed, String::from_utf8(output.stderr).unwrap())
+    };
+    let (fixed, printed) = fix("--arch amd64=3");
+    assert_eq!(fixed, "", "{printed}");
+    assert!(
+        printed.contains("[architectures-ignored]")
+            && printed.contains("or: remove the annotation"),
+        "{printed}"
+    );
+    let (fixed, printed) = fix("--arch amd64=3,arm64=2");
+    assert!(
+        fixed.contains("enableMultiArchBootImageImport: true"),
+        "{printed}"
+    );
+    let (_, printed) = fix("--arch amd64=3,arm64=2 --place-on amd64");
+    assert!(!printed.contains("architectures-ignored"), "{printed}");
 }
 
 /// The diff is one that `patch` takes.
