@@ -37,6 +37,35 @@ pub(crate) fn run(world: &World<'_>) {
     });
     patches(world);
     several(world);
+    without_a_cluster(world);
+}
+
+/// A command for the object of a file replaces nothing that only the live object has.
+fn without_a_cluster(world: &World<'_>) {
+    let file = world.crd.templates(&[template("mine", None)]);
+    let object = world.hyperconverged(&file).to_string();
+    world.admin.file("alone.yaml", &object);
+    let words = "hco-preflight fix -f alone.yaml --arch amd64=3,arm64=2 --unsafe -o commands";
+    let words: Vec<&str> = words.split(' ').collect();
+    let output = world.admin.run_with(&words, &CONTEXTS);
+    assert_eq!(output.code, Some(1), "{output:?}");
+    let command = output
+        .stdout
+        .replace(" --type json ", " --context a --type json ");
+    let annotations = json!({"cdi.kubevirt.io/storage.bind.immediate.requested": "true"});
+
+    let gate = json!({"featureGates": {"downwardMetrics": true}});
+    let mut annotated = template("mine", None);
+    annotated["metadata"]["annotations"] = annotations;
+    world.replaces(&together([&gate, &world.crd.templates(&[annotated])]), &[]);
+    is_refused(world, &command);
+
+    world.replaces(&together([&gate, &file]), &[]);
+    let output = sh(world, &command);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let live = world.api().get(&world.path());
+    let wanted = together([&gate, &world.crd.import]);
+    assert_eq!(together([&live["spec"], &wanted]), live["spec"]);
 }
 
 /// A command patches the cluster that it was computed for, and only the object that it was computed for.
