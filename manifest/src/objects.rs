@@ -18,7 +18,7 @@ pub struct Object {
     pub line: usize,
     pub(crate) place: Place,
     /// Whether it is inside of an object that distributes it.
-    pub(crate) is_distributed: bool,
+    pub is_distributed: bool,
     /// Whether the object around it says that fields that are missing here stay as they are in the cluster.
     pub is_merged: bool,
 }

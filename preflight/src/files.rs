@@ -259,11 +259,16 @@ impl Files {
         if let Some(directory) = tree.kustomizations.with_patch(path)
             && (root.is_none() || names_ours(&text) || directory.names_ours)
         {
-            let directory = shell_word(&one_line(&directory.name));
-            let piped = &tree.walk.piped;
-            return self.notes.push(&format!(
-                "skipped the kustomization {directory} and its patches; for what it builds, run `kubectl kustomize {directory} | {piped}`"
-            ));
+            let (name, piped) = (shell_word(&one_line(&directory.name)), &tree.walk.piped);
+            return self.notes.push(&if directory.is_component {
+                format!(
+                    "skipped the component {name} and its patches; it is checked with what a kustomization builds of it"
+                )
+            } else {
+                format!(
+                    "skipped the kustomization {name} and its patches; for what it builds, run `kubectl kustomize {name} | {piped}`"
+                )
+            });
         }
         match objects(&text) {
             Ok(objects) => {
@@ -308,6 +313,15 @@ impl Files {
         let line = written.object.line;
         let is_machine = self.wanted.virtual_machines && identity.is_virtual_machine();
         if identity.is_hyperconverged() || is_machine {
+            if written.object.is_distributed
+                && let Some(field) = evaluated(&written.object.value)
+            {
+                let what = format!(
+                    "not checked: {} is a template (`{{{{ }}}}`), which is evaluated in the cluster; check the object that it becomes",
+                    one_line(&field)
+                );
+                return self.failures.push(Failure::in_file(file, Some(line), what));
+            }
             if written.object.is_merged {
                 self.notes.push(&format!(
                     "{file}:{line}: the policy around this object has `musthave`: fields that are missing here keep their live values, but are checked as missing"
@@ -399,6 +413,20 @@ pub(crate) struct Walk {
     /// The command with `-f -`, for a hint.
     #[arg(skip)]
     pub(crate) piped: String,
+}
+
+/// The field of a distributed object that is known only in the cluster; nothing if all are known.
+fn evaluated(value: &Value) -> Option<String> {
+    let below = |name: &str, value| Some(format!("/{name}{}", evaluated(value)?));
+    match value {
+        Value::String(text) => text.contains("{{").then(String::new),
+        Value::Array(items) => {
+            let mut items = items.iter().enumerate();
+            items.find_map(|(index, it)| below(&index.to_string(), it))
+        }
+        Value::Object(fields) => fields.iter().find_map(|(name, it)| below(name, it)),
+        _ => None,
+    }
 }
 
 /// Whether a policy of Open Cluster Management has templates with a HyperConverged in a text.

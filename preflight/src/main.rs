@@ -50,6 +50,7 @@ mod verdict;
 mod version;
 mod what_if;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use args::{Args, Command};
@@ -62,7 +63,14 @@ fn main() -> ExitCode {
         // Help or a mistake: clap knows where to print it, and the exit code.
         Err(error) => {
             let code = error.exit_code();
-            let _ = error.print();
+            let text = error.render().to_string();
+            // It repeats what was typed.
+            let escaped = foreign::lines(&text);
+            if error.use_stderr() && escaped != text {
+                let _ = std::io::stderr().write_all(escaped.as_bytes());
+            } else {
+                let _ = error.print();
+            }
             return ExitCode::from(u8::try_from(code).unwrap_or(2));
         }
     };

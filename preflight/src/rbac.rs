@@ -55,7 +55,11 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
                 "--for prints a role without reading a cluster: remove --kubeconfig, --context, -n, --as, --as-group, --token, --server, --user, and --request-timeout"
             );
         }
-        terminal.print(&role(command))?;
+        let (reader, name) = of_command(command);
+        terminal.print(&role(command, reader, name))?;
+        terminal.note(&format!(
+            "to bind the role, run for example `kubectl create clusterrolebinding {name} --clusterrole {name} --user NAME`"
+        ));
         return Ok(Exit::Accepted);
     }
     let account = &args.service_account;
@@ -122,13 +126,17 @@ const LIST: &[&str] = &["list"];
 
 const KUBEWARDEN: &str = "policies.kubewarden.io";
 
-/// The role that a command needs.
-fn role(command: RbacFor) -> String {
-    let (reader, name) = match command {
+/// What reads for a command, and the name of its role.
+fn of_command(command: RbacFor) -> (Reader, &'static str) {
+    match command {
         RbacFor::Check => (Reader::Check, "hco-preflight-check"),
         RbacFor::Plan => (Reader::Plan, "hco-preflight-plan"),
         RbacFor::Status => (Reader::Status, "hco-preflight-status"),
-    };
+    }
+}
+
+/// The role that a command needs.
+fn role(command: RbacFor, reader: Reader, name: &str) -> String {
     let kinds = Kind::read_by(reader).map(|kind| {
         let (group, resource) = kind.resource();
         (group, resource, LIST)
@@ -236,7 +244,8 @@ mod tests {
             .find(|it| it["target"]["kind"] == "ClusterRole");
         let patch = patch.unwrap()["patch"].as_str().unwrap();
         let patch: serde_json::Value = yaml_serde::from_str(patch).unwrap();
-        let role: serde_json::Value = yaml_serde::from_str(&role(RbacFor::Plan)).unwrap();
+        let role: serde_json::Value =
+            yaml_serde::from_str(&role(RbacFor::Plan, Reader::Plan, "plan")).unwrap();
         assert_eq!(patch[0]["value"], role["rules"]);
     }
 

@@ -35,6 +35,8 @@ pub(crate) struct Judged {
     pub(crate) against: Against,
     /// The policy of the cluster by whose settings.
     pub(crate) policy: Option<Policy>,
+    /// Whether the user may not list all policies.
+    pub(crate) policies_unread: bool,
     /// Whether other policies judge the object too.
     pub(crate) is_one_of_several: bool,
     /// Whether the command ends with this verdict: not if the cluster only reports it and has others that it acts on.
@@ -207,6 +209,7 @@ mod tests {
             identity: Identity::default(),
             against: Against::Nothing,
             policy: None,
+            policies_unread: false,
             is_one_of_several: false,
             decides: true,
             report: Report {

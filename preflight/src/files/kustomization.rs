@@ -7,6 +7,8 @@ use std::rc::Rc;
 use manifest::objects;
 use serde_json::Value;
 
+use crate::field;
+
 /// MIRRORS: kustomize api/konfig/general.go, `RecognizedKustomizationFileNames`.
 const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
@@ -22,6 +24,8 @@ pub(super) struct Directory {
     pub(super) name: String,
     /// Whether a patch can be for a HyperConverged.
     pub(super) names_ours: bool,
+    /// Whether kustomize builds it only as a part of others.
+    pub(super) is_component: bool,
 }
 
 /// The kustomizations around the files that are read, and their patches.
@@ -65,6 +69,9 @@ impl Kustomizations {
         let found = Rc::new(Directory {
             name: here,
             names_ours: super::names_ours(&text),
+            is_component: objects
+                .iter()
+                .any(|it| field::text(&it.value, "/kind") == Some("Component")),
         });
         let lists = objects.iter().flat_map(|object| {
             let lists = FIELDS.iter().filter_map(|field| object.value.get(*field));

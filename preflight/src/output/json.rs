@@ -50,6 +50,9 @@ struct Object<'v> {
     namespace: Option<&'v str>,
     name: Option<&'v str>,
     policy: Option<&'v Policy>,
+    /// Only where the user may not list all policies.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    policies_unread: bool,
     allowed: bool,
     code: Option<u16>,
     nodes: Option<&'v BTreeMap<Foreign, usize>>,
@@ -120,6 +123,7 @@ fn object(judged: &Judged) -> Object<'_> {
         namespace: judged.identity.namespace.as_deref(),
         name: judged.identity.name.as_deref(),
         policy: judged.policy.as_ref(),
+        policies_unread: judged.policies_unread,
         allowed: report.allowed,
         code: report.code,
         nodes: report.nodes.as_ref(),

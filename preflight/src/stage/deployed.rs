@@ -18,16 +18,17 @@ use crate::notes::Notes;
 use crate::policy::{ARTIFACT, Policy, is_ours};
 
 /// The settings of the policies that judge these requests. If Kubewarden is not installed, or the user may not list its
-/// policies, a note says so, and the default settings apply.
+/// policies, a note says so, and the default settings apply. With them, whether there may be policies that the user may not
+/// list.
 pub(crate) fn settings(
     live: Live<'_>,
     targets: &BTreeSet<Target>,
     module: &Module,
     notes: &mut Notes,
-) -> Result<Vec<Settings>> {
+) -> Result<(Vec<Settings>, bool)> {
     if let Some(why) = live.without_kubewarden()? {
         notes.push(&defaults(why));
-        return Ok(Vec::new());
+        return Ok((Vec::new(), false));
     }
     let mut found = Found {
         live,
@@ -42,7 +43,8 @@ pub(crate) fn settings(
     for namespace in std::iter::once(None).chain(namespaces.into_iter().map(Some)) {
         found.read(namespace, notes)?;
     }
-    found.settings(notes)
+    let is_partial = !found.not_listed.is_empty();
+    Ok((found.settings(notes)?, is_partial))
 }
 
 /// The policies that are found.

@@ -197,6 +197,7 @@ impl<'s> Prepared<'s> {
     fn judged(&self, question: &Question, settings: &Settings, report: Report) -> Judged {
         Judged {
             policy: settings.policy.clone(),
+            policies_unread: self.settled.has_unread_policies,
             is_one_of_several: self.settings_for(question).len() > 1,
             decides: self.deciding(question).any(|it| std::ptr::eq(it, settings)),
             ..question.judged(report)

@@ -119,6 +119,7 @@ impl Question {
             identity: self.identity.clone(),
             against: self.against.clone(),
             policy: None,
+            policies_unread: false,
             is_one_of_several: false,
             decides: true,
             report,

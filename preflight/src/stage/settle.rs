@@ -23,6 +23,8 @@ pub(crate) struct Settled<'s> {
     pub(super) settings: Settings,
     /// Those of the cluster's policies.
     pub(super) deployed: Vec<Settings>,
+    /// Whether there may be others, which the user may not list.
+    pub(super) has_unread_policies: bool,
     /// The namespace of objects that name none.
     pub(super) namespace: String,
 }
@@ -70,7 +72,7 @@ impl<'s> Connected<'s> {
         let (subject, module) = (self.subject, Arc::clone(&own.module));
         let live = self.live();
         let namespace = live.map_or("", Live::namespace).to_owned();
-        let mut deployed = match live {
+        let (mut deployed, has_unread_policies) = match live {
             // The policies of another module have settings of their own.
             Some(live) if subject.settings.is_none() && !module.is_foreign() => {
                 let _progress = Progress::start("reading the policies of the cluster");
@@ -78,7 +80,7 @@ impl<'s> Connected<'s> {
                 let targets: BTreeSet<_> = targets.collect();
                 deployed::settings(live, &targets, &module, notes)?
             }
-            _ => Vec::new(),
+            _ => (Vec::new(), false),
         };
         for settings in &mut deployed {
             set_levels(&mut settings.value, &subject.level);
@@ -91,6 +93,7 @@ impl<'s> Connected<'s> {
                 ..Settings::default()
             },
             deployed,
+            has_unread_policies,
             namespace,
         })
     }

@@ -638,11 +638,15 @@ fn of_text(text: &RawValue) -> Value {
 /// Why HyperConvergeds cannot be listed, and what helps somebody who may read one namespace alone.
 pub(super) fn not_listed(error: ClusterError, namespace: Option<&str>) -> Error {
     let is_forbidden = matches!(error, ClusterError::Forbidden { .. });
-    if is_forbidden && namespace.is_none() {
-        let error = one_line(&error.to_string());
-        return anyhow!("{error}; if you may read only one namespace, specify it with -n");
+    if !is_forbidden {
+        return error.into();
     }
-    error.into()
+    let own = match namespace {
+        None => "; if you may read only one namespace, specify it with -n",
+        Some(_) => "",
+    };
+    let error = one_line(&error.to_string());
+    anyhow!("{error}; `hco-preflight rbac --for check` prints a role for all that is read{own}")
 }
 
 /// The labels of nodes that are read.

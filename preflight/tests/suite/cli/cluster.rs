@@ -807,7 +807,7 @@ fn who_may_read_one_namespace_is_told_how_to_name_it() {
     }));
     let server = ApiServer::start(answers);
     let (shown, code) = run(&server, "check --cluster --context limited");
-    let hint = "; if you may read only one namespace, specify it with -n";
+    let hint = "; `hco-preflight rbac --for check` prints a role for all that is read; if you may read only one namespace, specify it with -n";
     assert!(shown.contains(hint), "{shown}");
     assert_eq!(code, 2);
 }

@@ -490,6 +490,10 @@ fn without_permission_to_list_policies_the_defaults_are_used() {
     }
     let server = ApiServer::start(answers.clone());
     check("forbidden", &server, "check --cluster", 1);
+    let mut json = command_on(&server);
+    let json = json.args(["check", "--cluster", "-o", "json"]).output();
+    let json: Value = serde_json::from_slice(&json.unwrap().stdout).unwrap();
+    assert_eq!(json["objects"][0]["policiesUnread"], true, "{json}");
     // Those of the namespace can be listed.
     let namespaced = answers.iter_mut().rev().nth(1).unwrap();
     *namespaced = list(NAMESPACED, &[]);

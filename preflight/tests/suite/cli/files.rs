@@ -62,6 +62,15 @@ fn a_patch_of_a_kustomization_is_not_judged(#[case] kustomization: &str) {
     assert!(notes.contains(note), "{notes}");
     assert!(printed.contains("1 object: accepted"), "{printed}");
     assert_eq!(code, 0);
+    let component = format!("kind: Component\n{kustomization}");
+    fs::write(directory.join("overlay/kustomization.yaml"), component).unwrap();
+    let (_, notes, _) = run_in(&directory, "check -f overlay --arch amd64=1");
+    let note = "note: skipped the component overlay and its patches; it is checked with what a kustomization builds of it\n";
+    assert!(notes.contains(note), "{notes}");
+    let (_, notes, code) = run_in(&directory, "settings overlay/kustomization.yaml");
+    let error = "error: overlay/kustomization.yaml: a kustomization has no settings; build it with `kubectl kustomize`, and name the file with the policy\n";
+    assert_eq!((&*notes, code), (error, 2));
+    fs::write(directory.join("overlay/kustomization.yaml"), kustomization).unwrap();
     // Named alone, and with nothing else to check.
     let (_, notes, code) = run_in(&directory, "check -f overlay/patch.yaml --arch amd64=1");
     assert!(notes.contains("kubectl kustomize overlay | hco"), "{notes}");
@@ -601,6 +610,21 @@ fn what_is_no_object_of_the_cluster_is_skipped(#[case] spec: &str, #[case] note:
     let (_, notes, code) = run_in(&directory, words);
     assert!(notes.contains(note), "{notes}");
     assert_eq!(code, 0);
+}
+
+/// A value that only the cluster knows is neither right nor wrong.
+#[test]
+fn an_object_with_a_template_of_a_policy_is_not_checked() {
+    let text = "apiVersion: policy.open-cluster-management.io/v1\nkind: ConfigurationPolicy\nmetadata: {name: hco}\nspec:\n  object-templates:\n    - complianceType: musthave\n      objectDefinition:\n        apiVersion: hco.kubevirt.io/v1beta1\n        kind: HyperConverged\n        metadata: {name: hco}\n        spec: {workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: '{{hub index .ManagedClusterLabels \"arch\" hub}}'}}}}\n";
+    let directory = written("files-evaluated", &[("file.yaml", text)]);
+    let (verdicts, notes, code) = run_in(&directory, "check -f file.yaml --arch amd64=3,arm64=2");
+    assert_eq!(code, 2, "{verdicts}{notes}");
+    let error = "file.yaml:7: not checked: /spec/workloads/nodePlacement/nodeSelector/kubernetes.io/arch is a template (`{{ }}`), which is evaluated in the cluster; check the object that it becomes";
+    assert!(notes.contains(error), "{verdicts}{notes}");
+    let known = text.replace("{{hub index .ManagedClusterLabels \"arch\" hub}}", "amd64");
+    let directory = written("files-known", &[("file.yaml", &known)]);
+    let (_, notes, code) = run_in(&directory, "check -f file.yaml --arch amd64=3,arm64=2");
+    assert_eq!(code, 0, "{notes}");
 }
 
 /// A pipe would never end.

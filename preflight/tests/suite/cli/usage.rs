@@ -24,6 +24,7 @@ use super::{check, command, compare, run, run_with, scratch, shown};
 #[case::joining_more("check -f placed.yaml --arch amd64=1 --what-if amd64=2", 0)]
 #[case::joining_undecodable("check -f undecodable.yaml --arch amd64=1 --what-if arm64=2", 2)]
 #[case::joining_counts("check -f accepted.yaml --arch amd64=1 --what-if arm64=two", 2)]
+#[case::invisible_counts("check -f accepted.yaml --arch amd64\u{202e}=1", 2)]
 #[case::format("check -f accepted.yaml --arch amd64=1 -o yaml", 2)]
 #[case::standard_input_twice("check -f - --nodes -", 2)]
 #[case::old_without_new("check --cluster --old old.yaml", 2)]
