@@ -1,4 +1,4 @@
-//! `explain`: a rule's page, what resolves an alert of an operator, or the table of rules.
+//! `explain`: a rule's page, what resolves an alert of an operator, or the table of rules and alerts.
 
 use std::fmt::Write as _;
 
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
     let Some(page) = pages::of(rule) else {
         let hint = nearest(rule).map_or_else(String::new, |id| format!(" Did you mean `{id}`?"));
         let name = &terminal.name;
-        bail!("there is no rule or alert `{rule}`.{hint} `{name} explain` lists all rules.");
+        bail!("there is no rule or alert `{rule}`.{hint} `{name} explain` lists them all.");
     };
     if is_json {
         print_json(&in_json(&page))?;
@@ -86,6 +86,10 @@ fn table() -> String {
         let (id, level, summary) = (page.rule.id, page.rule.level.name(), page.summary());
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{id:<wide$}  {level:<4}  {summary}");
+    }
+    text.push_str("\nalerts\n");
+    for alert in pages::alerts() {
+        let _ = writeln!(text, "{}", alert.name);
     }
     text
 }

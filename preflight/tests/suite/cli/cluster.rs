@@ -544,6 +544,33 @@ pub(super) fn with_live(change: impl FnOnce(&mut Value)) -> Vec<Value> {
     answers
 }
 
+/// The policy judges no update that changes nothing, so the verdict says nothing about the object.
+#[test]
+fn an_update_that_changes_nothing_lists_no_problems() {
+    let mut live = Value::Null;
+    let server = ApiServer::start(with_live(|it| live = it.clone()));
+    let file = scratch("unchanged").join("hco.json");
+    let checked = |object: &Value, how: &str| {
+        std::fs::write(&file, object.to_string()).unwrap();
+        run(&server, &format!("check -f {} {how}", file.display())).0
+    };
+    for how in ["--cluster", "--arch amd64=3 --old"] {
+        let flag = if how == "--cluster" { "-f" } else { "--old" };
+        let note = format!(
+            "hco.json:1: nothing changes, so existing problems are not listed; to list them, run this without {flag}\n"
+        );
+        let old = scratch("unchanged").join("old.json");
+        std::fs::write(&old, live.to_string()).unwrap();
+        let how = how.replace("--old", &format!("--old {}", old.display()));
+        let same = checked(&live, &how);
+        assert!(same.contains(&note), "{same}");
+        let mut other = live.clone();
+        other["spec"]["defaultCPUModel"] = json!("Haswell");
+        let other = checked(&other, &how);
+        assert!(!other.contains("nothing changes"), "{other}");
+    }
+}
+
 /// The import was enabled by `kubectl patch`, and the file says nothing of it: `kubectl apply` leaves it enabled.
 #[test]
 fn what_others_set_stays_where_the_file_is_applied() {
