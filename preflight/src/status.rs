@@ -4,6 +4,7 @@
 mod alerts;
 mod conditions;
 mod golden_images;
+mod machines;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,13 +16,13 @@ use serde::Serialize;
 use self::alerts::Alert;
 use self::conditions::Condition;
 use self::golden_images::{DataSource, GoldenImage, NotImported, State};
+use self::machines::Machine;
 use crate::args::{self, StatusFormat};
 use crate::exit::Exit;
 use crate::foreign::Foreign;
 use crate::leftovers::{self, Leftover};
 use crate::notes::Notes;
-use crate::object_name::{self, key, parts};
-use crate::plan::machines::{already_without, excluded};
+use crate::object_name::{self, key};
 use crate::progress::Progress;
 use crate::report::{Cron, Report, is_in};
 use crate::stage::{self, Compared, UnreadKind};
@@ -70,45 +71,11 @@ pub(crate) struct Status {
     not_imported: Vec<NotImported>,
     /// DataSources that are not as SSP wants them.
     data_sources: Vec<DataSource>,
-    /// Those that run on nodes that the placement excludes.
+    /// Those that run on nodes that the placement excludes, or whose disks are not made.
     virtual_machines: Vec<Machine>,
     leftovers: Vec<Leftover>,
     alerts: Vec<Alert>,
     unread: Vec<UnreadKind>,
-}
-
-/// A virtual machine on a node that the placement excludes.
-#[derive(Debug, Serialize)]
-struct Machine {
-    namespace: Foreign,
-    name: Foreign,
-    node: Foreign,
-    /// What that means, and what to do.
-    detail: Foreign,
-}
-
-impl Machine {
-    /// Nothing if the object cannot be judged, so that it excludes no node for certain.
-    fn all(observed: &Compared<'_>) -> Result<Vec<Self>> {
-        if observed.will_be.exit() == Exit::Unjudged {
-            return Ok(Vec::new());
-        }
-        let by_node = excluded(observed)?;
-        let all = by_node.iter().flat_map(|(node, machines)| {
-            let detail = Foreign::from(&*already_without(observed, node));
-            let node = Foreign::from(&**node);
-            machines.iter().map(move |machine| {
-                let (namespace, name) = parts(machine);
-                Self {
-                    namespace,
-                    name,
-                    node: node.clone(),
-                    detail: detail.clone(),
-                }
-            })
-        });
-        Ok(all.collect())
-    }
 }
 
 /// DataImportCrons that SSP is about to delete, and may not create again.

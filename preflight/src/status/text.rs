@@ -340,21 +340,19 @@ fn data_sources(text: &mut String, status: &Status) {
 }
 
 fn machines(text: &mut String, status: &Status) {
-    let mut by_node: BTreeMap<(&Foreign, &Foreign), Vec<Foreign>> = BTreeMap::new();
+    let mut alike: BTreeMap<(Option<&Foreign>, &Foreign), Vec<Foreign>> = BTreeMap::new();
     for machine in &status.virtual_machines {
         let name = format!("{}/{}", machine.namespace.raw(), machine.name.raw());
-        let machines = by_node.entry((&machine.node, &machine.detail)).or_default();
-        machines.push(Foreign::from(&*name));
+        let machines = alike.entry((machine.node.as_ref(), &machine.detail));
+        machines.or_default().push(Foreign::from(&*name));
     }
-    if !by_node.is_empty() {
+    if !alike.is_empty() {
         let _ = writeln!(text, "\n{BOLD}virtual machines{BOLD:#}");
     }
-    for ((node, detail), machines) in by_node {
-        let _ = writeln!(
-            text,
-            "  {YELLOW}!{YELLOW:#} {}: the placement excludes its node {node}: {detail}",
-            some(&machines)
-        );
+    for ((node, detail), machines) in alike {
+        let why = node.map(|node| format!("the placement excludes its node {node}: "));
+        let (machines, why) = (some(&machines), why.unwrap_or_default());
+        let _ = writeln!(text, "  {YELLOW}!{YELLOW:#} {machines}: {why}{detail}");
     }
 }
 

@@ -612,6 +612,50 @@ fn a_virtual_machine_on_an_excluded_node_is_said() {
     assert!(text.contains(then) && detail.ends_with(then), "{text}");
 }
 
+/// What it waits for may never come.
+#[test]
+fn a_virtual_machine_that_waits_for_a_disk_is_named() {
+    let source = |name: &str, status: &str| {
+        json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource",
+            "metadata": {"name": name, "namespace": "images"}, "spec": {"source": {}},
+            "status": {"conditions": [{"type": "Ready", "status": status}]},
+        })
+    };
+    let machine = |name: &str, source: &str, status: &str| {
+        let source = json!({"kind": "DataSource", "name": source, "namespace": "images"});
+        json!({
+            "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine",
+            "metadata": {"name": name, "namespace": "default", "uid": name},
+            "spec": {"dataVolumeTemplates": [{"spec": {"sourceRef": source}}]},
+            "status": {"printableStatus": status},
+        })
+    };
+    let file = objects_beside(
+        "status-waits",
+        &[
+            source("ready", "True"),
+            source("unready", "False"),
+            machine("a", "nowhere", "Provisioning"),
+            machine("b", "nowhere", "Provisioning"),
+            machine("c", "unready", "WaitingForVolumeBinding"),
+            machine("d", "ready", "Provisioning"),
+            machine("e", "nowhere", "Running"),
+        ],
+    );
+    let output = run(&format!("status -q --from {}", file.display()));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let section = "\nvirtual machines\n  ! default/a, default/b: a disk is still to be made from images/nowhere, which does not exist; use another boot source\n  ! default/c: a disk is still to be made from images/unready, which is not ready\n\n";
+    assert!(text.contains(section), "{text}");
+    let output = run(&format!("status -q -o json --from {}", file.display()));
+    let status: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        status["virtualMachines"][2]["node"],
+        Value::Null,
+        "{status:#}"
+    );
+}
+
 /// HCO counts nodes whose taints the placement does not tolerate.
 #[rstest]
 #[case::none_can_be_used(

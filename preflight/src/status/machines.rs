@@ -1,0 +1,91 @@
+//! Virtual machines that something is wrong with now.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::exit::Exit;
+use crate::field::{condition, text};
+use crate::foreign::Foreign;
+use crate::made_from::sources;
+use crate::object_name::{key, parts};
+use crate::plan::machines::{already_without, excluded, has_disks, unfinished};
+use crate::stage::Compared;
+
+/// A virtual machine.
+#[derive(Debug, Serialize)]
+pub(super) struct Machine {
+    pub(super) namespace: Foreign,
+    pub(super) name: Foreign,
+    /// The node on which it runs, if the placement excludes that.
+    pub(super) node: Option<Foreign>,
+    /// What that means, and what to do.
+    pub(super) detail: Foreign,
+}
+
+impl Machine {
+    pub(super) fn all(observed: &Compared<'_>) -> Result<Vec<Self>> {
+        let mut all = Self::excluded(observed)?;
+        all.extend(Self::waiting(observed));
+        Ok(all)
+    }
+
+    fn new(machine: &str, node: Option<&str>, detail: &str) -> Self {
+        let (namespace, name) = parts(machine);
+        Self {
+            namespace,
+            name,
+            node: node.map(Foreign::from),
+            detail: Foreign::from(detail),
+        }
+    }
+
+    /// Those on nodes that the placement excludes. Nothing if the object cannot be judged, so that it excludes no node for
+    /// certain.
+    fn excluded(observed: &Compared<'_>) -> Result<Vec<Self>> {
+        if observed.will_be.exit() == Exit::Unjudged {
+            return Ok(Vec::new());
+        }
+        let by_node = excluded(observed)?;
+        let all = by_node.iter().flat_map(|(node, machines)| {
+            let detail = already_without(observed, node);
+            let machines = machines.iter();
+            machines.map(move |machine| Self::new(machine, Some(node), &detail))
+        });
+        Ok(all.collect())
+    }
+
+    /// Those whose disks are still to be made from a DataSource that has none. Nothing if DataSources were not read.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, `update`.
+    fn waiting(observed: &Compared<'_>) -> Vec<Self> {
+        if !observed.snapshot.has("DataSource") {
+            return Vec::new();
+        }
+        let there = observed.snapshot.of("DataSource");
+        let there: BTreeMap<String, Value> = there.map(|it| (key(&it), it)).collect();
+        let unfinished = unfinished(observed);
+        let mut waiting = Vec::new();
+        for machine in observed.snapshot.of("VirtualMachine") {
+            if has_disks(&machine, unfinished.as_ref()) != Some(false) {
+                continue;
+            }
+            for source in sources(&machine) {
+                let what = match there.get(&source) {
+                    None => "does not exist; use another boot source",
+                    Some(source) if !is_ready(source) => "is not ready",
+                    Some(_) => continue,
+                };
+                let detail = format!("a disk is still to be made from {source}, which {what}");
+                waiting.push(Self::new(&key(&machine), None, &detail));
+            }
+        }
+        waiting
+    }
+}
+
+fn is_ready(source: &Value) -> bool {
+    condition(source, "Ready").and_then(|it| text(it, "/status")) == Some("True")
+}
