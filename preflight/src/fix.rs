@@ -107,10 +107,8 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     }
     let by_hand = fixed.iter().any(|object| object.by_hand);
     let made: usize = fixed.iter().map(|object| object.made).sum();
-    let mut of_import = fixed
-        .iter()
-        .filter(|it| it.made > 0 && changes_import(&it.patch));
-    let is_import_changed = of_import.next().is_some();
+    let mut changed = fixed.iter().filter(|it| it.made > 0);
+    let is_import_changed = changed.any(|it| changes_import(&it.patch));
     let objects = fixed.into_iter().map(Fixed::judged).collect();
     let verdicts = Verdicts {
         objects,
@@ -125,7 +123,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     let exit = verdicts.exit().max(left);
     summarize(&verdicts, made, exit, args, terminal);
     if is_import_changed && !args.quiet {
-        terminal.note("this changes the multi-architecture import: before you apply it, `hco-preflight plan -f FILE`, with the corrected file, lists what becomes of boot sources and virtual machines");
+        terminal.note(&format!("this changes the multi-architecture import: before you apply it, `{} plan -f FILE`, with the corrected file, lists what becomes of boot sources and virtual machines", terminal.name));
     }
     Ok(exit)
 }

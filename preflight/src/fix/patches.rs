@@ -124,7 +124,7 @@ pub(super) fn others(question: &Question) -> Option<String> {
     (!listed.is_empty()).then(|| {
         format!(
             "the patch also makes the other changes of the file ({}); to fix only what is in the cluster, run this without -f",
-            listed.join(", ")
+            one_line(&listed.join(", "))
         )
     })
 }
