@@ -74,7 +74,7 @@ impl Cluster {
             is_withheld,
         } = runtime.block_on(connection.config())?;
         let server = config.cluster_url.to_string();
-        login::log_in(&mut config.auth_info, connection.until)?;
+        login::log_in(&mut config.auth_info, connection)?;
         login::check_token(&mut config.auth_info)?;
         let client = {
             // The client starts a task of its own.

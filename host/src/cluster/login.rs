@@ -3,24 +3,34 @@
 //! kube runs it three times for each client. It may ask for a password that is valid once, so here it runs once for all
 //! clusters and requests of this process, as kubectl runs it.
 
+use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, IsTerminal as _, Read as _};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError, mpsc};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
 use k8s_openapi::jiff::Timestamp;
-use kube::config::{AuthInfo, ExecConfig, ExecInteractiveMode};
+use kube::config::{AuthInfo, ExecAuthCluster, ExecConfig, ExecInteractiveMode};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::ClusterError;
+use super::{ClusterError, Connection};
 
-/// What commands printed. A command waits for another one, because both may ask the user something.
-static LOGINS: Mutex<Vec<(Value, Credentials)>> = Mutex::new(Vec::new());
+/// What came of each command. Clusters that need the same one wait until it ends.
+static LOGINS: Mutex<BTreeMap<String, Arc<Login>>> = Mutex::new(BTreeMap::new());
+
+/// The credentials, or why there are none; nothing before the command has run.
+type Login = Mutex<Option<Result<Credentials, String>>>;
+
+/// For commands that may ask the user something: they run one after the other.
+static TERMINAL: Mutex<()> = Mutex::new(());
+
+/// How long a command may take without `--request-timeout`: the user may have to log in with a browser.
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// More than any credentials.
 const LIMIT: u64 = 1024 * 1024;
@@ -81,10 +91,11 @@ impl Credentials {
     }
 }
 
-/// Puts the credentials that the command prints in its place. By then, the command has to end.
+/// Puts the credentials that the command prints in its place.
 ///
 /// MIRRORS: k8s.io/client-go plugin/pkg/client/auth/exec/exec.go, `refreshCredsLocked`.
-pub(super) fn log_in(auth: &mut AuthInfo, until: Option<Instant>) -> Result<(), ClusterError> {
+/// DIVERGES: the command has to end in time. Other clusters are checked after it.
+pub(super) fn log_in(auth: &mut AuthInfo, connection: &Connection) -> Result<(), ClusterError> {
     let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
     let token = auth.token.as_ref().map(ExposeSecret::expose_secret);
     let has_others = token.is_some_and(|token| !token.is_empty())
@@ -96,7 +107,7 @@ pub(super) fn log_in(auth: &mut AuthInfo, until: Option<Instant>) -> Result<(), 
     let Some(exec) = auth.exec.take().filter(|_| !has_others) else {
         return Ok(());
     };
-    let credentials = credentials(&exec, until).map_err(|failure| failure.of(&exec))?;
+    let credentials = credentials(&exec, connection).map_err(ClusterError::Other)?;
     auth.token = credentials.token.map(Into::into);
     if let (Some(certificate), Some(key)) = (
         credentials.client_certificate_data,
@@ -128,14 +139,39 @@ pub(super) fn check_token(auth: &mut AuthInfo) -> Result<(), ClusterError> {
     Ok(())
 }
 
-fn credentials(exec: &ExecConfig, until: Option<Instant>) -> Result<Credentials, Failure> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn credentials(exec: &ExecConfig, connection: &Connection) -> Result<Credentials, String> {
     let cluster = exec.cluster.as_ref().filter(|_| exec.provide_cluster_info);
-    let key = json!([exec, cluster]);
-    let mut logins = LOGINS.lock().unwrap_or_else(PoisonError::into_inner);
-    logins.retain(|(_, credentials)| credentials.are_valid());
-    if let Some((_, credentials)) = logins.iter().find(|(known, _)| *known == key) {
-        return Ok(credentials.clone());
+    let key = json!([exec, cluster]).to_string();
+    let login = Arc::clone(lock(&LOGINS).entry(key).or_default());
+    let mut login = lock(&login);
+    match &*login {
+        Some(Ok(credentials)) if !credentials.are_valid() => {}
+        Some(known) => return known.clone(),
+        None => {}
     }
+    let run = run(exec, cluster, connection).map_err(|failure| failure.of(exec).to_string());
+    *login = Some(run.clone());
+    run
+}
+
+/// When a command that is started now has to end.
+fn deadline(connection: &Connection) -> Option<Instant> {
+    let limit = connection.request_timeout.unwrap_or(PATIENCE);
+    // Zero is no limit, as is a time that no clock shows.
+    let own = Instant::now().checked_add(limit);
+    let own = own.filter(|_| !limit.is_zero());
+    own.into_iter().chain(connection.until).min()
+}
+
+fn run(
+    exec: &ExecConfig,
+    cluster: Option<&ExecAuthCluster>,
+    connection: &Connection,
+) -> Result<Credentials, Failure> {
     let is_terminal = std::io::stdin().is_terminal();
     let is_interactive = match exec.interactive_mode {
         Some(ExecInteractiveMode::Never) => false,
@@ -156,12 +192,12 @@ fn credentials(exec: &ExecConfig, until: Option<Instant>) -> Result<Credentials,
     if !is_interactive {
         command.stdin(Stdio::null());
     }
-    let printed = printed(command.spawn().map_err(Failure::Start)?, until)?;
+    let _terminal = is_interactive.then(|| lock(&TERMINAL));
+    let child = command.spawn().map_err(Failure::Start)?;
+    let printed = printed(child, deadline(connection))?;
     let credential = yaml_serde::from_slice(&printed).ok();
     let credential: ExecCredential = credential.ok_or(Failure::NoCredential)?;
-    let credentials = credential.checked(exec)?;
-    logins.push((key, credentials.clone()));
-    Ok(credentials)
+    credential.checked(exec)
 }
 
 /// What a command prints until it ends. If that takes too long, the command is ended.
@@ -241,7 +277,7 @@ impl Failure {
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
-    use kube::config::{AuthProviderConfig, ExecAuthCluster};
+    use kube::config::AuthProviderConfig;
 
     use super::*;
 
@@ -260,7 +296,7 @@ mod tests {
     #[test]
     fn a_certificate_is_as_in_a_kubeconfig() {
         let mut auth = of("echo '{status: {clientCertificateData: C, clientKeyData: K}}'");
-        log_in(&mut auth, None).unwrap();
+        log_in(&mut auth, &Connection::default()).unwrap();
         assert_eq!(auth.client_certificate_data.as_deref(), Some("Qw=="));
         assert!(auth.client_key_data.is_some() && auth.exec.is_none());
     }
@@ -282,12 +318,12 @@ mod tests {
         for set in set {
             let mut auth = of("exit 1");
             set(&mut auth);
-            log_in(&mut auth, None).unwrap();
+            log_in(&mut auth, &Connection::default()).unwrap();
         }
         // This is none.
         let mut auth = of("echo '{status: {token: t}}'");
         auth.token = Some(String::new().into());
-        log_in(&mut auth, None).unwrap();
+        log_in(&mut auth, &Connection::default()).unwrap();
         assert_eq!(auth.token.unwrap().expose_secret(), "t");
     }
 
@@ -302,7 +338,7 @@ mod tests {
                 server: Some("https://a".to_owned()),
                 ..ExecAuthCluster::default()
             });
-            log_in(&mut auth, None).unwrap();
+            log_in(&mut auth, &Connection::default()).unwrap();
             let token = auth.token.unwrap();
             assert_eq!(token.expose_secret(), format!("t{wanted}"));
         }
@@ -325,13 +361,17 @@ mod tests {
             ("{kind: Secret, status: {token: t}}", none),
             ("{apiVersion: v2, status: {token: t}}", version),
         ] {
-            let error = log_in(&mut of(&format!("echo \"{printed}\"")), None).unwrap_err();
+            let error = log_in(
+                &mut of(&format!("echo \"{printed}\"")),
+                &Connection::default(),
+            )
+            .unwrap_err();
             let error = error.to_string();
             assert!(error.contains(wanted), "{printed}: {error}");
         }
         let mut auth =
             of("echo '{status: {token: t, clientCertificateData: null, clientKeyData: null}}'");
-        log_in(&mut auth, None).unwrap();
+        log_in(&mut auth, &Connection::default()).unwrap();
         assert!(auth.token.is_some() && auth.client_key_data.is_none());
     }
 
@@ -356,7 +396,9 @@ mod tests {
         let exec = auth.exec.as_mut().unwrap();
         exec.command = Some("/nowhere/login".to_owned());
         exec.install_hint = Some("get it from the portal".to_owned());
-        let error = log_in(&mut auth, None).unwrap_err().to_string();
+        let error = log_in(&mut auth, &Connection::default())
+            .unwrap_err()
+            .to_string();
         let wanted = "its command `/nowhere/login` was not found; get it from the portal, and";
         assert!(error.contains(wanted), "{error}");
     }
@@ -371,7 +413,7 @@ mod tests {
                 log.display()
             );
             for _ in 0..2 {
-                log_in(&mut of(&script), None).unwrap();
+                log_in(&mut of(&script), &Connection::default()).unwrap();
             }
             assert_eq!(std::fs::read(log).unwrap().len(), runs, "{year}");
         }
@@ -379,10 +421,73 @@ mod tests {
 
     #[test]
     fn a_command_that_does_not_end_is_ended() {
-        let error = log_in(&mut of("exec tail -f /dev/null"), Some(Instant::now())).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "logging in with the kubeconfig failed: its command `sh` did not end in time; log in before, and check with `kubectl get nodes`"
+        let (request_timeout, until) = (Some(Duration::from_millis(1)), Some(Instant::now()));
+        let limits = [
+            Connection {
+                request_timeout,
+                ..Connection::default()
+            },
+            Connection {
+                until,
+                ..Connection::default()
+            },
+        ];
+        for (index, limit) in limits.into_iter().enumerate() {
+            let mut auth = of(&format!(": {index}; exec tail -f /dev/null"));
+            let error = log_in(&mut auth, &limit).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                "logging in with the kubeconfig failed: its command `sh` did not end in time; log in before, and check with `kubectl get nodes`"
+            );
+        }
+        let left = |connection: &Connection| {
+            let left = deadline(connection)?.saturating_duration_since(Instant::now());
+            Some(left.as_secs_f64().round())
+        };
+        assert_eq!(left(&Connection::default()), Some(300.0));
+        let unlimited = Connection {
+            request_timeout: Some(Duration::ZERO),
+            ..Connection::default()
+        };
+        assert_eq!(left(&unlimited), None);
+    }
+
+    /// The other one ends only after this one.
+    #[test]
+    fn a_command_does_not_wait_for_another_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let (started, done) = (
+            directory.path().join("started"),
+            directory.path().join("done"),
         );
+        let script = format!(
+            "touch {}; until [ -e {} ]; do sleep 0.01; done; echo '{{status: {{token: t}}}}'",
+            started.display(),
+            done.display()
+        );
+        let limit = Connection {
+            request_timeout: Some(Duration::from_mins(1)),
+            ..Connection::default()
+        };
+        std::thread::scope(|scope| {
+            let slow = scope.spawn(|| log_in(&mut of(&script), &limit));
+            while !started.exists() {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let quick = format!("touch {}; echo '{{status: {{token: t}}}}'", done.display());
+            log_in(&mut of(&quick), &limit).unwrap();
+            slow.join().unwrap().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_command_that_fails_does_not_ask_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = directory.path().join("log");
+        let script = format!("echo >>{}; exit 1", log.display());
+        for _ in 0..2 {
+            log_in(&mut of(&script), &Connection::default()).unwrap_err();
+        }
+        assert_eq!(std::fs::read(log).unwrap().len(), 1);
     }
 }

@@ -1,5 +1,6 @@
 //! The same check on several clusters.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, bail};
@@ -60,8 +61,8 @@ pub(crate) fn contexts(
     Ok(Some(all.names))
 }
 
-/// Checks the objects on the cluster of each context, and what could not be read of the files. Logs in one by one, because
-/// a login may ask the user something.
+/// Checks the objects on the cluster of each context, and what could not be read of the files. Logs in to all of them first,
+/// because a login may ask the user something.
 pub(crate) fn on_each(
     subject: &Subject,
     contexts: &[String],
@@ -81,8 +82,7 @@ pub(crate) fn on_each(
             subject
         })
         .collect();
-    let mut connected = Vec::new();
-    for (context, subject) in contexts.iter().zip(&subjects) {
+    let connected = of_each(contexts.iter().zip(&subjects), |(context, subject)| {
         let mut notes = Notes::default();
         let cluster = cluster(&subject.connection, &mut notes).map(Arc::new);
         let server = cluster.as_ref().ok().map(|it| Foreign::from(it.server()));
@@ -94,36 +94,47 @@ pub(crate) fn on_each(
             subject,
             ..objects.clone()
         };
-        connected.push((objects, cluster, origin, notes));
-    }
+        (objects, cluster, origin, notes)
+    });
     let own = Own::load(subject, notes)?;
-    let clusters = connected.len();
-    let progress = Progress::start(format!("checking {}", count(clusters, "cluster")));
+    let progress = Progress::start(format!("checking {}", count(connected.len(), "cluster")));
     // One line for all of them.
     progress::silence();
-    let left = Mutex::new(connected.into_iter().enumerate());
-    let done = Mutex::new(Vec::new());
+    let clusters = of_each(connected, |(objects, cluster, origin, mut notes)| {
+        let verdicts = cluster.and_then(|it| on(it, objects, &own, &mut notes));
+        OnCluster {
+            origin,
+            notes,
+            verdicts,
+        }
+    });
+    drop(progress);
+    Ok((clusters, unread))
+}
+
+/// What comes of each item, in the same order.
+fn of_each<T: Send, R: Send>(
+    items: impl IntoIterator<Item = T>,
+    of: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    let items: Vec<T> = items.into_iter().collect();
+    let threads = AT_ONCE.min(items.len());
+    let left = Mutex::new(items.into_iter().enumerate());
+    let done = Mutex::new(BTreeMap::new());
     let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
     std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE.min(clusters) {
+        for _ in 0..threads {
             scope.spawn(|| {
-                while let Some((index, (objects, cluster, origin, mut notes))) = next() {
-                    let verdicts = cluster.and_then(|it| on(it, objects, &own, &mut notes));
-                    let on_cluster = OnCluster {
-                        origin,
-                        notes,
-                        verdicts,
-                    };
+                while let Some((index, item)) = next() {
+                    let result = of(item);
                     let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
-                    done.push((index, on_cluster));
+                    done.insert(index, result);
                 }
             });
         }
     });
-    drop(progress);
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_by_key(|(index, _)| *index);
-    Ok((done.into_iter().map(|(_, it)| it).collect(), unread))
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.into_values().collect()
 }
 
 fn on(

@@ -334,3 +334,38 @@ fn clusters_are_asked_at_the_same_time() {
         );
     }
 }
+
+#[test]
+#[cfg(unix)]
+fn a_login_that_hangs_does_not_stop_the_other_clusters() {
+    let server = ApiServer::start(recorded());
+    let path = kubeconfig(
+        "clusters-hanging-login",
+        &[("bad", server.address()), ("good", server.address())],
+    );
+    let mut kubeconfig: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    kubeconfig["users"].as_array_mut().unwrap().push(json!({
+        "name": "hangs",
+        "user": {"exec": {"command": "tail", "args": ["-f", "/dev/null"], "interactiveMode": "Never"}},
+    }));
+    kubeconfig["contexts"][0]["context"]["user"] = json!("hangs");
+    std::fs::write(&path, kubeconfig.to_string()).unwrap();
+    let mut command = command();
+    command.env("KUBECONFIG", &path).args([
+        "check",
+        "--cluster",
+        "--all-contexts",
+        "--request-timeout=2s",
+        "-ojson",
+        "-q",
+    ]);
+    let document = command.output().unwrap().stdout;
+    let document: Value = serde_json::from_slice(&document).unwrap();
+    let [bad, good] = [0, 1].map(|index| &document["clusters"][index]);
+    let error = bad["errors"][0]["what"].as_str().unwrap();
+    assert!(
+        error.contains("its command `tail` did not end in time"),
+        "{error}"
+    );
+    assert_eq!(good["objects"][0]["allowed"], json!(false));
+}
