@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, IsTerminal as _, Read as _};
+#[cfg(unix)]
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
@@ -14,9 +16,11 @@ use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
 use k8s_openapi::jiff::Timestamp;
 use kube::config::{AuthInfo, ExecAuthCluster, ExecConfig, ExecInteractiveMode};
+#[cfg(unix)]
+use rustix::process::{Pid, Signal};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{ClusterError, Connection};
 
@@ -192,6 +196,11 @@ fn run(
     if !is_interactive {
         command.stdin(Stdio::null());
     }
+    // So that it can be ended with what it has started. On a terminal, Ctrl-C has to reach it.
+    #[cfg(unix)]
+    if !is_terminal {
+        command.process_group(0);
+    }
     let _terminal = is_interactive.then(|| lock(&TERMINAL));
     let child = command.spawn().map_err(Failure::Start)?;
     let printed = printed(child, deadline(connection))?;
@@ -219,7 +228,9 @@ fn printed(mut child: Child, until: Option<Instant>) -> Result<Vec<u8>, Failure>
         }
     };
     if text.is_err() {
-        // It may have ended meanwhile.
+        // It may have ended meanwhile. What it has started would keep a pipe of the user open.
+        #[cfg(unix)]
+        let _ = rustix::process::kill_process_group(Pid::from_child(&child), Signal::KILL);
         let _ = child.kill();
     }
     let status = child.wait().map_err(Failure::Start)?;
@@ -450,6 +461,24 @@ mod tests {
             ..Connection::default()
         };
         assert_eq!(left(&unlimited), None);
+    }
+
+    /// Otherwise, what reads the standard error of this process would wait for it.
+    #[test]
+    fn what_a_command_has_started_is_ended_too() {
+        if std::io::stdin().is_terminal() {
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        let limit = Connection {
+            request_timeout: Some(Duration::from_millis(100)),
+            ..Connection::default()
+        };
+        let script = format!("(sleep 0.5; touch {}) & wait", file.display());
+        log_in(&mut of(&script), &limit).unwrap_err();
+        std::thread::sleep(Duration::from_secs(1));
+        assert!(!file.exists());
     }
 
     /// The other one ends only after this one.
