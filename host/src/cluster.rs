@@ -34,7 +34,7 @@ pub struct Cluster {
     context: Option<String>,
     /// What is rejected if the server does not accept who asks, and what to do.
     rejected: String,
-    is_withheld: bool,
+    warning: Option<&'static str>,
     /// `--request-timeout`; zero for no limit.
     timeout: Option<Duration>,
     /// When all requests have to end.
@@ -71,7 +71,7 @@ impl Cluster {
             mut config,
             context,
             rejected,
-            is_withheld,
+            warning,
         } = runtime.block_on(connection.config())?;
         let server = config.cluster_url.to_string();
         login::log_in(&mut config.auth_info, connection)?;
@@ -87,7 +87,7 @@ impl Cluster {
             server,
             context,
             rejected,
-            is_withheld,
+            warning,
             timeout: connection.request_timeout,
             until: connection.until,
         })
@@ -98,9 +98,10 @@ impl Cluster {
         self.context.as_deref()
     }
 
-    /// Whether credentials are not sent, because everybody on the way could read them.
-    pub fn withholds_credentials(&self) -> bool {
-        self.is_withheld
+    /// What the user has to know: credentials are not sent, because everybody on the way could read them, or the server is
+    /// not verified.
+    pub fn warning(&self) -> Option<&'static str> {
+        self.warning
     }
 
     /// The address of the API server.

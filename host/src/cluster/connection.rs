@@ -7,11 +7,12 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use http::Uri;
+use http::{HeaderName, HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::Matcher;
 use kube::Config;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError, NamedContext};
 use manifest::{LIMIT, Limited, decoded};
+use secrecy::{ExposeSecret as _, SecretString};
 
 use super::ClusterError;
 
@@ -57,9 +58,13 @@ pub(super) struct Target {
     pub(super) context: Option<String>,
     /// What is rejected if the server does not accept who asks, and what to do.
     pub(super) rejected: String,
-    /// Whether there are credentials that are not sent in plain text.
-    pub(super) is_withheld: bool,
+    /// What the user has to know about the way to the server.
+    pub(super) warning: Option<&'static str>,
 }
+
+const WITHHELD: &str = "no credentials are sent, because the address of the API server begins with http://; use https://";
+
+const UNVERIFIED: &str = "the certificate of the API server is not verified, because `insecure-skip-tls-verify` is true in the kubeconfig";
 
 /// Where a kubeconfig is if no flag names it.
 struct Environment<'e> {
@@ -164,6 +169,7 @@ impl Connection {
             };
             let found = Config::from_custom_kubeconfig(kubeconfig, &options).await;
             config = found.map_err(ClusterError::of_kubeconfig)?;
+            self.check(&config, &name)?;
             context = Some(name);
         } else if is_address {
             config = Config::new(Uri::default());
@@ -192,25 +198,68 @@ impl Connection {
             let proxy = proxy.map_err(KubeconfigError::ParseProxyUrl);
             config.proxy_url = proxy.map_err(ClusterError::of_kubeconfig)?;
         }
-        let is_withheld = !is_secret(&config);
-        if is_withheld {
-            config.auth_info = AuthInfo::default();
-            "requests without credentials (status 401), because the address begins with http://; use https://".clone_into(&mut rejected);
+        if let Some(user) = &self.impersonate {
+            config.auth_info.impersonate = Some(user.clone());
         }
+        if !self.impersonate_groups.is_empty() {
+            config.auth_info.impersonate_groups = Some(self.impersonate_groups.clone());
+        }
+        config.headers.extend(impersonation(&config.auth_info)?);
+        let warning = if !is_secret(&config) {
+            config.auth_info = AuthInfo {
+                impersonate: config.auth_info.impersonate,
+                impersonate_groups: config.auth_info.impersonate_groups,
+                ..AuthInfo::default()
+            };
+            "requests without credentials (status 401), because the address begins with http://; use https://".clone_into(&mut rejected);
+            Some(WITHHELD)
+        } else if config.accept_invalid_certs && config.cluster_url.scheme_str() == Some("https") {
+            Some(UNVERIFIED)
+        } else {
+            None
+        };
         self.set_limits(&mut config);
         if let Some(namespace) = &self.namespace {
             config.default_namespace.clone_from(namespace);
-        }
-        if let Some(user) = &self.impersonate {
-            config.auth_info.impersonate = Some(user.clone());
-            config.auth_info.impersonate_groups = Some(self.impersonate_groups.clone());
         }
         Ok(Target {
             config,
             context,
             rejected,
-            is_withheld,
+            warning,
         })
+    }
+
+    /// Refuses what kubectl refuses in the user and the cluster of a context.
+    ///
+    /// MIRRORS: k8s.io/client-go tools/clientcmd/validation.go, `validateAuthInfo`; transport/transport.go, `TLSConfigFor`.
+    fn check(&self, config: &Config, context: &str) -> Result<(), ClusterError> {
+        let auth = &config.auth_info;
+        let is_set = |text: Option<&str>| text.is_some_and(|text| !text.is_empty());
+        let secret = |it: &Option<SecretString>| is_set(it.as_ref().map(|it| it.expose_secret()));
+        let has_name = is_set(auth.username.as_deref()) || secret(&auth.password);
+        let is_impersonated = is_set(auth.impersonate.as_deref()) || self.impersonate.is_some();
+        let has_more = is_set(auth.impersonate_uid.as_deref())
+            || auth
+                .impersonate_groups
+                .as_ref()
+                .is_some_and(|it| !it.is_empty())
+            || auth
+                .impersonate_user_extra
+                .as_ref()
+                .is_some_and(|it| !it.is_empty());
+        let is_trusted = config.root_cert.as_ref().is_some_and(|it| !it.is_empty());
+        let what = if self.token.is_none() && has_name && secret(&auth.token) {
+            "more than one authentication method: a token, and a username or password"
+        } else if has_more && !is_impersonated {
+            "`as-uid`, `as-groups`, or `as-user-extra` without `as`"
+        } else if config.accept_invalid_certs && is_trusted {
+            "a certificate authority, although `insecure-skip-tls-verify` is true"
+        } else {
+            return Ok(());
+        };
+        let what = format!("the context `{context}` has {what}");
+        Err(ClusterError::Kubeconfig(what))
     }
 
     /// Takes the address of `--server`, and checks the address.
@@ -378,6 +427,31 @@ fn is_exempt(server: &Uri, exceptions: &str) -> bool {
     matcher.intercept(server).is_none()
 }
 
+/// The headers of an impersonated user that kube does not send.
+///
+/// MIRRORS: k8s.io/client-go transport/round_trippers.go, `impersonatingRoundTripper.RoundTrip` and `headerKeyEscape`.
+fn impersonation(auth: &AuthInfo) -> Result<Vec<(HeaderName, HeaderValue)>, ClusterError> {
+    let escaped = |byte: u8| match HeaderName::from_bytes(&[byte]) {
+        Ok(_) if byte != b'%' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    let uid = auth.impersonate_uid.iter().filter(|uid| !uid.is_empty());
+    let uid = uid.map(|uid| ("impersonate-uid".to_owned(), uid));
+    let extra = auth.impersonate_user_extra.iter().flatten();
+    let extra = extra.flat_map(|(key, values)| {
+        let key: String = key.bytes().map(escaped).collect();
+        let name = format!("impersonate-extra-{key}");
+        values.iter().map(move |value| (name.clone(), value))
+    });
+    let headers = uid.chain(extra);
+    let headers = headers.map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
+    let headers: Option<_> = headers.collect();
+    headers.ok_or_else(|| {
+        let what = "`as-uid` or `as-user-extra` has characters that no request can have";
+        ClusterError::Kubeconfig(what.to_owned())
+    })
+}
+
 /// Whether nobody on the way to a server reads what is sent.
 ///
 /// MIRRORS: k8s.io/client-go `tools/clientcmd/client_config.go`, `ClientConfig`; rest/transport.go, `IsConfigTransportTLS`.
@@ -392,6 +466,9 @@ fn is_secret(config: &Config) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
     use super::*;
 
     /// What is found in a pod, with these flags and this kubeconfig in the home.
@@ -475,6 +552,65 @@ mod tests {
             let found = found_in_a_pod(&connection, None, Some(&kubeconfig)).unwrap();
             assert_eq!(found.config.auth_info.token.is_some(), is_sent, "{server}");
         }
+    }
+
+    /// A context with these fields of the user and the cluster.
+    fn context(user: &str, cluster: &str) -> String {
+        format!(
+            "{{current-context: a, contexts: [{{name: a, context: {{cluster: a, user: a}}}}], clusters: [{{name: a, cluster: {{server: 'https://a', {cluster}}}}}], users: [{{name: a, user: {{{user}}}}}]}}"
+        )
+    }
+
+    #[test]
+    fn what_kubectl_refuses_is_refused() {
+        let authority = rcgen::generate_simple_self_signed(["a".to_owned()]).unwrap();
+        let authority = STANDARD.encode(authority.cert.pem());
+        let authority =
+            format!("insecure-skip-tls-verify: true, certificate-authority-data: {authority}");
+        for (user, cluster, wanted) in [
+            ("token: t, username: u", "", "more than one authentication"),
+            ("token: t, password: p", "", "more than one authentication"),
+            ("as-groups: [g]", "", "without `as`"),
+            ("as-uid: u", "", "without `as`"),
+            ("as-user-extra: {k: [v]}", "", "without `as`"),
+            ("as: u, as-uid: \"u\\n\"", "", "characters that no request"),
+            (
+                "",
+                &*authority,
+                "although `insecure-skip-tls-verify` is true",
+            ),
+        ] {
+            let kubeconfig = context(user, cluster);
+            let error = found_in_a_pod(&Connection::default(), None, Some(&kubeconfig)).err();
+            let error = error.unwrap().to_string();
+            assert!(error.contains(wanted), "{error}");
+        }
+        let other = Connection {
+            token: Some("t".to_owned()),
+            impersonate: Some("u".to_owned()),
+            ..Connection::default()
+        };
+        let kubeconfig = context("token: '', username: u, as-groups: [g]", "");
+        let found = found_in_a_pod(&other, None, Some(&kubeconfig)).unwrap();
+        let groups = found.config.auth_info.impersonate_groups.unwrap();
+        assert_eq!((groups, found.warning), (vec!["g".to_owned()], None));
+    }
+
+    #[test]
+    fn the_whole_impersonated_user_is_sent() {
+        let kubeconfig = context(
+            "as: joe, as-uid: u-1, as-user-extra: {'a/B%': [v, w]}",
+            "insecure-skip-tls-verify: true",
+        );
+        let found = found_in_a_pod(&Connection::default(), None, Some(&kubeconfig)).unwrap();
+        let headers = found.config.headers.iter();
+        let headers = headers.map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
+        let extra = "impersonate-extra-a%2fb%25";
+        assert_eq!(
+            headers.collect::<Vec<_>>(),
+            [("impersonate-uid", "u-1"), (extra, "v"), (extra, "w")]
+        );
+        assert_eq!(found.warning, Some(UNVERIFIED));
     }
 
     /// Whoever has a kubeconfig, or names one, does not mean the account of the pod.

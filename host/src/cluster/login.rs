@@ -123,15 +123,19 @@ pub(super) fn log_in(auth: &mut AuthInfo, connection: &Connection) -> Result<(),
     Ok(())
 }
 
-/// Takes the blanks from a token in a file, as client-go does, and refuses what no request can have.
+/// Prefers the token in a file, takes the blanks from it, and refuses what no request can have. A file that cannot be read
+/// counts only if there is no other token.
 ///
-/// MIRRORS: k8s.io/client-go `transport/token_source.go`, `Token`.
+/// MIRRORS: k8s.io/client-go `transport/token_source.go`, `Token`; `transport/round_trippers.go`,
+/// `bearerAuthRoundTripper.RoundTrip`.
 pub(super) fn check_token(auth: &mut AuthInfo) -> Result<(), ClusterError> {
-    if let Some(path) = auth.token_file.as_ref().filter(|_| auth.token.is_none())
+    if let Some(path) = &auth.token_file
         && let Ok(text) = std::fs::read_to_string(path)
-        && text.trim() != text
+        && (auth.token.is_none() || !text.trim().is_empty())
     {
-        auth.token = Some(text.trim().to_owned().into());
+        let token = text.trim();
+        // kube prefers a token to the file, and otherwise reads the file again each minute.
+        auth.token = (token != text).then(|| token.to_owned().into());
     }
     let token = auth.token.as_ref().map(ExposeSecret::expose_secret);
     if token.is_some_and(|token| HeaderValue::from_str(token).is_err()) {
@@ -396,9 +400,36 @@ mod tests {
         };
         check_token(&mut auth).unwrap();
         assert_eq!(auth.token.as_ref().unwrap().expose_secret(), "token");
+        auth.token_file = None;
         auth.token = Some("to\nken".to_owned().into());
         let error = check_token(&mut auth).unwrap_err().to_string();
         assert!(error.contains("the token has characters"), "{error}");
+    }
+
+    #[test]
+    fn a_token_in_a_file_comes_first() {
+        let directory = tempfile::tempdir().unwrap();
+        for (file, wanted) in [
+            // kube reads the file.
+            (Some("file"), None),
+            (Some("file\n"), Some("file")),
+            (Some("\n"), Some("inline")),
+            (None, Some("inline")),
+        ] {
+            let path = directory.path().join("token");
+            let _ = std::fs::remove_file(&path);
+            if let Some(text) = file {
+                std::fs::write(&path, text).unwrap();
+            }
+            let mut auth = AuthInfo {
+                token: Some("inline".to_owned().into()),
+                token_file: path.to_str().map(str::to_owned),
+                ..AuthInfo::default()
+            };
+            check_token(&mut auth).unwrap();
+            let token = auth.token.as_ref().map(ExposeSecret::expose_secret);
+            assert_eq!(token, wanted, "{file:?}");
+        }
     }
 
     #[test]

@@ -129,13 +129,11 @@ pub(super) fn cluster_until(
     };
     let cluster = Cluster::connect(&connection)?;
     notes.push(&asked(cluster.context(), cluster.server(), &connection));
-    if cluster.withholds_credentials() {
-        notes.push(WITHHELD);
+    if let Some(warning) = cluster.warning() {
+        notes.push(warning);
     }
     Ok(cluster)
 }
-
-const WITHHELD: &str = "no credentials are sent, because the address of the API server begins with http://; use https://";
 
 /// Whether a cluster may answer at another try.
 pub(crate) fn is_transient(error: &anyhow::Error) -> bool {
