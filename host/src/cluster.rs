@@ -73,7 +73,7 @@ impl Cluster {
             rejected,
             warning,
         } = runtime.block_on(connection.config())?;
-        let server = config.cluster_url.to_string();
+        let server = api::address(&config.cluster_url.to_string());
         login::log_in(&mut config.auth_info, connection)?;
         login::check_token(&mut config.auth_info)?;
         let client = {
@@ -104,7 +104,7 @@ impl Cluster {
         self.warning
     }
 
-    /// The address of the API server.
+    /// The address of the API server, without a password.
     pub fn server(&self) -> &str {
         &self.server
     }

@@ -448,7 +448,7 @@ impl Cluster {
 }
 
 /// An address without what can be a secret in it.
-fn address(text: &str) -> String {
+pub(super) fn address(text: &str) -> String {
     let address = text.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));

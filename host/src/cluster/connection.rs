@@ -15,6 +15,7 @@ use manifest::{LIMIT, Limited, decoded};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::ClusterError;
+use super::api::address;
 
 /// The flags of `kubectl` that say which cluster is asked, and as whom.
 #[derive(Debug, Clone, Default)]
@@ -266,8 +267,9 @@ impl Connection {
     fn set_address(&self, config: &mut Config) -> Result<(), ClusterError> {
         if let Some(server) = &self.server {
             let url = server.parse();
-            config.cluster_url =
-                url.map_err(|error| ClusterError::Other(format!("--server {server}: {error}")))?;
+            config.cluster_url = url.map_err(|error| {
+                ClusterError::Other(format!("--server {}: {error}", address(server)))
+            })?;
             let exec = config.auth_info.exec.as_mut();
             if let Some(cluster) = exec.and_then(|exec| exec.cluster.as_mut()) {
                 cluster.server = Some(server.clone());
@@ -277,7 +279,7 @@ impl Connection {
         if config.cluster_url.scheme().is_none() {
             let wrong = format!(
                 "the address of the API server, {}, must begin with https:// or http://",
-                config.cluster_url
+                address(&config.cluster_url.to_string())
             );
             return Err(match self.server {
                 Some(_) => ClusterError::Other(wrong),
@@ -611,6 +613,22 @@ mod tests {
             [("impersonate-uid", "u-1"), (extra, "v"), (extra, "w")]
         );
         assert_eq!(found.warning, Some(UNVERIFIED));
+    }
+
+    #[test]
+    fn a_wrong_address_is_named_without_its_password() {
+        for server in ["bob:SECRET@10.0.0.2", "http://bob:SECRET@[10.0.0.2"] {
+            let connection = Connection {
+                server: Some(server.to_owned()),
+                ..Connection::default()
+            };
+            let error = found_in_a_pod(&connection, None, None).err().unwrap();
+            let error = error.to_string();
+            assert!(
+                error.contains("10.0.0.2") && !error.contains("SECRET"),
+                "{error}"
+            );
+        }
     }
 
     /// Whoever has a kubeconfig, or names one, does not mean the account of the pod.

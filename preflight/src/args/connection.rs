@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::foreign::masked;
+
 pub(super) const CONNECTION: &str = "Cluster";
 
 /// Flags of kubectl.
@@ -100,7 +102,7 @@ impl Connection {
             "--kubeconfig",
             kubeconfig.map(|it| it.display().to_string()),
         );
-        add("--server", self.server.clone());
+        add("--server", self.server.as_deref().map(masked));
         add("--user", self.user.clone());
         add("--as", self.impersonate.clone());
         for group in &self.impersonate_groups {

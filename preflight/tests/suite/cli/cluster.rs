@@ -222,6 +222,31 @@ fn credentials_that_are_not_sent_are_mentioned() {
     assert!(with("withheld", true) && !with("not-withheld", false));
 }
 
+#[test]
+fn a_password_in_an_address_is_not_printed() {
+    let server = ApiServer::start(recorded());
+    let address = format!("http://bob:SECRET@{}", server.address());
+    let path = kubeconfig(&server, "password", |kubeconfig| {
+        kubeconfig["clusters"][0]["cluster"]["server"] = json!(address);
+    });
+    let path = path.to_str().unwrap();
+    let file = "-f denied.yaml --cluster --kubeconfig";
+    for (words, wanted) in [
+        (format!("check {file} {path}"), "API server http://127"),
+        (format!("check {file} {path} -o json"), "\"http://127"),
+        (format!("check {file} {path} -o markdown"), "http://127"),
+        (
+            format!("fix --cluster --kubeconfig {path} -s {address} -o commands"),
+            " --server ",
+        ),
+    ] {
+        let output = command().args(words.split(' ')).output().unwrap();
+        let printed = [text(&output.stdout), text(&output.stderr)].concat();
+        assert!(printed.contains(wanted), "{words}: {printed}");
+        assert!(!printed.contains("SECRET"), "{words}: {printed}");
+    }
+}
+
 /// As with kubectl: a variable that is not set names nothing.
 #[test]
 fn an_empty_flag_is_none() {
