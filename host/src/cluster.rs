@@ -35,6 +35,8 @@ pub struct Cluster {
     /// What is rejected if the server does not accept who asks, and what to do.
     rejected: String,
     warning: Option<&'static str>,
+    /// The proxy on the way to the server.
+    proxy: Option<String>,
     /// `--request-timeout`; zero for no limit.
     timeout: Option<Duration>,
     /// When all requests have to end.
@@ -74,6 +76,8 @@ impl Cluster {
             warning,
         } = runtime.block_on(connection.config())?;
         let server = api::address(&config.cluster_url.to_string());
+        let proxy = config.proxy_url.as_ref();
+        let proxy = proxy.map(|proxy| api::address(&proxy.to_string()));
         login::log_in(&mut config.auth_info, connection)?;
         login::check_token(&mut config.auth_info)?;
         let client = {
@@ -88,6 +92,7 @@ impl Cluster {
             context,
             rejected,
             warning,
+            proxy,
             timeout: connection.request_timeout,
             until: connection.until,
         })

@@ -387,8 +387,9 @@ impl Cluster {
 
     fn timed_out(&self, asked: &Asked, deadline: &Deadline, reached: &Reached) -> ClusterError {
         let (server, Deadline { time, option, .. }) = (&self.server, deadline);
+        let (through, advice) = self.way();
         ClusterError::Silence(format!(
-            "the API server {server} did not complete the request to {asked} within {time}{reached}; check that the context is correct and that the cluster is running, or raise the limit with {option}"
+            "the API server {server} did not complete the request to {asked}{through} within {time}{reached}; {advice}, or raise the limit with {option}"
         ))
     }
 
@@ -441,9 +442,24 @@ impl Cluster {
         let (server, error) = (&self.server, anyhow::Error::new(error));
         // The outer causes only say that a request failed.
         let cause = error.root_cause();
+        let (through, advice) = self.way();
         ClusterError::Silence(format!(
-            "the API server {server} cannot be reached: {cause}; check that the context is correct and that the cluster is running"
+            "the API server {server} cannot be reached{through}: {cause}; {advice}"
         ))
+    }
+
+    /// Through which proxy the server is reached, and what to check if it is not.
+    fn way(&self) -> (String, &'static str) {
+        match &self.proxy {
+            None => (
+                String::new(),
+                "check that the context is correct and that the cluster is running",
+            ),
+            Some(proxy) => (
+                format!(" through the proxy {proxy}"),
+                "check the proxy, which is from `proxy-url` in the kubeconfig or from HTTPS_PROXY, and that the cluster is running",
+            ),
+        }
     }
 }
 

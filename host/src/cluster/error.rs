@@ -4,7 +4,7 @@ use std::path::Path;
 
 use kube::config::KubeconfigError;
 
-use super::api::Asked;
+use super::api::{Asked, address};
 use crate::node_list::NodeListError;
 
 /// Why a cluster cannot be read. What nobody tells apart is one variant.
@@ -112,6 +112,11 @@ impl ClusterError {
     pub(super) fn of_client(error: kube::Error) -> Self {
         match error {
             kube::Error::Auth(error) => Self::of_login(&error.to_string(), "log in again"),
+            kube::Error::ProxyProtocolUnsupported { proxy_url }
+            | kube::Error::ProxyProtocolDisabled { proxy_url, .. } => Self::Kubeconfig(format!(
+                "the protocol of the proxy {} is not supported",
+                address(&proxy_url.to_string())
+            )),
             error => Self::Kubeconfig(error.to_string()),
         }
     }

@@ -247,6 +247,29 @@ fn a_password_in_an_address_is_not_printed() {
     }
 }
 
+#[test]
+fn a_proxy_that_is_not_there_is_named() {
+    let server = ApiServer::start(recorded());
+    for (proxy, wanted) in [
+        (
+            "http://bob:SECRET@127.0.0.1:1",
+            "cannot be reached through the proxy http://127.0.0.1:1/: ",
+        ),
+        (
+            "ftp://bob:SECRET@127.0.0.1:1",
+            "the protocol of the proxy ftp://127.0.0.1:1/ is not supported",
+        ),
+    ] {
+        let path = kubeconfig(&server, "dead-proxy", |kubeconfig| {
+            kubeconfig["clusters"][0]["cluster"]["proxy-url"] = json!(proxy);
+        });
+        let output = check_with(&path).output().unwrap();
+        let error = text(&output.stderr);
+        assert!(error.contains(wanted), "{error}");
+        assert!(!error.contains("SECRET"), "{error}");
+    }
+}
+
 /// As with kubectl: a variable that is not set names nothing.
 #[test]
 fn an_empty_flag_is_none() {
