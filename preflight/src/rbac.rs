@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
+use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain};
 
 use crate::args::{self, Connection, RbacFor};
 use crate::exit::Exit;
+use crate::foreign::one_line;
 use crate::notes::Notes;
 use crate::progress::Progress;
 use crate::stage::{self, Kind, Reader};
@@ -67,10 +69,16 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
     let (namespace, name) = account
         .split_once('/')
         .unwrap_or((chosen.unwrap_or(NAMESPACE), account));
-    if namespace.is_empty() || name.is_empty() || name.contains('/') {
-        bail!(
-            "--service-account {account}: must be NAMESPACE/NAME or NAME, for example kubewarden/policy-server"
-        );
+    if let Some(chosen) = chosen.filter(|chosen| !is_dns1123_label(chosen)) {
+        bail!(one_line(&format!(
+            "-n {chosen}: is not a valid name of a namespace"
+        )));
+    }
+    // They become a part of a manifest.
+    if !is_dns1123_label(namespace) || !is_dns1123_subdomain(name) {
+        bail!(one_line(&format!(
+            "--service-account {account}: must be NAMESPACE/NAME or NAME with valid names, for example kubewarden/policy-server"
+        )));
     }
     if let Some(chosen) = chosen.filter(|chosen| *chosen != namespace) {
         bail!("--service-account {account} specifies a namespace, but -n is {chosen}: remove -n");

@@ -76,6 +76,17 @@ fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] 
     check(&format!("usage-{name}"), words, code);
 }
 
+#[rstest]
+#[case::namespace(&["-n", "a\nb: c"], "-n a\\u{a}b: c: is not a valid name of a namespace")]
+#[case::account(&["--service-account", "kubewarden/a: b"], "must be NAMESPACE/NAME or NAME with valid names")]
+#[case::its_namespace(&["--service-account", "a.b/guard"], "must be NAMESPACE/NAME or NAME with valid names")]
+fn names_in_a_manifest_are_valid(#[case] words: &[&str], #[case] wanted: &str) {
+    let output = command().arg("rbac").args(words).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains(wanted), "{error}");
+    assert_eq!((output.stdout, output.status.code()), (Vec::new(), Some(2)));
+}
+
 #[test]
 fn settings_can_come_from_the_standard_input() {
     let output = run_with("settings --settings -", "updates: strict\n");
