@@ -9,6 +9,7 @@ use crate::exit::Exit;
 use crate::files::{self, Files, Walk, Wanted};
 use crate::foreign::{self, one_line};
 use crate::mirrors::Mirrors;
+use crate::notes::Notes;
 use crate::registries;
 use crate::templates;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
@@ -63,7 +64,9 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     let named = args.filename.iter().chain(&args.from).chain(&args.mirrors);
     files::check_stdin(named)?;
     files::check_directories(&args.filename, &args.walk)?;
-    let mirrors = Mirrors::read(&args.mirror, &args.mirrors)?;
+    let mut notes = Notes::default();
+    let mirrors = Mirrors::read(&args.mirror, &args.mirrors, &mut notes)?;
+    terminal.notes(&notes);
     let registries = registries::new(args.sources_path.as_deref())?;
     let mut asked: Vec<(Image, Vec<Place>)> = Vec::new();
     let mut ask = |image: Image, place: Option<Place>| match asked

@@ -12,7 +12,8 @@ use serde_json::Value;
 use crate::admission::Identity;
 use crate::field::{items, text};
 use crate::files;
-use crate::foreign::one_line;
+use crate::foreign::{masked, one_line};
+use crate::notes::Notes;
 
 /// Which of the images of a source are in a mirror.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +41,9 @@ impl FromStr for Mirror {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.split_once('=') {
+            Some(places) if [places.0, places.1].map(part).iter().any(has_scheme) => {
+                Err("remove http:// or https://: registries are reached as sources.yml says")
+            }
             Some((from, to)) if !from.is_empty() && !to.is_empty() => Ok(Self {
                 from: part(from),
                 to: vec![part(to)],
@@ -85,6 +89,13 @@ fn part(text: &str) -> String {
     text.trim_end_matches('/').to_owned()
 }
 
+/// Names of images have none, and the nodes reject it.
+///
+/// MIRRORS: containers/image `pkg/sysregistriesv2/system_registries_v2.go`, `parseLocation`.
+fn has_scheme(part: &String) -> bool {
+    part.contains("://")
+}
+
 impl Which {
     fn has(self, image: &Image) -> bool {
         match self {
@@ -97,17 +108,17 @@ impl Which {
 
 impl Mirrors {
     /// Those of the command line, which come first, and those of a file.
-    pub(crate) fn read(named: &[Mirror], files: &[PathBuf]) -> Result<Self> {
+    pub(crate) fn read(named: &[Mirror], files: &[PathBuf], notes: &mut Notes) -> Result<Self> {
         let mut mirrors = Self {
             mirrors: named.to_vec(),
         };
         for file in files {
-            mirrors.read_file(file)?;
+            mirrors.read_file(file, notes)?;
         }
         Ok(mirrors)
     }
 
-    fn read_file(&mut self, path: &Path) -> Result<()> {
+    fn read_file(&mut self, path: &Path, notes: &mut Notes) -> Result<()> {
         let name = one_line(&format!("--mirrors {}", path.display()));
         let text = files::text(path)?;
         let objects = match objects(&text) {
@@ -117,6 +128,15 @@ impl Mirrors {
         let mut is_any = false;
         for object in &objects {
             is_any |= self.read_object(&object.value);
+        }
+        for mirror in &mut self.mirrors {
+            let (to, from) = (&mut mirror.to, &mirror.from);
+            for to in to.extract_if(.., |to| has_scheme(to)) {
+                notes.push(&format!(
+                    "{name}: skipped the mirror `{}` of `{from}`, because the name of a mirror must not begin with http:// or https://",
+                    masked(&to)
+                ));
+            }
         }
         if !is_any {
             bail!(

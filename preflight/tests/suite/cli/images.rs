@@ -664,6 +664,25 @@ fn an_image_is_looked_up_in_its_mirror_first() {
         ),
         "{error}"
     );
+    let with_scheme = format!("http://bob:SECRET@{}/quay", mirror.host);
+    let entry = json!({"source": source.host, "mirrors": [with_scheme]});
+    let set = json!({
+        "apiVersion": "config.openshift.io/v1",
+        "kind": "ImageTagMirrorSet",
+        "spec": {"imageTagMirrors": [entry]},
+    });
+    std::fs::write(&file, set.to_string()).unwrap();
+    let note = run(&["--mirrors", file.to_str().unwrap()]);
+    assert!(
+        note.contains(
+            "skipped the mirror `http://***@MIRROR/quay` of `SOURCE`, because the name of a mirror must not begin with http:// or https://"
+        ),
+        "{note}"
+    );
+    for mirror in ["quay.io=http://a.test", "https://quay.io=a.test"] {
+        let error = run(&["--mirror", mirror]);
+        assert!(error.contains("remove http:// or https://"), "{error}");
+    }
     let error = run(&["--mirror", "quay.io"]);
     assert!(
         error.contains("the format is, for example, quay.io=mirror.example.com/quay"),
