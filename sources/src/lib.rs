@@ -179,7 +179,8 @@ pub fn hex(bytes: &[u8]) -> String {
     digits.flatten().collect()
 }
 
-fn is_loopback(host: &str) -> bool {
+/// Whether a host, with or without a port, is this machine.
+pub fn is_loopback(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.parse::<u16>().is_ok() => name,
         _ => host,

@@ -17,7 +17,7 @@ use reqwest::{Certificate, NoProxy, Proxy, Response, StatusCode, Url, redirect};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256, Sha512};
-use sources::{Login, hex};
+use sources::{Login, hex, is_loopback};
 
 use super::Question;
 
@@ -42,6 +42,8 @@ pub(super) struct Connection<'a> {
     login: &'a Login,
     http: reqwest::Client,
     scheme: &'static str,
+    /// Whether nobody on the way can read what is sent.
+    is_secret: bool,
 }
 
 impl<'a> Connection<'a> {
@@ -58,6 +60,7 @@ impl<'a> Connection<'a> {
                 ClientProtocol::Http => "http",
                 ClientProtocol::Https | ClientProtocol::HttpsExcept(_) => "https",
             },
+            is_secret: is_secret(config),
         })
     }
 
@@ -89,7 +92,7 @@ impl<'a> Connection<'a> {
     /// Logs in, if the registry asks for a token.
     ///
     /// MIRRORS: oci-client src/client.rs, `_auth`.
-    /// DIVERGES: the answer of the token server is bounded.
+    /// DIVERGES: the answer of the token server is bounded, and credentials for a registry with HTTPS are not sent without it.
     async fn token(&self) -> Result<Option<String>> {
         let host = self.reference.resolve_registry();
         let url = format!("{}://{host}/v2/", self.scheme);
@@ -101,8 +104,13 @@ impl<'a> Connection<'a> {
         let service = challenge.service.iter().map(|service| ("service", service));
         let url = Url::parse_with_params(&challenge.realm, service.chain([("scope", &scope)]))
             .context("the address of the token server is not valid")?;
-        let mut request = self.http.get(url);
+        let mut request = self.http.get(url.clone());
         if let RegistryAuth::Basic(user, password) = &self.login.credentials {
+            ensure!(
+                !self.is_secret || may_send(host, &url),
+                "no credentials are sent to the token server, because its address begins with http://{}, and the registry is reached by HTTPS: ask the administrator of the registry for a token server with HTTPS",
+                url.host_str().unwrap_or_default()
+            );
             request = request.basic_auth(user, Some(password));
         }
         let mut response = request.send().await.map_err(unreached)?;
@@ -195,6 +203,17 @@ impl<'a> Connection<'a> {
             reason(&body)
         )
     }
+}
+
+/// Whether nobody on the way can read what is sent.
+fn is_secret(config: &ClientConfig) -> bool {
+    config.protocol != ClientProtocol::Http && !config.accept_invalid_certificates
+}
+
+/// Whether the token server of a secret registry may get the credentials: it is as secret, or both are on this machine.
+fn may_send(registry: &str, realm: &Url) -> bool {
+    let is_here = is_loopback(registry) && realm.host_str().is_some_and(is_loopback);
+    realm.scheme() == "https" || is_here
 }
 
 /// How a registry wants its clients to log in.
@@ -341,12 +360,27 @@ fn verify<'d>(bytes: &[u8], digest: &'d str) -> Result<&'d str> {
 
 #[cfg(test)]
 mod tests {
+    use sources::{Sources, Way};
+
     use super::*;
+
+    #[test]
+    fn credentials_are_not_sent_in_plain_text_to_a_token_server() {
+        let may_send = |registry, realm: &str| may_send(registry, &realm.parse().unwrap());
+        assert!(may_send("a.test", "https://b.test/token"));
+        assert!(!may_send("a.test", "http://a.test/token"));
+        assert!(!may_send("a.test", "http://127.0.0.1/token"));
+        assert!(!may_send("127.0.0.1:1", "http://a.test/token"));
+        assert!(may_send("127.0.0.1:1", "http://[::1]:2/token"));
+        let is_secret = |way| is_secret(&Sources::default().config(&way));
+        assert!(is_secret(Way::Https(Vec::new())));
+        assert!(!is_secret(Way::Http) && !is_secret(Way::HttpsUnverified));
+    }
 
     /// One that cannot be parsed would be an error.
     #[test]
     fn the_public_authorities_are_trusted_where_there_are_no_others() {
-        let config = sources::Sources::default().config(&sources::Way::Http);
+        let config = Sources::default().config(&Way::Http);
         let authorities = public_authorities().unwrap();
         assert!(authorities.len() > 100);
         client_trusting(&config, authorities).unwrap();
