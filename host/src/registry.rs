@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Error, Result, anyhow, bail};
 use engine::{Contents, Image, Set, Unknown, is_architecture};
 use oci_client::Reference;
 use sources::{Deadline, Logins, Sources};
 
-use self::connection::Connection;
+use self::connection::{Connection, UNREACHED, Unreached};
 use crate::host_calls::{HostCalls, handler_error};
 use crate::request::Request;
 
@@ -177,10 +177,16 @@ impl Registries {
         {
             return Err(error);
         }
-        let failures = failures
-            .iter()
-            .map(|(way, error)| format!("{way}: {error:#}"));
-        bail!("{}", failures.collect::<Vec<_>>().join("; "))
+        // The last answer is the one of the registry. The other ways fail where it does not speak their protocol.
+        let is_answer = |(_, error): &&(_, Error)| !error.is::<Unreached>();
+        if let Some((way, error)) = failures.iter().rfind(is_answer) {
+            bail!("{way}: {error:#}");
+        }
+        let causes = failures.iter().filter_map(|(way, error)| {
+            let Unreached(cause) = error.downcast_ref()?;
+            Some(format!("{way}: {cause}"))
+        });
+        bail!("{UNREACHED}: {}", causes.collect::<Vec<_>>().join("; "))
     }
 }
 

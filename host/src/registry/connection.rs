@@ -317,15 +317,23 @@ fn client_trusting(
     Ok(client.build()?)
 }
 
+/// Why a registry cannot be reached.
+#[derive(Debug, thiserror::Error)]
+#[error("{UNREACHED}: {0}")]
+pub(super) struct Unreached(pub(super) String);
+
+/// Before the cause, because the policy shows the end of a long reason.
+pub(super) const UNREACHED: &str = "the registry cannot be reached; check the name, the network, the proxy, and the certificate authorities in sources.yml";
+
 /// Why there is no answer.
 fn unreached(error: reqwest::Error) -> Error {
-    // The cause comes last, because the policy shows the end of a long reason.
-    let hint = if error.is_connect() {
-        "the registry cannot be reached; check the name, the network, the proxy, and the certificate authorities in sources.yml: "
+    let is_connect = error.is_connect();
+    let cause = format!("{:#}", Error::new(error.without_url()));
+    if is_connect {
+        Unreached(cause).into()
     } else {
-        ""
-    };
-    anyhow!("{hint}{:#}", Error::new(error.without_url()))
+        anyhow!(cause)
+    }
 }
 
 /// The reason in an answer that is an error.

@@ -264,6 +264,25 @@ fn the_ways_to_a_registry_have_one_deadline() {
     assert!(error == "no response within 50ms", "{error}");
 }
 
+/// It speaks only HTTP, so two ways fail before.
+#[test]
+fn the_answer_of_an_insecure_registry_is_the_error() {
+    let registry = ScriptedRegistry::start(|_, to| {
+        let _ = to.write_all(response(401, "no").as_bytes());
+    });
+    let host = &registry.host;
+    let insecure = Registries::new(sources(&json!({"insecure_sources": [host]}).to_string()));
+    let error = architectures(&insecure, &format!("{host}/a:1")).unwrap_err();
+    let start = "by HTTP: the registry responds with status 401 (no): there are no credentials";
+    assert!(error.starts_with(start), "{error}");
+    let end = format!("`docker login {host}`");
+    assert!(error.ends_with(&end), "{error}");
+    let gone = Registries::new(sources("insecure_sources: ['127.0.0.1:1']"));
+    let error = architectures(&gone, "127.0.0.1:1/a:1").unwrap_err();
+    assert_eq!(error.matches("check the name").count(), 1, "{error}");
+    assert_eq!(error.matches("Connection refused").count(), 3, "{error}");
+}
+
 #[test]
 fn nobody_listens() {
     let host = format!("{}", e2e_tests::ports::free_address().unwrap());
