@@ -71,7 +71,7 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
         .unwrap_or((chosen.unwrap_or(NAMESPACE), account));
     if let Some(chosen) = chosen.filter(|chosen| !is_dns1123_label(chosen)) {
         bail!(one_line(&format!(
-            "-n {chosen}: is not a valid name of a namespace"
+            "-n {chosen} is not a valid name of a namespace"
         )));
     }
     // They become a part of a manifest.

@@ -77,7 +77,7 @@ fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] 
 }
 
 #[rstest]
-#[case::namespace(&["-n", "a\nb: c"], "-n a\\u{a}b: c: is not a valid name of a namespace")]
+#[case::namespace(&["-n", "a\nb: c"], "-n a\\u{a}b: c is not a valid name of a namespace")]
 #[case::account(&["--service-account", "kubewarden/a: b"], "must be NAMESPACE/NAME or NAME with valid names")]
 #[case::its_namespace(&["--service-account", "a.b/guard"], "must be NAMESPACE/NAME or NAME with valid names")]
 fn names_in_a_manifest_are_valid(#[case] words: &[&str], #[case] wanted: &str) {
