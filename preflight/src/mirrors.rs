@@ -41,7 +41,7 @@ impl FromStr for Mirror {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.split_once('=') {
-            Some(places) if [places.0, places.1].map(part).iter().any(has_scheme) => {
+            Some((from, to)) if has_scheme(&part(from)) || has_scheme(&part(to)) => {
                 Err("remove http:// or https://: registries are reached as sources.yml says")
             }
             Some((from, to)) if !from.is_empty() && !to.is_empty() => Ok(Self {
@@ -92,7 +92,7 @@ fn part(text: &str) -> String {
 /// Names of images have none, and the nodes reject it.
 ///
 /// MIRRORS: containers/image `pkg/sysregistriesv2/system_registries_v2.go`, `parseLocation`.
-fn has_scheme(part: &String) -> bool {
+fn has_scheme(part: &str) -> bool {
     part.contains("://")
 }
 

@@ -7,12 +7,12 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use http::{HeaderName, HeaderValue, Uri};
+use http::{HeaderName, Uri};
 use hyper_util::client::proxy::matcher::Matcher;
 use kube::Config;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError, NamedContext};
 use manifest::{LIMIT, Limited, decoded};
-use secrecy::{ExposeSecret as _, SecretString};
+use secrecy::{ExposeSecret, SecretString};
 
 use super::ClusterError;
 use super::api::address;
@@ -194,18 +194,9 @@ impl Connection {
         }
         // kube takes the proxy of the environment for every server.
         if !has_proxy {
-            let proxy = proxy_of_environment(&config.cluster_url);
-            let proxy = proxy.map(|proxy| proxy.parse()).transpose();
-            let proxy = proxy.map_err(KubeconfigError::ParseProxyUrl);
-            config.proxy_url = proxy.map_err(ClusterError::of_kubeconfig)?;
+            config.proxy_url = proxy_of_environment(&config.cluster_url)?;
         }
-        if let Some(user) = &self.impersonate {
-            config.auth_info.impersonate = Some(user.clone());
-        }
-        if !self.impersonate_groups.is_empty() {
-            config.auth_info.impersonate_groups = Some(self.impersonate_groups.clone());
-        }
-        config.headers.extend(impersonation(&config.auth_info)?);
+        self.set_impersonated(&mut config)?;
         let warning = if !is_secret(&config) {
             config.auth_info = AuthInfo {
                 impersonate: config.auth_info.impersonate,
@@ -237,7 +228,8 @@ impl Connection {
     fn check(&self, config: &Config, context: &str) -> Result<(), ClusterError> {
         let auth = &config.auth_info;
         let is_set = |text: Option<&str>| text.is_some_and(|text| !text.is_empty());
-        let secret = |it: &Option<SecretString>| is_set(it.as_ref().map(|it| it.expose_secret()));
+        let secret =
+            |it: &Option<SecretString>| is_set(it.as_ref().map(ExposeSecret::expose_secret));
         let has_name = is_set(auth.username.as_deref()) || secret(&auth.password);
         let is_impersonated = is_set(auth.impersonate.as_deref()) || self.impersonate.is_some();
         let has_more = is_set(auth.impersonate_uid.as_deref())
@@ -261,6 +253,39 @@ impl Connection {
         };
         let what = format!("the context `{context}` has {what}");
         Err(ClusterError::Kubeconfig(what))
+    }
+
+    /// Takes the user and the groups of the flags, and adds the headers that kube does not send.
+    ///
+    /// MIRRORS: k8s.io/client-go `transport/round_trippers.go`, `impersonatingRoundTripper.RoundTrip` and `headerKeyEscape`.
+    fn set_impersonated(&self, config: &mut Config) -> Result<(), ClusterError> {
+        let auth = &mut config.auth_info;
+        if let Some(user) = &self.impersonate {
+            auth.impersonate = Some(user.clone());
+        }
+        if !self.impersonate_groups.is_empty() {
+            auth.impersonate_groups = Some(self.impersonate_groups.clone());
+        }
+        let escaped = |byte: u8| match HeaderName::from_bytes(&[byte]) {
+            Ok(_) if byte != b'%' => char::from(byte).to_string(),
+            _ => format!("%{byte:02X}"),
+        };
+        let uid = auth.impersonate_uid.iter().filter(|uid| !uid.is_empty());
+        let uid = uid.map(|uid| ("impersonate-uid".to_owned(), uid));
+        let extra = auth.impersonate_user_extra.iter().flatten();
+        let extra = extra.flat_map(|(key, values)| {
+            let key: String = key.bytes().map(escaped).collect();
+            let name = format!("impersonate-extra-{key}");
+            values.iter().map(move |value| (name.clone(), value))
+        });
+        for (name, value) in uid.chain(extra) {
+            let (Ok(name), Ok(value)) = (name.parse(), value.parse()) else {
+                let what = "`as-uid` or `as-user-extra` has characters that no request can have";
+                return Err(ClusterError::Kubeconfig(what.to_owned()));
+            };
+            config.headers.push((name, value));
+        }
+        Ok(())
     }
 
     /// Takes the address of `--server`, and checks the address.
@@ -380,23 +405,27 @@ fn own_proxy<'k>(kubeconfig: &'k Kubeconfig, context: &str) -> Option<&'k String
     cluster.cluster.as_ref()?.proxy_url.as_ref()
 }
 
-fn proxy_of_environment(server: &Uri) -> Option<String> {
+fn proxy_of_environment(server: &Uri) -> Result<Option<Uri>, ClusterError> {
     let variable = |names: [&str; 2]| {
         let mut values = names
             .into_iter()
             .filter_map(|name| std::env::var(name).ok());
         values.find(|value| !value.is_empty())
     };
-    let proxy = variable(["HTTPS_PROXY", "https_proxy"])?;
+    let Some(proxy) = variable(["HTTPS_PROXY", "https_proxy"]) else {
+        return Ok(None);
+    };
     let exceptions = variable(["NO_PROXY", "no_proxy"]).unwrap_or_default();
     if server.scheme_str() != Some("https") || is_exempt(server, &exceptions) {
-        return None;
+        return Ok(None);
     }
-    Some(if proxy.contains("://") {
+    let proxy = if proxy.contains("://") {
         proxy
     } else {
         format!("http://{proxy}")
-    })
+    };
+    let proxy = proxy.parse().map_err(KubeconfigError::ParseProxyUrl);
+    proxy.map(Some).map_err(ClusterError::of_kubeconfig)
 }
 
 /// Whether `NO_PROXY` names a server.
@@ -427,31 +456,6 @@ fn is_exempt(server: &Uri, exceptions: &str) -> bool {
     let matcher = Matcher::builder().all("http://proxy");
     let matcher = matcher.no(exceptions.join(",")).build();
     matcher.intercept(server).is_none()
-}
-
-/// The headers of an impersonated user that kube does not send.
-///
-/// MIRRORS: k8s.io/client-go transport/round_trippers.go, `impersonatingRoundTripper.RoundTrip` and `headerKeyEscape`.
-fn impersonation(auth: &AuthInfo) -> Result<Vec<(HeaderName, HeaderValue)>, ClusterError> {
-    let escaped = |byte: u8| match HeaderName::from_bytes(&[byte]) {
-        Ok(_) if byte != b'%' => char::from(byte).to_string(),
-        _ => format!("%{byte:02X}"),
-    };
-    let uid = auth.impersonate_uid.iter().filter(|uid| !uid.is_empty());
-    let uid = uid.map(|uid| ("impersonate-uid".to_owned(), uid));
-    let extra = auth.impersonate_user_extra.iter().flatten();
-    let extra = extra.flat_map(|(key, values)| {
-        let key: String = key.bytes().map(escaped).collect();
-        let name = format!("impersonate-extra-{key}");
-        values.iter().map(move |value| (name.clone(), value))
-    });
-    let headers = uid.chain(extra);
-    let headers = headers.map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
-    let headers: Option<_> = headers.collect();
-    headers.ok_or_else(|| {
-        let what = "`as-uid` or `as-user-extra` has characters that no request can have";
-        ClusterError::Kubeconfig(what.to_owned())
-    })
 }
 
 /// Whether nobody on the way to a server reads what is sent.
