@@ -292,6 +292,9 @@ impl Failure {
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
+    use std::fs::File;
+    use std::path::{Path, PathBuf};
+
     use kube::config::AuthProviderConfig;
 
     use super::*;
@@ -494,47 +497,65 @@ mod tests {
         assert_eq!(left(&unlimited), None);
     }
 
+    fn fifo(directory: &Path, name: &str) -> PathBuf {
+        let path = directory.join(name);
+        assert!(
+            Command::new("mkfifo")
+                .arg(&path)
+                .status()
+                .unwrap()
+                .success()
+        );
+        path
+    }
+
     /// Otherwise, what reads the standard error of this process would wait for it.
+    #[expect(clippy::print_stdout, reason = "a test that does not run says so")]
     #[test]
     fn what_a_command_has_started_is_ended_too() {
         if std::io::stdin().is_terminal() {
+            println!("not run: the standard input is a terminal");
             return;
         }
         let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("file");
+        let fifo = fifo(directory.path(), "fifo");
         let limit = Connection {
-            request_timeout: Some(Duration::from_millis(100)),
+            request_timeout: Some(Duration::from_secs(1)),
             ..Connection::default()
         };
-        let script = format!("(sleep 0.5; touch {}) & wait", file.display());
-        log_in(&mut of(&script), &limit).unwrap_err();
-        std::thread::sleep(Duration::from_secs(1));
-        assert!(!file.exists());
+        let script = format!(
+            "(exec 3>{}; sleep 30; echo alive >&3) & wait",
+            fifo.display()
+        );
+        std::thread::scope(|scope| {
+            // To the end, so as long as the other one runs.
+            let written = scope.spawn(|| std::fs::read_to_string(&fifo));
+            log_in(&mut of(&script), &limit).unwrap_err();
+            // Without it, the thread waits for ever if the other one never ran.
+            drop(File::options().read(true).write(true).open(&fifo).unwrap());
+            assert_eq!(written.join().unwrap().unwrap(), "");
+        });
     }
 
     /// The other one ends only after this one.
     #[test]
     fn a_command_does_not_wait_for_another_one() {
         let directory = tempfile::tempdir().unwrap();
-        let (started, done) = (
-            directory.path().join("started"),
-            directory.path().join("done"),
-        );
-        let script = format!(
-            "touch {}; until [ -e {} ]; do sleep 0.01; done; echo '{{status: {{token: t}}}}'",
+        let [started, done] = ["started", "done"].map(|name| fifo(directory.path(), name));
+        let token = "echo '{status: {token: t}}'";
+        let slow = format!(
+            "echo >{}; read line <{}; {token}",
             started.display(),
             done.display()
         );
+        let quick = format!("echo >{}; {token}", done.display());
         let limit = Connection {
             request_timeout: Some(Duration::from_mins(1)),
             ..Connection::default()
         };
         std::thread::scope(|scope| {
-            let slow = scope.spawn(|| log_in(&mut of(&script), &limit));
-            while !started.exists() {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            let quick = format!("touch {}; echo '{{status: {{token: t}}}}'", done.display());
+            let slow = scope.spawn(|| log_in(&mut of(&slow), &limit));
+            std::fs::read(&started).unwrap();
             log_in(&mut of(&quick), &limit).unwrap();
             slow.join().unwrap().unwrap();
         });
