@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Error, Result, anyhow, bail};
+use anyhow::{Context as _, Error, Result, anyhow};
 use engine::{Contents, Image, Set, Unknown, is_architecture};
 use oci_client::Reference;
 use sources::{Deadline, Logins, Sources};
@@ -172,22 +172,27 @@ impl Registries {
         }
         // Nobody waits for a name that is still being resolved.
         runtime.shutdown_background();
-        if failures.len() == 1
-            && let Some((_, error)) = failures.pop()
-        {
-            return Err(error);
-        }
-        // The last answer is the one of the registry. The other ways fail where it does not speak their protocol.
-        let is_answer = |(_, error): &&(_, Error)| !error.is::<Unreached>();
-        if let Some((way, error)) = failures.iter().rfind(is_answer) {
-            bail!("{way}: {error:#}");
-        }
-        let causes = failures.iter().filter_map(|(way, error)| {
-            let Unreached(cause) = error.downcast_ref()?;
-            Some(format!("{way}: {cause}"))
-        });
-        bail!("{UNREACHED}: {}", causes.collect::<Vec<_>>().join("; "))
+        Err(reason(failures))
     }
+}
+
+/// Why no way leads to an answer. The first answer is the one of the registry: before it, one is not reached, and behind it,
+/// it answers to another protocol than its own.
+fn reason(mut failures: Vec<(&'static str, Error)>) -> Error {
+    if failures.len() == 1
+        && let Some((_, error)) = failures.pop()
+    {
+        return error;
+    }
+    let is_answer = |(_, error): &&(_, Error)| !error.is::<Unreached>();
+    if let Some((way, error)) = failures.iter().find(is_answer) {
+        return anyhow!("{way}: {error:#}");
+    }
+    let causes = failures.iter().filter_map(|(way, error)| {
+        let Unreached(cause) = error.downcast_ref()?;
+        Some(format!("{way}: {cause}"))
+    });
+    anyhow!("{UNREACHED}: {}", causes.collect::<Vec<_>>().join("; "))
 }
 
 impl engine::Registry for Registries {
@@ -243,4 +248,26 @@ fn for_each<T: Send>(items: BTreeSet<T>, run: impl Fn(T) + Sync) {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A registry with HTTPS answers to HTTP as well.
+    #[test]
+    fn the_first_answer_is_the_reason() {
+        let unreached = || Error::from(Unreached("wrong certificate".to_owned()));
+        let ways = |first: Error, second: Error| {
+            let failures = vec![("1", unreached()), ("2", first), ("3", second)];
+            reason(failures).to_string()
+        };
+        assert_eq!(ways(anyhow!("401"), anyhow!("400")), "2: 401");
+        assert_eq!(ways(unreached(), anyhow!("400")), "3: 400");
+        let none = ways(unreached(), unreached());
+        assert!(
+            none.ends_with(": 1: wrong certificate; 2: wrong certificate; 3: wrong certificate")
+        );
+        assert_eq!(reason(vec![("1", anyhow!("401"))]).to_string(), "401");
+    }
 }

@@ -15,18 +15,21 @@ struct Carrier {
     field: Option<&'static str>,
 }
 
+/// The group of those in whose values a cluster evaluates templates.
+const POLICY: &str = "policy.open-cluster-management.io";
+
 /// MIRRORS: open-cluster-management-io/governance-policy-propagator `api/v1/policy_types.go`, `PolicySpec`;
 /// config-policy-controller `api/v1/configurationpolicy_types.go`, `ConfigurationPolicySpec`; api `work/v1/types.go`,
 /// `ManifestWorkSpec`, and `work/v1alpha1/types_manifestworkreplicaset.go`, `ManifestWorkReplicaSetSpec`.
 const CARRIERS: [Carrier; 4] = [
     Carrier {
-        group: "policy.open-cluster-management.io",
+        group: POLICY,
         kind: "Policy",
         list: &["spec", "policy-templates"],
         field: Some("objectDefinition"),
     },
     Carrier {
-        group: "policy.open-cluster-management.io",
+        group: POLICY,
         kind: "ConfigurationPolicy",
         list: &["spec", "object-templates"],
         field: Some("objectDefinition"),
@@ -88,6 +91,7 @@ fn carried(object: &Object) -> Vec<Object> {
             line: place.line(),
             place,
             is_distributed: true,
+            is_evaluated: object.is_evaluated || carrier.group == POLICY,
             is_merged: object.is_merged || compliance == "musthave",
         })
     });

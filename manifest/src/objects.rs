@@ -18,7 +18,9 @@ pub struct Object {
     pub line: usize,
     pub(crate) place: Place,
     /// Whether it is inside of an object that distributes it.
-    pub is_distributed: bool,
+    pub(crate) is_distributed: bool,
+    /// Whether a cluster evaluates the templates in its values.
+    pub is_evaluated: bool,
     /// Whether the object around it says that fields that are missing here stay as they are in the cluster.
     pub is_merged: bool,
 }
@@ -94,6 +96,7 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Object>) -> Result<
                 line: place.line(),
                 place,
                 is_distributed: false,
+                is_evaluated: false,
                 is_merged: false,
             });
             return Ok(());

@@ -420,8 +420,8 @@ impl Fix {
 const FIX: &str = "\
 One of --nodes, --cluster, --from, and --arch is required.
 
-Exit codes: 0 nothing to fix, or only warnings, 1 something to fix, automatically or manually, 2 something \
-could not be checked or written.";
+Exit codes: 0 nothing to fix, or only warnings to review, 1 something to fix, automatically or manually, \
+2 something could not be checked or written.";
 
 /// The format of the changes of `fix`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -313,12 +313,12 @@ impl Files {
         let line = written.object.line;
         let is_machine = self.wanted.virtual_machines && identity.is_virtual_machine();
         if identity.is_hyperconverged() || is_machine {
-            if written.object.is_distributed
+            if written.object.is_evaluated
                 && let Some(field) = evaluated(&written.object.value)
             {
                 let what = format!(
                     "not checked: {} is a template (`{{{{ }}}}`), which is evaluated in the cluster; check the object that it becomes",
-                    one_line(&field)
+                    one_line(field.trim_start_matches('.'))
                 );
                 return self.failures.push(Failure::in_file(file, Some(line), what));
             }
@@ -417,14 +417,21 @@ pub(crate) struct Walk {
 
 /// The field of a distributed object that is known only in the cluster; nothing if all are known.
 fn evaluated(value: &Value) -> Option<String> {
-    let below = |name: &str, value| Some(format!("/{name}{}", evaluated(value)?));
     match value {
         Value::String(text) => text.contains("{{").then(String::new),
         Value::Array(items) => {
             let mut items = items.iter().enumerate();
-            items.find_map(|(index, it)| below(&index.to_string(), it))
+            items.find_map(|(index, it)| Some(format!("[{index}]{}", evaluated(it)?)))
         }
-        Value::Object(fields) => fields.iter().find_map(|(name, it)| below(name, it)),
+        Value::Object(fields) => fields.iter().find_map(|(name, it)| {
+            let is_plain = name.chars().all(|it| it.is_ascii_alphanumeric());
+            let name = if is_plain {
+                format!(".{name}")
+            } else {
+                format!("[{name}]")
+            };
+            Some(name + &evaluated(it)?)
+        }),
         _ => None,
     }
 }

@@ -123,7 +123,16 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     let exit = verdicts.exit().max(left);
     summarize(&verdicts, made, exit, args, terminal);
     if is_import_changed && !args.quiet {
-        terminal.note(&format!("this changes the multi-architecture import: before you apply it, `{} plan -f FILE`, with the corrected file, lists what becomes of boot sources and virtual machines", terminal.name));
+        let name = &terminal.name;
+        let how = match args.output {
+            None => format!("`{name} plan --cluster -f FILE`, with the corrected file,"),
+            Some(_) => format!(
+                "`kubectl patch … --dry-run=server -o yaml | {name} plan --cluster --as-if replace -f -`"
+            ),
+        };
+        terminal.note(&format!(
+            "this changes the multi-architecture import: before you apply it, {how} lists what becomes of boot sources and virtual machines"
+        ));
     }
     Ok(exit)
 }
@@ -324,8 +333,7 @@ fn to_review(finding: &Finding) -> Option<&Remedy> {
 
 /// Whether only a person can choose a remedy: the import is not enabled because an annotation has no effect without it.
 fn is_choice(finding: &Finding) -> bool {
-    let first = finding.remedies.first();
-    finding.rule.raw() != WITH_ALTERNATIVES && first.is_some_and(|it| changes_import(&it.patch))
+    finding.rule.raw() == "architectures-ignored"
 }
 
 /// Why a person has to review a remedy.
@@ -536,7 +544,7 @@ fn print_patches(
         if let Ok(fixed) = object
             && !is_empty
         {
-            fixed.others = patches::others(fixed.question);
+            fixed.others = patches::others(fixed.question, destination);
         }
         let line = match (format, &patch) {
             (FixFormat::JsonPatch, patch) => {

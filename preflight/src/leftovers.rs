@@ -21,7 +21,7 @@ use crate::terminal::BOLD;
 /// The heading of what is left over if nothing is asked, and what to know.
 pub(crate) const WHEN_DONE: [&str; 2] = [
     "left over when the operators are done",
-    "Neither SSP nor CDI will delete these. Delete them after that, when no VM or DataVolume is still made from them:",
+    "Neither SSP nor CDI will delete these. Delete them after that, when no VM or DataVolume uses them or is still made from them:",
 ];
 
 /// Something that is left over, and the command that deletes it.
@@ -217,8 +217,8 @@ pub(crate) fn render(text: &mut String, leftovers: &[Leftover], [heading, after]
                 (None, []) => writeln!(text),
                 (None, unread) => writeln!(
                     text,
-                    "  # what uses it is not known: no {} was read",
-                    unread.join(" and no ")
+                    "  # what uses it is not known: {}s were not read",
+                    unread.join("s and ")
                 ),
             };
         }
@@ -250,11 +250,11 @@ impl Users {
         let unfinished = unfinished(compared);
         for machine in compared.snapshot.of("VirtualMachine") {
             let user = user("VM", &machine);
-            users.of_disks(volumes(&machine), &user);
+            add(&mut users.of_disks, volumes(&machine), &user);
             // Also if it is not known whether its disks are made.
             if has_disks(&machine, unfinished.as_ref()) != Some(true) {
-                users.of_disks(clones(&machine), &user);
-                users.of_sources(sources(&machine), &user);
+                add(&mut users.of_disks, clones(&machine), &user);
+                add(&mut users.of_sources, sources(&machine), &user);
             }
         }
         for volume in compared.snapshot.of("DataVolume") {
@@ -262,8 +262,8 @@ impl Users {
             if !is_made && owner::machine(&volume).is_none() {
                 let user = user("DataVolume", &volume);
                 let own = namespace(&volume);
-                users.of_disks(cloned(&volume, own), &user);
-                users.of_sources(source(&volume, Some(own)), &user);
+                add(&mut users.of_disks, cloned(&volume, own), &user);
+                add(&mut users.of_sources, source(&volume, Some(own)), &user);
             }
         }
         // What names a pointer is made from what that points to.
@@ -284,19 +284,15 @@ impl Users {
         }
         users
     }
+}
 
-    fn of_sources(&mut self, sources: impl IntoIterator<Item = String>, user: &str) {
-        for source in sources {
-            let users = self.of_sources.entry(source).or_default();
-            users.insert(user.to_owned());
-        }
-    }
-
-    fn of_disks(&mut self, disks: impl IntoIterator<Item = String>, user: &str) {
-        for disk in disks {
-            let users = self.of_disks.entry(disk).or_default();
-            users.insert(user.to_owned());
-        }
+fn add(
+    to: &mut BTreeMap<String, BTreeSet<String>>,
+    keys: impl IntoIterator<Item = String>,
+    user: &str,
+) {
+    for key in keys {
+        to.entry(key).or_default().insert(user.to_owned());
     }
 }
 

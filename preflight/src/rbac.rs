@@ -57,8 +57,8 @@ pub(crate) fn run(args: &args::Rbac, terminal: &Terminal) -> Result<Exit> {
                 "--for prints a role without reading a cluster: remove --kubeconfig, --context, -n, --as, --as-group, --token, --server, --user, and --request-timeout"
             );
         }
-        let (reader, name) = of_command(command);
-        terminal.print(&role(command, reader, name))?;
+        let (_, name) = of_command(command);
+        terminal.print(&role(command))?;
         terminal.note(&format!(
             "to bind the role, run for example `kubectl create clusterrolebinding {name} --clusterrole {name} --user NAME`"
         ));
@@ -144,7 +144,8 @@ fn of_command(command: RbacFor) -> (Reader, &'static str) {
 }
 
 /// The role that a command needs.
-fn role(command: RbacFor, reader: Reader, name: &str) -> String {
+fn role(command: RbacFor) -> String {
+    let (reader, name) = of_command(command);
     let kinds = Kind::read_by(reader).map(|kind| {
         let (group, resource) = kind.resource();
         (group, resource, LIST)
@@ -252,8 +253,7 @@ mod tests {
             .find(|it| it["target"]["kind"] == "ClusterRole");
         let patch = patch.unwrap()["patch"].as_str().unwrap();
         let patch: serde_json::Value = yaml_serde::from_str(patch).unwrap();
-        let role: serde_json::Value =
-            yaml_serde::from_str(&role(RbacFor::Plan, Reader::Plan, "plan")).unwrap();
+        let role: serde_json::Value = yaml_serde::from_str(&role(RbacFor::Plan)).unwrap();
         assert_eq!(patch[0]["value"], role["rules"]);
     }
 

@@ -125,6 +125,19 @@ impl Judged {
         }
     }
 
+    /// Without which flag the module would have judged the object: it judges no update that changes nothing.
+    fn without(&self) -> Option<&'static str> {
+        let flag = match self.against {
+            Against::Nothing => return None,
+            Against::File(_) => "--old",
+            Against::Live => "-f",
+        };
+        let report = &self.report;
+        let is_judged = report.hco_version.is_some() || report.virtual_machine.is_some();
+        let is_answered = is_judged || !report.findings.is_empty() || !report.allowed;
+        (!is_answered && !report.foreign).then_some(flag)
+    }
+
     /// What the object makes the command end with.
     pub(crate) fn exit(&self) -> Exit {
         self.report.exit()
@@ -174,6 +187,11 @@ impl Verdicts {
             let (at, report) = (object.at(None), &object.report);
             for note in report.warnings.iter().chain(&report.not_checked) {
                 notes.push(&format!("{at}: {note}"));
+            }
+            if let Some(flag) = object.without() {
+                notes.push(&format!(
+                    "{at}: nothing that the policy checks changes, so existing problems are not listed; to list them, run this without {flag}"
+                ));
             }
             for line in &report.printed {
                 notes.push_lines(format!("the module of --policy printed: {line}"));

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use http::{HeaderName, Uri};
+use http::{HeaderName, HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::Matcher;
 use kube::Config;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError, NamedContext};
@@ -225,6 +225,7 @@ impl Connection {
     /// Refuses what kubectl refuses in the user and the cluster of a context.
     ///
     /// MIRRORS: k8s.io/client-go tools/clientcmd/validation.go, `validateAuthInfo`; transport/transport.go, `TLSConfigFor`.
+    /// DIVERGES: `--token` replaces a username and a password in the kubeconfig.
     fn check(&self, config: &Config, context: &str) -> Result<(), ClusterError> {
         let auth = &config.auth_info;
         let is_set = |text: Option<&str>| text.is_some_and(|text| !text.is_empty());
@@ -279,7 +280,8 @@ impl Connection {
             values.iter().map(move |value| (name.clone(), value))
         });
         for (name, value) in uid.chain(extra) {
-            let (Ok(name), Ok(value)) = (name.parse(), value.parse()) else {
+            let value = HeaderValue::from_bytes(value.as_bytes());
+            let (Ok(name), Ok(value)) = (name.parse(), value) else {
                 let what = "`as-uid` or `as-user-extra` has characters that no request can have";
                 return Err(ClusterError::Kubeconfig(what.to_owned()));
             };
@@ -424,8 +426,8 @@ fn proxy_of_environment(server: &Uri) -> Result<Option<Uri>, ClusterError> {
     } else {
         format!("http://{proxy}")
     };
-    let proxy = proxy.parse().map_err(KubeconfigError::ParseProxyUrl);
-    proxy.map(Some).map_err(ClusterError::of_kubeconfig)
+    let proxy = proxy.parse().map(Some);
+    proxy.map_err(|error| ClusterError::Other(format!("HTTPS_PROXY is not an address: {error}")))
 }
 
 /// Whether `NO_PROXY` names a server.

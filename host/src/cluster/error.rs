@@ -113,8 +113,8 @@ impl ClusterError {
         match error {
             kube::Error::Auth(error) => Self::of_login(&error.to_string(), "log in again"),
             kube::Error::ProxyProtocolUnsupported { proxy_url }
-            | kube::Error::ProxyProtocolDisabled { proxy_url, .. } => Self::Kubeconfig(format!(
-                "the protocol of the proxy {} is not supported",
+            | kube::Error::ProxyProtocolDisabled { proxy_url, .. } => Self::Other(format!(
+                "the protocol of the proxy {} is not supported; correct `proxy-url` in the kubeconfig, or HTTPS_PROXY",
                 address(&proxy_url.to_string())
             )),
             error => Self::Kubeconfig(error.to_string()),

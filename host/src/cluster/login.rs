@@ -200,9 +200,9 @@ fn run(
     if !is_interactive {
         command.stdin(Stdio::null());
     }
-    // So that it can be ended with what it has started. On a terminal, Ctrl-C has to reach it.
+    // So that it can be ended with what it has started. With a terminal, Ctrl-C has to reach it, and it may ask there.
     #[cfg(unix)]
-    if !is_terminal {
+    if std::fs::File::open("/dev/tty").is_err() {
         command.process_group(0);
     }
     let _terminal = is_interactive.then(|| lock(&TERMINAL));
@@ -232,18 +232,33 @@ fn printed(mut child: Child, until: Option<Instant>) -> Result<Vec<u8>, Failure>
         }
     };
     if text.is_err() {
-        // It may have ended meanwhile. What it has started would keep a pipe of the user open.
-        #[cfg(unix)]
-        let _ = rustix::process::kill_process_group(Pid::from_child(&child), Signal::KILL);
-        let _ = child.kill();
+        end(&mut child);
     }
-    let status = child.wait().map_err(Failure::Start)?;
-    match text.and_then(|text| text) {
+    let mut text = text.and_then(|text| text);
+    // It may go on without its standard output.
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(Failure::Start)? {
+            break status;
+        }
+        if text.is_ok() && until.is_some_and(|until| until <= Instant::now()) {
+            text = Err(ErrorKind::TimedOut.into());
+            end(&mut child);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    match text {
         Ok(text) if status.success() => Ok(text),
         Ok(_) => Err(Failure::Ended(status.to_string())),
         Err(error) if error.kind() == ErrorKind::TimedOut => Err(Failure::Late),
         Err(error) => Err(Failure::Start(error)),
     }
+}
+
+/// Ends a command, which may have ended meanwhile. What it has started would keep a pipe of the user open.
+fn end(child: &mut Child) {
+    #[cfg(unix)]
+    let _ = rustix::process::kill_process_group(Pid::from_child(child), Signal::KILL);
+    let _ = child.kill();
 }
 
 /// Why there are no credentials.
@@ -513,8 +528,8 @@ mod tests {
     #[expect(clippy::print_stdout, reason = "a test that does not run says so")]
     #[test]
     fn what_a_command_has_started_is_ended_too() {
-        if std::io::stdin().is_terminal() {
-            println!("not run: the standard input is a terminal");
+        if File::open("/dev/tty").is_ok() {
+            println!("not run: there is a terminal");
             return;
         }
         let directory = tempfile::tempdir().unwrap();
@@ -535,6 +550,18 @@ mod tests {
             drop(File::options().read(true).write(true).open(&fifo).unwrap());
             assert_eq!(written.join().unwrap().unwrap(), "");
         });
+    }
+
+    /// It may have printed everything by then.
+    #[test]
+    fn a_command_that_goes_on_is_ended() {
+        let limit = Connection {
+            request_timeout: Some(Duration::from_millis(100)),
+            ..Connection::default()
+        };
+        let script = "echo '{status: {token: t}}'; exec >&-; sleep 30";
+        let error = log_in(&mut of(script), &limit).unwrap_err().to_string();
+        assert!(error.contains("did not end in time"), "{error}");
     }
 
     /// The other one ends only after this one.

@@ -30,19 +30,30 @@ pub(super) struct Destination<'c> {
 }
 
 impl Destination<'_> {
+    /// What is to become of a live object.
+    fn wanted(&self, live: &Value, object: &Value) -> Value {
+        let wanted = with_metadata_of(live, object);
+        if self.is_cluster {
+            wanted
+        } else {
+            // It lacks what `--from` does not read, for example labels: it is not to be replaced.
+            hyperconverged(&wanted)
+        }
+    }
+
     /// Which objects the patches are for, and what the API server does with others.
     pub(super) fn note(&self, format: FixFormat) -> Option<String> {
-        const REFUSED: &str = "`the server rejected our request due to an error in our request`";
+        const REJECTED: &str = "`the server rejected our request due to an error in our request`";
         Some(match (self.from, format) {
             (Some(from), _) => format!(
-                "the patches are for the objects in {}: an API server whose objects have changed since then refuses them ({REFUSED}); name the cluster with --context",
+                "the patches are for the objects in {}: an API server whose objects have changed since then rejects them ({REJECTED}); name the cluster with --context",
                 from.display()
             ),
             (None, _) if self.is_cluster => format!(
-                "if an object has changed since then, the API server refuses its patch ({REFUSED}): run this again"
+                "if an object has changed since then, the API server rejects its patch ({REJECTED}): run this again"
             ),
             (None, FixFormat::Commands) => format!(
-                "the commands are for the objects as the files have them: an API server whose objects have other values there refuses them ({REFUSED}); for the live objects, add --cluster"
+                "the commands are for the objects as the files have them: an API server whose objects have other values there rejects them ({REJECTED}); for the live objects, add --cluster"
             ),
             (None, FixFormat::JsonPatch) => return None,
         })
@@ -90,11 +101,11 @@ pub(super) fn patch(
     // Also an object of `--from` is that of a cluster, in which it can have changed.
     let is_live = base.is_some() || question.place.is_none();
     let base = base.unwrap_or(question.object.value());
-    let mut wanted = with_metadata_of(base, &fixed.sent);
-    if is_live && !destination.is_cluster {
-        // It lacks what `--from` does not read, for example labels: it is not to be replaced.
-        wanted = hyperconverged(&wanted);
-    }
+    let wanted = if is_live {
+        destination.wanted(base, &fixed.sent)
+    } else {
+        with_metadata_of(base, &fixed.sent)
+    };
     let patch = shortest(base, &wanted, &fixed.patch)?;
     Ok(if is_live || is_command {
         guarded(base, patch)
@@ -104,14 +115,14 @@ pub(super) fn patch(
 }
 
 /// What else a patch changes, because the file is not as the live object; nothing if it only has the fix.
-pub(super) fn others(question: &Question) -> Option<String> {
+pub(super) fn others(question: &Question, destination: &Destination<'_>) -> Option<String> {
     const LISTED: usize = 5;
 
     let live = question
         .live
         .as_ref()
         .filter(|_| question.place.is_some())?;
-    let changes = json_patch::diff(live, &with_metadata_of(live, question.sent())).0;
+    let changes = json_patch::diff(live, &destination.wanted(live, question.sent())).0;
     let more = changes.len().saturating_sub(LISTED);
     let listed = changes.iter().take(LISTED).map(|it| match it {
         PatchOperation::Remove(it) => format!("removes {}", it.path),
@@ -192,8 +203,8 @@ fn shortest(base: &Value, wanted: &Value, remedies: &[Value]) -> Result<Patch> {
 /// somebody changed the object meanwhile; of the UID, because the generation of an object that was deleted and created again
 /// starts anew. Not of the resource version, because that changes with each status that HCO writes.
 ///
-/// An object of a file has no generation, and may lack what the live one has: an object or a list is added only where the
-/// live object has nothing, which to the API server is null.
+/// An object of a file has no generation, and may lack what the live one has: something is added only where the live object has
+/// nothing, which to the API server is null.
 ///
 /// MIRRORS: evanphx/json-patch patch.go, `Patch.test`.
 fn guarded(base: &Value, patch: Patch) -> Patch {
@@ -246,7 +257,8 @@ fn guarded(base: &Value, patch: Patch) -> Patch {
         if let PatchOperation::Add(it) = operation
             && let Some((parent, _)) = path.rsplit_once('/')
             && (is_of_file && !is_added && !is_filled(operation))
-            && (it.value.is_object() || it.value.is_array())
+            // The defaults of the CRD have these.
+            && !it.value.is_boolean()
             && (FILLED.contains(&parent) || base.pointer(parent) == patched.pointer(parent))
             && base.pointer(&path).is_none()
         {
@@ -399,6 +411,7 @@ mod tests {
             add("/spec/deployment/nodePlacements", json!({})),
             add("/spec/workloads", json!({})),
             inside,
+            add("/spec/text", json!("x")),
         ]);
         let guarded = guarded(&base, serde_json::from_value(patch.clone()).unwrap());
         let empty = |path: &str| json!({"op": "test", "path": path, "value": null});
@@ -407,10 +420,12 @@ mod tests {
             json!([
                 empty("/spec/deployment/nodePlacements"),
                 empty("/spec/workloads"),
+                empty("/spec/text"),
                 patch[1],
                 patch[3],
                 patch[4],
                 patch[5],
+                patch[6],
             ])
         );
     }

@@ -27,7 +27,7 @@ use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 /// The heading of what is left over then, and what to know.
 const AFTER: [&str; 2] = [
     "left over after the change",
-    "Neither SSP nor CDI will delete these. Delete them after the change, when no VM or DataVolume is still made from them:",
+    "Neither SSP nor CDI will delete these. Delete them after the change, when no VM or DataVolume uses them or is still made from them:",
 ];
 
 /// What becomes of a DataSource; the worst one counts.

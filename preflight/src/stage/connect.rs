@@ -171,7 +171,7 @@ fn of_cluster(live: Option<Live<'_>>, namespace: Option<&str>) -> Result<Vec<Que
     let _progress = Progress::start("reading the HyperConverged objects in the cluster");
     let there = live.context("no cluster is specified to read HyperConverged objects from")?;
     let live = there.hyperconvergeds(namespace);
-    let live = live.map_err(|error| not_listed(error, namespace))?;
+    let live = live.map_err(|error| not_listed(error, namespace, Reader::Check))?;
     if live.is_empty() {
         let namespace = namespace.map(|namespace| format!(" in the namespace `{namespace}`"));
         let what = format!(
@@ -192,15 +192,6 @@ pub(super) fn in_namespace(object: &Value, namespace: &str) -> Option<Value> {
     let metadata = object.get_mut("metadata")?.as_object_mut()?;
     metadata.insert("namespace".to_owned(), Value::from(namespace));
     Some(object)
-}
-
-/// Whether an update changes nothing that is judged.
-fn is_unchanged(old: &Value, new: &Value) -> bool {
-    let of = |object: &Value| {
-        let parts = ["/spec", "/metadata/annotations"].map(|it| object.pointer(it).cloned());
-        parts.map(Option::unwrap_or_default)
-    };
-    of(old) == of(new)
 }
 
 /// Where the old objects come from.
@@ -258,19 +249,6 @@ impl Old<'_> {
             }
             _ => None,
         };
-        let flag = match self {
-            Self::Nowhere | Self::Live(_, Purpose::Fix(_)) => None,
-            Self::File(..) => Some("--old"),
-            Self::Live(..) => Some("-f"),
-        };
-        if let (Some(flag), Some(old)) = (flag, &old)
-            && is_unchanged(old, sent.as_ref().unwrap_or(object))
-        {
-            let Place { file, line } = found.written.place();
-            notes.push(&format!(
-                "{file}:{line}: nothing changes, so existing problems are not listed; to list them, run this without {flag}"
-            ));
-        }
         let (old, live) = match self {
             // An update would carry existing problems instead of fixing them.
             Self::Live(_, Purpose::Fix(_)) => (None, old),

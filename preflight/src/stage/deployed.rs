@@ -37,13 +37,14 @@ pub(crate) fn settings(
         usable: Vec::new(),
         unusable: Vec::new(),
         not_listed: BTreeSet::new(),
+        is_partial: false,
         namespaces: Namespaces::new(live),
     };
     let namespaces: BTreeSet<&str> = targets.iter().map(|it| &*it.namespace).collect();
     for namespace in std::iter::once(None).chain(namespaces.into_iter().map(Some)) {
         found.read(namespace, notes)?;
     }
-    let is_partial = !found.not_listed.is_empty();
+    let is_partial = found.is_partial;
     Ok((found.settings(notes)?, is_partial))
 }
 
@@ -57,6 +58,8 @@ struct Found<'t> {
     unusable: Vec<(Settings, String)>,
     /// The policies of all namespaces, or of one, that the user may not list.
     not_listed: BTreeSet<Option<&'t str>>,
+    /// Whether there are policies or groups of them that the user may not list.
+    is_partial: bool,
     namespaces: Namespaces<'t>,
 }
 
@@ -92,7 +95,7 @@ impl<'t> Found<'t> {
 
     /// The objects of a kind of Kubewarden; nothing if the user may not list them, which a note says.
     fn list(
-        &self,
+        &mut self,
         kind: &str,
         what: &str,
         namespace: Option<&str>,
@@ -101,6 +104,7 @@ impl<'t> Found<'t> {
         match self.live.policies(kind, namespace) {
             Err(error @ ClusterError::Forbidden { .. }) => {
                 notes.push(&format!("{what} are ignored: {error}"));
+                self.is_partial = true;
                 Ok(None)
             }
             objects => Ok(Some(objects?)),

@@ -283,7 +283,7 @@ impl Snapshot {
     ) -> Result<Self> {
         let live = match cluster.hyperconvergeds(own) {
             Err(ClusterError::NotServed) => Vec::new(),
-            Err(error) => return Err(not_listed(error, own)),
+            Err(error) => return Err(not_listed(error, own, reader)),
             Ok(live) => live,
         };
         let labels = labels(reader, live.iter().chain(object));
@@ -525,8 +525,8 @@ impl Snapshot {
         Ok(serde_json::to_string_pretty(&list)? + "\n")
     }
 
-    /// Replaces the names of virtual machines: the n-th one is `vm-n`. A disk or a `DataVolume` that belongs to no boot source
-    /// can have the name of one, so it is left out.
+    /// Replaces the names of virtual machines: the n-th one is `vm-n`. A disk or a `DataVolume` can have the name of one: a disk
+    /// that belongs to no boot source is left out, and so is a `DataVolume` that is not made from one.
     pub(crate) fn redact(&mut self) {
         let mut disks = Disks::of(self);
         disks.namespaces = BTreeSet::new();
@@ -551,22 +551,19 @@ impl Snapshot {
             let mut number = 0;
             volumes.retain_mut(|text| {
                 let mut volume = of_text(text);
-                if owner::machine(&volume).is_some() {
-                    number += 1;
-                    put(
-                        &mut volume,
-                        "/metadata/name",
-                        json!(format!("disk-{number}")),
-                    );
-                    // They name the disk.
-                    let status = volume.get_mut("status").and_then(Value::as_object_mut);
-                    status.and_then(|fields| fields.remove("conditions"));
-                    let own = namespace(&volume).to_owned();
-                    remove_clone(&mut volume, &own, &named);
-                    *text = to_text(&volume);
+                if volume.pointer(CRON).is_some() {
                     return true;
                 }
-                volume.pointer(CRON).is_some()
+                number += 1;
+                let name = json!(format!("disk-{number}"));
+                put(&mut volume, "/metadata/name", name);
+                // They name the disk.
+                let status = volume.get_mut("status").and_then(Value::as_object_mut);
+                status.and_then(|fields| fields.remove("conditions"));
+                let own = namespace(&volume).to_owned();
+                remove_clone(&mut volume, &own, &named);
+                *text = to_text(&volume);
+                owner::machine(&volume).is_some() || is_copy(&volume)
             });
         }
     }
@@ -636,7 +633,7 @@ fn of_text(text: &RawValue) -> Value {
 }
 
 /// Why HyperConvergeds cannot be listed, and what helps somebody who may read one namespace alone.
-pub(super) fn not_listed(error: ClusterError, namespace: Option<&str>) -> Error {
+pub(super) fn not_listed(error: ClusterError, namespace: Option<&str>, reader: Reader) -> Error {
     let is_forbidden = matches!(error, ClusterError::Forbidden { .. });
     if !is_forbidden {
         return error.into();
@@ -646,7 +643,12 @@ pub(super) fn not_listed(error: ClusterError, namespace: Option<&str>) -> Error 
         Some(_) => "",
     };
     let error = one_line(&error.to_string());
-    anyhow!("{error}; `hco-preflight rbac --for check` prints a role for all that is read{own}")
+    let command = match reader {
+        Reader::Check => "check",
+        Reader::Status => "status",
+        Reader::Plan | Reader::Snapshot => "plan",
+    };
+    anyhow!("{error}; `hco-preflight rbac --for {command}` prints a role for all that is read{own}")
 }
 
 /// The labels of nodes that are read.
@@ -723,10 +725,7 @@ impl Kind {
         match self.name {
             DATA_VOLUME => {
                 let phase = text(object, "/status/phase");
-                let is_copy = ["/spec/sourceRef", "/spec/source"]
-                    .iter()
-                    .any(|it| object.pointer(it).is_some());
-                let is_to_be_made = is_copy || owner::machine(object).is_some();
+                let is_to_be_made = is_copy(object) || owner::machine(object).is_some();
                 object.pointer(CRON).is_some() || is_to_be_made && phase != Some("Succeeded")
             }
             TEMPLATE => object.get("objects").is_some(),
@@ -835,6 +834,12 @@ fn remove_names(machine: &mut Value, named: &BTreeSet<String>) {
             });
         }
     }
+}
+
+/// Whether a disk is made from another one.
+fn is_copy(disk: &Value) -> bool {
+    let mut sources = ["/spec/sourceRef", "/spec/source"].iter();
+    sources.any(|it| disk.pointer(it).is_some())
 }
 
 /// Removes what a disk is cloned from, if that is no boot source.

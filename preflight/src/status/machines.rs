@@ -1,6 +1,6 @@
 //! Virtual machines that something is wrong with now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use serde::Serialize;
@@ -12,10 +12,11 @@ use crate::foreign::Foreign;
 use crate::made_from::sources;
 use crate::object_name::{key, parts};
 use crate::plan::machines::{already_without, excluded, has_disks, unfinished};
+use crate::report::is_in;
 use crate::stage::Compared;
 
 /// A virtual machine.
-#[derive(Debug, Serialize)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) struct Machine {
     pub(super) namespace: Foreign,
     pub(super) name: Foreign,
@@ -60,26 +61,30 @@ impl Machine {
     /// Those whose disks are still to be made from a DataSource that has none. Nothing if DataSources were not read.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, `update`.
-    fn waiting(observed: &Compared<'_>) -> Vec<Self> {
+    fn waiting(observed: &Compared<'_>) -> BTreeSet<Self> {
         if !observed.snapshot.has("DataSource") {
-            return Vec::new();
+            return BTreeSet::new();
         }
         let there = observed.snapshot.of("DataSource");
         let there: BTreeMap<String, Value> = there.map(|it| (key(&it), it)).collect();
+        let changes = observed.will_be.changes.as_ref();
+        let is_planned =
+            |source: &str| changes.is_some_and(|it| is_in(&it.data_sources.created, source));
         let unfinished = unfinished(observed);
-        let mut waiting = Vec::new();
+        let mut waiting = BTreeSet::new();
         for machine in observed.snapshot.of("VirtualMachine") {
             if has_disks(&machine, unfinished.as_ref()) != Some(false) {
                 continue;
             }
             for source in sources(&machine) {
                 let what = match there.get(&source) {
+                    None if is_planned(&source) => "is not created yet",
                     None => "does not exist; use another boot source",
                     Some(source) if !is_ready(source) => "is not ready",
                     Some(_) => continue,
                 };
                 let detail = format!("a disk is still to be made from {source}, which {what}");
-                waiting.push(Self::new(&key(&machine), None, &detail));
+                waiting.insert(Self::new(&key(&machine), None, &detail));
             }
         }
         waiting

@@ -324,7 +324,7 @@ fn a_leftover_is_deleted_with_its_data_volume() {
         "persistentvolumeclaim -n kubevirt-os-images alone",
         "volumesnapshot.snapshot.storage.k8s.io -n kubevirt-os-images snapshot",
     ] {
-        let unread = "what uses it is not known: no VirtualMachine was read";
+        let unread = "what uses it is not known: VirtualMachines were not read";
         assert!(
             text.contains(&format!("kubectl delete {command}  # {unread}\n")),
             "{text}"

@@ -412,6 +412,36 @@ fn without_a_fix_there_is_no_patch() {
     }
 }
 
+/// These have remedies that change feature gates as well.
+#[test]
+fn a_wrong_feature_gate_is_corrected_if_that_is_wanted() {
+    for (rule, spec) in [
+        (
+            "import-contradiction",
+            "featureGates: [{name: enableMultiArchBootImageImport, state: Enabled}]\n  workloadSources: {enableMultiArchBootImageImport: false}",
+        ),
+        (
+            "import-gate-misspelled",
+            "featureGates: [{name: enableMultiArchBootImagesImport, state: Enabled}]",
+        ),
+    ] {
+        let head = HEAD.replace("v1beta1", "v1");
+        let text = format!("{head}spec:\n  {spec}\n");
+        let fixed = |flag: &str| {
+            let output = run_with(&format!("fix -f - --arch amd64=3 {flag}"), &text);
+            let printed = String::from_utf8(output.stderr).unwrap();
+            (String::from_utf8(output.stdout).unwrap(), printed)
+        };
+        let (diff, printed) = fixed("");
+        assert!(printed.contains(rule), "{diff}{printed}");
+        let (diff, printed) = fixed("--unsafe");
+        assert!(
+            !diff.is_empty() && !printed.contains(rule),
+            "{diff}{printed}"
+        );
+    }
+}
+
 /// On nodes of one architecture, an annotation without effect is no reason to import every image again.
 #[test]
 fn the_import_is_not_enabled_for_an_annotation_that_has_no_effect() {
@@ -660,6 +690,7 @@ fn a_patch_of_a_snapshot_is_refused_by_a_changed_object() {
     changed["spec"]["dataImportCronTemplates"][0]["metadata"]["name"] = json!("other");
     assert!(patched(&printed, &changed).is_err());
     let note = String::from_utf8(output.stderr).unwrap();
+    assert!(!note.contains("labels"), "{note}");
     let expected = format!(
         "note: the patches are for the objects in {}: ",
         snapshot.display()

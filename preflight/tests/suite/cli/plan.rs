@@ -224,6 +224,13 @@ fn a_snapshot_has_the_disks_of_boot_sources_alone() {
         })
     };
     let golden = "kubevirt-os-images";
+    let copy = |name: &str, of: &str| {
+        json!({
+            "metadata": {"namespace": "other", "name": name},
+            "spec": {"source": {"pvc": {"name": of}}},
+            "status": {"phase": "Pending", "conditions": [{"type": "Bound", "message": name}]},
+        })
+    };
     let label = json!({"cdi.kubevirt.io/dataImportCron": "gone-cron"});
     let server = ApiServer::start(lists(|path| match path.rsplit('/').next() {
         Some("datasources") => items(&json!([{
@@ -238,6 +245,27 @@ fn a_snapshot_has_the_disks_of_boot_sources_alone() {
         ])),
         Some("virtualmachines") => items(&json!([
             {"metadata": {"namespace": golden, "name": "win11"}},
+            {
+                "metadata": {"namespace": "other", "name": "secret"},
+                "spec": {
+                    "dataVolumeTemplates": [
+                        {"spec": {"source": {"pvc": {"name": "left-disk"}}}},
+                        {"spec": {"source": {"pvc": {"name": "secret-clone"}}}},
+                    ],
+                    "template": {"spec": {"volumes": [
+                        {"name": "secret-volume", "dataVolume": {"name": "left-disk"}},
+                        {"name": "v", "persistentVolumeClaim": {"claimName": "secret-claim"}},
+                    ]}},
+                },
+            },
+        ])),
+        Some("datavolumes") => items(&json!([
+            copy("secret-copy", "left-disk"),
+            copy("secret-other", "secret-disk"),
+            {
+                "metadata": {"namespace": "other", "name": "secret-of-vm", "labels": {"kubevirt.io/created-by": "1"}},
+                "spec": {"source": {"pvc": {"name": "secret-source"}}},
+            },
         ])),
         _ => items(&json!([])),
     }));
@@ -252,10 +280,26 @@ fn a_snapshot_has_the_disks_of_boot_sources_alone() {
         assert!(text.contains(name), "{name}: {text}");
     }
     let redacted = snapshot("--redact");
-    assert!(!redacted.contains("win11"), "{redacted}");
+    assert!(
+        !redacted.contains("win11") && !redacted.contains("secret"),
+        "{redacted}"
+    );
     for name in ["source-disk", "left-disk"] {
         assert!(redacted.contains(name), "{name}: {redacted}");
     }
+    // What uses a disk of a boot source is known: a clone, a volume, and a DataVolume.
+    let list: Value = serde_json::from_str(&redacted).unwrap();
+    let text = list.to_string();
+    assert_eq!(
+        text.matches(r#"{"pvc":{"name":"left-disk"}}"#).count(),
+        2,
+        "{text}"
+    );
+    assert!(
+        text.contains(r#"[{"dataVolume":{"name":"left-disk"}}]"#),
+        "{text}"
+    );
+    assert_eq!(text.matches(r#""name":"disk-"#).count(), 2, "{text}");
 }
 
 #[test]
@@ -631,6 +675,10 @@ fn a_virtual_machine_that_waits_for_a_disk_is_named() {
             "status": {"printableStatus": status},
         })
     };
+    let mut two = machine("f", "fedora", "Provisioning");
+    let disks = two["spec"]["dataVolumeTemplates"].as_array_mut().unwrap();
+    disks[0]["spec"]["sourceRef"]["namespace"] = json!("kubevirt-os-images");
+    disks.push(disks[0].clone());
     let file = objects_beside(
         "status-waits",
         &[
@@ -641,11 +689,12 @@ fn a_virtual_machine_that_waits_for_a_disk_is_named() {
             machine("c", "unready", "WaitingForVolumeBinding"),
             machine("d", "ready", "Provisioning"),
             machine("e", "nowhere", "Running"),
+            two,
         ],
     );
     let output = run(&format!("status -q --from {}", file.display()));
     let text = String::from_utf8(output.stdout).unwrap();
-    let section = "\nvirtual machines\n  ! default/a, default/b: a disk is still to be made from images/nowhere, which does not exist; use another boot source\n  ! default/c: a disk is still to be made from images/unready, which is not ready\n\n";
+    let section = "\nvirtual machines\n  ! default/a, default/b: a disk is still to be made from images/nowhere, which does not exist; use another boot source\n  ! default/c: a disk is still to be made from images/unready, which is not ready\n  ! default/f: a disk is still to be made from kubevirt-os-images/fedora, which is not created yet\n\n";
     assert!(text.contains(section), "{text}");
     let output = run(&format!("status -q -o json --from {}", file.display()));
     let status: Value = serde_json::from_slice(&output.stdout).unwrap();
