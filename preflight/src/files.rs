@@ -430,6 +430,9 @@ fn evaluated(value: &Value) -> Option<String> {
             } else {
                 format!("[{name}]")
             };
+            if name.contains("{{") {
+                return Some(name);
+            }
             Some(name + &evaluated(it)?)
         }),
         _ => None,

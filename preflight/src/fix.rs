@@ -107,8 +107,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     }
     let by_hand = fixed.iter().any(|object| object.by_hand);
     let made: usize = fixed.iter().map(|object| object.made).sum();
-    let mut changed = fixed.iter().filter(|it| it.made > 0);
-    let is_import_changed = changed.any(|it| changes_import(&it.patch));
+    let advice = advice(&fixed, args, &terminal.name);
     let objects = fixed.into_iter().map(Fixed::judged).collect();
     let verdicts = Verdicts {
         objects,
@@ -122,19 +121,43 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     };
     let exit = verdicts.exit().max(left);
     summarize(&verdicts, made, exit, args, terminal);
-    if is_import_changed && !args.quiet {
-        let name = &terminal.name;
-        let how = match args.output {
-            None => format!("`{name} plan --cluster -f FILE`, with the corrected file,"),
-            Some(_) => format!(
-                "`kubectl patch … --dry-run=server -o yaml | {name} plan --cluster --as-if replace -f -`"
-            ),
-        };
-        terminal.note(&format!(
-            "this changes the multi-architecture import: before you apply it, {how} lists what becomes of boot sources and virtual machines"
-        ));
+    if !args.quiet {
+        for advice in advice {
+            terminal.note(&advice);
+        }
     }
     Ok(exit)
+}
+
+/// What to look at before the changes are applied.
+fn advice(fixed: &[Fixed<'_>], args: &args::Fix, name: &str) -> Vec<String> {
+    let has = |end: &str| {
+        let mut changed = fixed.iter().filter(|it| it.made > 0);
+        changed.any(|it| has_path(&it.patch, end))
+    };
+    let mut advice = Vec::new();
+    let is_unknown = args.r#unsafe && !args.subject.images;
+    if is_unknown && has("/ssp.kubevirt.io~1dict.architectures") {
+        advice.push("images were not looked up: check the architectures annotations before you apply this, or use --images".to_owned());
+    }
+    let mut changed = fixed.iter().filter(|it| it.made > 0);
+    let what = if changed.any(|it| changes_import(&it.patch)) {
+        "the multi-architecture import"
+    } else if has("/nodeSelector/kubernetes.io~1arch") {
+        "the placement of the workloads"
+    } else {
+        return advice;
+    };
+    let how = match args.output {
+        None => format!("`{name} plan --cluster -f FILE`, with the corrected file,"),
+        Some(_) => format!(
+            "`kubectl patch … --dry-run=server -o yaml | {name} plan --cluster --as-if replace -f -`"
+        ),
+    };
+    advice.push(format!(
+        "this changes {what}: before you apply it, {how} lists what becomes of boot sources and virtual machines"
+    ));
+    advice
 }
 
 /// The questions without those about a file that is named twice, or by a symbolic link as well.
@@ -384,6 +407,12 @@ fn way(remedy: &Remedy) -> Option<Prefer> {
     })
 }
 
+/// Whether a patch sets a field whose path ends so.
+fn has_path(patch: &[Value], end: &str) -> bool {
+    let mut paths = patch.iter().filter_map(|it| it.get("path")?.as_str());
+    paths.any(|path| path.ends_with(end))
+}
+
 /// Whether a patch sets the field or the feature gate of the import.
 fn changes_import(patch: &[Value]) -> bool {
     patch.iter().any(|operation| {
@@ -544,7 +573,8 @@ fn print_patches(
         if let Ok(fixed) = object
             && !is_empty
         {
-            fixed.others = patches::others(fixed.question, destination);
+            fixed.others = patches::others(fixed.question, destination)
+                .or_else(|| patches::kept_elsewhere(fixed.question));
         }
         let line = match (format, &patch) {
             (FixFormat::JsonPatch, patch) => {

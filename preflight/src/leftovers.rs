@@ -95,7 +95,9 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
         cron.is_some_and(|cron| is_in(&crons.deleted, &cron))
     };
     let pointers = pointers(after);
-    let users = Users::of(compared);
+    let managed = before.data_sources.iter().chain(&after.data_sources);
+    let managed: BTreeSet<String> = managed.map(DataSource::key).collect();
+    let users = Users::of(compared, &managed);
     let mut left = Vec::new();
     // The disks of DataSources: those that they keep, and those that they have until the change.
     let (mut used, mut used_until) = (BTreeSet::new(), BTreeSet::new());
@@ -218,7 +220,7 @@ pub(crate) fn render(text: &mut String, leftovers: &[Leftover], [heading, after]
                 (None, unread) => writeln!(
                     text,
                     "  # what uses it is not known: {}s were not read",
-                    unread.join("s and ")
+                    unread.join("s, ")
                 ),
             };
         }
@@ -245,7 +247,8 @@ struct Users {
 }
 
 impl Users {
-    fn of(compared: &Compared<'_>) -> Self {
+    /// What SSP manages points elsewhere in time.
+    fn of(compared: &Compared<'_>, managed: &BTreeSet<String>) -> Self {
         let mut users = Self::default();
         let unfinished = unfinished(compared);
         for machine in compared.snapshot.of("VirtualMachine") {
@@ -266,13 +269,30 @@ impl Users {
                 add(&mut users.of_sources, source(&volume, Some(own)), &user);
             }
         }
+        for instance in compared.snapshot.of("VirtualMachineInstance") {
+            add(
+                &mut users.of_disks,
+                volumes(&instance),
+                &user("VMI", &instance),
+            );
+        }
+        for cron in compared.snapshot.of("DataImportCron") {
+            let disk = cron.pointer("/spec/template");
+            let disk = disk.and_then(|disk| cloned(disk, namespace(&cron)));
+            add(&mut users.of_disks, disk, &user("DataImportCron", &cron));
+        }
         // What names a pointer is made from what that points to.
         for source in compared.snapshot.of("DataSource") {
+            let Some(other) = text(&source, "/spec/source/dataSource/name") else {
+                continue;
+            };
+            let of = text(&source, "/spec/source/dataSource/namespace");
+            let of = of.filter(|of| !of.is_empty()).unwrap_or(namespace(&source));
             let own = users.of_sources.get(&key(&source)).cloned();
-            let other = text(&source, "/spec/source/dataSource/name");
-            if let (Some(own), Some(other)) = (own, other) {
-                let other = format!("{}/{other}", namespace(&source));
-                users.of_sources.entry(other).or_default().extend(own);
+            let others = users.of_sources.entry(format!("{of}/{other}")).or_default();
+            others.extend(own.unwrap_or_default());
+            if !managed.contains(&key(&source)) {
+                others.insert(user("DataSource", &source));
             }
         }
         for source in compared.snapshot.of("DataSource") {
@@ -315,9 +335,14 @@ fn leftover(
         "VolumeSnapshot" => "volumesnapshot.snapshot.storage.k8s.io",
         _ => "persistentvolumeclaim",
     };
-    let users_unread = ["VirtualMachine", "DataVolume"]
-        .into_iter()
-        .filter(|kind| !compared.snapshot.has(kind));
+    let users_unread = [
+        "VirtualMachine",
+        "VirtualMachineInstance",
+        "DataVolume",
+        "DataSource",
+    ]
+    .into_iter()
+    .filter(|kind| !compared.snapshot.has(kind));
     let command = compared.kubectl().delete(resource, &namespace, &name);
     Leftover {
         kind,

@@ -29,17 +29,27 @@ pub(crate) fn cloned(disk: &Value, own: &str) -> Option<String> {
     Some(format!("{}/{name}", namespace.unwrap_or(own)))
 }
 
+/// Where the volume of a virtual machine names a disk.
+///
+/// MIRRORS: kubevirt staging/src/kubevirt.io/api/core/v1/schema.go, `VolumeSource`.
+pub(crate) const DISKS: [&str; 4] = [
+    "/dataVolume/name",
+    "/persistentVolumeClaim/claimName",
+    "/ephemeral/persistentVolumeClaim/claimName",
+    "/memoryDump/claimName",
+];
+
 /// The disk that a volume of a virtual machine in this namespace is.
 pub(crate) fn mounted(volume: &Value, own: &str) -> Option<String> {
-    let claim = text(volume, "/persistentVolumeClaim/claimName");
-    let name = claim.or(text(volume, "/dataVolume/name"))?;
+    let name = DISKS.iter().find_map(|disk| text(volume, disk))?;
     Some(format!("{own}/{name}"))
 }
 
-/// The disks that a virtual machine has as volumes, whoever made them.
+/// The disks that a virtual machine, or an instance of one, has as volumes, whoever made them.
 pub(crate) fn volumes(machine: &Value) -> Vec<String> {
     let own = namespace(machine);
-    let volumes = items(machine, "/spec/template/spec/volumes");
+    let of_instance = items(machine, "/spec/volumes");
+    let volumes = items(machine, "/spec/template/spec/volumes").chain(of_instance);
     volumes.filter_map(|volume| mounted(volume, own)).collect()
 }
 

@@ -65,7 +65,7 @@ fn main() -> ExitCode {
             let code = error.exit_code();
             let text = error.render().to_string();
             // It repeats what was typed.
-            let escaped = foreign::lines(&text);
+            let escaped = foreign::masked(&foreign::lines(&text));
             if error.use_stderr() && escaped != text {
                 let _ = std::io::stderr().write_all(escaped.as_bytes());
             } else {

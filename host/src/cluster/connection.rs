@@ -134,7 +134,8 @@ impl Connection {
             current.is_some_and(|name| !name.is_empty())
         };
         let kubeconfig = kubeconfig.filter(|it| has_context(it) || !is_address);
-        if let Some(kubeconfig) = kubeconfig {
+        if let Some(mut kubeconfig) = kubeconfig {
+            unset_empty(&mut kubeconfig);
             let current = kubeconfig.current_context.clone();
             let name = self.context.clone().or(current);
             let name = name.filter(|name| !name.is_empty());
@@ -293,6 +294,7 @@ impl Connection {
     /// Takes the address of `--server`, and checks the address.
     fn set_address(&self, config: &mut Config) -> Result<(), ClusterError> {
         if let Some(server) = &self.server {
+            config.tls_server_name = None;
             let url = server.parse();
             config.cluster_url = url.map_err(|error| {
                 ClusterError::Other(format!("--server {}: {error}", address(server)))
@@ -395,6 +397,41 @@ fn missing(paths: &[PathBuf]) -> ClusterError {
     let paths = paths.iter().map(|path| format!("`{}`", path.display()));
     let paths: Vec<String> = paths.collect();
     ClusterError::NoKubeconfig(format!("{} does not exist", paths.join(", ")))
+}
+
+/// Takes out what is empty, as client-go reads it. kube takes it for a value. A username needs no password.
+fn unset_empty(kubeconfig: &mut Kubeconfig) {
+    let unset = |text: &mut Option<String>| *text = text.take().filter(|it| !it.is_empty());
+    let unset_secret = |secret: &mut Option<SecretString>| {
+        *secret = secret.take().filter(|it| !it.expose_secret().is_empty());
+    };
+    for auth in kubeconfig
+        .auth_infos
+        .iter_mut()
+        .flat_map(|it| &mut it.auth_info)
+    {
+        unset(&mut auth.username);
+        unset(&mut auth.token_file);
+        unset(&mut auth.client_certificate);
+        unset(&mut auth.client_certificate_data);
+        unset(&mut auth.client_key);
+        unset(&mut auth.impersonate);
+        unset_secret(&mut auth.password);
+        unset_secret(&mut auth.token);
+        unset_secret(&mut auth.client_key_data);
+        if auth.username.is_some() {
+            auth.password.get_or_insert_default();
+        }
+    }
+    for cluster in kubeconfig
+        .clusters
+        .iter_mut()
+        .flat_map(|it| &mut it.cluster)
+    {
+        unset(&mut cluster.certificate_authority);
+        unset(&mut cluster.certificate_authority_data);
+        unset(&mut cluster.tls_server_name);
+    }
 }
 
 /// The proxy of a context's cluster, which comes before that of the environment.
@@ -602,6 +639,30 @@ mod tests {
         let found = found_in_a_pod(&other, None, Some(&kubeconfig)).unwrap();
         let groups = found.config.auth_info.impersonate_groups.unwrap();
         assert_eq!((groups, found.warning), (vec!["g".to_owned()], None));
+    }
+
+    #[test]
+    fn what_is_empty_is_not_set() {
+        let empty = "username: '', password: '', client-certificate: '', client-certificate-data: '', client-key: '', client-key-data: '', tokenFile: '', as: ''";
+        let kubeconfig = context(
+            &format!("token: t, {empty}"),
+            "tls-server-name: '', certificate-authority: '', certificate-authority-data: ''",
+        );
+        let found = found_in_a_pod(&Connection::default(), None, Some(&kubeconfig)).unwrap();
+        let auth = &found.config.auth_info;
+        assert!(auth.token.is_some() && auth.username.is_none() && auth.password.is_none());
+        assert!(auth.impersonate.is_none() && found.config.tls_server_name.is_none());
+
+        let kubeconfig = context("username: u", "tls-server-name: n");
+        let found = |connection| found_in_a_pod(&connection, None, Some(&kubeconfig)).unwrap();
+        let config = found(Connection::default()).config;
+        assert!(config.auth_info.password.is_some());
+        assert_eq!(config.tls_server_name.as_deref(), Some("n"));
+        let elsewhere = Connection {
+            server: Some("https://b".to_owned()),
+            ..Connection::default()
+        };
+        assert_eq!(found(elsewhere).config.tls_server_name, None);
     }
 
     #[test]

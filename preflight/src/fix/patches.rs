@@ -108,7 +108,7 @@ pub(super) fn patch(
     };
     let patch = shortest(base, &wanted, &fixed.patch)?;
     Ok(if is_live || is_command {
-        guarded(base, patch)
+        guarded(base, patch, is_live)
     } else {
         patch
     })
@@ -138,6 +138,29 @@ pub(super) fn others(question: &Question, destination: &Destination<'_>) -> Opti
             one_line(&listed.join(", "))
         )
     })
+}
+
+/// That a live object comes from a file, which reverts the patch when it is applied again.
+pub(super) fn kept_elsewhere(question: &Question) -> Option<String> {
+    const BY: [(&str, &str); 3] = [
+        (
+            "/metadata/annotations/argocd.argoproj.io~1tracking-id",
+            "Argo CD",
+        ),
+        ("/metadata/labels/kustomize.toolkit.fluxcd.io~1name", "Flux"),
+        (
+            "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",
+            "`kubectl apply`",
+        ),
+    ];
+    let live = question.live.as_ref().or_else(|| {
+        let value = question.object.value();
+        question.place.is_none().then_some(value)
+    })?;
+    let (_, by) = BY.iter().find(|(path, _)| live.pointer(path).is_some())?;
+    Some(format!(
+        "the object comes from {by}: make the change in its file as well, or it is reverted"
+    ))
 }
 
 /// The object with the metadata that no file decides. Only the API server sets most of it, and a file that was exported from
@@ -203,11 +226,11 @@ fn shortest(base: &Value, wanted: &Value, remedies: &[Value]) -> Result<Patch> {
 /// somebody changed the object meanwhile; of the UID, because the generation of an object that was deleted and created again
 /// starts anew. Not of the resource version, because that changes with each status that HCO writes.
 ///
-/// An object of a file has no generation, and may lack what the live one has: something is added only where the live object has
-/// nothing, which to the API server is null.
+/// An object of a file may lack what the live one has: something is added only where the live object has nothing, which to the
+/// API server is null.
 ///
 /// MIRRORS: evanphx/json-patch patch.go, `Patch.test`.
-fn guarded(base: &Value, patch: Patch) -> Patch {
+fn guarded(base: &Value, patch: Patch, is_live: bool) -> Patch {
     const GENERATION: &str = "/metadata/generation";
     /// The live object always has them, by the defaults of HCO's CRD.
     const FILLED: [&str; 3] = ["/spec", "/spec/deployment", "/spec/featureGates"];
@@ -215,12 +238,17 @@ fn guarded(base: &Value, patch: Patch) -> Patch {
     if patch.0.is_empty() {
         return patch;
     }
-    let is_of_file = base.pointer(GENERATION).is_none();
-    let is_filled = |operation: &PatchOperation| match operation {
-        PatchOperation::Add(it) => {
-            is_of_file && it.value == json!({}) && FILLED.contains(&it.path.as_str())
-        }
-        _ => false,
+    // A file of an older version of this command has none either.
+    let is_of_file = !is_live || base.pointer(GENERATION).is_none();
+    let is_filled = |operation: &PatchOperation| {
+        let value = match operation {
+            PatchOperation::Add(it) => &it.value,
+            PatchOperation::Replace(it) => &it.value,
+            _ => return false,
+        };
+        let path = operation.path();
+        let has_none = base.pointer(path.as_str()).is_none_or(Value::is_null);
+        is_of_file && has_none && *value == json!({}) && FILLED.contains(&path.as_str())
     };
     let mut empty: Vec<String> = Vec::new();
     let is_in_list = |object: &Value, path: &str| {
@@ -249,6 +277,7 @@ fn guarded(base: &Value, patch: Patch) -> Patch {
         let is_added = matches!(operation, PatchOperation::Add(_)) && is_in_list(&patched, &path);
         if is_replaced
             && !is_added
+            && !is_filled(operation)
             && base.pointer(&path) == patched.pointer(&path)
             && !paths.contains(&path)
         {
@@ -370,7 +399,7 @@ mod tests {
             {"op": "add", "path": "/spec/list/0", "value": 5},
             {"op": "add", "path": "/spec/b", "value": 6},
         ]);
-        let guarded = guarded(&base, serde_json::from_value(patch.clone()).unwrap());
+        let guarded = guarded(&base, serde_json::from_value(patch.clone()).unwrap(), true);
         let operations = operations(&guarded);
         let (tests, rest) = operations.as_array().unwrap().split_at(4);
         assert_eq!(rest, patch.as_array().unwrap());
@@ -391,7 +420,7 @@ mod tests {
         let base = json!({"spec": {"list": [{"metadata": {"name": "n"}}]}});
         let path = "/spec/list/0/metadata/annotations";
         let patch = json!([{"op": "add", "path": path, "value": {}}]);
-        let guarded = guarded(&base, serde_json::from_value(patch.clone()).unwrap());
+        let guarded = guarded(&base, serde_json::from_value(patch.clone()).unwrap(), true);
         let test = json!({"op": "test", "path": "/spec/list/0/metadata/name", "value": "n"});
         let empty = json!({"op": "test", "path": path, "value": null});
         assert_eq!(operations(&guarded), json!([test, empty, patch[0]]));
@@ -400,12 +429,12 @@ mod tests {
     /// The live object can have what a file lacks, and an addition would replace it.
     #[test]
     fn what_a_file_lacks_is_added_only_where_nothing_is() {
-        let base = json!({"spec": {}});
+        let base = json!({"metadata": {"generation": 1}, "spec": {"featureGates": null}});
         let add = |path: &str, value: Value| json!({"op": "add", "path": path, "value": value});
         let gate = add("/spec/featureGates/gate", json!(true));
         let inside = add("/spec/workloads/nodePlacement", json!({}));
         let patch = json!([
-            add("/spec/featureGates", json!({})),
+            {"op": "replace", "path": "/spec/featureGates", "value": {}},
             gate,
             add("/spec/deployment", json!({})),
             add("/spec/deployment/nodePlacements", json!({})),
@@ -413,11 +442,12 @@ mod tests {
             inside,
             add("/spec/text", json!("x")),
         ]);
-        let guarded = guarded(&base, serde_json::from_value(patch.clone()).unwrap());
+        let guarded = guarded(&base, serde_json::from_value(patch.clone()).unwrap(), false);
         let empty = |path: &str| json!({"op": "test", "path": path, "value": null});
         assert_eq!(
             operations(&guarded),
             json!([
+                {"op": "test", "path": "/metadata/generation", "value": 1},
                 empty("/spec/deployment/nodePlacements"),
                 empty("/spec/workloads"),
                 empty("/spec/text"),

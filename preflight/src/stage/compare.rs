@@ -31,7 +31,7 @@ use crate::hco_version::ShownVersion;
 use crate::kubectl::Kubectl;
 use crate::no_forecast::{NoForecast, denied_by_hco};
 use crate::notes::Notes;
-use crate::object_name::{in_namespace, name};
+use crate::object_name::{in_namespace, key, name};
 use crate::progress::Progress;
 use crate::report::{Changes, Report};
 use crate::verdict::Against;
@@ -85,6 +85,13 @@ pub(crate) fn compare<'s>(
                 .as_deref()
                 .map_or(Live::Files(&snapshot), Live::Cluster);
             let live = live.hyperconverged(&found.identity)?;
+            if let (None, Some(other)) = (&live, snapshot.hyperconvergeds.first()) {
+                bail!(
+                    "the file has the HyperConverged {}, and what is there is {}: HCO accepts only one, so correct the name and the namespace in the file",
+                    one_line(&found.identity.namespaced_name()),
+                    one_line(&key(other))
+                );
+            }
             changed(args, found, live.as_ref().map(hyperconverged), notes)
         }
         None => unchanged(reading.only(&snapshot)?),

@@ -16,7 +16,7 @@ use crate::apply::LAST_APPLIED;
 use crate::field::{items, text};
 use crate::files;
 use crate::foreign::{chain, masked, one_line};
-use crate::made_from::{cloned, mounted};
+use crate::made_from::{self, cloned, mounted};
 use crate::notes::Notes;
 use crate::object_name::{key, name, namespace};
 use crate::owner::{self, CLEAN_UP, CREATED_BY, CRON, DEPRECATED, OWNER};
@@ -133,7 +133,12 @@ pub(crate) const KINDS: [Kind; 15] = [
         api_version: "kubevirt.io/v1",
         path: "/apis/kubevirt.io/v1/virtualmachineinstances",
         readers: &[Reader::Plan, Reader::Status],
-        fields: &["/spec/architecture", "/status/nodeName", "/status/phase"],
+        fields: &[
+            "/spec/architecture",
+            "/spec/volumes",
+            "/status/nodeName",
+            "/status/phase",
+        ],
     },
     Kind {
         name: DATA_VOLUME,
@@ -757,11 +762,7 @@ impl Kind {
             "/spec/source/snapshot",
         ];
         reduce_items(machine, "/spec/dataVolumeTemplates", &disks);
-        let volumes = [
-            "/name",
-            "/dataVolume/name",
-            "/persistentVolumeClaim/claimName",
-        ];
+        let volumes = [&["/name"], &made_from::DISKS[..]].concat();
         reduce_items(machine, "/spec/template/spec/volumes", &volumes);
         let disks = ["/name", "/bootOrder"];
         reduce_items(machine, "/spec/template/spec/domain/devices/disks", &disks);
@@ -776,10 +777,10 @@ impl Kind {
         let mut reduced = only(object, fields.iter().chain(self.fields));
         put(&mut reduced, "/apiVersion", json!(self.api_version));
         put(&mut reduced, "/kind", json!(self.name));
-        if self.name == "VirtualMachine" {
-            self.reduce_machine(&mut reduced);
-        } else {
-            reduce_template(&mut reduced);
+        match self.name {
+            "VirtualMachine" => self.reduce_machine(&mut reduced),
+            "VirtualMachineInstance" => reduce_instance(object, &mut reduced),
+            _ => reduce_template(&mut reduced),
         }
         // Of the members of a policy group, only which module they run.
         let members = reduced.pointer_mut("/spec/policies");
@@ -802,6 +803,17 @@ fn only<'p>(object: &Value, pointers: impl IntoIterator<Item = &'p &'p str>) -> 
     reduced
 }
 
+/// An instance has the volumes of its virtual machine, if it has one.
+fn reduce_instance(instance: &Value, reduced: &mut Value) {
+    let mut owners = items(instance, "/metadata/ownerReferences");
+    if owners.any(|it| text(it, "/kind") == Some("VirtualMachine"))
+        && let Some(spec) = reduced.get_mut("spec").and_then(Value::as_object_mut)
+    {
+        spec.remove("volumes");
+    }
+    reduce_items(reduced, "/spec/volumes", &made_from::DISKS);
+}
+
 /// Keeps these fields of each item of a list.
 fn reduce_items(object: &mut Value, list: &str, pointers: &[&str]) {
     let items = object.pointer_mut(list).and_then(Value::as_array_mut);
@@ -822,14 +834,14 @@ fn remove_names(machine: &mut Value, named: &BTreeSet<String>) {
     }
     let metadata = machine.get_mut("metadata").and_then(Value::as_object_mut);
     metadata.and_then(|fields| fields.remove("annotations"));
-    let spec = machine.pointer_mut("/spec/template/spec");
-    if let Some(spec) = spec.and_then(Value::as_object_mut) {
-        spec.remove("domain");
-        let volumes = spec.get_mut("volumes").and_then(Value::as_array_mut);
+    if let Some(spec) = machine.pointer_mut("/spec/template/spec") {
+        spec.as_object_mut().and_then(|it| it.remove("domain"));
+    }
+    for volumes in ["/spec/template/spec/volumes", "/spec/volumes"] {
+        let volumes = machine.pointer_mut(volumes).and_then(Value::as_array_mut);
         if let Some(volumes) = volumes {
-            let disks = ["/dataVolume/name", "/persistentVolumeClaim/claimName"];
             volumes.retain_mut(|volume| {
-                *volume = only(volume, &disks);
+                *volume = only(volume, &made_from::DISKS);
                 mounted(volume, &own).is_some_and(|disk| named.contains(&disk))
             });
         }

@@ -345,7 +345,7 @@ fn the_disk_of_a_removed_template_is_left_over() {
     let made = made_of(&template, &["amd64", "arm64"]);
     let (before, after) = (hyperconverged(&[template], true), hyperconverged(&[], true));
     let words = planned("removed", &before, &made, Some(&after));
-    let command = "kubectl delete persistentvolumeclaim -n kubevirt-os-images fedora-amd64-0123456789ab # what uses it is not known: VirtualMachines and DataVolumes were not read";
+    let command = "kubectl delete persistentvolumeclaim -n kubevirt-os-images fedora-amd64-0123456789ab # what uses it is not known: VirtualMachines, VirtualMachineInstances, DataVolumes were not read";
     let row = "- fedora-amd64 has no disk any more; the disk itself stays";
     shows(&words, &[row, command]);
     let plan = json_of(&words);

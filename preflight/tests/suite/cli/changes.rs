@@ -324,7 +324,8 @@ fn a_leftover_is_deleted_with_its_data_volume() {
         "persistentvolumeclaim -n kubevirt-os-images alone",
         "volumesnapshot.snapshot.storage.k8s.io -n kubevirt-os-images snapshot",
     ] {
-        let unread = "what uses it is not known: VirtualMachines were not read";
+        let unread =
+            "what uses it is not known: VirtualMachines, VirtualMachineInstances were not read";
         assert!(
             text.contains(&format!("kubectl delete {command}  # {unread}\n")),
             "{text}"
@@ -337,6 +338,7 @@ fn a_leftover_is_deleted_with_its_data_volume() {
 }
 
 /// What is deleted is gone for all that use it, whether they were made from a DataSource or not.
+#[expect(clippy::too_many_lines, reason = "it is a list")]
 #[test]
 fn what_uses_a_leftover_is_named() {
     let clone = |name: &str| json!({"pvc": {"name": name, "namespace": GOLDEN}});
@@ -349,7 +351,29 @@ fn what_uses_a_leftover_is_named() {
     let mounts = json!({"template": {"spec": {"volumes": [
         {"name": "a", "persistentVolumeClaim": {"claimName": "mounted"}},
         {"name": "b", "dataVolume": {"name": "as-volume"}},
+        {"name": "c", "ephemeral": {"persistentVolumeClaim": {"claimName": "ephemeral"}}},
+        {"name": "d", "memoryDump": {"claimName": "dump"}},
     ]}}});
+    let instance = |name: &str, owners: Value| {
+        let volumes = json!([{"name": "a", "persistentVolumeClaim": {"claimName": name}}]);
+        json!({
+            "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+            "metadata": {"name": name, "namespace": GOLDEN, "ownerReferences": owners},
+            "spec": {"volumes": volumes},
+        })
+    };
+    let source = |name: &str, labels: Value, source: Value| {
+        json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource",
+            "metadata": {"name": name, "namespace": GOLDEN, "labels": labels},
+            "spec": {"source": source},
+        })
+    };
+    let mut cron = disk("PersistentVolumeClaim", "cron", "");
+    cron["kind"] = json!("DataImportCron");
+    cron["apiVersion"] = json!("cdi.kubevirt.io/v1beta1");
+    cron["spec"] =
+        json!({"managedDataSource": "of-cron", "template": {"spec": {"source": clone("by-cron")}}});
     let of_claim = json!({"dataVolumeTemplates": [{"spec": {"source": clone("claim-of-vm")}}]});
     let of_snapshot =
         json!({"dataVolumeTemplates": [{"spec": {"source": {"snapshot": {"name": "snapshot"}}}}]});
@@ -366,7 +390,17 @@ fn what_uses_a_leftover_is_named() {
         labels.remove("cdi.kubevirt.io/dataImportCron.cleanup");
         disk
     };
-    let disks = ["mounted", "as-volume", "claim-of-vm", "claim", "unused"];
+    let disks = [
+        "mounted",
+        "as-volume",
+        "ephemeral",
+        "dump",
+        "alone",
+        "by-cron",
+        "claim-of-vm",
+        "claim",
+        "unused",
+    ];
     let disks = disks.map(|name| left("PersistentVolumeClaim", name));
     let mut objects = disks.to_vec();
     objects.extend([
@@ -377,6 +411,19 @@ fn what_uses_a_leftover_is_named() {
         machine("of-snapshot", GOLDEN, of_snapshot),
         volume("Pending", clone("claim")),
         volume("Succeeded", clone("unused")),
+        instance("alone", json!([])),
+        instance("unused", json!([{"kind": "VirtualMachine"}])),
+        cron,
+        source(
+            "left",
+            json!({"cdi.kubevirt.io/dataImportCron": "gone"}),
+            json!({}),
+        ),
+        source(
+            "pointer",
+            json!({}),
+            json!({"dataSource": {"name": "left"}}),
+        ),
     ]);
     let from = objects_beside("planned-users", &objects);
     let used = |words: &str| {
@@ -390,6 +437,11 @@ fn what_uses_a_leftover_is_named() {
     let text = json!({
         "mounted": ["VM kubevirt-os-images/here"],
         "as-volume": ["VM kubevirt-os-images/here"],
+        "ephemeral": ["VM kubevirt-os-images/here"],
+        "dump": ["VM kubevirt-os-images/here"],
+        "alone": ["VMI kubevirt-os-images/alone"],
+        "by-cron": ["DataImportCron kubevirt-os-images/cron"],
+        "left": ["DataSource kubevirt-os-images/pointer"],
         "claim-of-vm": ["VM default/new"],
         "claim": ["DataVolume default/Pending"],
         "unused": [],

@@ -239,6 +239,18 @@ fn a_password_in_an_address_is_not_printed() {
             format!("fix --cluster --kubeconfig {path} -s {address} -o commands"),
             " --server ",
         ),
+        (
+            "images https://bob:SECRET@127.0.0.1:1/x:1".to_owned(),
+            "***@",
+        ),
+        (
+            "images --mirror quay.io/x=http://bob:SECRET@127.0.0.1:1 a".to_owned(),
+            "***@",
+        ),
+        (
+            "check --cluster https://bob:SECRET@127.0.0.1:1".to_owned(),
+            "***@",
+        ),
     ] {
         let output = command().args(words.split(' ')).output().unwrap();
         let printed = [text(&output.stdout), text(&output.stderr)].concat();

@@ -398,6 +398,33 @@ fn what_is_only_in_the_live_object_is_reported_and_not_written() {
     assert!(printed.contains(note), "{printed}");
 }
 
+/// The next `kubectl apply` or sync takes the patch back.
+#[rstest]
+#[case::applied("kubectl.kubernetes.io/last-applied-configuration", "`kubectl apply`")]
+#[case::argo_cd("argocd.argoproj.io/tracking-id", "Argo CD")]
+#[case::nothing("other", "")]
+fn what_keeps_an_object_is_named(#[case] annotation: &str, #[case] by: &str) {
+    let mut answers = recorded();
+    for answer in &mut answers {
+        let items = answer["body"]
+            .get_mut("items")
+            .and_then(Value::as_array_mut);
+        for item in items.into_iter().flatten() {
+            item["metadata"]["annotations"] = json!({annotation: "{}"});
+        }
+    }
+    let server = ApiServer::start(answers);
+    let mut fix = command_on(&server);
+    let fix = fix.args(["fix", "--cluster", "--unsafe", "-o", "commands"]);
+    let printed = String::from_utf8(fix.output().unwrap().stderr).unwrap();
+    let note = "make the change in its file as well, or it is reverted";
+    assert_eq!(printed.contains(note), !by.is_empty(), "{printed}");
+    assert!(
+        printed.contains(&format!("from {by}")) || by.is_empty(),
+        "{printed}"
+    );
+}
+
 /// A file that has nothing to fix can have changes that nobody asked `fix` to make.
 #[test]
 fn without_a_fix_there_is_no_patch() {

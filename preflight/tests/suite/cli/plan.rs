@@ -656,6 +656,17 @@ fn a_virtual_machine_on_an_excluded_node_is_said() {
     assert!(text.contains(then) && detail.ends_with(then), "{text}");
 }
 
+/// HCO would deny it, and what belongs to the other one would look as if nobody needed it.
+#[test]
+fn a_file_with_another_object_is_not_planned() {
+    let output = run("plan -q -f other.yaml --from plan-cluster.yaml");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let error = String::from_utf8(output.stderr).unwrap();
+    let expected = "and what is there is kubevirt-hyperconverged/kubevirt-hyperconverged: HCO accepts only one, so correct the name and the namespace in the file\n";
+    assert!(error.ends_with(expected), "{error}");
+    assert_eq!(output.stdout, b"");
+}
+
 /// What it waits for may never come.
 #[test]
 fn a_virtual_machine_that_waits_for_a_disk_is_named() {
