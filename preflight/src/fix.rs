@@ -107,7 +107,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     }
     let by_hand = fixed.iter().any(|object| object.by_hand);
     let made: usize = fixed.iter().map(|object| object.made).sum();
-    let advice = advice(&fixed, args, &terminal.name);
+    let advice = advice(&fixed, args, &destination, &terminal.name);
     let objects = fixed.into_iter().map(Fixed::judged).collect();
     let verdicts = Verdicts {
         objects,
@@ -130,7 +130,12 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
 }
 
 /// What to look at before the changes are applied.
-fn advice(fixed: &[Fixed<'_>], args: &args::Fix, name: &str) -> Vec<String> {
+fn advice(
+    fixed: &[Fixed<'_>],
+    args: &args::Fix,
+    destination: &Destination<'_>,
+    name: &str,
+) -> Vec<String> {
     let has = |end: &str| {
         let mut changed = fixed.iter().filter(|it| it.made > 0);
         changed.any(|it| has_path(&it.patch, end))
@@ -148,11 +153,15 @@ fn advice(fixed: &[Fixed<'_>], args: &args::Fix, name: &str) -> Vec<String> {
     } else {
         return advice;
     };
-    let how = match args.output {
-        None => format!("`{name} plan --cluster -f FILE`, with the corrected file,"),
-        Some(_) => format!(
-            "`kubectl patch … --dry-run=server -o yaml | {name} plan --cluster --as-if replace -f -`"
-        ),
+    let plan = format!("{name} plan --cluster {}", destination.kubectl.flags());
+    let how = match (args.output, args.sent.as_if) {
+        (Some(_), _) => {
+            format!("`kubectl patch … --dry-run=server -o yaml | {plan}--as-if replace -f -`")
+        }
+        (None, Some(AsIf::Replace)) => {
+            format!("`{plan}--as-if replace -f FILE`, with the corrected file,")
+        }
+        (None, _) => format!("`{plan}-f FILE`, with the corrected file,"),
     };
     advice.push(format!(
         "this changes {what}: before you apply it, {how} lists what becomes of boot sources and virtual machines"

@@ -44,10 +44,13 @@ impl Leftover {
     fn users(&self) -> Option<String> {
         const NAMED: usize = 3;
 
-        if self.used_by.len() > NAMED {
-            return first_of(self.used_by.iter());
+        let mut users: Vec<&String> = self.used_by.iter().collect();
+        // Virtual machines lose most.
+        users.sort_by_key(|user| !user.starts_with("VM"));
+        if users.len() > NAMED {
+            return first_of(users.into_iter());
         }
-        let users: Vec<&str> = self.used_by.iter().map(String::as_str).collect();
+        let users: Vec<&str> = users.into_iter().map(String::as_str).collect();
         (!users.is_empty()).then(|| users.join(", "))
     }
 }
@@ -70,6 +73,10 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
     let Some(crons) = &changes.crons else {
         return Vec::new();
     };
+    // What belongs to one that is not read is not left over.
+    if !compared.snapshot.has("DataImportCron") {
+        return Vec::new();
+    }
     let none = Forecast::default();
     let before = report.forecast_before.as_ref().unwrap_or(&none);
     let real = compared.snapshot.of("DataImportCron").map(|it| key(&it));
@@ -214,14 +221,12 @@ pub(crate) fn render(text: &mut String, leftovers: &[Leftover], [heading, after]
         }
         for left in left {
             let _ = write!(text, "    {}", left.command);
-            let _ = match (left.users(), left.users_unread.as_slice()) {
-                (Some(users), _) => writeln!(text, "  # still used by {users}"),
-                (None, []) => writeln!(text),
-                (None, unread) => writeln!(
-                    text,
-                    "  # what uses it is not known: {}s were not read",
-                    unread.join("s, ")
-                ),
+            let unread = format!("{}s were not read", left.users_unread.join("s, "));
+            let _ = match (left.users(), left.users_unread.is_empty()) {
+                (Some(users), true) => writeln!(text, "  # still used by {users}"),
+                (Some(users), false) => writeln!(text, "  # still used by {users}; {unread}"),
+                (None, true) => writeln!(text),
+                (None, false) => writeln!(text, "  # what uses it is not known: {unread}"),
             };
         }
     }

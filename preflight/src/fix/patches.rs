@@ -159,7 +159,7 @@ pub(super) fn kept_elsewhere(question: &Question) -> Option<String> {
     })?;
     let (_, by) = BY.iter().find(|(path, _)| live.pointer(path).is_some())?;
     Some(format!(
-        "the object comes from {by}: make the change in its file as well, or it is reverted"
+        "the object comes from {by}: make the change in its file as well, because what the file has comes back when it is applied again"
     ))
 }
 

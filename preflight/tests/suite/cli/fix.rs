@@ -417,7 +417,7 @@ fn what_keeps_an_object_is_named(#[case] annotation: &str, #[case] by: &str) {
     let mut fix = command_on(&server);
     let fix = fix.args(["fix", "--cluster", "--unsafe", "-o", "commands"]);
     let printed = String::from_utf8(fix.output().unwrap().stderr).unwrap();
-    let note = "make the change in its file as well, or it is reverted";
+    let note = "make the change in its file as well, because what the file has comes back";
     assert_eq!(printed.contains(note), !by.is_empty(), "{printed}");
     assert!(
         printed.contains(&format!("from {by}")) || by.is_empty(),
