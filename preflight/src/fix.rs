@@ -342,7 +342,7 @@ fn chosen(
     // Whoever places the workloads does not want the import instead.
     let is_placed = matches!(prefer, Some(Prefer::PlaceOn(_)));
     let is_wanted =
-        |remedy: &&Remedy| can_be_made(remedy) && !(is_placed && changes_import(&remedy.patch));
+        |remedy: &&Remedy| can_be_made(remedy) && !(is_placed && enables_import(&remedy.patch));
     let complete = findings.iter().filter_map(Finding::complete_remedy);
     let complete: Vec<Remedy> = complete.filter(is_wanted).cloned().collect();
     if !complete.is_empty() || !args.r#unsafe {
@@ -374,7 +374,7 @@ fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
         .patch
         .iter()
         .filter_map(|it| it.get("path")?.as_str());
-    if changes_import(&remedy.patch) {
+    if enables_import(&remedy.patch) {
         "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"
     } else if paths.any(|path| path.contains("/annotations/ssp.kubevirt.io~1dict.architectures"))
         && !args.subject.images
@@ -405,7 +405,7 @@ fn preferred<'f>(finding: &'f Finding, prefer: &Prefer) -> Result<&'f Remedy, St
 
 /// The way of a remedy.
 fn way(remedy: &Remedy) -> Option<Prefer> {
-    if changes_import(&remedy.patch) {
+    if enables_import(&remedy.patch) {
         return Some(Prefer::EnableImport);
     }
     remedy.patch.iter().find_map(|operation| {
@@ -424,12 +424,23 @@ fn has_path(patch: &[Value], end: &str) -> bool {
 
 /// Whether a patch sets the field or the feature gate of the import.
 fn changes_import(patch: &[Value]) -> bool {
-    patch.iter().any(|operation| {
-        let path = operation.get("path").and_then(Value::as_str);
-        path.is_some_and(|path| {
-            path.ends_with("/enableMultiArchBootImageImport")
-                || path.starts_with("/spec/featureGates/")
-        })
+    patch.iter().any(is_of_import)
+}
+
+/// Whether it does, and not to disable the import.
+fn enables_import(patch: &[Value]) -> bool {
+    let mut operations = patch.iter().filter(|it| is_of_import(it));
+    operations.any(|operation| {
+        let state = operation.pointer("/value/state");
+        let state = state.or(operation.get("value"));
+        state.is_none_or(|it| *it != "Disabled" && *it != Value::Bool(false))
+    })
+}
+
+fn is_of_import(operation: &Value) -> bool {
+    let path = operation.get("path").and_then(Value::as_str);
+    path.is_some_and(|path| {
+        path.ends_with("/enableMultiArchBootImageImport") || path.starts_with("/spec/featureGates/")
     })
 }
 

@@ -7,7 +7,7 @@ use crate::admission::Identity;
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
 use crate::files::{self, Files, Walk, Wanted};
-use crate::foreign::{self, masked, one_line};
+use crate::foreign::{self, one_line};
 use crate::mirrors::Mirrors;
 use crate::notes::Notes;
 use crate::registries;
@@ -149,7 +149,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         }
     }
     for failure in &failures {
-        terminal.failure(&masked(failure));
+        terminal.failure(failure);
     }
     match args.output {
         PlainFormat::Text if rows.is_empty() => {}

@@ -91,7 +91,8 @@ impl Terminal {
         // If the standard error cannot be written, there is nowhere to report it.
         let _ = above(|| {
             let mut err = AutoStream::new(std::io::stderr().lock(), self.color);
-            writeln!(err, "{style}{word}:{style:#} {}", foreign::lines(text))
+            let text = foreign::masked(&foreign::lines(text));
+            writeln!(err, "{style}{word}:{style:#} {text}")
         });
     }
 }

@@ -77,6 +77,15 @@ pub(crate) fn compare<'s>(
     };
     reading.check()?;
     let (found, documents) = found(args, notes)?;
+    let own = found.as_ref().and_then(|it| it.identity.namespace.as_ref());
+    let wanted = args.what_is.connection.namespace.as_ref();
+    if let (Some(wanted), Some(own)) = (wanted, own)
+        && wanted != own
+    {
+        bail!(one_line(&format!(
+            "the file is in the namespace `{own}`, but -n is `{wanted}`: remove -n"
+        )));
+    }
     let object = found.as_ref().map(|found| &found.written.object.value);
     let (cluster, snapshot) = reading.read(object, notes)?;
     let question = match found {

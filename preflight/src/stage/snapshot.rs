@@ -245,13 +245,14 @@ const TEMPLATE: &str = "Template";
 /// Where it is that kubectl keeps what was applied last: the fields that a manifest does not have any more are deleted.
 const APPLIED: &str = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
 
-/// The annotations of a HyperConverged that are read: without one, an answer can differ.
-const READ: [&str; 5] = [
+/// The annotations of a HyperConverged that are read: without one, an answer or an advice can differ.
+const READ: [&str; 6] = [
     "hco.kubevirt.io/v1-only-fields",
     "ssp.kubevirt.io/jsonpatch",
     "kubevirt.kubevirt.io/jsonpatch",
     "containerizeddataimporter.kubevirt.io/jsonpatch",
     LAST_APPLIED,
+    "argocd.argoproj.io/tracking-id",
 ];
 
 /// The objects of a cluster, reduced to what is read of them. Each is kept as text: there can be many thousands.

@@ -251,6 +251,10 @@ fn a_password_in_an_address_is_not_printed() {
             "check --cluster https://bob:SECRET@127.0.0.1:1".to_owned(),
             "***@",
         ),
+        (
+            "check -f https://bob:SECRET@127.0.0.1/x.yaml --arch amd64=1".to_owned(),
+            "***@",
+        ),
     ] {
         let output = command().args(words.split(' ')).output().unwrap();
         let printed = [text(&output.stdout), text(&output.stderr)].concat();

@@ -466,6 +466,14 @@ fn a_wrong_feature_gate_is_corrected_if_that_is_wanted() {
             !diff.is_empty() && !printed.contains(rule),
             "{diff}{printed}"
         );
+        // What disables the import does not contradict the placement.
+        let (diff, printed) = fixed("--unsafe --place-on amd64");
+        let is_disabled = diff.contains("Disabled") && !printed.contains(rule);
+        assert_eq!(
+            is_disabled,
+            rule == "import-contradiction",
+            "{diff}{printed}"
+        );
     }
 }
 

@@ -667,6 +667,18 @@ fn a_file_with_another_object_is_not_planned() {
     assert_eq!(output.stdout, b"");
 }
 
+#[test]
+fn a_file_of_another_namespace_than_the_flag_is_not_planned() {
+    let server = ApiServer::start(lists(|_| items(&json!([]))));
+    let words = "plan -q -f plan.yaml --cluster -n elsewhere";
+    let output = command_on(&server).args(words.split(' ')).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let error = String::from_utf8(output.stderr).unwrap();
+    let expected = "but -n is `elsewhere`: remove -n";
+    assert!(error.contains(expected), "{error}");
+}
+
 /// What it waits for may never come.
 #[test]
 fn a_virtual_machine_that_waits_for_a_disk_is_named() {
