@@ -401,6 +401,12 @@ fn missing(paths: &[PathBuf]) -> ClusterError {
 
 /// Takes out what is empty, as client-go reads it. kube takes it for a value. A username needs no password.
 fn unset_empty(kubeconfig: &mut Kubeconfig) {
+    // The path of a file: kube has joined it with the directory of the kubeconfig.
+    let unset_path = |text: &mut Option<String>| {
+        *text = text
+            .take()
+            .filter(|it| !it.is_empty() && !it.ends_with('/'));
+    };
     let unset = |text: &mut Option<String>| *text = text.take().filter(|it| !it.is_empty());
     let unset_secret = |secret: &mut Option<SecretString>| {
         *secret = secret.take().filter(|it| !it.expose_secret().is_empty());
@@ -411,10 +417,10 @@ fn unset_empty(kubeconfig: &mut Kubeconfig) {
         .flat_map(|it| &mut it.auth_info)
     {
         unset(&mut auth.username);
-        unset(&mut auth.token_file);
-        unset(&mut auth.client_certificate);
+        unset_path(&mut auth.token_file);
+        unset_path(&mut auth.client_certificate);
         unset(&mut auth.client_certificate_data);
-        unset(&mut auth.client_key);
+        unset_path(&mut auth.client_key);
         unset(&mut auth.impersonate);
         unset_secret(&mut auth.password);
         unset_secret(&mut auth.token);
@@ -428,7 +434,7 @@ fn unset_empty(kubeconfig: &mut Kubeconfig) {
         .iter_mut()
         .flat_map(|it| &mut it.cluster)
     {
-        unset(&mut cluster.certificate_authority);
+        unset_path(&mut cluster.certificate_authority);
         unset(&mut cluster.certificate_authority_data);
         unset(&mut cluster.tls_server_name);
     }
