@@ -593,7 +593,7 @@ fn print_patches(
         if let Ok(fixed) = object
             && !is_empty
         {
-            fixed.others = patches::others(fixed.question, destination)
+            fixed.others = patches::others(fixed, destination)
                 .or_else(|| patches::kept_elsewhere(fixed.question));
         }
         let line = match (format, &patch) {

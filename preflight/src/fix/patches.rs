@@ -115,14 +115,20 @@ pub(super) fn patch(
 }
 
 /// What else a patch changes, because the file is not as the live object; nothing if it only has the fix.
-pub(super) fn others(question: &Question, destination: &Destination<'_>) -> Option<String> {
+pub(super) fn others(fixed: &Fixed<'_>, destination: &Destination<'_>) -> Option<String> {
     const LISTED: usize = 5;
 
+    let question = fixed.question;
     let live = question
         .live
         .as_ref()
         .filter(|_| question.place.is_some())?;
-    let changes = json_patch::diff(live, &destination.wanted(live, question.sent())).0;
+    let changed = |object: &Value| json_patch::diff(live, &destination.wanted(live, object)).0;
+    // What a fix takes back is not changed.
+    let left = changed(&fixed.sent);
+    let is_left = |it: &PatchOperation| left.iter().any(|left| left.path() == it.path());
+    let mut changes = changed(question.sent());
+    changes.retain(is_left);
     let more = changes.len().saturating_sub(LISTED);
     let listed = changes.iter().take(LISTED).map(|it| match it {
         PatchOperation::Remove(it) => format!("removes {}", it.path),

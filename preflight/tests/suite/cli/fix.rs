@@ -398,6 +398,23 @@ fn what_is_only_in_the_live_object_is_reported_and_not_written() {
     assert!(printed.contains(note), "{printed}");
 }
 
+#[test]
+fn what_a_fix_takes_back_is_no_other_change() {
+    let text = format!(
+        "{HEAD}spec:\n  defaultCPUModel: Haswell\n  featureGates: {{enableMultiArchBootImageImport: true}}\n  dataImportCronTemplates:\n  - metadata: {{name: one, annotations: {{ssp.kubevirt.io/dict.architectures: \"amd64, arm64\"}}}}\n    spec: {{schedule: 0 */12 * * *, managedDataSource: one, template: {{spec: {{storage: {{resources: {{requests: {{storage: 10Gi}}}}}}, source: {{registry: {{url: \"docker://example.com/one\"}}}}}}}}}}\n"
+    );
+    let object: Value = yaml_serde::from_str(&text.replace("amd64, arm64", "amd64,arm64")).unwrap();
+    let (code, _, printed) = fix_with_live("fix-taken-back", &text, "-o commands", |live| {
+        live["spec"]["featureGates"]["enableMultiArchBootImageImport"] = json!(true);
+        live["spec"]["dataImportCronTemplates"] = object["spec"]["dataImportCronTemplates"].clone();
+    });
+    assert_eq!(code, Some(1), "{printed}");
+    assert!(
+        printed.contains("of the file (sets /spec/defaultCPUModel);"),
+        "{printed}"
+    );
+}
+
 /// The next `kubectl apply` or sync takes the patch back.
 #[rstest]
 #[case::applied("kubectl.kubernetes.io/last-applied-configuration", "`kubectl apply`")]
