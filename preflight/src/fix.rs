@@ -21,7 +21,7 @@ use crate::diff::diff;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files::{InFile, Source};
-use crate::foreign::{self, chain, one_line};
+use crate::foreign::{self, chain, one_line, shell_word};
 use crate::kubectl::Kubectl;
 use crate::notes::Notes;
 use crate::progress::Progress;
@@ -153,7 +153,10 @@ fn advice(
     } else {
         return advice;
     };
-    let plan = format!("{name} plan --cluster {}", destination.kubectl.flags());
+    let plan = match &args.subject.from {
+        Some(from) => format!("{name} plan --from {} ", shell_word(&foreign::path(from))),
+        None => format!("{name} plan --cluster {}", destination.kubectl.flags()),
+    };
     let how = match (args.output, args.sent.as_if) {
         (Some(_), _) => {
             format!("`kubectl patch … --dry-run=server -o yaml | {plan}--as-if replace -f -`")

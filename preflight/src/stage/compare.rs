@@ -93,7 +93,7 @@ pub(crate) fn compare<'s>(
             let live = cluster
                 .as_deref()
                 .map_or(Live::Files(&snapshot), Live::Cluster);
-            let live = live.hyperconverged(&found.identity)?;
+            let live = live.hyperconverged(&found.identity, wanted.map(String::as_str))?;
             if let (None, Some(other)) = (&live, snapshot.hyperconvergeds.first()) {
                 bail!(
                     "the file has the HyperConverged {}, and what is there is {}: HCO accepts only one, so correct the name and the namespace in the file",
@@ -475,9 +475,13 @@ fn unchanged(live: Value) -> Question {
 fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) -> Question {
     let place = found.written.place();
     if live.is_none() {
+        let elsewhere = args.what_is.connection.namespace.as_ref();
+        let elsewhere = elsewhere.map(|_| "; because of -n, other namespaces were not looked at");
         notes.push(&format!(
-            "{}:{}: planned as a new object: there is no HyperConverged with its name",
-            place.file, place.line
+            "{}:{}: planned as a new object: there is no HyperConverged with its name{}",
+            place.file,
+            place.line,
+            elsewhere.unwrap_or_default()
         ));
     }
     let how = args.as_if.unwrap_or_default();

@@ -79,7 +79,7 @@ impl<'l> Live<'l> {
         namespace: Option<&str>,
     ) -> Result<Option<Value>> {
         if identity.is_hyperconverged() {
-            return self.hyperconverged(identity);
+            return self.hyperconverged(identity, namespace);
         }
         let Some(name) = &identity.name else {
             return Ok(None);
@@ -114,19 +114,31 @@ impl<'l> Live<'l> {
         None
     }
 
-    /// The HyperConverged that a manifest is about, in its version; none if it is not there.
-    pub(super) fn hyperconverged(self, identity: &Identity) -> Result<Option<Value>> {
+    /// The HyperConverged that a manifest is about, in its version; none if it is not there. If the manifest names no
+    /// namespace, it is in this one.
+    pub(super) fn hyperconverged(
+        self,
+        identity: &Identity,
+        namespace: Option<&str>,
+    ) -> Result<Option<Value>> {
         let Some(name) = &identity.name else {
             return Ok(None);
         };
+        let namespace = identity.namespace.as_deref().or(namespace);
+        let namespace = namespace.unwrap_or(self.namespace());
         let snapshot = match self {
             Self::Cluster(cluster) => {
-                let namespace = identity.namespace.as_deref().unwrap_or(cluster.namespace());
                 return Ok(cluster.hyperconverged(&identity.api_version, namespace, name)?);
             }
             Self::Files(snapshot) => snapshot,
         };
+        if namespace.is_empty() && snapshot.hyperconvergeds.len() > 1 {
+            bail!(
+                "the manifest names no namespace, and --from has several HyperConvergeds: specify -n"
+            );
+        }
         let all = snapshot.hyperconvergeds.iter().chain(&snapshot.converted);
+        let all = all.filter(|it| object_name::namespace(it) == namespace);
         let mut same = all.filter(|it| Identity::of(it).is_same_object(identity));
         let Some(first) = same.next() else {
             return Ok(None);

@@ -939,6 +939,7 @@ pub(crate) fn hyperconverged(object: &Value) -> Value {
             "/metadata/uid",
             "/metadata/generation",
             "/metadata/annotations",
+            "/metadata/labels/kustomize.toolkit.fluxcd.io~1name",
             "/metadata/deletionTimestamp",
             "/spec",
             "/status",

@@ -398,6 +398,54 @@ fn what_is_only_in_the_live_object_is_reported_and_not_written() {
     assert!(printed.contains(note), "{printed}");
 }
 
+/// As with a cluster: otherwise, the patch would be for another object.
+#[test]
+fn a_file_without_a_namespace_is_for_that_of_the_flag() {
+    let file = fs::read_to_string(files().join("fixable.yaml")).unwrap();
+    let object: Value = yaml_serde::from_str(&file).unwrap();
+    let there = |namespace: &str| {
+        let mut object = object.clone();
+        object["metadata"]["namespace"] = json!(namespace);
+        object["metadata"]["uid"] = json!(namespace);
+        object
+    };
+    let directory = scratch("fix-namespace");
+    let nodes = fs::read_to_string(files().join("nodes.yaml")).unwrap();
+    fs::write(directory.join("nodes.yaml"), nodes).unwrap();
+    let namespace = "  namespace: kubevirt-hyperconverged\n";
+    let alone = file.replace(namespace, "");
+    assert_ne!(alone, file);
+    let fixed = |objects: &[Value], flag: &str| {
+        for (number, object) in objects.iter().enumerate() {
+            let path = directory.join(format!("{number}.json"));
+            fs::write(path, object.to_string()).unwrap();
+        }
+        let from = directory.display();
+        let words = format!("fix -f - --from {from} --unsafe -o commands {flag}");
+        let output = run_with(&words, &alone);
+        let printed = [output.stdout, output.stderr].concat();
+        String::from_utf8(printed).unwrap()
+    };
+    let both = [there("aaa"), there("bbb")];
+    let printed = fixed(&both, "-n bbb");
+    assert!(
+        printed.contains(r#"/metadata/uid","value":"bbb""#),
+        "{printed}"
+    );
+    let printed = fixed(&both, "");
+    let error = "--from has several HyperConvergeds: specify -n";
+    assert!(printed.contains(error), "{printed}");
+    // The plan that is advised is of the same files.
+    fs::remove_file(directory.join("1.json")).unwrap();
+    let off = alone.replace("BootImageImport: true", "BootImageImport: false");
+    let words = format!("fix -f - --from {} --unsafe", directory.display());
+    let printed = String::from_utf8(run_with(&words, &off).stderr).unwrap();
+    let plan = format!("plan --from {} -f FILE`", directory.display());
+    assert!(printed.contains(&plan), "{printed}");
+    let printed = fixed(&both[..1], "-n other");
+    assert!(!printed.contains("aaa"), "{printed}");
+}
+
 #[test]
 fn what_a_fix_takes_back_is_no_other_change() {
     let text = format!(
