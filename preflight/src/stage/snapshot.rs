@@ -491,8 +491,12 @@ impl Snapshot {
         self.objects.contains_key(kind)
     }
 
-    /// The lists that the module compares with: a kind that was not read is as the module forecasts it.
+    /// The lists that the module compares with: a kind that was not read is as the module forecasts it. Without the
+    /// DataImportCrons, so are all: a disk would belong to none that is there.
     pub(crate) fn before(&self) -> Vec<Value> {
+        if !self.has("DataImportCron") {
+            return Vec::new();
+        }
         let kinds = KINDS
             .iter()
             .filter(|kind| BOOT_SOURCES.contains(&kind.name) && self.has(kind.name));

@@ -339,6 +339,21 @@ fn a_deleted_data_source_leaves_its_disk(#[case] retention: &str, #[case] row: &
     }
 }
 
+/// A disk of a DataImportCron that was not read is not one of none.
+#[test]
+fn without_data_import_crons_no_boot_source_is_lost() {
+    let template = template("mine", "All");
+    let mut made = made_of(&template, &[]);
+    made.retain(|it| it["kind"] != "DataImportCron");
+    made.push(json!({"apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshotList", "items": []}));
+    let words = planned("no-crons", &hyperconverged(&[template], false), &made, None);
+    let output = run(&words);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("not read"), "{text}");
+    assert!(!text.contains("has no disk"), "{text}");
+    assert_eq!(output.status.code(), Some(0), "{text}");
+}
+
 #[test]
 fn the_disk_of_a_removed_template_is_left_over() {
     let template = template("fedora", "All");
