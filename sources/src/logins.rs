@@ -272,7 +272,7 @@ fn from_program(program: &Path, server: &str, deadline: Deadline) -> Result<Opti
         // A helper that does not read it prints why.
         let _ = input.write_all(server.as_bytes());
     }
-    let Some((status, output)) = output_of(&mut child, deadline)? else {
+    let Some((status, output)) = output_of(&mut child, || deadline.left(), kill)? else {
         bail!(
             "the credential helper `{name}` did not respond for {server} within {:?}; fix it, or remove it from the file",
             deadline.patience
@@ -299,8 +299,22 @@ fn from_program(program: &Path, server: &str, deadline: Deadline) -> Result<Opti
     Ok(Some(RegistryAuth::Basic(username, secret)))
 }
 
-/// How a program ends, and its standard output and standard error. Nothing if it does not end in time: then it is killed.
-fn output_of(child: &mut Child, deadline: Deadline) -> Result<Option<(ExitStatus, [Vec<u8>; 2])>> {
+/// It may have ended by itself.
+fn kill(child: &mut Child) {
+    let _ = child.kill();
+}
+
+/// How a program ends, and its standard output and standard error. Nothing if it does not end in the time that is left: then
+/// `end` ends it.
+///
+/// # Errors
+///
+/// If the system does not say how it ends.
+pub fn output_of(
+    child: &mut Child,
+    left: impl Fn() -> Duration,
+    end: impl Fn(&mut Child),
+) -> std::io::Result<Option<(ExitStatus, [Vec<u8>; 2])>> {
     const PAUSE: Duration = Duration::from_millis(5);
     let stdout = child.stdout.take().map(in_background);
     let stderr = child.stderr.take().map(in_background);
@@ -308,22 +322,24 @@ fn output_of(child: &mut Child, deadline: Deadline) -> Result<Option<(ExitStatus
         if let Some(status) = child.try_wait()? {
             break status;
         }
-        if deadline.left().is_zero() {
-            // It may have ended by itself.
-            let _ = child.kill();
+        if left().is_zero() {
+            end(child);
             child.wait()?;
             return Ok(None);
         }
-        thread::sleep(PAUSE.min(deadline.left()));
+        thread::sleep(PAUSE.min(left()));
     };
     // A program that it started can hold its output open.
     let read = |output: Option<Receiver<Vec<u8>>>| match output {
-        Some(output) => output.recv_timeout(deadline.left()).ok(),
+        Some(output) => output.recv_timeout(left()).ok(),
         None => Some(Vec::new()),
     };
     Ok(match (read(stdout), read(stderr)) {
         (Some(stdout), Some(stderr)) => Some((status, [stdout, stderr])),
-        _ => None,
+        _ => {
+            end(child);
+            None
+        }
     })
 }
 
@@ -393,7 +409,8 @@ mod tests {
             .args(["-f", "/dev/null"])
             .spawn()
             .unwrap();
-        assert!(output_of(&mut child, deadline(0)).unwrap().is_none());
+        let ended = output_of(&mut child, || Duration::ZERO, kill).unwrap();
+        assert!(ended.is_none());
         let killed = child.try_wait().unwrap().and_then(|status| status.signal());
         assert_eq!(killed, Some(9));
     }

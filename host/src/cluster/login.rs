@@ -4,11 +4,11 @@
 //! clusters and requests of this process, as kubectl runs it.
 
 use std::collections::BTreeMap;
-use std::io::{Error, ErrorKind, IsTerminal as _, Read as _};
+use std::io::{Error, ErrorKind, IsTerminal as _};
 #[cfg(unix)]
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -21,6 +21,7 @@ use rustix::process::{Pid, Signal};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::json;
+use sources::output_of;
 
 use super::{ClusterError, Connection};
 
@@ -35,9 +36,6 @@ static TERMINAL: Mutex<()> = Mutex::new(());
 
 /// How long a command may take without `--request-timeout`: the user may have to log in with a browser.
 const PATIENCE: Duration = Duration::from_mins(5);
-
-/// More than any credentials.
-const LIMIT: u64 = 1024 * 1024;
 
 /// What a command prints.
 #[derive(Deserialize)]
@@ -215,42 +213,14 @@ fn run(
 
 /// What a command prints until it ends. If that takes too long, the command is ended.
 fn printed(mut child: Child, until: Option<Instant>) -> Result<Vec<u8>, Failure> {
-    let stdout = child.stdout.take();
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
-        let mut text = Vec::new();
-        let read = stdout.map(|it| it.take(LIMIT).read_to_end(&mut text));
-        // Nobody waits any more if it took too long.
-        let _ = sender.send(read.transpose().map(|_| text));
-    });
-    let text = match until {
-        None => receiver.recv().map_err(Error::other),
-        Some(until) => {
-            let left = until.saturating_duration_since(Instant::now());
-            let text = receiver.recv_timeout(left);
-            text.map_err(|_| ErrorKind::TimedOut.into())
-        }
+    let left = || match until {
+        None => Duration::MAX,
+        Some(until) => until.saturating_duration_since(Instant::now()),
     };
-    if text.is_err() {
-        end(&mut child);
-    }
-    let mut text = text.and_then(|text| text);
-    // It may go on without its standard output.
-    let status = loop {
-        if let Some(status) = child.try_wait().map_err(Failure::Start)? {
-            break status;
-        }
-        if text.is_ok() && until.is_some_and(|until| until <= Instant::now()) {
-            text = Err(ErrorKind::TimedOut.into());
-            end(&mut child);
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    };
-    match text {
-        Ok(text) if status.success() => Ok(text),
-        Ok(_) => Err(Failure::Ended(status.to_string())),
-        Err(error) if error.kind() == ErrorKind::TimedOut => Err(Failure::Late),
-        Err(error) => Err(Failure::Start(error)),
+    match output_of(&mut child, left, end).map_err(Failure::Start)? {
+        None => Err(Failure::Late),
+        Some((status, [stdout, _])) if status.success() => Ok(stdout),
+        Some((status, _)) => Err(Failure::Ended(status.to_string())),
     }
 }
 
