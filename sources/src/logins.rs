@@ -334,13 +334,11 @@ pub fn output_of(
         Some(output) => output.recv_timeout(left()).ok(),
         None => Some(Vec::new()),
     };
-    Ok(match (read(stdout), read(stderr)) {
-        (Some(stdout), Some(stderr)) => Some((status, [stdout, stderr])),
-        _ => {
-            end(child);
-            None
-        }
-    })
+    let output = read(stdout).zip(read(stderr));
+    if output.is_none() {
+        end(child);
+    }
+    Ok(output.map(|(stdout, stderr)| (status, [stdout, stderr])))
 }
 
 /// Reads the output of a program on another thread.
