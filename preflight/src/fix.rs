@@ -96,9 +96,11 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         terminal.failure(&failure.to_string());
     }
     if let (true, Some(format), false) = (changes, args.output, args.quiet) {
-        for object in &fixed {
-            if let Some(others) = &object.others {
-                terminal.note(&object.question.failure(others.clone()).to_string());
+        for object in fixed.iter().filter(|it| it.made > 0) {
+            let others = patches::others(object, &destination);
+            let note = others.or_else(|| patches::kept_elsewhere(object.question));
+            if let Some(note) = note {
+                terminal.note(&object.question.failure(note).to_string());
             }
         }
         if let Some(note) = destination.note(format) {
@@ -204,8 +206,6 @@ struct Fixed<'q> {
     report: Report,
     /// The object in the file that was written, where its lines can be others.
     written: Option<Object>,
-    /// What its patch changes besides.
-    others: Option<String>,
     /// The patches for values that only the live object has.
     only_live: Vec<Vec<Value>>,
     /// Whether the file is written in a way that only a person can change.
@@ -230,7 +230,6 @@ impl<'q> Fixed<'q> {
             before: report.clone(),
             report,
             written: None,
-            others: None,
             only_live: Vec::new(),
             by_hand: false,
         };
@@ -593,12 +592,6 @@ fn print_patches(
         };
         let is_empty = patch.as_ref().is_ok_and(|patch| patch.0.is_empty());
         changes |= patch.is_ok() && !is_empty;
-        if let Ok(fixed) = object
-            && !is_empty
-        {
-            fixed.others = patches::others(fixed, destination)
-                .or_else(|| patches::kept_elsewhere(fixed.question));
-        }
         let line = match (format, &patch) {
             (FixFormat::JsonPatch, patch) => {
                 let unjudged = object.as_ref().ok().and_then(|it| it.report.unexplained());

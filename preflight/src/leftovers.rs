@@ -102,9 +102,7 @@ pub(crate) fn of(compared: &Compared<'_>) -> Vec<Leftover> {
         cron.is_some_and(|cron| is_in(&crons.deleted, &cron))
     };
     let pointers = pointers(after);
-    let managed = before.data_sources.iter().chain(&after.data_sources);
-    let managed: BTreeSet<String> = managed.map(DataSource::key).collect();
-    let users = Users::of(compared, &managed);
+    let users = Users::of(compared);
     let mut left = Vec::new();
     // The disks of DataSources: those that they keep, and those that they have until the change.
     let (mut used, mut used_until) = (BTreeSet::new(), BTreeSet::new());
@@ -252,8 +250,11 @@ struct Users {
 }
 
 impl Users {
-    /// What SSP manages points elsewhere in time.
-    fn of(compared: &Compared<'_>, managed: &BTreeSet<String>) -> Self {
+    fn of(compared: &Compared<'_>) -> Self {
+        let report = &compared.will_be;
+        let forecasts = report.forecast_before.iter().chain(&report.forecast);
+        let managed = forecasts.flat_map(|it| &it.data_sources);
+        let managed: BTreeSet<String> = managed.map(DataSource::key).collect();
         let mut users = Self::default();
         let unfinished = unfinished(compared);
         for machine in compared.snapshot.of("VirtualMachine") {
@@ -296,6 +297,7 @@ impl Users {
             let own = users.of_sources.get(&key(&source)).cloned();
             let others = users.of_sources.entry(format!("{of}/{other}")).or_default();
             others.extend(own.unwrap_or_default());
+            // What SSP manages points elsewhere in time.
             if !managed.contains(&key(&source)) {
                 others.insert(user("DataSource", &source));
             }

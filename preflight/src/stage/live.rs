@@ -46,6 +46,15 @@ impl<'l> Live<'l> {
         }
     }
 
+    /// Where the object of a manifest is: in this one, if the manifest names none.
+    fn namespace_of<'n>(self, identity: &'n Identity, namespace: Option<&'n str>) -> &'n str
+    where
+        'l: 'n,
+    {
+        let named = identity.namespace.as_deref().or(namespace);
+        named.unwrap_or(self.namespace())
+    }
+
     /// The HyperConvergeds of a namespace or of all.
     pub(super) fn hyperconvergeds(
         self,
@@ -84,8 +93,7 @@ impl<'l> Live<'l> {
         let Some(name) = &identity.name else {
             return Ok(None);
         };
-        let namespace = identity.namespace.as_deref().or(namespace);
-        let namespace = namespace.unwrap_or(self.namespace());
+        let namespace = self.namespace_of(identity, namespace);
         match self {
             Self::Cluster(cluster) => Ok(cluster.virtual_machine(namespace, name)?),
             Self::Files(snapshot) => {
@@ -124,8 +132,7 @@ impl<'l> Live<'l> {
         let Some(name) = &identity.name else {
             return Ok(None);
         };
-        let namespace = identity.namespace.as_deref().or(namespace);
-        let namespace = namespace.unwrap_or(self.namespace());
+        let namespace = self.namespace_of(identity, namespace);
         let snapshot = match self {
             Self::Cluster(cluster) => {
                 return Ok(cluster.hyperconverged(&identity.api_version, namespace, name)?);
