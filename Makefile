@@ -184,7 +184,7 @@ mutants-all: setup ## Test all mutants; takes hours (SHARD=0/8: a part)
 # These targets run the code of the HyperConverged Cluster Operator (HCO), which Go builds from a checkout. SEED, CREATED,
 # and UPDATED select the generated objects.
 ROWS := $(abspath $(TARGET))/hco-drift
-ORACLE = engine/tests/oracle/run $(or $(HCO),$(error HCO=path/to/a/checkout/of/hyperconverged-cluster-operator)) $(ROWS) -seed $(or $(SEED),1)
+ORACLE = crates/engine/tests/oracle/run $(or $(HCO),$(error HCO=path/to/a/checkout/of/hyperconverged-cluster-operator)) $(ROWS) -seed $(or $(SEED),1)
 .PHONY: hco-drift
 hco-drift: setup ## Compare the engine with the HCO checkout HCO=path, by the newest version or by HCO_VERSION=1.18 (needs Go)
 	$(ORACLE) -created $(or $(CREATED),5000) -updated $(or $(UPDATED),1000)
@@ -198,17 +198,17 @@ OF_CHAIN := forecast::the_forecasts_agree_with_the_operators data_import_crons::
 	data_import_crons::the_api_server_rejects_the_data_sources_that_it_rejects virtual_machines::the_virtual_machines_agree_with_kubevirt
 .PHONY: chain-drift
 chain-drift: setup ## Compare the forecast with the checkouts HCO=path, SSP=path, CDI=path, and KUBEVIRT=path (needs Go)
-	engine/tests/oracle/chain/run $(OPERATORS) $(CHAIN_ROWS) $(or $(SEED),1) $(or $(CREATED),5000)
+	crates/engine/tests/oracle/chain/run $(OPERATORS) $(CHAIN_ROWS) $(or $(SEED),1) $(or $(CREATED),5000)
 	export RUST_BACKTRACE=0 HCO_ROWS=$(CHAIN_ROWS); \
 	$(CARGO) test --locked -q -p operators --test suite -- --nocapture --exact $(OF_CHAIN); status=$$?; \
 	$(CARGO) test --locked -q -p hco-architecture-engine --test suite -- --nocapture --exact \
 		chain::the_rules_fire_where_the_operators_refuse_or_lose_something && exit $$status
 
 .PHONY: hco-sample
-hco-sample: ## Write the samples in engine/tests/suite/data from the HCO checkout HCO=path, those of main or of HCO_VERSION=1.18 (needs Go)
+hco-sample: ## Write the samples in crates/engine/tests/suite/data from the HCO checkout HCO=path, those of main or of HCO_VERSION=1.18 (needs Go)
 	$(ORACLE) -created $(or $(CREATED),$(if $(HCO_VERSION),290,2000)) -updated $(or $(UPDATED),$(if $(HCO_VERSION),300,600))
-	cp $(ROWS)/hco.jsonl.gz engine/tests/suite/data/hco-$(or $(HCO_VERSION),sample).jsonl.gz
-	cp $(ROWS)/update.jsonl.gz engine/tests/suite/data/update-$(or $(HCO_VERSION),sample).jsonl.gz
+	cp $(ROWS)/hco.jsonl.gz crates/engine/tests/suite/data/hco-$(or $(HCO_VERSION),sample).jsonl.gz
+	cp $(ROWS)/update.jsonl.gz crates/engine/tests/suite/data/update-$(or $(HCO_VERSION),sample).jsonl.gz
 
 # ONLY: the names of targets. New inputs are kept in fuzz/target/corpus, and the module gets those of `report` too. There is no
 # sanitizer, because the code is safe Rust. The target `cost` is a search for the request that costs the most for its size

@@ -22,7 +22,7 @@ import { nodes } from "../playground/examples.mjs";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const [out, playground] = process.argv.slice(2).map((path) => resolve(path));
 const source = `${out}-src`;
-const RULES = "engine/src/rules/";
+const RULES = "crates/engine/src/rules/";
 const mistakes = [];
 
 const read = (path) => readFileSync(join(root, path), "utf8");

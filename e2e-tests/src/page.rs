@@ -2,7 +2,7 @@
 
 use include_dir::{Dir, include_dir};
 
-static RULES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../engine/src/rules");
+static RULES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../crates/engine/src/rules");
 
 /// A rule's page.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ import { Manifest, ManifestError, valueOf, type Operation, type Range } from "./
 import { isObject, type State } from "./state";
 import { call, GuestError, textOf } from "./wapc";
 
-/** The report of the module, engine/src/report.rs. */
+/** The report of the module, crates/engine/src/report.rs. */
 export interface Report {
   allowed: boolean;
   code: number | null;

@@ -3,7 +3,7 @@
 use engine::{RULES, Rule};
 use include_dir::{Dir, include_dir};
 
-static PAGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../engine/src/rules");
+static PAGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../crates/engine/src/rules");
 
 /// A rule and its page.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +42,7 @@ impl Page {
 
     /// Where the page of this version is on the web.
     pub(crate) fn url(&self) -> String {
-        on_the_web(&format!("engine/src/rules/{}.md", self.rule.id))
+        on_the_web(&format!("crates/engine/src/rules/{}.md", self.rule.id))
     }
 }
 

@@ -15,7 +15,7 @@ fn rules() -> Vec<(&'static Rule, Page)> {
         let place = pages.iter().position(|page| page.id == rule.id);
         pages.swap_remove(place.unwrap_or_else(|| {
             panic!(
-                "write the page engine/src/rules/{}.md (CONTRIBUTING.md, Add a rule)",
+                "write the page crates/engine/src/rules/{}.md (CONTRIBUTING.md, Add a rule)",
                 rule.id
             )
         }))
@@ -48,7 +48,7 @@ fn the_tables_in_the_handbook() {
         let (id, level, summary) = (rule.id, rule.level.name(), page.summary());
         writeln!(
             table,
-            "| [`{id}`](../engine/src/rules/{id}.md) | {level} | {summary} |"
+            "| [`{id}`](../crates/engine/src/rules/{id}.md) | {level} | {summary} |"
         )
         .unwrap();
     }
@@ -58,7 +58,7 @@ fn the_tables_in_the_handbook() {
         if page.is_silent_on_plain_kubernetes() {
             writeln!(
                 silent,
-                "- [`{id}`](../engine/src/rules/{id}.md)",
+                "- [`{id}`](../crates/engine/src/rules/{id}.md)",
                 id = rule.id
             )
             .unwrap();

@@ -12,7 +12,7 @@ fn root() -> PathBuf {
 /// The pages for users, with their path.
 fn pages() -> Vec<(String, String)> {
     let mut paths = vec!["README.md".to_owned(), "CONTRIBUTING.md".to_owned()];
-    for directory in ["docs", "engine/src/rules"] {
+    for directory in ["docs", "crates/engine/src/rules"] {
         for entry in std::fs::read_dir(root().join(directory)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|end| end == "md") {
@@ -293,7 +293,7 @@ fn the_other_commands_name_what_is_there() {
                     .iter()
                     .all(|word| !word.starts_with("examples/") || root().join(word).is_file()),
                 [
-                    "engine/tests/oracle/run" | "engine/tests/oracle/compare",
+                    "crates/engine/tests/oracle/run" | "crates/engine/tests/oracle/compare",
                     ..,
                 ] => root().join(words.first().unwrap()).is_file(),
                 [program, ..] => {

@@ -62,7 +62,7 @@ fn no_page_loses_a_word() {
         let output = run(&format!("explain {}", rule.id));
         let shown = String::from_utf8(output.stdout).unwrap();
         let path = format!(
-            "{}/../engine/src/rules/{}.md",
+            "{}/../crates/engine/src/rules/{}.md",
             env!("CARGO_MANIFEST_DIR"),
             rule.id
         );

@@ -1,0 +1,159 @@
+//! What HCO's own webhooks answered to generated requests, CREATE and UPDATE in both versions, against our answers.
+//!
+//! A sample is committed, because the project builds without `../shared`; the whole corpus is read from there if it is
+//! there. `../shared/conformance/README.md` explains how the columns map to our answer. `make hco-drift` reads the rows
+//! that `crates/engine/tests/oracle` makes instead of the corpus.
+
+use std::io::Read;
+
+use e2e_tests::FakeCluster;
+use engine::Report;
+use serde_json::{Value, json};
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::drift::Difference;
+use super::rows;
+
+const SAMPLE: &[u8] = include_bytes!("data/update-sample.jsonl.gz");
+
+#[test]
+fn the_sample_agrees_with_the_webhooks_of_hco() {
+    let rows = agree(SAMPLE);
+    assert!(rows >= 250, "only {rows} rows");
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+#[test]
+fn the_corpus_agrees_with_the_webhooks_of_hco() {
+    super::corpus("update", agree);
+}
+
+fn agree(compressed: impl Read) -> usize {
+    super::all_agree(rows(compressed), |row| compare(row, &json!({})))
+}
+
+/// Compares what HCO's webhooks answered to a request with our answers: as the user sends it, and as a validating webhook
+/// gets it behind HCO's mutating one.
+pub(super) fn compare(row: &Value, settings: &Value) -> Result<(), Difference> {
+    compare_at(row, &row["request"], settings, Position::InFront)?;
+    if row["patched"].is_null() {
+        return Ok(());
+    }
+    let mut behind = row["request"].clone();
+    behind["object"] = row["patched"].clone();
+    compare_at(row, &behind, settings, Position::Behind)
+}
+
+/// Where our webhook is: in front of HCO's mutating webhook or behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Position {
+    InFront,
+    Behind,
+}
+
+fn judge(request: &Value, settings: &Value) -> Report {
+    let payload = json!({"settings": settings, "request": request}).to_string();
+    let node = |role: &str, architecture: &str| {
+        json!({
+            "metadata": {"labels": {format!("node-role.kubernetes.io/{role}"): "", "kubernetes.io/arch": architecture}},
+            "status": {"nodeInfo": {"architecture": architecture}},
+        })
+    };
+    let cluster = FakeCluster::with_nodes([
+        node("control-plane", "amd64"),
+        node("worker", "amd64"),
+        node("worker", "arm64"),
+    ]);
+    engine::judge(payload.as_bytes(), &cluster)
+}
+
+fn compare_at(
+    row: &Value,
+    request: &Value,
+    settings: &Value,
+    position: Position,
+) -> Result<(), Difference> {
+    let hco = &row["hco"];
+    let report = judge(request, settings);
+    if matches!(report.code, Some(400 | 500)) {
+        // An object of the wrong type, which the API server's schema rejects before any webhook.
+        let is_rejected = row["schemaErrors"]
+            .as_array()
+            .is_some_and(|it| !it.is_empty());
+        return if is_rejected {
+            Ok(())
+        } else {
+            Err(format!("not judged: {:?}", report.message).into())
+        };
+    }
+    // Accepted at once: nothing that is judged was changed.
+    let Some(import) = report.audit_annotations.get("multi-arch-import") else {
+        return Ok(());
+    };
+    let fires = |rule: &str| report.findings.iter().any(|finding| finding.rule == rule);
+
+    let mutator = hco["mutator"]["message"].as_str().unwrap_or_default();
+    let is_denied = hco["mutator"]["allowed"] == false;
+    let contradicts = is_denied && mutator.contains("enableMultiArchBootImageImport");
+    let is_denied_for_something_else = is_denied && !contradicts;
+    let is_listed_twice = position == Position::Behind && gates(&row["request"]) > 1;
+    if contradicts != fires("import-contradiction")
+        && !is_denied_for_something_else
+        && !is_listed_twice
+    {
+        return Err(Difference::new(
+            "hco.mutator",
+            format!("{position:?}: HCO: contradiction {contradicts}, {mutator:?}"),
+        ));
+    }
+    let validator = hco["validator"]["message"].as_str().unwrap_or_default();
+    for (error, rule) in [
+        ("node placement affinity", "placement-invalid"),
+        (
+            "annotation of a dataImportCronTemplate must be either",
+            "template-invalid",
+        ),
+        ("spec is empty for an enabled", "template-invalid"),
+        (
+            "DataImportCronTable is already defined",
+            "template-duplicated",
+        ),
+        ("v1-only-fields annotation", "v1-only-fields-unreadable"),
+    ] {
+        if validator.contains(error) && !fires(rule) {
+            return Err(Difference::new(
+                "hco.validator",
+                format!("{position:?}: {rule} is silent, HCO: {validator}"),
+            ));
+        }
+    }
+    // Where HCO's patch does not apply, the API server answers 500.
+    let is_resolved = hco["patchError"].is_null() && hco["conversionError"].is_null();
+    if is_denied || is_listed_twice || !is_resolved || hco["import"].is_null() {
+        return Ok(());
+    }
+    let wanted = if hco["import"] == true {
+        "enabled"
+    } else {
+        "disabled"
+    };
+    if import != wanted {
+        return Err(Difference::new(
+            "hco.import",
+            format!("{position:?}: HCO: {wanted}, engine: {import}"),
+        ));
+    }
+    Ok(())
+}
+
+/// How often v1's list has the gate. The CRD forbids to list it twice, and behind HCO's mutating webhook, which drops the
+/// first entry only, the second one looks changed.
+fn gates(request: &Value) -> usize {
+    let gates = request["object"]["spec"]["featureGates"].as_array();
+    let listed = gates.into_iter().flatten().filter(|gate| {
+        let name = gate["name"].as_str().unwrap_or_default();
+        name.eq_ignore_ascii_case("enableMultiArchBootImageImport")
+    });
+    listed.count()
+}
