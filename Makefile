@@ -286,7 +286,7 @@ bench-preflight: setup ## Measure how long hco-preflight takes for one manifest
 	$(CARGO) bench --quiet --locked -p hco-preflight --bench warm
 
 .PHONY: bench-readers
-bench-readers: ## Compare JSON readers for the node list; json-stream/README.md has the table
+bench-readers: ## Compare JSON readers for the node list; crates/json-stream/README.md has the table
 	$(CARGO) bench --locked -p host --bench readers
 
 .PHONY: bench-policy-server

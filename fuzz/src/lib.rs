@@ -9,7 +9,7 @@ mod manifests;
 pub mod mutator;
 #[path = "../../host/tests/suite/property.rs"]
 mod sessions;
-#[path = "../../json-stream/tests/suite/tree.rs"]
+#[path = "../../crates/json-stream/tests/suite/tree.rs"]
 mod tree;
 
 use e2e_tests::properties::{placements, policy};

@@ -114,7 +114,7 @@ fn a_string_can_end_anywhere_in_a_block() {
 /// The inputs in `fuzz/corpus`, without a fuzzer.
 #[test]
 fn what_the_fuzzer_found_is_read_as_serde_json_reads_it() {
-    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus/json_stream");
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/json_stream");
     let mut inputs = 0;
     for entry in std::fs::read_dir(corpus).unwrap() {
         compare(&std::fs::read(entry.unwrap().path()).unwrap());
