@@ -3,7 +3,7 @@
 /**
  * Characters that a browser does not show: it hides them, or they change the order of the text.
  *
- * MIRRORS: kubernetes/src/text.rs, `is_invisible`.
+ * MIRRORS: crates/kube-objects/src/text.rs, `is_invisible`.
  */
 export const INVISIBLE =
   /[\p{Cc}\u{ad}\u{61c}\u{180e}\u{200b}-\u{200f}\u{2028}-\u{202e}\u{2060}-\u{206f}\u{feff}\u{fff9}-\u{fffb}\u{e0000}-\u{e007f}]/gu;
