@@ -25,9 +25,9 @@ use serde_json::{Value, json};
 use super::drift::Difference;
 use super::rows;
 
-const SAMPLE: &[u8] = include_bytes!("../../../../operators/tests/suite/data/chain-sample.jsonl.gz");
+const SAMPLE: &[u8] = include_bytes!("../../../operator-models/tests/suite/data/chain-sample.jsonl.gz");
 const PAIRS: &[u8] =
-    include_bytes!("../../../../operators/tests/suite/data/chain-pairs-sample.jsonl.gz");
+    include_bytes!("../../../operator-models/tests/suite/data/chain-pairs-sample.jsonl.gz");
 const GOLDEN: &str = "kubevirt-os-images";
 const OF_TEMPLATES: [&str; 5] = [
     "template-name-invalid",

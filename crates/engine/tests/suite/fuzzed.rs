@@ -120,7 +120,7 @@ fn seeds() {
         patches.filter_map(|(_, patch)| serde_json::from_str::<Value>(patch.as_str()?).ok())
     });
     write(directory, "jsonpatch", patches);
-    let placements = rows(&include_bytes!("../../../../operators/tests/suite/data/affinity-sample.jsonl.gz")[..]).step_by(3).map(|row| {
+    let placements = rows(&include_bytes!("../../../operator-models/tests/suite/data/affinity-sample.jsonl.gz")[..]).step_by(3).map(|row| {
         let metadata = &row["node"]["metadata"];
         let node = json!({
             "name": metadata["name"].as_str().unwrap_or_default(),

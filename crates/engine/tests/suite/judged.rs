@@ -35,7 +35,7 @@ fn every_field_that_a_rule_reads_is_judged() {
             if !is_judged(case, &before, &after) {
                 wrong.push(format!(
                     "{}: {} finds something else without {pointer}, but an update that removes it is accepted at \
-                     once. Add the field to JudgedFields (operators/src/hco/hyperconverged.rs), or compare it in \
+                     once. Add the field to JudgedFields (crates/operator-models/src/hco/hyperconverged.rs), or compare it in \
                      VirtualMachine::is_judged_like.",
                     case.name, different[0].0
                 ));

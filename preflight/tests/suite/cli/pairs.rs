@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{run, scratch};
 
 const SAMPLE: &[u8] =
-    include_bytes!("../../../../operators/tests/suite/data/chain-pairs-sample.jsonl.gz");
+    include_bytes!("../../../../crates/operator-models/tests/suite/data/chain-pairs-sample.jsonl.gz");
 
 /// Rows that are left out, and why.
 type Class = &'static str;

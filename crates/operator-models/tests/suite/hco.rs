@@ -20,7 +20,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::{Difference, all_agree, string, strings};
 
-const SAMPLE: &[u8] = include_bytes!("../../../crates/engine/tests/suite/data/hco-sample.jsonl.gz");
+const SAMPLE: &[u8] = include_bytes!("../../../engine/tests/suite/data/hco-sample.jsonl.gz");
 
 type Counted = (usize, BTreeMap<&'static str, usize>);
 
