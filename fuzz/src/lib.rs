@@ -2,9 +2,9 @@
 
 // What holds of one crate alone is a file of its tests: in a library, the tests of manifest and of json-stream would have to
 // build everything that the others need.
-#[path = "../../manifest/tests/suite/change.rs"]
+#[path = "../../crates/manifest/tests/suite/change.rs"]
 mod change;
-#[path = "../../manifest/tests/suite/property.rs"]
+#[path = "../../crates/manifest/tests/suite/property.rs"]
 mod manifests;
 pub mod mutator;
 #[path = "../../host/tests/suite/property.rs"]

@@ -43,7 +43,7 @@ export class ManifestError extends Error {
 /**
  * How kubectl reads a scalar without quotation marks: YAML 1.1 with exceptions, so `yes` is true and `017` is 15.
  *
- * MIRRORS: manifest/src/scalar.rs, which mirrors go.yaml.in/yaml/v2.
+ * MIRRORS: crates/manifest/src/scalar.rs, which mirrors go.yaml.in/yaml/v2.
  */
 const SCALARS: ScalarTag[] = [
   scalar(

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Manifest, type Operation, valueOf } from "../src/manifest";
 
-// As in manifest/src/scalar.rs.
+// As in crates/manifest/src/scalar.rs.
 test("a scalar means what it means to kubectl", () => {
   const scalars = "[yes, Off, 017, 0o17, 0x1F, 0b11, 1_000, 1:30, 1e3, .5, -7, +1, ~, null, 08, 1.2.3, 'yes', !!str 1]";
   const values = [true, false, 15, 15, 31, 3, 1000, "1:30", 1000, 0.5, -7, 1, null, null, 8, "1.2.3", "yes", "1"];

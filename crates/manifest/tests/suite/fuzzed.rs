@@ -6,7 +6,7 @@ use super::property;
 
 #[test]
 fn manifest_yaml() {
-    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus/manifest_yaml");
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/manifest_yaml");
     let mut inputs = 0;
     for entry in fs::read_dir(corpus).expect("a corpus") {
         let path = entry.expect("an entry").path();
