@@ -3,11 +3,11 @@
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # One profile and one set of flags (.cargo/config.toml, build.rs) for the module that is tested, annotated, and pushed. The directory
-# is that of host/build.rs, so that the module is compiled once.
+# is that of crates/policy-host/build.rs, so that the module is compiled once.
 MODULE_TARGET := $(TARGET)/policy-module
 MODULE := $(MODULE_TARGET)/wasm32-unknown-unknown/wasm/hco_architecture_guard.wasm
 # The module contains the paths of its dependencies' sources. Remap them, so that they do not depend on this machine.
-# host/build.rs does the same.
+# crates/policy-host/build.rs does the same.
 REMAP := target.wasm32-unknown-unknown.rustflags=["--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=/cargo/registry/src"]
 PACKAGING := $(CARGO) run --quiet --locked -p packaging
 CRATES := engine operators kubernetes json-stream
@@ -22,7 +22,7 @@ policy.wasm: $(SOURCES) | setup $(TARGET)/CACHEDIR.TAG ## Build the policy
 	$(CARGO) build $(OF_MODULE) --target-dir $(MODULE_TARGET)
 	cp $(MODULE) $@
 
-# By this file, host/build.rs finds the directory of the module. cargo writes it if it creates the directory, but the
+# By this file, crates/policy-host/build.rs finds the directory of the module. cargo writes it if it creates the directory, but the
 # build of the module can be earlier; without it, the module would be built twice.
 $(TARGET)/CACHEDIR.TAG:
 	@mkdir -p $(TARGET)
@@ -166,12 +166,12 @@ coverage: setup ## Measure which lines and branches of the engine and its JSON r
 MUTANTS = $(CARGO) mutants --output $(TARGET)/mutants$(1)
 OF_ENGINE := -p hco-architecture-engine -p operators -p kubernetes -p json-stream --test-package hco-architecture-engine,operators,kubernetes,json-stream
 OF_PREFLIGHT := -p host -p hco-preflight --test-package host,hco-preflight \
-	$(patsubst %,-f %.rs,host/src/mask host/src/session $(addprefix preflight/src/,admission apply check exit stage/judge verdict))
+	$(patsubst %,-f %.rs,crates/policy-host/src/mask crates/policy-host/src/session $(addprefix preflight/src/,admission apply check exit stage/judge verdict))
 CHANGED = $(TARGET)/mutants.diff
 .PHONY: mutants
 mutants: setup ## Test mutants in the lines that differ from BASE=main (needs cargo-mutants)
 	@mkdir -p $(TARGET)
-	git diff $$(git merge-base $(or $(BASE),main) HEAD) -- $(CRATES:=/src) host/src preflight/src > $(CHANGED)
+	git diff $$(git merge-base $(or $(BASE),main) HEAD) -- $(CRATES:=/src) crates/policy-host/src preflight/src > $(CHANGED)
 	$(call MUTANTS,-engine) $(OF_ENGINE) --in-diff $(CHANGED) -- --lib --test suite; status=$$?; \
 	$(call MUTANTS,-preflight) $(OF_PREFLIGHT) --in-diff $(CHANGED) -- --lib --bins --test suite && exit $$status
 
@@ -212,7 +212,7 @@ hco-sample: ## Write the samples in crates/engine/tests/suite/data from the HCO 
 
 # ONLY: the names of targets. New inputs are kept in fuzz/target/corpus, and the module gets those of `report` too. There is no
 # sanitizer, because the code is safe Rust. The target `cost` is a search for the request that costs the most for its size
-# (host/tests/suite/cost/search.rs); libFuzzer cannot look for that.
+# (crates/policy-host/tests/suite/cost/search.rs); libFuzzer cannot look for that.
 FUZZED := $(or $(ONLY),cost json_stream jsonpatch manifest_yaml node_list placement registry_answers remedies report session settings validate)
 FUZZ = $(CARGO) fuzz run --fuzz-dir fuzz --sanitizer none
 SEEDS := $(CURDIR)/fuzz/target/seeds

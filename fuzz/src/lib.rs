@@ -7,7 +7,7 @@ mod change;
 #[path = "../../crates/manifest/tests/suite/property.rs"]
 mod manifests;
 pub mod mutator;
-#[path = "../../host/tests/suite/property.rs"]
+#[path = "../../crates/policy-host/tests/suite/property.rs"]
 mod sessions;
 #[path = "../../crates/json-stream/tests/suite/tree.rs"]
 mod tree;

@@ -14,7 +14,7 @@ use crate::Metadata;
 const SECTION: &str = "io.kubewarden.metadata";
 const USAGE: &str = "io.kubewarden.policy.usage";
 
-/// kwctl asks the module. There is one version; host/tests/suite/operations.rs asks the module as well,
+/// kwctl asks the module. There is one version; crates/policy-host/tests/suite/operations.rs asks the module as well,
 /// and policy-server refuses to load a module that says another.
 const PROTOCOL_VERSION: &str = "v1";
 

@@ -117,7 +117,7 @@ interface Mask extends Map<string, Mask> {}
 /**
  * An item as the host sends it: all metadata, and of the other fields only those in the mask.
  *
- * MIRRORS: host/src/mask.rs, which mirrors kubewarden-controller.
+ * MIRRORS: crates/policy-host/src/mask.rs, which mirrors kubewarden-controller.
  */
 export function masked(item: Item, masks: string[] | null): Item {
   const { metadata, apiVersion: _, kind: __, ...rest } = item;

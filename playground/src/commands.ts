@@ -94,7 +94,7 @@ function escaped(json: string): string {
 /**
  * A session as kwctl records it.
  *
- * MIRRORS: host/src/session.rs and host/src/request.rs, including names, fields, and their order.
+ * MIRRORS: crates/policy-host/src/session.rs and crates/policy-host/src/request.rs, including names, fields, and their order.
  */
 function session(exchanges: Exchange[]): string {
   const lines = exchanges.map(({ namespace, operation, payload, answer }) => {

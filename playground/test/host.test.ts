@@ -21,7 +21,7 @@ test("the module answers every case in this host as the engine does natively", (
   }
 });
 
-// As in host/src/mask.rs.
+// As in crates/policy-host/src/mask.rs.
 test("the host keeps the metadata of a node, and of the rest what the mask names", () => {
   const node = {
     apiVersion: "v1",

@@ -334,7 +334,7 @@ fn row(input: &Input) -> String {
 /// The page has the law as it is tested.
 #[test]
 fn the_threat_model_states_the_law_of_cost() {
-    let page = include_str!("../../../docs/threat-model.md");
+    let page = include_str!("../../../../docs/threat-model.md");
     assert!(page.contains(&law_of_cost()), "run `make worst-cases`");
 }
 
@@ -346,7 +346,7 @@ fn worst_cases() {
         .to_owned();
     table.extend(inputs().iter().map(row));
     assert_eq!(breaches_of_all_pairs(), [""; 0]);
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/threat-model.md");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/threat-model.md");
     let page = std::fs::read_to_string(file).expect("the threat model");
     let (before, rest) = page
         .split_once("<!-- worst-cases -->\n")

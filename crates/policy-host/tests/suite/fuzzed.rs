@@ -14,7 +14,7 @@ use serde_json::Value;
 
 /// The inputs of a target: those of the corpus, or all below the directory `FUZZ_INPUTS` (`make fuzz`).
 fn inputs(target: &str) -> Vec<PathBuf> {
-    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../fuzz/corpus");
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus");
     let corpus = std::env::var("FUZZ_INPUTS").unwrap_or_else(|_| corpus.to_owned());
     let entries = fs::read_dir(Path::new(&corpus).join(target)).expect("a corpus");
     let paths: Vec<PathBuf> = entries
