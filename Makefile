@@ -91,7 +91,7 @@ archives: ## Pack the commands in RELEASE=directory for cargo binstall, krew and
 	.ci/archives $(or $(RELEASE),$(error RELEASE=directory))
 
 # A debug build takes half the time of a release build, and contains the same module. The module is built at the same time
-# as the crates, because cargo would start preflight/build.rs when most of the rest is done.
+# as the crates, because cargo would start crates/hco-preflight/build.rs when most of the rest is done.
 PREFLIGHT := $(TARGET)/debug/hco-preflight
 .PHONY: run
 run: setup $(TARGET)/CACHEDIR.TAG ## Check the example against a mixed cluster: it is denied, with the fix
@@ -166,12 +166,12 @@ coverage: setup ## Measure which lines and branches of the engine and its JSON r
 MUTANTS = $(CARGO) mutants --output $(TARGET)/mutants$(1)
 OF_ENGINE := -p hco-architecture-engine -p operators -p kubernetes -p json-stream --test-package hco-architecture-engine,operators,kubernetes,json-stream
 OF_PREFLIGHT := -p host -p hco-preflight --test-package host,hco-preflight \
-	$(patsubst %,-f %.rs,crates/policy-host/src/mask crates/policy-host/src/session $(addprefix preflight/src/,admission apply check exit stage/judge verdict))
+	$(patsubst %,-f %.rs,crates/policy-host/src/mask crates/policy-host/src/session $(addprefix crates/hco-preflight/src/,admission apply check exit stage/judge verdict))
 CHANGED = $(TARGET)/mutants.diff
 .PHONY: mutants
 mutants: setup ## Test mutants in the lines that differ from BASE=main (needs cargo-mutants)
 	@mkdir -p $(TARGET)
-	git diff $$(git merge-base $(or $(BASE),main) HEAD) -- $(CRATES:=/src) crates/policy-host/src preflight/src > $(CHANGED)
+	git diff $$(git merge-base $(or $(BASE),main) HEAD) -- $(CRATES:=/src) crates/policy-host/src crates/hco-preflight/src > $(CHANGED)
 	$(call MUTANTS,-engine) $(OF_ENGINE) --in-diff $(CHANGED) -- --lib --test suite; status=$$?; \
 	$(call MUTANTS,-preflight) $(OF_PREFLIGHT) --in-diff $(CHANGED) -- --lib --bins --test suite && exit $$status
 

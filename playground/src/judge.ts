@@ -171,7 +171,7 @@ function notes(object: Manifest, state: State): string[] {
 /**
  * The admission request that the API server would send.
  *
- * MIRRORS: preflight/src/admission.rs, `request`.
+ * MIRRORS: crates/hco-preflight/src/admission.rs, `request`.
  */
 export function requestFor(object: unknown, oldObject: unknown, overlay: State["request"]): Request {
   const fields = isObject(object) ? object : {};

@@ -1,5 +1,5 @@
 //! The YAML in the pages of the handbook: settings that the policy accepts, manifests that kubectl renders, and pipelines
-//! with existing names. `make e2e-cluster` applies the manifests of docs/images.md; preflight/tests runs the commands.
+//! with existing names. `make e2e-cluster` applies the manifests of docs/images.md; crates/hco-preflight/tests runs the commands.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

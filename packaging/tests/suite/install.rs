@@ -125,7 +125,7 @@ fn the_release_builds_each_binary_for_its_platform() {
 
 #[test]
 fn cargo_binstall_finds_each_archive() {
-    let manifest: toml::Table = toml::from_str(&text("preflight/Cargo.toml")).unwrap();
+    let manifest: toml::Table = toml::from_str(&text("crates/hco-preflight/Cargo.toml")).unwrap();
     let package = &manifest["package"];
     // The template `{ repo }`.
     assert_eq!(package["repository"]["workspace"].as_bool(), Some(true));
@@ -180,7 +180,7 @@ fn the_jobs_are_restricted() {
 /// The rules of the role are those that `rbac --for plan` prints, as reviewed in the command's tests.
 #[test]
 fn the_job_of_plan_has_the_permissions_of_plan() {
-    let printed = text("preflight/tests/suite/snapshots/rbac-for-plan.snap");
+    let printed = text("crates/hco-preflight/tests/suite/snapshots/rbac-for-plan.snap");
     let (_, printed) = printed.split_once("--- stdout\n").unwrap();
     let printed = printed.split("--- stderr").next().unwrap();
     let printed = crate::manifests::documents(printed);

@@ -1,0 +1,359 @@
+//! What README.md and the handbook tell users to type: commands of hco-preflight are run, the others name what is there.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::{command, run, scratch};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The pages for users, with their path.
+fn pages() -> Vec<(String, String)> {
+    let mut paths = vec!["README.md".to_owned(), "CONTRIBUTING.md".to_owned()];
+    for directory in ["docs", "crates/engine/src/rules"] {
+        for entry in std::fs::read_dir(root().join(directory)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|end| end == "md") {
+                let name = path.file_name().unwrap().display();
+                paths.push(format!("{directory}/{name}"));
+            }
+        }
+    }
+    paths.sort();
+    let read = |path: &String| std::fs::read_to_string(root().join(path)).unwrap();
+    let pages = paths.iter().map(|path| (path.clone(), read(path)));
+    pages.collect()
+}
+
+/// The commands of a page: lines that begin with `$ `, and the steps of pipelines. Without comments.
+fn commands(text: &str) -> Vec<String> {
+    let text = text.replace("\\\n", " ");
+    let lines = text.lines().map(str::trim_start);
+    let commands = lines.filter_map(|line| {
+        let step = line
+            .strip_prefix("- run: ")
+            .or_else(|| line.strip_prefix("- "));
+        let step = step.filter(|step| step.starts_with("hco-preflight "));
+        let step = step.filter(|step| !step.ends_with(" at"));
+        let arguments = line
+            .strip_prefix("args: ")
+            .filter(|it| it.starts_with("check "));
+        let in_groovy = line
+            .strip_prefix("sh '")
+            .map(|it| it.trim_end_matches('\''));
+        let command = line.strip_prefix("$ ").or(step).or(in_groovy);
+        let command = command.map(str::to_owned);
+        command.or_else(|| arguments.map(|it| format!("hco-preflight {it}")))
+    });
+    commands
+        .map(|line| line.split(" #").next().unwrap().trim().to_owned())
+        .collect()
+}
+
+/// A copy of the files that the commands name, and of what a user has beside them.
+fn clone(name: &str) -> PathBuf {
+    let clone = scratch(name);
+    for directory in ["examples", "deploy/base"] {
+        std::fs::create_dir_all(clone.join(directory)).unwrap();
+        for entry in std::fs::read_dir(root().join(directory)).unwrap() {
+            let entry = entry.unwrap();
+            std::fs::copy(entry.path(), clone.join(directory).join(entry.file_name())).unwrap();
+        }
+    }
+    std::fs::create_dir_all(clone.join("clusters/production")).unwrap();
+    let example = clone.join("examples/hyperconverged.yaml");
+    for copy in [
+        "deploy/hyperconverged.yaml",
+        "clusters/production/hyperconverged.yaml",
+        "hyperconverged.yaml",
+        "old.yaml",
+    ] {
+        std::fs::copy(&example, clone.join(copy)).unwrap();
+    }
+    for nodes in ["nodes.yaml", "nodes.json"] {
+        std::fs::copy(clone.join("examples/mixed-nodes.yaml"), clone.join(nodes)).unwrap();
+    }
+    let settings =
+        "spec: {module: hco-architecture-guard, settings: {}}\nkind: ClusterAdmissionPolicy\n";
+    std::fs::write(clone.join("policy.yaml"), settings).unwrap();
+    let mirrors = "kind: ImageTagMirrorSet\napiVersion: config.openshift.io/v1\n";
+    std::fs::write(clone.join("mirrors.yaml"), mirrors).unwrap();
+    clone
+}
+
+/// Each is accepted by the command line, and one that needs neither a cluster nor a registry reaches a verdict.
+#[test]
+fn the_commands_of_the_pages_run() {
+    let (mut parsed, mut judged) = (0, 0);
+    for (page, text) in pages() {
+        for line in commands(&text) {
+            for part in line.split(" | ") {
+                let (part, _) = part.split_once(" > ").unwrap_or((part, ""));
+                let part = part.trim();
+                let words = part
+                    .strip_prefix("target/debug/")
+                    .unwrap_or(part)
+                    .strip_prefix("hco-preflight ");
+                let Some(words) = words else { continue };
+                let mut command = command();
+                command
+                    .args(words.split_whitespace())
+                    .current_dir(clone("documentation"))
+                    // Neither clusters nor registries.
+                    .env("HTTPS_PROXY", "http://127.0.0.1:1");
+                let stdin = std::fs::read(root().join("examples/hyperconverged.yaml")).unwrap();
+                let output = assert_cmd::Command::from_std(command)
+                    .write_stdin(stdin)
+                    .output()
+                    .unwrap();
+                let stderr = String::from_utf8_lossy(&output.stderr);
+                let code = output.status.code();
+                assert!(
+                    !stderr.contains("For more information, try"),
+                    "{page}: {line}\n{stderr}"
+                );
+                parsed += 1;
+                let is_remote = ["--cluster", "rbac ", "images ", "--images"]
+                    .iter()
+                    .any(|word| words.contains(word));
+                if is_remote {
+                    let reason = ["kubeconfig", "registr", "in-cluster", "Usage"];
+                    let is_reason = reason.iter().any(|word| stderr.contains(word));
+                    assert!(is_reason || code != Some(2), "{page}: {line}\n{stderr}");
+                } else {
+                    assert!(
+                        code == Some(0) || code == Some(1),
+                        "{page}: {line}\n{stderr}"
+                    );
+                    judged += 1;
+                }
+            }
+        }
+    }
+    assert!(
+        parsed >= 25 && judged >= 15,
+        "{parsed} parsed, {judged} judged"
+    );
+}
+
+/// Each block of commands is run: those of hco-preflight and of the Makefile by the tests here and by CI, those in a block with
+/// `scenario=N` by `make e2e-cluster`. Any other block says why not. mdBook and GitHub show only the first word.
+#[test]
+fn every_block_of_commands_is_run_or_says_why_not() {
+    let scenarios = root().join("e2e-tests/tests/cluster/scenarios.rs");
+    let scenarios = std::fs::read_to_string(scenarios).unwrap();
+    let (mut run, mut not_run) = (0, 0);
+    for (page, text) in pages() {
+        let text = text.replace("\\\n", " ");
+        let mut lines = text.lines().map(str::trim_start);
+        while let Some(line) = lines.next() {
+            let Some(info) = line.strip_prefix("```console") else {
+                assert!(
+                    !line.starts_with("```sh") || page == "docs/pipelines.md",
+                    "{page}: {line}"
+                );
+                continue;
+            };
+            let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+            let place = format!("{page}: {}", block.first().unwrap_or(&""));
+            let reason = info
+                .strip_prefix(" not-run=\"")
+                .and_then(|it| it.strip_suffix('"'));
+            match (info, reason) {
+                (_, Some(reason)) => {
+                    assert!(reason.len() > 10, "{place}: a reason");
+                    not_run += 1;
+                }
+                ("", _) => {
+                    for line in block.iter().filter_map(|line| line.strip_prefix("$ ")) {
+                        let program = line.trim_start_matches("target/debug/").split(' ').next();
+                        assert!(
+                            ["hco-preflight", "make"].contains(&program.unwrap()),
+                            "{page}: add `scenario=N`, or `not-run=\"why\"`, to the block of: {line}"
+                        );
+                    }
+                    run += 1;
+                }
+                (info, None) => {
+                    let number = info.strip_prefix(" scenario=").unwrap_or_default();
+                    let entry = format!("number: {number},\n");
+                    assert!(scenarios.contains(&entry), "{place}: {info}");
+                    run += 1;
+                }
+            }
+        }
+    }
+    assert!(run > not_run, "{run} blocks are run, {not_run} are not");
+}
+
+/// The script on the page about pipelines, in a repository: a problem that is in the main branch already does not fail the
+/// pipeline, and a new one does.
+#[cfg(unix)]
+#[test]
+fn the_script_of_the_pipelines_compares_with_the_main_branch() {
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::process::Command;
+
+    if !["git", "sh"]
+        .iter()
+        .all(|name| Command::new(name).arg("--version").output().is_ok())
+    {
+        return;
+    }
+    let page = std::fs::read_to_string(root().join("docs/pipelines.md")).unwrap();
+    let (_, script) = page.split_once("```sh\n").unwrap();
+    let (script, _) = script.split_once("```").unwrap();
+    let clone = clone("pipeline");
+    let executable = |path: &str, text: &str| {
+        let path = clone.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    executable(".ci/check", script);
+    let policy =
+        "kind: ClusterAdmissionPolicy\nspec: {module: hco-architecture-guard, settings: {}}\n";
+    executable(
+        "bin/kubectl",
+        &format!("#!/bin/sh\ncat <<'END'\n{policy}END\n"),
+    );
+    let preflight = command();
+    std::os::unix::fs::symlink(preflight.get_program(), clone.join("bin/hco-preflight")).unwrap();
+    let path = format!(
+        "{}:{}",
+        clone.join("bin").display(),
+        std::env::var("PATH").unwrap()
+    );
+    let run = |program: &str, arguments: &[&str]| {
+        let output = command_like(&preflight, program)
+            .args(arguments)
+            .current_dir(&clone)
+            .env("PATH", &path)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned()
+            + &String::from_utf8_lossy(&output.stderr);
+        (output.status.code(), text)
+    };
+    let git = |arguments: &[&str]| {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+        let (code, text) = run("git", &[&identity, arguments].concat());
+        assert_eq!(code, Some(0), "{text}");
+    };
+    git(&["init", "--quiet"]);
+    git(&["commit", "--quiet", "--allow-empty", "-m", "empty"]);
+    let check = |branch: &str| run(".ci/check", &[branch, "text"]);
+    let (code, text) = check("HEAD");
+    assert_eq!(code, Some(1), "a new file has problems: {text}");
+
+    git(&["add", "deploy/hyperconverged.yaml"]);
+    git(&["commit", "--quiet", "-m", "with existing problems"]);
+    let object = std::fs::read_to_string(clone.join("deploy/hyperconverged.yaml")).unwrap();
+    let unrelated = object.replace(
+        "\nspec:\n",
+        "\nspec:\n  liveMigrationConfig: {parallelMigrationsPerCluster: 3}\n",
+    );
+    std::fs::write(clone.join("deploy/hyperconverged.yaml"), unrelated).unwrap();
+    let (code, text) = check("HEAD");
+    assert_eq!(code, Some(0), "the problems are in HEAD: {text}");
+    let (code, text) = check("HEAD^");
+    assert_eq!(code, Some(1), "the file is not in HEAD^: {text}");
+}
+
+/// Another program, with the environment of the command.
+#[cfg(unix)]
+fn command_like(like: &std::process::Command, program: &str) -> std::process::Command {
+    let mut command = std::process::Command::new(program);
+    for (name, value) in like.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command
+}
+
+/// Every other command is one that a test elsewhere runs, names a target of the Makefile or a file of the repository, or
+/// is known to need what no test has.
+#[test]
+fn the_other_commands_name_what_is_there() {
+    let makefile = std::fs::read_to_string(root().join("Makefile")).unwrap();
+    let mut seen = 0;
+    for (page, text) in pages() {
+        for line in commands(&text) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let is_known = match *words.as_slice() {
+                ["make", target, ..] => makefile.contains(&format!("\n{target}:")),
+                ["kubectl", "apply" | "delete", "-k", directory, ..] => {
+                    root().join(directory).join("kustomization.yaml").is_file()
+                }
+                ["kwctl", "run", ..] => words
+                    .iter()
+                    .all(|word| !word.starts_with("examples/") || root().join(word).is_file()),
+                [
+                    "crates/engine/tests/oracle/run" | "crates/engine/tests/oracle/compare",
+                    ..,
+                ] => root().join(words.first().unwrap()).is_file(),
+                [program, ..] => {
+                    [
+                        ".ci/check",
+                        "cosign",
+                        "curl",
+                        "for",
+                        "gh",
+                        "git",
+                        "gunzip",
+                        "helm",
+                        "hco-preflight",
+                        "kubectl",
+                        "kustomize",
+                        "target/debug/hco-preflight",
+                        "oc",
+                        "skopeo",
+                    ]
+                    .contains(&program)
+                        || program.contains('=')
+                }
+                [] => false,
+            };
+            assert!(is_known, "{page}: {line}");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 60, "{seen} commands");
+}
+
+/// The page with all options is what the command prints. `make snapshots` writes it.
+#[test]
+fn the_reference_is_the_help() {
+    let help = |words: &str| String::from_utf8(run(words).stdout).unwrap();
+    let overview = help("--help");
+    let commands = overview.split_once("\nCommands:\n").unwrap().1;
+    let commands = commands.split_once("\n\n").unwrap().0.lines();
+    // Further lines of a description have no command.
+    let names = commands.filter_map(|line| line.strip_prefix("  ")?.split("  ").next());
+    let names = names.filter(|name| !name.is_empty());
+    let mut page = "# Command reference\n\n`hco-preflight COMMAND --help` prints the same. [hco-preflight](preflight.md) \
+                    explains how to use the commands.\n"
+        .to_owned();
+    let mut add = |title: &str, words: &str| {
+        let help = help(words);
+        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+        let help = lines.join("\n");
+        write!(page, "\n## {title}\n\n```text\n{}\n```\n", help.trim_end()).unwrap();
+    };
+    add("hco-preflight", "--help");
+    for name in names {
+        add(name, &format!("{name} --help"));
+    }
+    let path = root().join("docs/preflight-reference.md");
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+        std::fs::write(&path, &page).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(&path).unwrap() == page,
+        "docs/preflight-reference.md is not what --help prints; write it with: make snapshots"
+    );
+}

@@ -1,0 +1,929 @@
+//! `fix`: what it shows, and what it writes.
+
+use std::fs;
+use std::path::PathBuf;
+
+use rstest::{Context, rstest};
+use serde_json::{Value, json};
+
+use super::cluster::with_live;
+use super::{check, command, command_on, files, run, run_with, scratch};
+use e2e_tests::{ApiServer, recorded};
+
+#[rstest]
+#[case::diff("fix -f fixable.yaml --arch amd64=3,arm64=2", 1)]
+#[case::diff_in_colours("fix -f denied.yaml --arch amd64=3,arm64=2 --color always", 1)]
+#[case::to_confirm("fix -f fixable.yaml --arch amd64=3,arm64=2 --unsafe", 1)]
+#[case::enable("fix -f denied.yaml --arch amd64=3,arm64=2", 1)]
+#[case::place(
+    "fix -f denied.yaml --arch amd64=3,arm64=2 --prefer multi-arch-import-disabled=place-on:arm64",
+    1
+)]
+// The label of the nodes counts, which the manifest does not name.
+#[case::place_on_nodes(
+    "fix -f denied.yaml --nodes ../../../../examples/mixed-nodes.yaml --prefer multi-arch-import-disabled=place-on:arm64",
+    1
+)]
+#[case::place_nowhere(
+    "fix -f denied.yaml --arch amd64=3,arm64=2 --prefer multi-arch-import-disabled=place-on:s390x",
+    2
+)]
+#[case::prefer_what("fix -f denied.yaml --arch amd64=3 --prefer a=b", 2)]
+#[case::prefer_how(
+    "fix -f denied.yaml --arch amd64=3 --prefer multi-arch-import-disabled=b",
+    2
+)]
+#[case::patch(
+    "fix -f fixable.yaml -f accepted.yaml --arch amd64=3,arm64=2 -o json-patch",
+    1
+)]
+#[case::commands(
+    "fix -f fixable.yaml -f accepted.yaml --arch amd64=3,arm64=2 -o commands",
+    1
+)]
+#[case::nothing("fix -f accepted.yaml --nodes nodes.yaml", 0)]
+#[case::several_documents("fix -f several.yaml --nodes nodes.yaml -q", 1)]
+#[case::prefer_another_rule(
+    "fix -f denied.yaml --arch amd64=3 --prefer architectures-malformed=enable-import",
+    2
+)]
+// Two rules suggest two ways to fix the same: one of them is enough.
+#[case::competing("fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe", 1)]
+#[case::place_and_confirm(
+    "fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe --prefer multi-arch-import-disabled=place-on:amd64",
+    1
+)]
+#[case::gate("fix -f gate.yaml --arch amd64=3,arm64=2 --unsafe", 1)]
+#[case::shared("fix -f shared.yaml --arch amd64=3,arm64=2 --unsafe", 1)]
+#[case::repairs_of_the_settings(
+    "fix -f fixable.yaml --arch amd64=3,arm64=2 --settings repair.yaml",
+    1
+)]
+#[case::empty_allowed("fix -f nodes.yaml --nodes nodes.yaml --allow-empty", 0)]
+#[case::no_file("fix --cluster", 2)]
+#[case::unreadable("fix -f broken.yaml -f fixable.yaml --arch amd64=3,arm64=2", 2)]
+#[case::two_ways("fix -f fixable.yaml --arch amd64=3 --write -o commands", 2)]
+#[case::warnings_to_confirm("fix -f preferred.yaml --arch amd64=3,arm64=2", 1)]
+#[case::undecodable("fix -f undecodable.yaml --arch amd64=1", 2)]
+#[case::undecodable_patch("fix -f undecodable.yaml --arch amd64=1 -o json-patch", 2)]
+#[case::no_commands("fix -f accepted.yaml --nodes nodes.yaml -o commands", 0)]
+// The live object is not the old one either.
+#[case::old("fix -f denied.yaml --arch amd64=3 --old old.yaml", 2)]
+#[case::as_if_without_cluster("fix -f denied.yaml --arch amd64=3 --as-if replace", 2)]
+#[case::help("fix -h", 0)]
+fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+    let name = context.description.unwrap_or_default().replace('_', "-");
+    check(&format!("fix-{name}"), words, code);
+}
+
+/// A copy of a file that can be written.
+fn copy(file: &str, name: &str) -> PathBuf {
+    let path = scratch(name).join(file);
+    fs::copy(files().join(file), &path).unwrap();
+    path
+}
+
+/// What the settings repair in the cluster is fixed in the file.
+#[test]
+fn a_repair_of_the_settings_is_a_fix() {
+    let path = scratch("fix-repaired").join("malformed.yaml");
+    let file = fs::read_to_string(files().join("accepted-live.yaml")).unwrap()
+        + "  featureGates:\n    enableMultiArchBootImageImport: true\n";
+    let malformed = file.replace("amd64,arm64", "AMD64,arm64");
+    assert_ne!(malformed, file);
+    fs::write(&path, malformed).unwrap();
+    let words = format!(
+        "fix -f {} --arch amd64=3,arm64=2 --settings repair.yaml --write",
+        path.display()
+    );
+    assert_eq!(run(&words).status.code(), Some(0));
+    assert_eq!(fs::read_to_string(&path).unwrap(), file);
+}
+
+#[test]
+fn a_file_is_written_once() {
+    let path = copy("fixable.yaml", "fix-write");
+    let before = fs::read_to_string(&path).unwrap();
+    let words = format!(
+        "fix -f {0} -f {0} --arch amd64=3,arm64=2 --write",
+        path.display()
+    );
+    let output = run(&words);
+    assert_eq!(
+        output.status.code(),
+        Some(1),
+        "a person has to add an annotation"
+    );
+    assert!(output.stdout.is_empty());
+    let after = before.replace("'amd64, arm64'", "'amd64,arm64'");
+    assert_eq!(fs::read_to_string(&path).unwrap(), after);
+
+    let output = run(&format!("{words} --unsafe"));
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let after = fs::read_to_string(&path).unwrap();
+    let added = "        name: missing\n        annotations:\n          ssp.kubevirt.io/dict.architectures: \"amd64,arm64\"\n";
+    assert!(after.contains(added), "{after}");
+
+    let output = run(&format!("{words} --unsafe"));
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), after);
+    let files = fs::read_dir(path.parent().unwrap()).unwrap();
+    assert_eq!(files.count(), 1, "nothing is left beside it");
+}
+
+#[test]
+fn the_standard_input_becomes_the_standard_output() {
+    let words = "fix -f - --arch amd64=3,arm64=2 --unsafe --write -q";
+    for file in ["fixable.yaml", "accepted.yaml"] {
+        let before = fs::read_to_string(files().join(file)).unwrap();
+        let output = run_with(words, &before);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let after = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(after == before, file == "accepted.yaml");
+        let again = run_with(words, &after);
+        assert_eq!(again.stdout, after.as_bytes());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_and_symbolic_links_stay() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let path = copy("fixable.yaml", "fix-permissions");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    let link = path.with_file_name("link.yaml");
+    symlink("fixable.yaml", &link).unwrap();
+    let output = run(&format!(
+        "fix -f {} --arch amd64=3,arm64=2 --write",
+        link.display()
+    ));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read_to_string(&path).unwrap().contains("'amd64,arm64'"));
+    let mode = fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+}
+
+/// A file that cannot be written is not counted as fixed.
+#[cfg(unix)]
+#[test]
+fn a_read_only_file_stays() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let path = copy("fixable.yaml", "fix-read-only");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    let before = fs::read(&path).unwrap();
+    let output = run(&format!(
+        "fix -f {} --arch amd64=3,arm64=2 --write",
+        path.display()
+    ));
+    assert_eq!(output.status.code(), Some(2));
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(printed.contains("not written: "), "{printed}");
+    assert!(!printed.contains(" fixed"), "{printed}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+/// Two names for one file: the second is skipped.
+#[cfg(unix)]
+#[test]
+fn a_file_with_two_names_is_fixed_once() {
+    let path = copy("denied.yaml", "fix-two-names");
+    let link = path.with_file_name("link.yaml");
+    std::os::unix::fs::symlink("denied.yaml", &link).unwrap();
+    let words = format!(
+        "fix -f {} -f {} --arch amd64=3,arm64=2 --write",
+        path.display(),
+        link.display()
+    );
+    let output = run(&words);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(printed.contains("1 finding fixed"), "{printed}");
+}
+
+/// Existing problems are fixed as well: the live object is not the old one, as it is in `check`.
+#[test]
+fn what_the_cluster_has_already_is_fixed() {
+    let server = ApiServer::start(recorded());
+    let mut fix = command_on(&server);
+    let output = fix
+        .args(["fix", "-f", "live.yaml", "--cluster", "--unsafe"])
+        .output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(output.stdout.starts_with(b"--- live.yaml"), "{output:?}");
+
+    let mut fix = command_on(&server);
+    let output = fix.args(["fix", "--cluster", "-o", "commands"]).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(
+        output.stdout.starts_with(b"kubectl patch hyperconvergeds."),
+        "{output:?}"
+    );
+}
+
+/// Runs `fix` in a copy of a file against a cluster with another live object: the exit code, the file, the standard error.
+fn fix_with_live(
+    name: &str,
+    text: &str,
+    words: &str,
+    change: impl FnOnce(&mut Value),
+) -> (Option<i32>, String, String) {
+    let server = ApiServer::start(with_live(change));
+    let path = scratch(name).join("hco.yaml");
+    fs::write(&path, text).unwrap();
+    let mut fix = command_on(&server);
+    fix.current_dir(path.parent().unwrap());
+    fix.args(["fix", "-f", "hco.yaml", "--cluster"]);
+    let output = fix.args(words.split_whitespace()).output().unwrap();
+    let printed = [output.stdout, output.stderr].concat();
+    let file = fs::read_to_string(path).unwrap();
+    (
+        output.status.code(),
+        file,
+        String::from_utf8(printed).unwrap(),
+    )
+}
+
+const HEAD: &str = "apiVersion: hco.kubevirt.io/v1beta1\nkind: HyperConverged\nmetadata: {name: kubevirt-hyperconverged, namespace: kubevirt-hyperconverged}\n";
+
+/// The import was enabled by `kubectl patch`, and the file says nothing of it.
+#[test]
+fn what_the_live_object_has_is_not_fixed_in_the_file() {
+    let text = fs::read_to_string(files().join("accepted-live.yaml")).unwrap();
+    let enable = |live: &mut Value| {
+        live["spec"]["featureGates"]["enableMultiArchBootImageImport"] = json!(true);
+    };
+    let (code, file, printed) = fix_with_live("fix-merged", &text, "--write", enable);
+    assert_eq!((code, &file), (Some(0), &text), "{printed}");
+    assert!(printed.contains("nothing to fix"), "{printed}");
+}
+
+/// `kubectl replace` removes what the file does not have: the file gets the feature gate, and nothing else of the live object.
+#[test]
+fn a_file_that_replaces_the_live_object_is_fixed_as_it_is_sent() {
+    let text = fs::read_to_string(files().join("accepted-live.yaml")).unwrap();
+    let words = "--as-if replace --write";
+    let (code, file, printed) = fix_with_live("fix-replaced", &text, words, with_import);
+    assert_eq!(code, Some(0), "{printed}");
+    assert!(printed.contains("2 findings fixed"), "{printed}");
+    let added = "  featureGates:\n    enableMultiArchBootImageImport: true\n";
+    assert_eq!(file.replace(added, ""), text);
+    assert_ne!(file, text);
+    let words = "--as-if replace";
+    let (code, _, printed) = fix_with_live("fix-replaced-again", &file, words, with_import);
+    assert_eq!(code, Some(0), "{printed}");
+    assert!(printed.contains("nothing to fix"), "{printed}");
+}
+
+/// The import, and something that the file does not have either, neither of them applied by a file.
+fn with_import(live: &mut Value) {
+    live["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] =
+        json!("{}");
+    live["metadata"]["finalizers"] = json!(["kubevirt.io/hyperconverged"]);
+    live["spec"]["featureGates"]["enableMultiArchBootImageImport"] = json!(true);
+    live["spec"]["defaultCPUModel"] = json!("Haswell");
+}
+
+/// The patch makes of the live object what `kubectl replace` with the corrected file would.
+#[test]
+fn a_patch_removes_what_a_file_that_replaces_does_not_have() {
+    let answers = with_live(with_import);
+    let live = live_of(&answers);
+    let snapshot = scratch("fix-replaced-patch").join("snapshot.json");
+    let server = ApiServer::start(answers);
+    let mut take = command_on(&server);
+    take.args(["snapshot", "--cluster", "-o"]).arg(&snapshot);
+    assert!(take.output().unwrap().status.success());
+    let path = scratch("fix-replaced-patch-file").join("hco.yaml");
+    let text = fs::read_to_string(files().join("accepted-live.yaml")).unwrap();
+    let namespace = "  namespace: kubevirt-hyperconverged\n";
+    fs::write(&path, text.replace(namespace, "")).unwrap();
+    let printed = |how: &[&str]| {
+        let mut fix = command_on(&server);
+        fix.args(["fix", "-o", "json-patch", "-f"]).arg(&path);
+        let output = fix.args(how).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let namespace = ["-n", "kubevirt-hyperconverged"];
+    let snapshot = snapshot.to_str().unwrap();
+    for (from, is_cluster) in [(&["--cluster"][..], true), (&["--from", snapshot], false)] {
+        let replaced = [from, &namespace, &["--as-if", "replace"]].concat();
+        let after = patched(&printed(&replaced), &live).unwrap();
+        let mut expected = live.clone();
+        let file: Value = yaml_serde::from_str(&text).unwrap();
+        expected["spec"] = file["spec"].clone();
+        expected["spec"]["featureGates"] = json!({"enableMultiArchBootImageImport": true});
+        if is_cluster {
+            expected["metadata"]
+                .as_object_mut()
+                .unwrap()
+                .remove("finalizers");
+        }
+        assert_eq!(after, expected);
+    }
+}
+
+/// A template of OpenShift, which only the status of the live object names, needs no annotation.
+#[test]
+fn templates_of_the_live_status_are_known() {
+    let spec = json!({"schedule": "0 */12 * * *", "managedDataSource": "rhel9", "template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {"url": "docker://registry.redhat.io/rhel9/rhel-guest-image"}}}}});
+    let text = format!(
+        "{HEAD}spec:\n  featureGates: {{enableMultiArchBootImageImport: true}}\n  dataImportCronTemplates:\n  - metadata: {{name: rhel9-image-cron}}\n    spec: {spec}\n"
+    );
+    let named = |live: &mut Value| {
+        live["status"] = json!({"dataImportCronTemplates": [{
+            "metadata": {"name": "rhel9-image-cron", "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64,arm64"}},
+            "spec": spec,
+            "status": {"commonTemplate": true, "originalSupportedArchitectures": "amd64,arm64,s390x"},
+        }]});
+    };
+    let (code, _, printed) = fix_with_live("fix-unknown", &text, "", |_| ());
+    assert_eq!(code, Some(1), "{printed}");
+    let (code, _, printed) = fix_with_live("fix-known", &text, "", named);
+    assert_eq!(code, Some(0), "{printed}");
+}
+
+/// The live object has the feature gates, and the file gets them.
+#[test]
+fn an_edit_adds_what_is_around_it_to_the_file() {
+    let text = fs::read_to_string(files().join("accepted-live.yaml")).unwrap();
+    let (code, file, printed) = fix_with_live("fix-parents", &text, "--write", |_| ());
+    assert_eq!(code, Some(0), "{printed}");
+    let gate = "  featureGates:\n    enableMultiArchBootImageImport: true\n";
+    assert!(file.contains(gate), "{file}");
+}
+
+/// The file has no templates: those of the live object are fixed in the cluster, not by the file.
+#[test]
+fn what_is_only_in_the_live_object_is_reported_and_not_written() {
+    let text = format!("{HEAD}spec:\n  featureGates: {{enableMultiArchBootImageImport: true}}\n");
+    let only_live = |live: &mut Value| {
+        live["spec"]["featureGates"]["enableMultiArchBootImageImport"] = json!(true);
+        live["spec"]["dataImportCronTemplates"] = json!([{
+            "metadata": {"name": "one", "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64, arm64"}},
+            "spec": {"schedule": "0 */12 * * *", "managedDataSource": "one", "template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {"url": "docker://example.com/one"}}}}},
+        }]);
+    };
+    let (code, file, printed) = fix_with_live("fix-only-live", &text, "--write", only_live);
+    assert_eq!((code, &file), (Some(1), &text), "{printed}");
+    let error = "error: hco.yaml:1: [architectures-malformed] not changed: the value is in the live object, but not in the file; add it to the file, or fix the live object with the command that `-o commands` prints without -f\n";
+    assert_eq!(printed.matches(error).count(), 1, "{printed}");
+    let (code, _, printed) =
+        fix_with_live("fix-only-live-command", &text, "-o commands", only_live);
+    assert_eq!(code, Some(1), "{printed}");
+    assert!(
+        printed.contains("kubectl patch ") && printed.contains("/spec/dataImportCronTemplates/0/"),
+        "{printed}"
+    );
+    let others = "the other changes of the file";
+    assert!(!printed.contains(others), "{printed}");
+
+    // What else the file changes is named.
+    let more = format!("{text}  defaultCPUModel: Haswell\n");
+    let (code, _, printed) = fix_with_live("fix-others-command", &more, "-o commands", |live| {
+        only_live(live);
+        live["spec"]["defaultRuntimeClass"] = json!("mine");
+        live["metadata"]["annotations"] = json!({
+            "kubectl.kubernetes.io/last-applied-configuration":
+                json!({"spec": {"defaultRuntimeClass": "mine"}}).to_string(),
+        });
+    });
+    assert_eq!(code, Some(1), "{printed}");
+    let note = "note: hco.yaml:1: the patch also makes the other changes of the file (sets /spec/defaultCPUModel, removes /spec/defaultRuntimeClass); to fix only what is in the cluster, run this without -f\n";
+    assert!(printed.contains(note), "{printed}");
+}
+
+/// As with a cluster: otherwise, the patch would be for another object.
+#[test]
+fn a_file_without_a_namespace_is_for_that_of_the_flag() {
+    let file = fs::read_to_string(files().join("fixable.yaml")).unwrap();
+    let object: Value = yaml_serde::from_str(&file).unwrap();
+    let there = |namespace: &str| {
+        let mut object = object.clone();
+        object["metadata"]["namespace"] = json!(namespace);
+        object["metadata"]["uid"] = json!(namespace);
+        object
+    };
+    let directory = scratch("fix-namespace");
+    let nodes = fs::read_to_string(files().join("nodes.yaml")).unwrap();
+    fs::write(directory.join("nodes.yaml"), nodes).unwrap();
+    let namespace = "  namespace: kubevirt-hyperconverged\n";
+    let alone = file.replace(namespace, "");
+    assert_ne!(alone, file);
+    let fixed = |objects: &[Value], flag: &str| {
+        for (number, object) in objects.iter().enumerate() {
+            let path = directory.join(format!("{number}.json"));
+            fs::write(path, object.to_string()).unwrap();
+        }
+        let from = directory.display();
+        let words = format!("fix -f - --from {from} --unsafe -o commands {flag}");
+        let output = run_with(&words, &alone);
+        let printed = [output.stdout, output.stderr].concat();
+        String::from_utf8(printed).unwrap()
+    };
+    let both = [there("aaa"), there("bbb")];
+    let printed = fixed(&both, "-n bbb");
+    assert!(
+        printed.contains(r#"/metadata/uid","value":"bbb""#),
+        "{printed}"
+    );
+    let printed = fixed(&both, "");
+    let error = "--from has several HyperConvergeds: specify -n";
+    assert!(printed.contains(error), "{printed}");
+    // The plan that is advised is of the same files.
+    fs::remove_file(directory.join("1.json")).unwrap();
+    let off = alone.replace("BootImageImport: true", "BootImageImport: false");
+    let words = format!("fix -f - --from {} --unsafe", directory.display());
+    let printed = String::from_utf8(run_with(&words, &off).stderr).unwrap();
+    let plan = format!("plan --from {} -f FILE`", directory.display());
+    assert!(printed.contains(&plan), "{printed}");
+    let printed = fixed(&both[..1], "-n other");
+    assert!(!printed.contains("aaa"), "{printed}");
+}
+
+#[test]
+fn what_a_fix_takes_back_is_no_other_change() {
+    let text = format!(
+        "{HEAD}spec:\n  defaultCPUModel: Haswell\n  featureGates: {{enableMultiArchBootImageImport: true}}\n  dataImportCronTemplates:\n  - metadata: {{name: one, annotations: {{ssp.kubevirt.io/dict.architectures: \"amd64, arm64\"}}}}\n    spec: {{schedule: 0 */12 * * *, managedDataSource: one, template: {{spec: {{storage: {{resources: {{requests: {{storage: 10Gi}}}}}}, source: {{registry: {{url: \"docker://example.com/one\"}}}}}}}}}}\n"
+    );
+    let object: Value = yaml_serde::from_str(&text.replace("amd64, arm64", "amd64,arm64")).unwrap();
+    let (code, _, printed) = fix_with_live("fix-taken-back", &text, "-o commands", |live| {
+        live["spec"]["featureGates"]["enableMultiArchBootImageImport"] = json!(true);
+        live["spec"]["dataImportCronTemplates"] = object["spec"]["dataImportCronTemplates"].clone();
+    });
+    assert_eq!(code, Some(1), "{printed}");
+    assert!(
+        printed.contains("of the file (sets /spec/defaultCPUModel);"),
+        "{printed}"
+    );
+}
+
+/// The next `kubectl apply` or sync takes the patch back.
+#[rstest]
+#[case::applied("kubectl.kubernetes.io/last-applied-configuration", "`kubectl apply`")]
+#[case::argo_cd("argocd.argoproj.io/tracking-id", "Argo CD")]
+#[case::nothing("other", "")]
+fn what_keeps_an_object_is_named(#[case] annotation: &str, #[case] by: &str) {
+    let mut answers = recorded();
+    for answer in &mut answers {
+        let items = answer["body"]
+            .get_mut("items")
+            .and_then(Value::as_array_mut);
+        for item in items.into_iter().flatten() {
+            item["metadata"]["annotations"] = json!({annotation: "{}"});
+        }
+    }
+    let server = ApiServer::start(answers);
+    let mut fix = command_on(&server);
+    let fix = fix.args(["fix", "--cluster", "--unsafe", "-o", "commands"]);
+    let printed = String::from_utf8(fix.output().unwrap().stderr).unwrap();
+    let note = "make the change in its file as well, because what the file has comes back";
+    assert_eq!(printed.contains(note), !by.is_empty(), "{printed}");
+    assert!(
+        printed.contains(&format!("from {by}")) || by.is_empty(),
+        "{printed}"
+    );
+}
+
+/// A file that has nothing to fix can have changes that nobody asked `fix` to make.
+#[test]
+fn without_a_fix_there_is_no_patch() {
+    let text = format!(
+        "{HEAD}spec:\n  defaultCPUModel: Haswell\n  featureGates: {{enableMultiArchBootImageImport: true}}\n"
+    );
+    for format in ["commands", "json-patch"] {
+        let words = format!("-o {format}");
+        let (code, _, printed) = fix_with_live("fix-nothing", &text, &words, |_| ());
+        assert_eq!(code, Some(0), "{printed}");
+        assert!(!printed.contains("defaultCPUModel"), "{printed}");
+    }
+}
+
+/// These have remedies that change feature gates as well.
+#[test]
+fn a_wrong_feature_gate_is_corrected_if_that_is_wanted() {
+    for (rule, spec) in [
+        (
+            "import-contradiction",
+            "featureGates: [{name: enableMultiArchBootImageImport, state: Enabled}]\n  workloadSources: {enableMultiArchBootImageImport: false}",
+        ),
+        (
+            "import-gate-misspelled",
+            "featureGates: [{name: enableMultiArchBootImagesImport, state: Enabled}]",
+        ),
+    ] {
+        let head = HEAD.replace("v1beta1", "v1");
+        let text = format!("{head}spec:\n  {spec}\n");
+        let fixed = |flag: &str| {
+            let output = run_with(&format!("fix -f - --arch amd64=3 {flag}"), &text);
+            let printed = String::from_utf8(output.stderr).unwrap();
+            (String::from_utf8(output.stdout).unwrap(), printed)
+        };
+        let (diff, printed) = fixed("");
+        assert!(printed.contains(rule), "{diff}{printed}");
+        let (diff, printed) = fixed("--unsafe");
+        assert!(
+            !diff.is_empty() && !printed.contains(rule),
+            "{diff}{printed}"
+        );
+        // What disables the import does not contradict the placement.
+        let (diff, printed) = fixed("--unsafe --place-on amd64");
+        let is_disabled = diff.contains("Disabled") && !printed.contains(rule);
+        assert_eq!(
+            is_disabled,
+            rule == "import-contradiction",
+            "{diff}{printed}"
+        );
+    }
+}
+
+/// On nodes of one architecture, an annotation without effect is no reason to import every image again.
+#[test]
+fn the_import_is_not_enabled_for_an_annotation_that_has_no_effect() {
+    let text = format!(
+        "{HEAD}spec:\n  featureGates: {{enableMultiArchBootImageImport: false}}\n  dataImportCronTemplates:\n  - metadata: {{name: one, annotations: {{ssp.kubevirt.io/dict.architectures: amd64}}}}\n    spec: {{schedule: 0 */12 * * *, managedDataSource: one, template: {{spec: {{storage: {{resources: {{requests: {{storage: 10Gi}}}}}}, source: {{registry: {{url: \"docker://example.com/one\"}}}}}}}}}}\n"
+    );
+    let fix = |words: &str| {
+        let output = run_with(&format!("fix -f - --unsafe {words}"), &text);
+        let fixed = String::from_utf8(output.stdout).unwrap();
+        (fixed, String::from_utf8(output.stderr).unwrap())
+    };
+    let (fixed, printed) = fix("--arch amd64=3");
+    assert_eq!(fixed, "", "{printed}");
+    assert!(
+        printed.contains("[architectures-ignored]")
+            && printed.contains("or: remove the annotation"),
+        "{printed}"
+    );
+    let (fixed, printed) = fix("--arch amd64=3,arm64=2");
+    assert!(
+        fixed.contains("enableMultiArchBootImageImport: true"),
+        "{printed}"
+    );
+    let (_, printed) = fix("--arch amd64=3,arm64=2 --place-on amd64");
+    assert!(!printed.contains("architectures-ignored"), "{printed}");
+}
+
+/// The diff is one that `patch` takes.
+#[test]
+fn the_diff_can_be_applied() {
+    let path = copy("fixable.yaml", "fix-diff");
+    let directory = path.parent().unwrap();
+    let mut fix = command();
+    fix.current_dir(directory)
+        .args(["fix", "-f", "fixable.yaml", "--arch", "amd64=3,arm64=2"]);
+    let diff = fix.output().unwrap().stdout;
+    fs::write(directory.join("fix.diff"), &diff).unwrap();
+    let mut git = std::process::Command::new("git");
+    let git = git
+        .current_dir(directory)
+        .args(["apply", "-p0", "fix.diff"])
+        .output();
+    assert!(git.unwrap().status.success());
+    let mut write = command();
+    write.args([
+        "fix",
+        "-f",
+        "fixable.yaml",
+        "--arch",
+        "amd64=3,arm64=2",
+        "--write",
+    ]);
+    let written = copy("fixable.yaml", "fix-diff-written");
+    write
+        .current_dir(written.parent().unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(fs::read(path).unwrap(), fs::read(written).unwrap());
+}
+
+/// Nothing of a manifest is obeyed by a terminal, nor taken for a command of a runner.
+#[test]
+fn a_diff_is_not_printed_raw() {
+    let text = fs::read_to_string(files().join("fixable.yaml")).unwrap();
+    let text = text.replace("# what the image has", "# \u{1b}[2J\u{202e}");
+    let output = run_with("fix -f - --arch amd64=3,arm64=2", &text);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.contains("# \\u{1b}[2J\\u{202e}"), "{printed}");
+    let beside = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        beside.contains("the diff has escaped characters"),
+        "{beside}"
+    );
+}
+
+/// Without the tab, `patch` takes the part before the blank for the file.
+#[test]
+fn a_blank_in_the_name_of_a_file_does_not_end_it() {
+    let path = scratch("fix-blank").join("my file.yaml");
+    fs::copy(files().join("fixable.yaml"), &path).unwrap();
+    let mut fix = command();
+    let output = fix
+        .current_dir(path.parent().unwrap())
+        .args(["fix", "-f", "my file.yaml", "--arch", "amd64=3,arm64=2"])
+        .output();
+    let printed = String::from_utf8(output.unwrap().stdout).unwrap();
+    assert!(
+        printed.starts_with("--- my file.yaml\t\n+++ my file.yaml\t\n"),
+        "{printed}"
+    );
+}
+
+/// Two remedies that need the same object add it once.
+#[test]
+fn a_patch_adds_a_parent_once() {
+    let output = run("fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe -o json-patch");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let line: Value = serde_json::from_str(printed.lines().next().unwrap()).unwrap();
+    let paths: Vec<&str> = line["patch"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|operation| operation["path"].as_str().unwrap())
+        .collect();
+    let mut distinct = paths.clone();
+    distinct.dedup();
+    assert!(paths.len() > 1 && paths == distinct, "{paths:?}");
+}
+
+#[test]
+fn an_object_without_a_name_has_no_command() {
+    let text = fs::read_to_string(files().join("fixable.yaml")).unwrap();
+    let text = text.replacen("  name: kubevirt-hyperconverged\n", "", 1);
+    let output = run_with("fix -f - --arch amd64=3,arm64=2 -o commands", &text);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let beside = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        beside.contains("the object has no name, so there is no command for it"),
+        "{beside}"
+    );
+}
+
+/// The module lists 128 findings of a rule; `check` says that there are more, and `fix` fixes them all.
+#[test]
+fn more_findings_than_are_listed_are_fixed() {
+    let template = |number: usize| {
+        format!(
+            "  - metadata:\n      name: t{number}\n      annotations:\n        ssp.kubevirt.io/dict.architectures: amd64, arm64\n    spec: {{schedule: 0 */12 * * *, managedDataSource: t{number}, template: {{spec: {{storage: {{resources: {{requests: {{storage: 10Gi}}}}}}, source: {{registry: {{url: \"docker://example.com/t{number}\"}}}}}}}}}}\n"
+        )
+    };
+    let templates: String = (0..200).map(template).collect();
+    let text = format!(
+        "apiVersion: hco.kubevirt.io/v1beta1\nkind: HyperConverged\nmetadata:\n  name: many\nspec:\n  featureGates:\n    enableMultiArchBootImageImport: true\n  dataImportCronTemplates:\n{templates}"
+    );
+    let checked = run_with("check -f - --arch amd64=3,arm64=2", &text);
+    let printed = String::from_utf8(checked.stderr).unwrap();
+    assert!(
+        printed.contains(" more findings are not listed"),
+        "{printed}"
+    );
+    let fixed = run_with("fix -f - --arch amd64=3,arm64=2 --write", &text);
+    assert_eq!(fixed.status.code(), Some(0));
+    let fixed = String::from_utf8(fixed.stdout).unwrap();
+    assert_eq!(fixed, text.replace("amd64, arm64", "amd64,arm64"));
+}
+
+/// Adds a template before the one of the file, as somebody else did in the cluster.
+fn with_another_template(live: &mut Value) {
+    live["metadata"]["generation"] = json!(7);
+    live["spec"]["dataImportCronTemplates"] = json!([{
+        "metadata": {"name": "another", "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64"}},
+        "spec": {"schedule": "0 */12 * * *", "managedDataSource": "another", "template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {"url": "docker://quay.io/a/b"}}}}},
+    }]);
+}
+
+/// The patch of a line of `-o json-patch`, applied to an object.
+fn patched(line: &str, object: &Value) -> Result<Value, json_patch::PatchError> {
+    let line: Value = serde_json::from_str(line).unwrap();
+    let patch: json_patch::Patch = serde_json::from_value(line["patch"].clone()).unwrap();
+    let mut patched = object.clone();
+    json_patch::patch(&mut patched, &patch).map(|()| patched)
+}
+
+fn live_of(answers: &[Value]) -> Value {
+    let mut live = answers.iter().filter(|answer| {
+        let request = answer["request"].as_str().unwrap_or_default();
+        answer["status"] == 200 && request.contains("/v1beta1/namespaces/")
+    });
+    live.next().unwrap()["body"].clone()
+}
+
+/// The file has one template, the cluster another one before it: an index of the file would hit the wrong one.
+#[test]
+fn a_patch_of_a_file_is_for_the_live_object() {
+    let answers = with_live(with_another_template);
+    let live = live_of(&answers);
+    let server = ApiServer::start(answers);
+    let mut fix = command_on(&server);
+    fix.args([
+        "fix",
+        "-f",
+        "fixable.yaml",
+        "--cluster",
+        "--unsafe",
+        "-o",
+        "json-patch",
+    ]);
+    let output = fix.output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let line: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(line["context"], "admin", "{printed}");
+    assert_eq!(line["name"], "kubevirt-hyperconverged");
+    let generation = json!({"op": "test", "path": "/metadata/generation", "value": 7});
+    assert_eq!(line["patch"][1], generation);
+    let mut new = live.clone();
+    new["metadata"]["uid"] = json!("another");
+    assert!(patched(&printed, &new).is_err());
+    let after = patched(&printed, &live).unwrap();
+    let file = fs::read_to_string(files().join("fixable.yaml")).unwrap();
+    let templates = after["spec"]["dataImportCronTemplates"].as_array().unwrap();
+    assert_eq!(
+        templates.len(),
+        file.matches("- metadata:").count(),
+        "{after}"
+    );
+    assert_eq!(after["status"], live["status"]);
+
+    // Somebody changed the object meanwhile.
+    let mut changed = live.clone();
+    changed["metadata"]["generation"] = json!(8);
+    assert!(patched(&printed, &changed).is_err());
+    let mut changed = live;
+    changed["spec"]["dataImportCronTemplates"][0]["metadata"]["name"] = json!("other");
+    assert!(patched(&printed, &changed).is_err());
+}
+
+/// A snapshot is of a cluster, in which something can change until the command is pasted.
+#[test]
+fn a_patch_of_a_snapshot_is_refused_by_a_changed_object() {
+    let answers = with_live(with_another_template);
+    let live = live_of(&answers);
+    let snapshot = scratch("fix-from").join("snapshot.json");
+    let server = ApiServer::start(answers);
+    let mut take = command_on(&server);
+    let taken = take
+        .args(["snapshot", "--cluster", "-o"])
+        .arg(&snapshot)
+        .output()
+        .unwrap();
+    assert!(snapshot.exists(), "{taken:?}");
+    // What a snapshot does not have is not replaced in the cluster.
+    let file = fs::read_to_string(files().join("fixable.yaml")).unwrap();
+    let file = file.replace(
+        "metadata:\n  name:",
+        "metadata:\n  labels: {mine: x}\n  name:",
+    );
+    let words = format!("fix -f - --from {} --unsafe -o", snapshot.display());
+    let output = run_with(&format!("{words} json-patch"), &file);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(!printed.contains("labels"), "{printed}");
+    let line: Value = serde_json::from_str(&printed).unwrap();
+    let generation = json!({"op": "test", "path": "/metadata/generation", "value": 7});
+    assert_eq!(line["patch"][1], generation, "{printed}");
+    assert!(patched(&printed, &live).is_ok());
+    let mut changed = live;
+    changed["spec"]["dataImportCronTemplates"][0]["metadata"]["name"] = json!("other");
+    assert!(patched(&printed, &changed).is_err());
+    let note = String::from_utf8(output.stderr).unwrap();
+    assert!(!note.contains("labels"), "{note}");
+    let expected = format!(
+        "note: the patches are for the objects in {}: ",
+        snapshot.display()
+    );
+    assert!(note.contains(&expected), "{note}");
+    let commands = run_with(&format!("{words} commands"), &file);
+    let printed = String::from_utf8(commands.stdout).unwrap();
+    let expected = r#"--type json -p '[{"op":"test","path":"/metadata/uid","#;
+    assert!(printed.contains(expected), "{printed}");
+    let expected = r#"},{"op":"test","path":"/metadata/generation","value":7},"#;
+    assert!(printed.contains(expected), "{printed}");
+}
+
+/// kubectl would take such a name for a flag, also behind quotes.
+#[test]
+fn a_command_holds_no_name_that_is_a_flag() {
+    let fixable = fs::read_to_string(files().join("fixable.yaml")).unwrap();
+    for (field, sentence) in [("name", "the name is"), ("namespace", "the namespace is")] {
+        for wrong in ["--server=http://127.0.0.1:18777", "--all", "-"] {
+            let file = scratch("a_command_holds_no_name_that_is_a_flag").join("hco.yaml");
+            let text = fixable.replacen(
+                &format!("  {field}: kubevirt-hyperconverged"),
+                &format!("  {field}: \"{wrong}\""),
+                1,
+            );
+            assert_ne!(text, fixable);
+            fs::write(&file, text).unwrap();
+            let words = format!(
+                "fix --unsafe -o commands --arch amd64=3,arm64=2 -f {}",
+                file.display()
+            );
+            let output = run(&words);
+            assert_eq!(output.stdout, b"", "{output:?}");
+            let printed = String::from_utf8(output.stderr).unwrap();
+            let expected =
+                format!("{sentence} not a valid object name, so there is no command for it");
+            assert!(printed.contains(&expected), "{printed}");
+        }
+    }
+}
+
+/// Another context may be the current one when the command is pasted.
+#[test]
+fn a_command_names_the_cluster_that_it_is_for() {
+    let server = ApiServer::start(with_live(with_another_template));
+    let mut fix = command_on(&server);
+    fix.args([
+        "fix",
+        "-f",
+        "fixable.yaml",
+        "--cluster",
+        "--unsafe",
+        "-o",
+        "commands",
+    ]);
+    let printed = String::from_utf8(fix.output().unwrap().stdout).unwrap();
+    let expected = "kubectl patch hyperconvergeds.v1beta1.hco.kubevirt.io kubevirt-hyperconverged -n kubevirt-hyperconverged --context admin --type json -p ";
+    assert!(printed.starts_with(expected), "{printed}");
+
+    let mut fix = command_on(&server);
+    fix.args([
+        "fix",
+        "-f",
+        "fixable.yaml",
+        "--cluster",
+        "--unsafe",
+        "-o",
+        "commands",
+        "--kubeconfig",
+    ]);
+    fix.arg(server.kubeconfig());
+    fix.args(["--context", "limited", "--as", "admin"]);
+    let printed = String::from_utf8(fix.output().unwrap().stdout).unwrap();
+    let expected = format!(
+        " --context limited --kubeconfig {} --as admin --type json",
+        server.kubeconfig().display()
+    );
+    assert!(printed.contains(&expected), "{printed}");
+}
+
+/// A program that reads the patches learns of each object.
+#[test]
+fn each_object_has_a_line_of_json() {
+    let server = ApiServer::start(recorded());
+    let mut fix = command_on(&server);
+    fix.args([
+        "fix",
+        "-f",
+        "other.yaml",
+        "-f",
+        "broken.yaml",
+        "-f",
+        "fixable.yaml",
+        "--cluster",
+    ]);
+    let output = fix.args(["-o", "json-patch"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<Value> = printed
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 3, "{printed}");
+    assert_eq!(lines[0]["file"], "broken.yaml");
+    assert!(lines[0]["error"].is_string() && lines[0].get("patch").is_none());
+    assert_eq!(lines[1]["name"], "other");
+    let error = lines[1]["error"].as_str().unwrap();
+    assert!(
+        error.starts_with("the object is not in the cluster yet"),
+        "{error}"
+    );
+    assert!(lines[2]["patch"].is_array());
+}
+
+#[test]
+fn what_is_not_printed_fixes_nothing() {
+    let server = ApiServer::start(recorded());
+    let new = scratch("fix-not-printed").join("new.yaml");
+    let denied = fs::read_to_string(files().join("denied.yaml")).unwrap();
+    let named = denied.replacen("name: kubevirt-hyperconverged", "name: new", 1);
+    fs::write(&new, named).unwrap();
+    let note = |flags: &[&str]| {
+        let mut fix = command_on(&server);
+        fix.args(["fix", "--cluster", "-o", "json-patch", "--unsafe", "-f"])
+            .arg(&new);
+        String::from_utf8(fix.args(flags).output().unwrap().stderr).unwrap()
+    };
+    let fixes = "the printed patches fix";
+    let alone = note(&[]);
+    assert!(
+        alone.contains("is not in the cluster yet") && !alone.contains(fixes),
+        "{alone}"
+    );
+    let beside = note(&["-f", "fixable.yaml"]);
+    assert!(beside.contains(fixes), "{beside}");
+}

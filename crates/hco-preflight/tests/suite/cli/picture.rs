@@ -1,0 +1,34 @@
+//! The terminal picture of the README: a real run, drawn anew by `make snapshots`.
+
+use std::path::Path;
+
+use super::command;
+
+#[test]
+fn the_picture_in_docs_is_that_of_a_real_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let words = "check -f examples/hyperconverged.yaml --nodes examples/mixed-nodes.yaml";
+    let mut command = command();
+    command
+        .args(words.split_whitespace())
+        .args(["--color", "always"]);
+    let output = command
+        .current_dir(&root)
+        .env("COLUMNS", "100")
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let shown = format!("$ hco-preflight {words}\n{shown}");
+    let drawn = anstyle_svg::Term::new()
+        .min_width_px(860)
+        .render_svg(&shown);
+    let path = root.join("docs/check.svg");
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+        std::fs::write(&path, &drawn).unwrap();
+    }
+    let picture = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        picture == drawn,
+        "docs/check.svg is not what the command shows; draw it with: make snapshots"
+    );
+}

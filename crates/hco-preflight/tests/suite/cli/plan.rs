@@ -1,0 +1,974 @@
+//! `plan` and `snapshot`: from files, and on a cluster made of recorded answers.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use rstest::{Context, rstest};
+use serde_json::{Value, json};
+
+use super::{check, command_on, run, scratch};
+use e2e_tests::{ApiServer, recorded};
+
+#[rstest]
+#[case::outstanding("plan --from plan-cluster.yaml", 0)]
+#[case::file("plan -f plan.yaml --from plan-cluster.yaml", 1)]
+#[case::file_in_json("plan -f plan.yaml --from plan-cluster.yaml -o json", 1)]
+#[case::file_in_markdown("plan -f plan.yaml --from plan-cluster.yaml -o markdown", 1)]
+#[case::replaced("plan -f plan.yaml --as-if replace --from plan-cluster.yaml", 1)]
+#[case::real_objects("plan -f plan.yaml --from plan-objects.yaml", 1)]
+#[case::node_leaves("plan --from plan-cluster.yaml --what-if arm64=-1", 1)]
+#[case::node_joins("plan --from plan-cluster.yaml --what-if s390x=1", 0)]
+#[case::nodes_stated("plan --from plan-cluster.yaml --nodes nodes.yaml", 1)]
+#[case::upgraded("plan --from plan-cluster.yaml --hco-version 4.23", 0)]
+#[case::older("plan --from plan-objects.yaml --hco-version 1.17 -q", 0)]
+#[case::control_plane_joins("plan --from plan-objects.yaml --what-if control-plane:arm64=1 -q", 0)]
+#[case::stopped(
+    "plan -f plan-stopped.yaml --settings settings-stopped.yaml --from plan-objects.yaml -q",
+    1
+)]
+#[case::documents("plan -f plan-documents.yaml --from plan-cluster.yaml -q", 1)]
+#[case::documents_in_json("plan -f plan-documents.yaml --from plan-cluster.yaml -q -o json", 1)]
+#[case::denied("plan -f plan-denied.yaml --from plan-cluster.yaml", 1)]
+#[case::fails_never("plan -f plan.yaml --from plan-cluster.yaml --fail-on never -q", 0)]
+#[case::fails_on_any_change("plan --from plan-cluster.yaml --what-if s390x=1 --fail-on changed", 1)]
+#[case::requires_all("plan --from plan-cluster.yaml --require-all", 2)]
+#[case::too_many_leave("plan --from plan-cluster.yaml --what-if arm64=-3", 2)]
+#[case::no_source("plan -f plan.yaml", 2)]
+#[case::no_object("plan --from nodes.yaml", 2)]
+#[case::no_nodes("plan --from plan.yaml", 2)]
+#[case::context_without_cluster("plan --from plan-cluster.yaml --context admin", 2)]
+#[case::standard_input_twice("plan -f - --from -", 2)]
+#[case::no_version("plan --from plan-cluster.yaml --hco-version newest", 2)]
+#[case::no_count("plan --from plan-cluster.yaml --what-if arm64", 2)]
+#[case::no_hyperconverged("plan -f nodes.yaml --from plan-cluster.yaml", 2)]
+fn the_plan_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+    check(
+        &format!("plan-{}", context.description.unwrap()),
+        words,
+        code,
+    );
+}
+
+#[test]
+fn the_page_shows_a_plan() {
+    let plan = run("plan -f plan.yaml --from plan-objects.yaml").stdout;
+    let plan = String::from_utf8(plan).unwrap();
+    let page = include_str!("../../../../../docs/plan.md");
+    assert!(page.contains(&format!("```text\n{plan}```\n")), "{plan}");
+}
+
+/// Nodes join and leave, and HCO is upgraded, without a request that the policy could deny.
+#[rstest]
+#[case::node("--what-if riscv64=1", true)]
+#[case::file("-f plan-denied.yaml", false)]
+fn only_a_file_can_be_denied(#[case] words: &str, #[case] happens: bool) {
+    let plan = run(&format!("plan -q --from plan-cluster.yaml {words}"));
+    assert_eq!(plan.status.code(), Some(1));
+    let plan = String::from_utf8(plan.stdout).unwrap();
+    assert_eq!(
+        plan.contains("The policy does not stop this"),
+        happens,
+        "{plan}"
+    );
+    assert_eq!(plan.contains("\nThis happens:\n"), happens, "{plan}");
+    assert_eq!(plan.contains("denied by"), !happens, "{plan}");
+}
+
+/// The answers to the lists that `plan` asks for beside the nodes and the HyperConverged.
+fn lists(answer: impl Fn(&str) -> Value) -> Vec<Value> {
+    let mut answers = Vec::new();
+    for path in [
+        "/apis/cdi.kubevirt.io/v1beta1/dataimportcrons",
+        "/apis/cdi.kubevirt.io/v1beta1/datasources",
+        "/api/v1/persistentvolumeclaims",
+        "/apis/snapshot.storage.k8s.io/v1/volumesnapshots",
+        "/apis/kubevirt.io/v1/virtualmachines",
+        "/apis/kubevirt.io/v1/virtualmachineinstances",
+        "/apis/cdi.kubevirt.io/v1beta1/datavolumes",
+        "/apis/template.openshift.io/v1/templates",
+    ] {
+        let mut answer = answer(path);
+        answer["as"] = json!("admin");
+        answer["request"] = json!(format!("GET {path}"));
+        answers.push(answer);
+    }
+    answers.extend(recorded());
+    answers
+}
+
+/// An API server with these objects beside the nodes and the HyperConverged.
+pub(super) fn server(objects: impl Fn(&str) -> Value) -> ApiServer {
+    ApiServer::start(lists(|path| items(&objects(path))))
+}
+
+fn items(items: &Value) -> Value {
+    json!({"status": 200, "body": {"kind": "List", "metadata": {}, "items": items}})
+}
+
+/// A command that is pasted must not delete in the cluster of another context.
+#[test]
+fn the_commands_of_a_plan_and_of_a_status_name_the_cluster() {
+    let old = json!([{
+        "metadata": {
+            "name": "old", "namespace": "kubevirt-os-images",
+            "labels": {"cdi.kubevirt.io/dataImportCron": "gone"},
+        },
+        "spec": {"source": {}},
+    }]);
+    let server = server(|path| {
+        if path.ends_with("/datasources") {
+            old.clone()
+        } else {
+            json!([])
+        }
+    });
+    for words in ["plan --what-if arm64=2", "status"] {
+        let text = |flags: &str| {
+            let words = format!("{words} -q --cluster {flags}");
+            let output = command_on(&server).args(words.split_whitespace()).output();
+            String::from_utf8(output.unwrap().stdout).unwrap()
+        };
+        let delete = "delete datasource.cdi.kubevirt.io -n kubevirt-os-images old";
+        let named = text("--context admin");
+        assert!(
+            named.contains(&format!("kubectl --context admin {delete}")),
+            "{named}"
+        );
+        let current = text("");
+        assert!(current.contains(&format!("kubectl {delete}")), "{current}");
+    }
+}
+
+#[test]
+fn a_snapshot_gives_the_same_plan_as_its_cluster() {
+    let server = ApiServer::start(lists(|path| match path.rsplit('/').next() {
+        Some("virtualmachines") => items(&json!([{
+            "metadata": {
+                "name": "secret-name", "namespace": "default", "labels": {"a": "b"},
+                "annotations": {"password": "hunter2"},
+            },
+            "spec": {"template": {"spec": {
+                "architecture": "s390x",
+                "volumes": [{"cloudInitNoCloud": {"userData": "hunter2"}}],
+            }}},
+        }])),
+        Some("datavolumes") => items(&json!([{
+            "metadata": {"name": "secret-name-disk", "namespace": "default"},
+            "spec": {"sourceRef": {"kind": "DataSource", "name": "fedora"}},
+        }])),
+        Some("templates") => items(&json!([{
+            "metadata": {
+                "name": "my-server", "namespace": "default",
+                "annotations": {
+                    "operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io",
+                    "template.kubevirt.io/deprecated": "true",
+                    "description": "hunter2",
+                },
+            },
+            "objects": [
+                {"kind": "Secret", "data": {"password": "hunter2"}},
+                {
+                    "kind": "VirtualMachine",
+                    "spec": {
+                        "dataVolumeTemplates": [{"spec": {"sourceRef": {"kind": "DataSource", "name": "${FROM}"}}}],
+                        "template": {"spec": {"volumes": [{"cloudInitNoCloud": {"userData": "hunter2"}}]}},
+                    },
+                },
+            ],
+            "parameters": [
+                {"name": "FROM", "value": "fedora"},
+                {"name": "PASSWORD", "value": "hunter2"},
+            ],
+        }])),
+        // A kind that is not served has no objects.
+        Some("volumesnapshots") => json!({"status": 404, "body": {"kind": "Status", "code": 404}}),
+        _ => items(&json!([])),
+    }));
+    let words = "--what-if arm64=2 -o json -q";
+    let on = |words: &str| {
+        let output = command_on(&server).args(words.split_whitespace()).output();
+        output.unwrap()
+    };
+    let live = on(&format!("plan --cluster {words}"));
+    assert!(!live.stdout.is_empty(), "{live:?}");
+    let file = scratch("snapshot").join("snapshot.json");
+    let taken = on(&format!("snapshot --cluster -o {}", file.display()));
+    assert_eq!(taken.status.code(), Some(0), "{taken:?}");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        text.contains("secret-name") && text.contains("secret-name-disk") && text.contains("FROM")
+    );
+    // They say whether SSP writes a VM template anew.
+    assert!(
+        text.contains("SSP.ssp.kubevirt.io") && text.contains("template.kubevirt.io/deprecated")
+    );
+    assert!(!text.contains("hunter2"), "{text}");
+    let from = run(&format!("plan --from {} {words}", file.display()));
+    assert_eq!(
+        String::from_utf8(from.stdout).unwrap(),
+        String::from_utf8(live.stdout).unwrap()
+    );
+    assert_eq!(from.status.code(), live.status.code());
+    let redacted = on("snapshot --cluster --redact");
+    let text = String::from_utf8(redacted.stdout).unwrap();
+    assert!(!text.contains("secret-name") && text.contains("vm-1"));
+}
+
+/// A disk of a virtual machine has its name; those of golden images are read.
+#[test]
+fn a_snapshot_has_the_disks_of_boot_sources_alone() {
+    let claim = |namespace: &str, name: &str, labels: Value| {
+        json!({
+            "metadata": {"namespace": namespace, "name": name, "labels": labels},
+            "spec": {"storageClassName": "fast"},
+        })
+    };
+    let golden = "kubevirt-os-images";
+    let copy = |name: &str, of: &str| {
+        json!({
+            "metadata": {"namespace": "other", "name": name},
+            "spec": {"source": {"pvc": {"name": of}}},
+            "status": {"phase": "Pending", "conditions": [{"type": "Bound", "message": name}]},
+        })
+    };
+    let label = json!({"cdi.kubevirt.io/dataImportCron": "gone-cron"});
+    let server = ApiServer::start(lists(|path| match path.rsplit('/').next() {
+        Some("datasources") => items(&json!([{
+            "metadata": {"namespace": "team", "name": "own"},
+            "spec": {"source": {"pvc": {"namespace": "team", "name": "source-disk"}}},
+        }])),
+        Some("persistentvolumeclaims" | "volumesnapshots") => items(&json!([
+            claim("team", "secret-vm-disk", json!({})),
+            claim("team", "source-disk", json!({})),
+            claim("other", "left-disk", label.clone()),
+            claim(golden, "win11", json!({})),
+        ])),
+        Some("virtualmachines") => items(&json!([
+            {"metadata": {"namespace": golden, "name": "win11"}},
+            {
+                "metadata": {"namespace": "other", "name": "secret"},
+                "spec": {
+                    "dataVolumeTemplates": [
+                        {"spec": {"source": {"pvc": {"name": "left-disk"}}}},
+                        {"spec": {"source": {"pvc": {"name": "secret-clone"}}}},
+                    ],
+                    "template": {"spec": {"volumes": [
+                        {"name": "secret-volume", "dataVolume": {"name": "left-disk"}},
+                        {"name": "v", "persistentVolumeClaim": {"claimName": "secret-claim"}},
+                    ]}},
+                },
+            },
+        ])),
+        Some("datavolumes") => items(&json!([
+            copy("secret-copy", "left-disk"),
+            copy("secret-other", "secret-disk"),
+            {
+                "metadata": {"namespace": "other", "name": "secret-of-vm", "labels": {"kubevirt.io/created-by": "1"}},
+                "spec": {"source": {"pvc": {"name": "secret-source"}}},
+            },
+        ])),
+        _ => items(&json!([])),
+    }));
+    let snapshot = |words: &str| {
+        let words = format!("snapshot --cluster {words}");
+        let output = command_on(&server).args(words.split_whitespace()).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let text = snapshot("");
+    assert!(!text.contains("secret-vm-disk"), "{text}");
+    for name in ["source-disk", "left-disk", "win11"] {
+        assert!(text.contains(name), "{name}: {text}");
+    }
+    let redacted = snapshot("--redact");
+    assert!(
+        !redacted.contains("win11") && !redacted.contains("secret"),
+        "{redacted}"
+    );
+    for name in ["source-disk", "left-disk"] {
+        assert!(redacted.contains(name), "{name}: {redacted}");
+    }
+    // What uses a disk of a boot source is known: a clone, a volume, and a DataVolume.
+    let list: Value = serde_json::from_str(&redacted).unwrap();
+    let text = list.to_string();
+    assert_eq!(
+        text.matches(r#"{"pvc":{"name":"left-disk"}}"#).count(),
+        2,
+        "{text}"
+    );
+    assert!(
+        text.contains(r#"[{"dataVolume":{"name":"left-disk"}}]"#),
+        "{text}"
+    );
+    assert_eq!(text.matches(r#""name":"disk-"#).count(), 2, "{text}");
+}
+
+#[test]
+fn what_may_not_be_listed_is_named_and_the_rest_is_planned() {
+    let forbidden = json!({"status": 403, "body": {
+        "kind": "Status", "code": 403, "reason": "Forbidden", "message": "no",
+    }});
+    let server = ApiServer::start(lists(|path| {
+        if path.ends_with("virtualmachines") {
+            forbidden.clone()
+        } else {
+            items(&json!([]))
+        }
+    }));
+    let output = command_on(&server)
+        .args(["plan", "--cluster", "-o", "json", "-q"])
+        .output()
+        .unwrap();
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let unread = plan["unread"].as_array().unwrap();
+    assert_eq!(unread.len(), 1, "{unread:?}");
+    assert_eq!(unread[0]["kind"], "VirtualMachine");
+}
+
+#[test]
+fn a_name_from_outside_cannot_draw_on_the_terminal() {
+    let file = scratch("hostile").join("hostile.json");
+    let cluster = std::fs::read_to_string(super::files().join("plan-cluster.yaml")).unwrap();
+    let hostile = cluster.replace("{name: arm,", "{name: \"arm\\e[2J\\n::error::\",");
+    assert_ne!(cluster, hostile);
+    std::fs::write(&file, hostile).unwrap();
+    for format in ["text", "json", "markdown"] {
+        let words = format!("plan -f plan.yaml --from {} -o {format}", file.display());
+        let output = run(&words);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        // The name is there, without what a terminal obeys.
+        assert!(text.contains("[2J"), "{format}: {text}");
+        assert!(
+            !text.contains('\u{1b}') && !text.contains("\n::error::"),
+            "{text}"
+        );
+    }
+}
+
+/// A file with these objects beside the nodes and the boot sources of `plan-objects.yaml`.
+pub(super) fn objects_beside(name: &str, beside: &[Value]) -> PathBuf {
+    let objects = std::fs::read_to_string(super::files().join("plan-objects.yaml")).unwrap();
+    // Its own virtual machines, DataVolumes, and VM templates stay out.
+    let kept = objects.lines().filter(|line| {
+        !["VirtualMachine", "DataVolume,"]
+            .iter()
+            .any(|it| line.contains(it))
+    });
+    let mut text = kept.collect::<Vec<_>>().join("\n");
+    text.truncate(text.find("  - apiVersion: template.openshift.io").unwrap());
+    for object in beside {
+        writeln!(text, "  - {object}").unwrap();
+    }
+    let file = scratch(name).join("objects.yaml");
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+/// The plan of a file with these objects, in JSON.
+fn plan_beside(name: &str, beside: &[Value], words: &str) -> (Value, Option<i32>) {
+    let file = objects_beside(name, beside);
+    let output = run(&format!(
+        "plan -q -o json --from {} {words}",
+        file.display()
+    ));
+    let plan = serde_json::from_slice(&output.stdout);
+    (plan.unwrap_or_default(), output.status.code())
+}
+
+/// The plan of a file with these objects, after changes of `plan.yaml`, as text.
+fn text_beside(name: &str, beside: &[Value], changes: &[(&str, &str)]) -> String {
+    let objects = objects_beside(name, beside);
+    let plan = std::fs::read_to_string(super::files().join("plan.yaml")).unwrap();
+    let changed = changes.iter().fold(plan, |plan, (from, to)| {
+        assert!(plan.contains(from), "{plan}");
+        plan.replace(from, to)
+    });
+    let file = objects.with_file_name("plan.yaml");
+    std::fs::write(&file, changed).unwrap();
+    let output = run(&format!(
+        "plan -q -f {} --from {}",
+        file.display(),
+        objects.display()
+    ));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// SSP makes no DataImportCron for a common boot source with an uploaded disk: its name is that of the DataSource or, for the
+/// default architecture, the one without the suffix.
+#[rstest]
+#[case::same_name(Some("fedora-amd64"), "created for the uploaded PersistentVolumeClaim")]
+#[case::unsuffixed(Some("fedora"), "created for the uploaded PersistentVolumeClaim")]
+#[case::other_name(Some("fedora-42"), "imported from docker://")]
+#[case::none(None, "imported from docker://")]
+fn an_uploaded_image_is_a_disk(
+    #[case] claim: Option<&str>,
+    #[case] wanted: &str,
+    #[context] context: Context,
+) {
+    let claims = claim.map(|name| {
+        json!({
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"name": name, "namespace": "kubevirt-os-images"},
+        })
+    });
+    let name = format!("plan-uploaded-{}", context.description.unwrap());
+    let claims: Vec<Value> = claims.into_iter().collect();
+    let plan = text_beside(&name, &claims, &[("my-image", "fedora")]);
+    let row = plan.lines().find(|it| it.contains(" fedora-amd64 "));
+    assert!(row.is_some_and(|row| row.contains(wanted)), "{plan}");
+}
+
+/// A disk of an older import of `old-image`.
+fn old_disk(digest: &str, size: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": format!("old-image-amd64-{digest}"), "namespace": "kubevirt-os-images",
+            "labels": {"cdi.kubevirt.io/dataImportCron": "old-image-cron-amd64"},
+        },
+        "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": size}}},
+    })
+}
+
+/// The one that was used last stays, and which one that is was not read.
+#[test]
+fn the_size_of_an_older_disk_that_is_deleted_can_be_unknown() {
+    let plan = text_beside(
+        "plan-old-sizes",
+        &[old_disk("a", "10Gi"), old_disk("b", "20Gi")],
+        &[
+            ("my-image:2", "old-image:1"),
+            ("my-image", "old-image"),
+            ("importsToKeep: 1", "importsToKeep: 2"),
+        ],
+    );
+    assert!(plan.contains("released: 3 disks, size not known"), "{plan}");
+}
+
+/// CDI deletes the disks of older imports after the next one; the newest stay.
+#[rstest]
+#[case::one_is_kept(
+    "old-image:2",
+    1,
+    "its disk, if it has one, stays in use; then CDI deletes 3 older disks\n",
+    "90 GiB in 5 disks"
+)]
+#[case::two_are_kept(
+    "old-image:2",
+    2,
+    "its disk, if it has one, stays in use; then CDI deletes 2 older disks\n",
+    "80 GiB in 4 disks"
+)]
+#[case::same_image(
+    "old-image:1",
+    2,
+    "is not imported again; CDI deletes 1 older disk\n",
+    "70 GiB in 3 disks"
+)]
+#[case::all_are_kept("old-image:1", 3, "is not imported again\n", "60 GiB in 2 disks")]
+fn older_disks_that_are_deleted_are_counted(
+    #[case] image: &str,
+    #[case] keep: usize,
+    #[case] wanted: &str,
+    #[case] released: &str,
+    #[context] context: Context,
+) {
+    let old = [old_disk("a", "10Gi"), old_disk("b", "10Gi")];
+    let keep = format!("importsToKeep: {keep}");
+    let plan = text_beside(
+        &format!("plan-old-disks-{}", context.description.unwrap()),
+        &old,
+        &[
+            ("my-image:2", image),
+            ("my-image", "old-image"),
+            ("importsToKeep: 1", &keep),
+        ],
+    );
+    let row = plan
+        .split_inclusive('\n')
+        .find(|row| row.contains(" old-image-amd64 "));
+    assert!(row.is_some_and(|row| row.ends_with(wanted)), "{plan}");
+    assert!(plan.contains(&format!("released: {released}")), "{plan}");
+}
+
+fn machine(source: &str, status: &str) -> Value {
+    json!({
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"name": "vm", "namespace": "default", "uid": "0c4e"},
+        "spec": {"dataVolumeTemplates": [{"spec": {"sourceRef": {
+            "kind": "DataSource", "name": source, "namespace": "kubevirt-os-images",
+        }}}], "template": {"spec": {}}},
+        "status": {"printableStatus": status},
+    })
+}
+
+/// The disk of a stopped virtual machine with `WaitForFirstConsumer` is made when it starts first.
+#[rstest]
+#[case::running("Running", Some("WaitForFirstConsumer"), "disk-stays")]
+#[case::stopped_with_a_disk("Stopped", Some("Succeeded"), "disk-stays")]
+#[case::stopped_without_a_disk("Stopped", Some("WaitForFirstConsumer"), "disk-source-replaced")]
+#[case::volumes_not_read("Stopped", None, "disk-source-replaced")]
+#[case::provisioning("Provisioning", Some("Succeeded"), "disk-source-replaced")]
+fn a_disk_that_is_made_stays(
+    #[case] status: &str,
+    #[case] phase: Option<&str>,
+    #[case] effect: &str,
+    #[context] context: Context,
+) {
+    let volume = phase.map(|phase| {
+        json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1",
+            "kind": "DataVolume",
+            "metadata": {"name": "disk", "namespace": "default", "labels": {"kubevirt.io/created-by": "0c4e"}},
+            "status": {"phase": phase},
+        })
+    });
+    let mut objects = vec![machine("my-image-amd64", status)];
+    objects.extend(volume);
+    let name = format!("plan-disk-{}", context.description.unwrap());
+    let (plan, _) = plan_beside(&name, &objects, "-f plan.yaml");
+    assert_eq!(plan["virtualMachines"][0]["effect"], effect, "{plan:#}");
+    assert_eq!(plan["virtualMachines"].as_array().unwrap().len(), 1);
+}
+
+/// KubeVirt reads the label of the DataSource that a virtual machine names, and then its default.
+#[rstest]
+#[case::label("arm", "no-node", "arm64")]
+#[case::pointer("pointer", "no-node", "arm64")]
+#[case::default("other", "", "")]
+fn the_architecture_of_a_virtual_machine_is_that_of_its_data_source(
+    #[case] source: &str,
+    #[case] effect: &str,
+    #[case] detail: &str,
+) {
+    let golden = "kubevirt-os-images";
+    let labelled = |name: &str, labels: Value, source: Value| {
+        json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1",
+            "kind": "DataSource",
+            "metadata": {"name": name, "namespace": golden, "labels": labels},
+            "spec": {"source": source},
+        })
+    };
+    let disk = json!({"pvc": {"name": "disk", "namespace": golden}});
+    let objects = [
+        machine(source, "Running"),
+        labelled(
+            "arm",
+            json!({"template.kubevirt.io/architecture": "arm64"}),
+            disk.clone(),
+        ),
+        labelled("other", json!({}), disk),
+        labelled(
+            "pointer",
+            json!({}),
+            json!({"dataSource": {"name": "arm", "namespace": golden}}),
+        ),
+    ];
+    let name = format!("plan-label-{source}");
+    let (plan, _) = plan_beside(&name, &objects, "--what-if arm64=-1");
+    let machine = &plan["virtualMachines"][0];
+    assert_eq!(machine["effect"].as_str().unwrap_or_default(), effect);
+    let text = machine["detail"].as_str().unwrap_or_default();
+    assert!(text.contains(detail), "{text}");
+    let all = |version: &str| {
+        let words = format!("--what-if arm64=-1 --hco-version {version}");
+        plan_beside(&name, &objects, &words).0["virtualMachines"].clone()
+    };
+    assert_eq!(all("1.17"), plan["virtualMachines"]);
+    // The KubeVirt of HCO 1.16 reads no label: the virtual machine gets the default.
+    if source != "other" {
+        assert_eq!(all("1.16")[0]["effect"], "architecture-changes");
+    }
+}
+
+/// Every update of a virtual machine that sets no architecture gives it one, also the one that stops it.
+#[rstest]
+#[case::sets_none(
+    None,
+    "set its spec.template.spec.architecture to arm64, and shut it down: otherwise its arm64 disk is started on amd64\n"
+)]
+#[case::sets_one(
+    Some("arm64"),
+    "shut it down; it cannot start again unless the cluster has an arm64 node\n"
+)]
+fn a_running_virtual_machine_without_an_architecture_gets_another_one(
+    #[case] architecture: Option<&str>,
+    #[case] wanted: &str,
+    #[context] context: Context,
+) {
+    let mut vm = machine("my-image-arm64", "Running");
+    vm["spec"]["template"]["spec"] = json!({"architecture": architecture});
+    let instance = json!({
+        "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+        "metadata": {"name": "vm", "namespace": "default"},
+        "spec": {"architecture": "arm64"},
+        "status": {"nodeName": "node-7", "phase": "Running"},
+    });
+    let name = format!("plan-chosen-{}", context.description.unwrap());
+    let file = objects_beside(&name, &[vm, instance]);
+    let words = format!("plan -q --what-if arm64=-1 --from {}", file.display());
+    let plan = String::from_utf8(run(&words).stdout).unwrap();
+    assert!(plan.contains(wanted), "{plan}");
+    assert!(!plan.contains("KubeVirt would choose"), "{plan}");
+}
+
+/// The placement excludes its node already, so it loses nothing more.
+#[test]
+fn a_virtual_machine_on_an_excluded_node_is_said() {
+    let file = objects_beside(
+        "plan-excluded",
+        &[json!({
+            "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+            "metadata": {"name": "vm", "namespace": "default"},
+            "spec": {"architecture": "arm64"},
+            "status": {"nodeName": "node-7", "phase": "Running"},
+        })],
+    );
+    let objects = std::fs::read_to_string(&file).unwrap();
+    let gate = "      featureGates: {";
+    let placement =
+        "      workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: amd64}}}\n";
+    let placed = objects.replacen(gate, &format!("{placement}{gate}"), 1);
+    std::fs::write(&file, placed).unwrap();
+    let output = run(&format!("plan -q -o json --from {}", file.display()));
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let machine = &plan["virtualMachines"][0];
+    assert_eq!(machine["effect"], "already-orphaned", "{plan:#}");
+    let detail = machine["detail"].as_str().unwrap();
+    assert!(
+        detail.starts_with("the placement already excludes its node node-7"),
+        "{detail}"
+    );
+    let output = run(&format!("status -q -o json --from {}", file.display()));
+    let status: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let machine = &status["virtualMachines"][0];
+    assert_eq!(machine["name"], "vm", "{status:#}");
+    assert_eq!(machine["node"], "node-7", "{status:#}");
+    let output = run(&format!("status -q --from {}", file.display()));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let row =
+        "! default/vm: the placement excludes its node node-7: it runs there without virt-handler";
+    assert!(text.contains(row), "{text}");
+    // No workload node is of its architecture.
+    let then = "include the node in the placement again: no workload node is arm64, so once it is shut down, it does not start, or starts on another architecture than that of its disk";
+    assert!(text.contains(then) && detail.ends_with(then), "{text}");
+}
+
+/// HCO would deny it, and what belongs to the other one would look as if nobody needed it.
+#[test]
+fn a_file_with_another_object_is_not_planned() {
+    let output = run("plan -q -f other.yaml --from plan-cluster.yaml");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let error = String::from_utf8(output.stderr).unwrap();
+    let expected = "and what is there is kubevirt-hyperconverged/kubevirt-hyperconverged: HCO accepts only one, so correct the name and the namespace in the file\n";
+    assert!(error.ends_with(expected), "{error}");
+    assert_eq!(output.stdout, b"");
+}
+
+#[test]
+fn a_file_of_another_namespace_than_the_flag_is_not_planned() {
+    let server = ApiServer::start(lists(|_| items(&json!([]))));
+    let words = "plan -q -f plan.yaml --cluster -n elsewhere";
+    let output = command_on(&server).args(words.split(' ')).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let error = String::from_utf8(output.stderr).unwrap();
+    let expected = "but -n is `elsewhere`: remove -n";
+    assert!(error.contains(expected), "{error}");
+}
+
+/// What it waits for may never come.
+#[test]
+fn a_virtual_machine_that_waits_for_a_disk_is_named() {
+    let source = |name: &str, status: &str| {
+        json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource",
+            "metadata": {"name": name, "namespace": "images"}, "spec": {"source": {}},
+            "status": {"conditions": [{"type": "Ready", "status": status}]},
+        })
+    };
+    let machine = |name: &str, source: &str, status: &str| {
+        let source = json!({"kind": "DataSource", "name": source, "namespace": "images"});
+        json!({
+            "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine",
+            "metadata": {"name": name, "namespace": "default", "uid": name},
+            "spec": {"dataVolumeTemplates": [{"spec": {"sourceRef": source}}]},
+            "status": {"printableStatus": status},
+        })
+    };
+    let mut two = machine("f", "fedora", "Provisioning");
+    let disks = two["spec"]["dataVolumeTemplates"].as_array_mut().unwrap();
+    disks[0]["spec"]["sourceRef"]["namespace"] = json!("kubevirt-os-images");
+    disks.push(disks[0].clone());
+    let file = objects_beside(
+        "status-waits",
+        &[
+            source("ready", "True"),
+            source("unready", "False"),
+            machine("a", "nowhere", "Provisioning"),
+            machine("b", "nowhere", "Provisioning"),
+            machine("c", "unready", "WaitingForVolumeBinding"),
+            machine("d", "ready", "Provisioning"),
+            machine("e", "nowhere", "Running"),
+            two,
+        ],
+    );
+    let output = run(&format!("status -q --from {}", file.display()));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let section = "\nvirtual machines\n  ! default/a, default/b: a disk is still to be made from images/nowhere, which does not exist; use another boot source\n  ! default/c: a disk is still to be made from images/unready, which is not ready\n  ! default/f: a disk is still to be made from kubevirt-os-images/fedora, which is not created yet\n\n";
+    assert!(text.contains(section), "{text}");
+    let output = run(&format!("status -q -o json --from {}", file.display()));
+    let status: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        status["virtualMachines"][2]["node"],
+        Value::Null,
+        "{status:#}"
+    );
+}
+
+/// HCO counts nodes whose taints the placement does not tolerate.
+#[rstest]
+#[case::none_can_be_used(
+    "kubernetes.io/os: linux, special: yes-it-is",
+    "[]",
+    "all 1 (control plane: cp-1); ",
+    true
+)]
+#[case::some_can_be_used(
+    "kubernetes.io/arch: amd64",
+    "[]",
+    "1 of 3 (control plane: cp-1); ",
+    false
+)]
+#[case::tolerated("kubernetes.io/arch: amd64", "[{operator: Exists}]", "", false)]
+fn workload_nodes_with_taints_are_said(
+    #[case] selector: &str,
+    #[case] tolerations: &str,
+    #[case] wanted: &str,
+    #[case] none_is_left: bool,
+    #[context] context: Context,
+) {
+    let name = format!("plan-taints-{}", context.description.unwrap());
+    let objects = objects_beside(&name, &[]);
+    let text = std::fs::read_to_string(&objects).unwrap();
+    let labels = "kubernetes.io/arch: amd64}}, status:";
+    let tainted = "kubernetes.io/arch: amd64, kubernetes.io/os: linux, special: yes-it-is}}, spec: {taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]}, status:";
+    assert!(text.contains(labels), "{text}");
+    std::fs::write(&objects, text.replacen(labels, tainted, 1)).unwrap();
+    let plan = std::fs::read_to_string(super::files().join("plan.yaml")).unwrap();
+    let placement = format!("nodeSelector: {{{selector}}}, tolerations: {tolerations}");
+    let placed = plan.replace("nodeSelector: {kubernetes.io/arch: amd64}", &placement);
+    assert_ne!(placed, plan);
+    let file = objects.with_file_name("plan.yaml");
+    std::fs::write(&file, placed).unwrap();
+    let words = format!("-f {} --from {}", file.display(), objects.display());
+    let plan = String::from_utf8(run(&format!("plan -q {words}")).stdout).unwrap();
+    let mut rows = plan.lines();
+    let row = rows.find(|it| it.starts_with("tainted workload nodes"));
+    assert_eq!(row.is_some(), !wanted.is_empty(), "{plan}");
+    assert!(row.unwrap_or_default().contains(wanted), "{plan}");
+    assert_eq!(plan.contains("no VM can start"), none_is_left, "{plan}");
+    let heading = "boot sources in kubevirt-os-images: imports start only when";
+    assert_eq!(plan.contains(heading), none_is_left, "{plan}");
+    let json = run(&format!("plan -q -o json {words}")).stdout;
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    let names: &[&str] = if wanted.is_empty() { &[] } else { &["cp-1"] };
+    assert_eq!(json["taintedNodes"], json!(names), "{json:#}");
+}
+
+/// A virtual machine with a nodeSelector.
+fn placed(label: &str, value: &str, architecture: Option<&str>, status: &str) -> Value {
+    let mut machine = machine("my-image-arm64", status);
+    machine["spec"]["template"]["spec"] =
+        json!({"architecture": architecture, "nodeSelector": {label: value}});
+    machine
+}
+
+const LABEL: &str = "kubernetes.io/arch";
+const HOST: &str = "kubernetes.io/hostname";
+
+/// The nodeSelector of a virtual machine is stronger than its architecture.
+#[rstest]
+#[case::other_nodes_stay(placed(LABEL, "arm64", Some("amd64"), "Stopped"), "amd64=-2", &[])]
+#[case::its_nodes_go(
+    placed(LABEL, "arm64", Some("amd64"), "Stopped"),
+    "arm64=-1",
+    &["its nodeSelector requires the architecture arm64, which no workload node has any more: it cannot start"]
+)]
+#[case::without_an_architecture(
+    placed(LABEL, "amd64", None, "Running"),
+    "amd64=-2",
+    &[
+        "its nodeSelector requires the architecture amd64, which no workload node has any more: once stopped, it cannot start",
+        "no architecture is set: from then on, KubeVirt would choose arm64 instead of amd64",
+    ]
+)]
+#[case::its_node_goes(
+    placed(HOST, "node-2", Some("amd64"), "Stopped"),
+    "amd64=-1",
+    &["its nodeSelector requires the node node-2, which leaves: it cannot start"]
+)]
+#[case::another_node_goes(placed(HOST, "node-1", Some("amd64"), "Stopped"), "amd64=-1", &[])]
+#[case::its_node_goes_with_its_architecture(
+    placed(HOST, "node-7", Some("arm64"), "Stopped"),
+    "arm64=-1",
+    &["no workload node has its architecture arm64 any more: it cannot start"]
+)]
+fn a_node_selector_decides_where_a_virtual_machine_starts(
+    #[case] machine: Value,
+    #[case] what_if: &str,
+    #[case] details: &[&str],
+    #[context] context: Context,
+) {
+    let name = format!("plan-selector-{}", context.description.unwrap());
+    let (plan, _) = plan_beside(&name, &[machine], &format!("--what-if {what_if}"));
+    let machines = plan["virtualMachines"].as_array().unwrap().iter();
+    let lost = machines.filter(|it| {
+        let effect = it["effect"].as_str().unwrap();
+        !effect.starts_with("disk-")
+    });
+    let lost: Vec<&str> = lost.map(|it| it["detail"].as_str().unwrap()).collect();
+    assert_eq!(lost, details, "{plan:#}");
+}
+
+/// A virtual machine that its nodeSelector pins to a node, and that runs there or not.
+#[rstest]
+#[case::runs(
+    true,
+    "before the change, shut it down; its nodeSelector requires this node, so it cannot be migrated, and cannot start again\n"
+)]
+#[case::does_not_run(
+    false,
+    "default/vm: its nodeSelector requires the node node-2, which the placement excludes: it cannot start\n"
+)]
+fn a_pinned_virtual_machine_can_run_nowhere_else(#[case] runs: bool, #[case] wanted: &str) {
+    let status = if runs { "Running" } else { "Stopped" };
+    let mut objects = vec![placed(HOST, "node-2", Some("amd64"), status)];
+    if runs {
+        objects.push(json!({
+            "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
+            "metadata": {"name": "vm", "namespace": "default"},
+            "spec": {"architecture": "amd64"},
+            "status": {"nodeName": "node-2", "phase": "Running"},
+        }));
+    }
+    let from = "workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: amd64}}}";
+    let placement = "workloads: {nodePlacement: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [node-1]}]}, {matchFields: [{key: metadata.name, operator: In, values: [node-7]}]}]}}}}}";
+    let name = format!("plan-pinned-{runs}");
+    let plan = text_beside(&name, &objects, &[(from, placement)]);
+    assert!(plan.contains(wanted), "{plan}");
+    assert_eq!(plan.matches("nodeSelector requires").count(), 1, "{plan}");
+}
+
+/// HCO 1.18 does not have the field that replaces the feature gate.
+#[test]
+fn a_field_that_an_older_version_does_not_have_is_ignored() {
+    let nodes = std::fs::read_to_string(super::files().join("plan-cluster.yaml")).unwrap();
+    let nodes = nodes.lines().filter(|line| line.contains("kind: Node"));
+    let mut text = "kind: List\napiVersion: v1\nitems:\n".to_owned();
+    text.extend(nodes.map(|line| format!("{line}\n")));
+    let object = json!({
+        "apiVersion": "hco.kubevirt.io/v1",
+        "kind": "HyperConverged",
+        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
+        "spec": {"workloadSources": {"enableMultiArchBootImageImport": true}},
+        "status": {"versions": [{"name": "operator", "version": "1.19.0"}]},
+    });
+    writeln!(text, "  - {object}").unwrap();
+    let file = scratch("plan-field").join("objects.yaml");
+    std::fs::write(&file, text).unwrap();
+    let plan = |version: &str| -> Value {
+        let words = format!(
+            "plan -q -o json --from {} --hco-version {version}",
+            file.display()
+        );
+        serde_json::from_slice(&run(&words).stdout).unwrap()
+    };
+    let older = run(&format!(
+        "plan --from {} --hco-version 4.22",
+        file.display()
+    ));
+    let notes = String::from_utf8(older.stderr).unwrap();
+    let note = "HCO 1.18 is older than the HCO 1.19.0 of the cluster: ";
+    assert!(notes.contains(note), "{notes}");
+    let ignored = plan("1.18");
+    assert_eq!(ignored["field"]["effect"], "dropped", "{ignored:#}");
+    assert_eq!(ignored["multiArchImport"]["after"], "disabled");
+    assert_eq!(plan("1.20")["field"], Value::Null);
+}
+
+/// HCO's webhook completes a template when somebody sends the object, or when an upgraded HCO does.
+#[rstest]
+#[case::nothing_is_sent("", "1.18.0", false)]
+#[case::other_nodes("--what-if amd64=1", "1.18.0", false)]
+#[case::upgrade_without_a_patch("--hco-version 1.18", "1.17.2", false)]
+#[case::upgrade_with_a_patch("--hco-version 1.19", "1.18.0", true)]
+fn a_stored_template_is_completed_when_it_is_sent(
+    #[case] words: &str,
+    #[case] version: &str,
+    #[case] is_again: bool,
+) {
+    let spec = json!({
+        "managedDataSource": "mine",
+        "schedule": "0 0 * * 1",
+        "template": {"spec": {
+            "source": {"registry": {"url": "docker://quay.io/example/mine:1"}},
+            "storage": {"resources": {"requests": {"storage": "30Gi"}}},
+        }},
+    });
+    let node = |name: &str, role: &str| {
+        json!({
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {format!("node-role.kubernetes.io/{role}"): "", "kubernetes.io/arch": "amd64"}},
+            "status": {"nodeInfo": {"architecture": "amd64"}},
+        })
+    };
+    let hyperconverged = json!({
+        "apiVersion": "hco.kubevirt.io/v1beta1",
+        "kind": "HyperConverged",
+        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged", "uid": "1"},
+        "spec": {"dataImportCronTemplates": [{"metadata": {"name": "mine"}, "spec": spec}]},
+        "status": {"versions": [{"name": "operator", "version": version}]},
+    });
+    let cron = json!({
+        "apiVersion": "cdi.kubevirt.io/v1beta1",
+        "kind": "DataImportCron",
+        "metadata": {"namespace": "kubevirt-os-images", "name": "mine"},
+        "spec": spec,
+    });
+    let items = [
+        node("a", "control-plane"),
+        node("b", "worker"),
+        hyperconverged,
+        cron,
+    ];
+    let file = scratch(&format!("plan-sent-{version}-{}", words.len())).join("objects.json");
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+    std::fs::write(&file, list.to_string()).unwrap();
+    let plan = run(&format!(
+        "plan -q -o json --from {} {words}",
+        file.display()
+    ));
+    let plan: Value = serde_json::from_slice(&plan.stdout).unwrap();
+    let again: Vec<&Value> = plan["crons"]["recreated"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cron| &cron["name"])
+        .collect();
+    let expected: &[&str] = if is_again { &["mine"] } else { &[] };
+    assert_eq!(again, expected, "{plan:#}");
+    let text = run(&format!("plan -q --from {} {words}", file.display()));
+    let text = String::from_utf8(text.stdout).unwrap();
+    let is_upgrade = words.contains("--hco-version");
+    let says = |what: &str| text.contains(what);
+    assert_eq!(
+        says("With its next change, HCO sets"),
+        is_upgrade && !is_again,
+        "{text}"
+    );
+    assert_eq!(says("To avoid this, set All."), is_again, "{text}");
+}

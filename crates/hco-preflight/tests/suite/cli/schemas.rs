@@ -1,0 +1,150 @@
+//! The outputs against their schemas: ours for JSON, OASIS' for SARIF, Jenkins' for JUnit.
+//!
+//! The foreign schemas are files of crates that these tests depend on, found where cargo keeps them.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use rstest::{Context, rstest};
+use serde_json::{Value, json};
+
+use super::deployed::{policy, with_policies};
+use super::{command_on, run};
+use e2e_tests::ApiServer;
+
+/// Checks that between them have everything that an output can hold.
+const RUNS: [&str; 7] = [
+    "check -f accepted.yaml --nodes nodes.yaml",
+    "check -f denied.yaml -f many.yaml -f warned.yaml --nodes nodes.yaml",
+    "check -f several.yaml --nodes nodes.yaml",
+    "check -f denied.yaml --nodes nodes.yaml --old old.yaml",
+    "check -f undecodable.yaml -f broken.yaml -f nowhere.yaml --arch amd64=3",
+    "check -f accepted.yaml --nodes nodes.yaml --policy foreign.wat",
+    "check -f machines.yaml --arch amd64=3,arm64=2",
+];
+
+fn outputs(format: &str) -> impl Iterator<Item = (String, String)> {
+    RUNS.iter().map(move |words| {
+        let words = format!("{words} -o {format}");
+        let output = run(&words);
+        (words, String::from_utf8(output.stdout).unwrap())
+    })
+}
+
+/// A file of a crate that this one depends on.
+fn file_of(krate: &str, path: &str) -> String {
+    // Without a platform cargo wants to know the crates of all of them, and to fetch them.
+    let output = Command::new("rustc").arg("-vV").output().unwrap();
+    let version = String::from_utf8(output.stdout).unwrap();
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version=1", "--locked", "--offline"])
+        .args(["--filter-platform", host.unwrap()])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "cargo metadata: {text}");
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata.get("packages").unwrap().as_array().unwrap();
+    let package = packages.iter().find(|package| package["name"] == krate);
+    let manifest = package.unwrap()["manifest_path"].as_str().unwrap();
+    std::fs::read_to_string(PathBuf::from(manifest).with_file_name(path)).unwrap()
+}
+
+fn validate_json(schema: &Value, format: &str) {
+    let validator = jsonschema::validator_for(schema).unwrap();
+    assert!(
+        !validator.is_valid(&serde_json::json!({})),
+        "the schema refuses nothing"
+    );
+    for (words, text) in outputs(format) {
+        let document: Value = serde_json::from_str(&text).unwrap();
+        let errors: Vec<String> = validator
+            .iter_errors(&document)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert_eq!(errors, [""; 0], "{words}");
+    }
+}
+
+#[test]
+fn json_is_what_the_schema_in_docs_says() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/preflight.schema.json");
+    let schema = std::fs::read_to_string(path).unwrap();
+    let schema = serde_json::from_str(&schema).unwrap();
+    validate_json(&schema, "json");
+    let policies = [
+        policy("a", "protect", json!({})),
+        policy("b", "monitor", json!({})),
+    ];
+    let server = ApiServer::start(with_policies(&policies));
+    let mut check = command_on(&server);
+    let output = check.args(["check", "--cluster", "-o", "json"]).output();
+    let document: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+    assert!(jsonschema::is_valid(&schema, &document), "{document:#}");
+}
+
+#[test]
+fn sarif_is_valid() {
+    let mut schema: Value =
+        serde_json::from_str(&file_of("serde-sarif", "src/schema.json")).unwrap();
+    // OASIS' pattern for a language is no regular expression: it closes a bracket that is not open.
+    for holder in ["run", "toolComponent"] {
+        let language = format!("/definitions/{holder}/properties/language");
+        let language = schema.pointer_mut(&language).unwrap();
+        language.as_object_mut().unwrap().remove("pattern").unwrap();
+    }
+    validate_json(&schema, "sarif");
+}
+
+#[test]
+fn junit_is_valid() {
+    let schema = file_of("junit-report", "tests/JUnit.xsd");
+    let schema = uppsala::parse(&schema).unwrap();
+    let validator = uppsala::XsdValidator::from_schema(&schema).unwrap();
+    let wrong = uppsala::parse("<testsuites><testsuite/></testsuites>").unwrap();
+    assert!(
+        !validator.validate(&wrong).is_empty(),
+        "the schema refuses nothing"
+    );
+    for (words, text) in outputs("junit") {
+        let document = uppsala::parse(&text).unwrap();
+        let errors = validator.validate(&document);
+        assert!(errors.is_empty(), "{words}: {errors:?}\n{text}");
+    }
+}
+
+#[rstest]
+#[case::openreports("openreports-reports", "v1alpha1")]
+#[case::policyreport("policyreport-policyreports", "v1alpha2")]
+fn reports_fit_the_definition_of_kubewarden(
+    #[case] definition: &str,
+    #[case] version: &str,
+    #[context] context: Context,
+) {
+    let definition: Value = yaml_serde::from_str(&e2e_tests::crd(definition)).unwrap();
+    let spec = &definition["spec"];
+    let mut versions = spec["versions"].as_array().unwrap().iter();
+    let found = versions.find(|it| it["name"] == version).unwrap();
+    let mut schema = found["schema"]["openAPIV3Schema"].clone();
+    // An API server drops unknown fields; here they are mistakes.
+    schema["additionalProperties"] = Value::from(false);
+    schema["properties"]["results"]["items"]["additionalProperties"] = Value::from(false);
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let api_version = format!("{}/{version}", spec["group"].as_str().unwrap());
+    for (words, text) in outputs(context.description.unwrap()) {
+        let list: Value = serde_json::from_str(&text).unwrap();
+        let items = list["items"].as_array().unwrap();
+        assert!(!items.is_empty(), "{words}");
+        for item in items {
+            assert_eq!(item["apiVersion"], api_version, "{words}");
+            assert_eq!(item["kind"], spec["names"]["kind"], "{words}");
+            let errors: Vec<String> = validator
+                .iter_errors(item)
+                .map(|error| error.to_string())
+                .collect();
+            assert!(errors.is_empty(), "{words}: {errors:?}");
+        }
+    }
+}

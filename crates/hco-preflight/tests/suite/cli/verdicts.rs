@@ -1,0 +1,274 @@
+//! `check`: what is judged, against which nodes, by which settings and which module.
+
+use rstest::{Context, rstest};
+
+use super::{check, command, compare, run_with, scratch, shown};
+
+#[rstest]
+#[case::accepted("check -f accepted.yaml --nodes nodes.yaml", 0)]
+#[case::denied("check -f denied.yaml --nodes nodes.yaml", 1)]
+#[case::warned("check -f warned.yaml --arch amd64=3,arm64=2", 0)]
+#[case::undecodable("check -f undecodable.yaml --arch amd64=3", 2)]
+#[case::json("check -f manifest.json --arch amd64=1", 0)]
+#[case::several_documents("check -f several.yaml --nodes nodes.yaml", 1)]
+#[case::several_files("check -f accepted.yaml -f denied.yaml --nodes nodes.yaml", 1)]
+#[case::directory("check -f chart --nodes nodes.yaml", 1)]
+#[case::directories_below("check -R -f chart --nodes nodes.yaml", 2)]
+#[case::examples(
+    "check -f ../../../../examples -f policies.yaml -f several.yaml --nodes ../../../../examples/mixed-nodes.yaml",
+    1
+)]
+#[case::quiet("check -q -f several.yaml --nodes nodes.yaml", 1)]
+#[case::many_templates("check -f many.yaml --nodes nodes.yaml", 0)]
+#[case::made_up_nodes("check -f denied.yaml --arch amd64=3", 0)]
+#[case::joined_by("check -f denied.yaml --arch amd64=3 --what-if arm64=2", 1)]
+#[case::old("check -f denied.yaml --nodes nodes.yaml --old old.yaml", 0)]
+#[case::old_of_another_name("check -f several.yaml --nodes nodes.yaml --old old.yaml -q", 1)]
+#[case::new_beside_the_old("check -f other.yaml --nodes nodes.yaml --old old.yaml", 0)]
+#[case::old_of_another_version("check -f accepted.yaml --nodes nodes.yaml --old old.yaml", 2)]
+#[case::settings("check -f denied.yaml --nodes nodes.yaml --settings settings.yaml", 0)]
+#[case::settings_of_the_policy("check -f denied.yaml --nodes nodes.yaml --settings policy.yaml", 0)]
+#[case::repair("check -f denied.yaml --nodes nodes.yaml --settings repair.yaml", 0)]
+#[case::fail_on_warn("check -f warned.yaml --nodes nodes.yaml --fail-on warn", 1)]
+#[case::fail_never("check -f denied.yaml --nodes nodes.yaml --fail-on never", 0)]
+#[case::never_but_unjudged("check -f broken.yaml --nodes nodes.yaml --fail-on never", 2)]
+#[case::empty("check -f nodes.yaml --nodes nodes.yaml", 2)]
+#[case::empty_allowed("check -f nodes.yaml --nodes nodes.yaml --allow-empty", 0)]
+#[case::empty_allowed_in_json("check -f nodes.yaml --nodes nodes.yaml --allow-empty -o json", 0)]
+#[case::broken_is_not_empty("check -f broken.yaml --nodes nodes.yaml --allow-empty", 2)]
+#[case::foreign_module("check -f accepted.yaml --nodes nodes.yaml --policy foreign.wat", 1)]
+fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
+    let name = context.description.unwrap();
+    check(&format!("check-{name}"), words, code);
+}
+
+#[test]
+fn the_standard_input_is_a_manifest_like_any_other() {
+    let words = "check -f - --arch amd64=3,arm64=2";
+    let output = run_with(
+        words,
+        "kind: HyperConverged\napiVersion: hco.kubevirt.io/v1\n",
+    );
+    compare("check-stdin", &shown(words, &output));
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn the_nodes_can_come_from_the_standard_input() {
+    let nodes = std::fs::read_to_string(super::files().join("nodes.yaml")).unwrap();
+    let output = run_with("check -f denied.yaml --nodes -", &nodes);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+/// Another module that accepts everything with this answer.
+fn accepting(name: &str, more: &str) -> std::path::PathBuf {
+    let module = std::fs::read_to_string(super::files().join("foreign.wat")).unwrap();
+    let denied =
+        r#"{\"accepted\":false,\"code\":400,\"message\":\"no HyperConverged on Fridays\"}"#;
+    let accepted = format!(r#"{{\"accepted\":true{}}}"#, more.replace('"', "\\\""));
+    let length = accepted.replace('\\', "").len();
+    let module = module.replace(denied, &accepted);
+    let module = module.replace("(i32.const 70)", &format!("(i32.const {length})"));
+    assert!(module.contains(&accepted), "{module}");
+    let path = scratch(name).join("module.wat");
+    std::fs::write(&path, module).unwrap();
+    path
+}
+
+/// A module that would change the object does not warn.
+#[rstest]
+#[case::nothing("", 0, "")]
+#[case::warnings(r#","warnings":["weekend"]"#, 1, "accepted.yaml:1: weekend")]
+#[case::change(
+    r#","mutated_object":{}"#,
+    0,
+    "accepted.yaml:1: the module would change the object"
+)]
+fn warnings_of_another_module_count(
+    #[case] more: &str,
+    #[case] code: i32,
+    #[case] note: &str,
+    #[context] context: Context,
+) {
+    let name = format!("accepting-{}", context.description.unwrap());
+    let module = accepting(&name, more);
+    let check = |more: &[&str]| {
+        let mut command = command();
+        command.args(["check", "-f", "accepted.yaml", "--arch", "amd64=1"]);
+        command.arg("--policy").arg(&module).args(more);
+        command.output().unwrap()
+    };
+    let output = check(&["--fail-on", "warn"]);
+    assert_eq!(output.status.code(), Some(code), "{output:?}");
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(printed.contains(note), "{printed}");
+    assert_eq!(check(&[]).status.code(), Some(0));
+}
+
+/// The embedded module from a file is this project's own all the same.
+#[test]
+fn a_module_that_reports_is_shown_by_its_findings() {
+    let module = scratch("own-module").join("policy.wasm");
+    std::fs::write(&module, host::Policy::embedded_module()).unwrap();
+    let mut command = command();
+    command.args([
+        "check",
+        "-f",
+        "denied.yaml",
+        "--nodes",
+        "nodes.yaml",
+        "--policy",
+    ]);
+    let output = command.arg(&module).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let own = super::run("check -f denied.yaml --nodes nodes.yaml");
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(own.stdout).unwrap()
+    );
+}
+
+#[rstest]
+#[case::by_word("check -f warned.yaml --nodes nodes.yaml --color always", &[])]
+#[case::forced("check -f warned.yaml --nodes nodes.yaml", &[("CLICOLOR_FORCE", "1")])]
+fn colour_is_there_when_it_is_wanted(#[case] words: &str, #[case] variables: &[(&str, &str)]) {
+    let mut command = command();
+    command.args(words.split_whitespace());
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.starts_with("\u{1b}[1m\u{1b}[32m✔ accepted"),
+        "{text:?}"
+    );
+}
+
+#[rstest]
+#[case::no_terminal("", &[])]
+#[case::no_color("", &[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")])]
+#[case::by_word("--color never", &[("CLICOLOR_FORCE", "1")])]
+fn colour_is_not_there_otherwise(#[case] words: &str, #[case] variables: &[(&str, &str)]) {
+    let mut command = command();
+    command.args(["check", "-f", "warned.yaml", "--nodes", "nodes.yaml"]);
+    command.args(words.split_whitespace());
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.starts_with("✔ accepted  "), "{printed:?}");
+    assert!(!printed.contains('\u{1b}'), "{printed:?}");
+}
+
+#[test]
+fn prose_keeps_to_the_width_and_values_stay_whole() {
+    let words = "check -f denied.yaml --nodes nodes.yaml";
+    let mut command = command();
+    command.args(words.split_whitespace());
+    let output = command.env("COLUMNS", "60").output().unwrap();
+    compare("check-narrow", &shown(words, &output));
+}
+
+/// A manifest is somebody else's text: what a terminal would obey is not handed on.
+#[test]
+fn a_manifest_cannot_talk_to_the_terminal() {
+    let manifest = r#"
+apiVersion: hco.kubevirt.io/v1
+kind: HyperConverged
+metadata: {name: "\e[2Ja"}
+spec:
+  workloadSources:
+    enableMultiArchBootImageImport: true
+    dataImportCronTemplates:
+      - {metadata: {name: "\e[2Jb"}, spec: {schedule: "\a"}}
+---
+kind: "\e[2Jc"
+"#;
+    let words = "check -f - --arch amd64=1,arm64=1 --color always";
+    let output = run_with(words, manifest);
+    for bytes in [output.stdout, output.stderr] {
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(
+            text.contains(r"\u{1b}[2J") && !text.contains("\u{1b}[2J"),
+            "{text:?}"
+        );
+        assert!(!text.contains('\u{7}'), "{text:?}");
+    }
+}
+
+/// `hco-preflight check … | head -1`.
+#[test]
+fn a_reader_that_has_read_enough_changes_no_verdict() {
+    use std::process::Stdio;
+    let mut command = command();
+    command.args(["check", "-f", "denied.yaml", "--nodes", "nodes.yaml"]);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+/// Two links that lead to each other's directories, and a file that Git does not hold.
+#[cfg(unix)]
+#[test]
+fn links_in_circles_and_files_that_git_ignores_are_skipped() {
+    use std::os::unix::fs::symlink;
+    let root = scratch("circles");
+    for directory in [".git", "one", "other", "ignored"] {
+        std::fs::create_dir(root.join(directory)).unwrap();
+    }
+    symlink("../other", root.join("one/other")).unwrap();
+    symlink("../one", root.join("other/one")).unwrap();
+    std::fs::write(root.join(".gitignore"), "ignored/\n").unwrap();
+    let manifest = std::fs::read_to_string(super::files().join("accepted.yaml")).unwrap();
+    std::fs::write(root.join("one/hco.yaml"), &manifest).unwrap();
+    std::fs::write(root.join("ignored/broken.yaml"), "HyperConverged: {").unwrap();
+    let output = super::run(&format!("check -R -f {} --arch amd64=3", root.display()));
+    let (out, notes) = (
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    );
+    assert_eq!(output.status.code(), Some(0), "{out}{notes}");
+    assert!(out.contains("\n1 object: "), "{out}");
+    assert!(
+        notes.contains("2 files that are links to directories"),
+        "{notes}"
+    );
+    assert!(!notes.contains("broken.yaml"), "{notes}");
+}
+
+/// What a repository has beside manifests, and a mounted `ConfigMap`, whose files are there three times.
+#[test]
+fn files_that_are_no_manifests_are_skipped() {
+    let root = scratch("repository");
+    let manifest = std::fs::read_to_string(super::files().join("accepted.yaml")).unwrap();
+    std::fs::create_dir(root.join("..2026")).unwrap();
+    std::fs::write(root.join("..2026/hco.yaml"), manifest).unwrap();
+    std::os::unix::fs::symlink("..2026", root.join("..data")).unwrap();
+    std::os::unix::fs::symlink("..data/hco.yaml", root.join("hco.yaml")).unwrap();
+    for (name, text) in [
+        ("patch.yaml", "- {op: remove, path: /spec}"),
+        ("chart.yaml", "{{ include }}"),
+        ("tsconfig.json", "{ // comment\n [1, }"),
+    ] {
+        std::fs::write(root.join(name), text).unwrap();
+    }
+    let check = |path: &str| super::run(&format!("check -R -f {path} --arch amd64=3"));
+    let output = check(&root.display().to_string());
+    let (out, notes) = (
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    );
+    assert_eq!(output.status.code(), Some(0), "{out}{notes}");
+    assert!(out.contains("\n1 object: "), "{out}");
+    let skipped = "note: skipped 3 files that are not manifests\n";
+    assert!(notes.contains(skipped), "{notes}");
+    // One that names the kind is an error.
+    std::fs::write(
+        root.join("chart.yaml"),
+        "kind: HyperConverged\n{{ include }}",
+    )
+    .unwrap();
+    assert_eq!(check(&root.display().to_string()).status.code(), Some(2));
+}
