@@ -4,7 +4,7 @@
 use std::path::Path;
 
 fn main() {
-    println!("cargo:rerun-if-changed=../cases");
+    println!("cargo:rerun-if-changed=cases");
     println!("cargo:rerun-if-changed=../crates/engine/src/rules");
     let out = std::env::var_os("OUT_DIR").unwrap_or_default();
     // OUT_DIR is PROFILE/build/PACKAGE/out in the target directory.

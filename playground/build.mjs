@@ -25,7 +25,7 @@ await build({
   logLevel: "warning",
 });
 copyFileSync("src/index.html", join(out, "index.html"));
-writeFileSync(join(out, "examples.json"), JSON.stringify(examples("../cases")));
+writeFileSync(join(out, "examples.json"), JSON.stringify(examples("../e2e-tests/cases")));
 // Compressed here, because not every server compresses binary files.
 writeFileSync(join(out, "policy.wasm.gz"), gzipSync(readFileSync(module), { level: 9 }));
 writeFileSync(join(out, "licenses.txt"), licenses());

@@ -1,4 +1,4 @@
-// The examples of the page, from cases/: those of the documentation, and for each rule the first case that fires.
+// The examples of the page, from e2e-tests/cases/: those of the documentation, and for each rule the first case that fires.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -12,7 +12,7 @@ use crate::cluster::{Call, ClusterOf, FakeCluster};
 use crate::images::Images;
 use crate::objects::Objects;
 
-static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../cases");
+static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/cases");
 
 /// One case.
 #[derive(Debug, Clone, Deserialize)]

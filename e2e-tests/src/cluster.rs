@@ -11,13 +11,13 @@ use serde_json::{Map, Value, json};
 use crate::images::Images;
 use crate::objects::Objects;
 
-static CLUSTERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../cases/clusters");
+static CLUSTERS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/cases/clusters");
 
 /// The nodes of a case.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum ClusterOf {
-    /// A file of `cases/clusters/`.
+    /// A file of `e2e-tests/cases/clusters/`.
     Name(String),
     /// Something unusual.
     Odd(Odd),
@@ -181,7 +181,7 @@ fn nodes_of(name: &str) -> Value {
     let text = CLUSTERS
         .get_file(format!("{name}.yaml"))
         .and_then(include_dir::File::contents_utf8)
-        .unwrap_or_else(|| panic!("no cluster {name} in cases/clusters"));
+        .unwrap_or_else(|| panic!("no cluster {name} in e2e-tests/cases/clusters"));
     let list: Value = yaml_serde::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
     node_list(&list["items"])
 }

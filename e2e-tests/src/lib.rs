@@ -1,4 +1,4 @@
-//! The cases in `cases/`: one YAML file contains a cluster, settings, a request, and the expected
+//! The cases in `e2e-tests/cases/`: one YAML file contains a cluster, settings, a request, and the expected
 //! verdict. They run through every door (engine, wasm, kwctl, …), and each door reads them from here.
 
 #![expect(

@@ -209,12 +209,12 @@ impl<'w> World<'w> {
         }
     }
 
-    /// Makes the nodes of a file in `cases/clusters/` the only nodes, and waits until the webhook sees them.
+    /// Makes the nodes of a file in `e2e-tests/cases/clusters/` the only nodes, and waits until the webhook sees them.
     pub(crate) fn nodes(&self, cluster: &str) {
         self.wait_until_seen(&self.set_nodes(cluster));
     }
 
-    /// Makes the nodes of a file in `cases/clusters/` the only nodes.
+    /// Makes the nodes of a file in `e2e-tests/cases/clusters/` the only nodes.
     pub(crate) fn set_nodes(&self, cluster: &str) -> Vec<Value> {
         let list = ClusterOf::Name(cluster.to_owned()).list_of_api_server();
         let list = list.expect("a cluster")["items"].take();

@@ -1,4 +1,4 @@
-//! The cases in `cases/` through every door. The response of a door must be that of the engine, and the engine's
+//! The cases in `e2e-tests/cases/` through every door. The response of a door must be that of the engine, and the engine's
 //! response must be the expected one.
 //!
 //! `make e2e-tests`; for some cases only: `cargo test -p e2e-tests --test doors -- ratchet/ host/no-client`.

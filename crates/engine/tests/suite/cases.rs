@@ -1,4 +1,4 @@
-//! Every case of `cases/` through the engine.
+//! Every case of `e2e-tests/cases/` through the engine.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -52,7 +52,7 @@ fn every_rule_has_a_case_that_fires_and_one_that_is_silent() {
                     .iter()
                     .any(|finding| finding.starts_with(rule.id))
         });
-        assert!(silent, "no silent case in cases/{}", rule.id);
+        assert!(silent, "no silent case in e2e-tests/cases/{}", rule.id);
     }
 }
 

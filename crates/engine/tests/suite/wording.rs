@@ -24,7 +24,7 @@ fn the_words_of_each_rule_are_as_reviewed() {
                 .iter()
                 .filter(|case| case.name.starts_with(&format!("{}/", rule.id)));
             let case = of_rule.find(|case| case.expect.findings.iter().any(fires));
-            let missing = format!("write a case in cases/{} in which the rule fires", rule.id);
+            let missing = format!("write a case in e2e-tests/cases/{} in which the rule fires", rule.id);
             let case = case.expect(&missing);
             insta::assert_snapshot!(rule.id, words(case));
         }
