@@ -98,7 +98,7 @@ run: setup $(TARGET)/CACHEDIR.TAG ## Check the example against a mixed cluster: 
 	@$(CARGO) build $(OF_MODULE) --target-dir $(MODULE_TARGET) & module=$$!; \
 	$(CARGO) build --locked -p hco-preflight --bin hco-preflight; status=$$?; \
 	wait $$module && exit $$status
-	$(PREFLIGHT) check -f examples/hyperconverged.yaml --nodes examples/mixed-nodes.yaml; test $$? -eq 1
+	$(PREFLIGHT) check -f deploy/examples/hyperconverged.yaml --nodes deploy/examples/mixed-nodes.yaml; test $$? -eq 1
 
 # Always the same packages, regardless of which tests are run: another set of packages has other features, for which cargo
 # would build everything again.
@@ -220,7 +220,7 @@ SEEDS := $(CURDIR)/fuzz/target/seeds
 fuzz: setup ## Fuzz each target for SECONDS=60, or only the targets ONLY=name (needs cargo-fuzz)
 	$(if $(filter cost,$(FUZZED)),SECONDS=$(or $(SECONDS),60) $(TEST) -q --test suite -- --ignored --exact --nocapture cost::search::search)
 	FUZZ_SEEDS=$(SEEDS) $(CARGO) test -q --locked -p hco-architecture-engine --test suite -- --exact fuzzed::seeds
-	mkdir -p $(SEEDS)/manifest_yaml && cp crates/manifest/tests/edits/*.before.* examples/*.yaml $(SEEDS)/manifest_yaml
+	mkdir -p $(SEEDS)/manifest_yaml && cp crates/manifest/tests/edits/*.before.* deploy/examples/*.yaml $(SEEDS)/manifest_yaml
 	for target in $(filter-out cost,$(FUZZED)); do \
 		mkdir -p fuzz/corpus/$$target fuzz/target/corpus/$$target $(SEEDS)/$$target && \
 		$(FUZZ) $$target fuzz/target/corpus/$$target fuzz/corpus/$$target $(SEEDS)/$$target -- \

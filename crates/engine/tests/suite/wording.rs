@@ -184,7 +184,7 @@ fn every_case_stays_inside_the_bounds() {
     }
 }
 
-/// What the README shows and what examples/ holds is what the policy says. `make snapshots` writes the examples.
+/// What the README shows and what deploy/examples/ holds is what the policy says. `make snapshots` writes the examples.
 #[test]
 fn the_readme_and_the_examples_are_of_today() {
     let cases = cases();

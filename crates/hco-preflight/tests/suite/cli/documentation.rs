@@ -63,7 +63,7 @@ fn clone(name: &str) -> PathBuf {
         }
     }
     std::fs::create_dir_all(clone.join("clusters/production")).unwrap();
-    let example = clone.join("examples/hyperconverged.yaml");
+    let example = clone.join("deploy/examples/hyperconverged.yaml");
     for copy in [
         "deploy/hyperconverged.yaml",
         "clusters/production/hyperconverged.yaml",
@@ -73,7 +73,7 @@ fn clone(name: &str) -> PathBuf {
         std::fs::copy(&example, clone.join(copy)).unwrap();
     }
     for nodes in ["nodes.yaml", "nodes.json"] {
-        std::fs::copy(clone.join("examples/mixed-nodes.yaml"), clone.join(nodes)).unwrap();
+        std::fs::copy(clone.join("deploy/examples/mixed-nodes.yaml"), clone.join(nodes)).unwrap();
     }
     let settings =
         "spec: {module: hco-architecture-guard, settings: {}}\nkind: ClusterAdmissionPolicy\n";
@@ -103,7 +103,7 @@ fn the_commands_of_the_pages_run() {
                     .current_dir(clone("documentation"))
                     // Neither clusters nor registries.
                     .env("HTTPS_PROXY", "http://127.0.0.1:1");
-                let stdin = std::fs::read(root().join("examples/hyperconverged.yaml")).unwrap();
+                let stdin = std::fs::read(root().join("deploy/examples/hyperconverged.yaml")).unwrap();
                 let output = assert_cmd::Command::from_std(command)
                     .write_stdin(stdin)
                     .output()
@@ -291,7 +291,7 @@ fn the_other_commands_name_what_is_there() {
                 }
                 ["kwctl", "run", ..] => words
                     .iter()
-                    .all(|word| !word.starts_with("examples/") || root().join(word).is_file()),
+                    .all(|word| !word.starts_with("deploy/examples/") || root().join(word).is_file()),
                 [
                     "crates/engine/tests/oracle/run" | "crates/engine/tests/oracle/compare",
                     ..,
