@@ -10,7 +10,7 @@ MODULE := $(MODULE_TARGET)/wasm32-unknown-unknown/wasm/hco_architecture_guard.wa
 # crates/policy-host/build.rs does the same.
 REMAP := target.wasm32-unknown-unknown.rustflags=["--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=/cargo/registry/src"]
 PACKAGING := $(CARGO) run --quiet --locked -p packaging
-CRATES := engine operators kubernetes json-stream
+CRATES := crates/engine crates/operator-models crates/kube-objects crates/json-stream
 SOURCES := $(shell find src $(CRATES:=/src) -name '*.rs') $(wildcard build.rs Cargo.* $(CRATES:=/Cargo.toml) .cargo/config.toml rust-toolchain.toml)
 
 .PHONY: help
@@ -102,7 +102,7 @@ run: setup $(TARGET)/CACHEDIR.TAG ## Check the example against a mixed cluster: 
 
 # Always the same packages, regardless of which tests are run: another set of packages has other features, for which cargo
 # would build everything again.
-TEST := $(CARGO) test --locked -p hco-architecture-engine -p json-stream -p kubernetes -p operators -p manifest -p host -p hco-preflight -p packaging -p sources -p e2e-tests -p rows
+TEST := $(CARGO) test --locked -p engine -p json-stream -p kube-objects -p operator-models -p manifest -p policy-host -p hco-preflight -p packaging -p registry -p e2e-tests -p rows
 
 .PHONY: test
 test: setup ## Run the tests that need no other program
@@ -154,7 +154,7 @@ chaos: ## Faults at a real API server, and how long they last (needs what e2e-cl
 
 .PHONY: test-wasm
 test-wasm: setup ## Test the engine and its JSON reader in WebAssembly, on Node.js (needs wasm-bindgen-cli, see .ci/run)
-	$(CARGO) test --locked -p hco-architecture-engine -p operators -p kubernetes --lib --test suite --target wasm32-unknown-unknown
+	$(CARGO) test --locked -p engine -p operator-models -p kube-objects --lib --test suite --target wasm32-unknown-unknown
 	$(CARGO) test --locked -p json-stream --lib --target wasm32-unknown-unknown
 
 .PHONY: coverage
@@ -164,8 +164,8 @@ coverage: setup ## Measure which lines and branches of the engine and its JSON r
 # A mutant is a small change of the code that a test has to notice. .cargo/mutants.toml lists those that no test can
 # notice. Of the preflight, only the files that decide about a verdict have mutants. BASE: the commit to compare with.
 MUTANTS = $(CARGO) mutants --output $(TARGET)/mutants$(1)
-OF_ENGINE := -p hco-architecture-engine -p operators -p kubernetes -p json-stream --test-package hco-architecture-engine,operators,kubernetes,json-stream
-OF_PREFLIGHT := -p host -p hco-preflight --test-package host,hco-preflight \
+OF_ENGINE := -p engine -p operator-models -p kube-objects -p json-stream --test-package engine,operator-models,kube-objects,json-stream
+OF_PREFLIGHT := -p policy-host -p hco-preflight --test-package policy-host,hco-preflight \
 	$(patsubst %,-f %.rs,crates/policy-host/src/mask crates/policy-host/src/session $(addprefix crates/hco-preflight/src/,admission apply check exit stage/judge verdict))
 CHANGED = $(TARGET)/mutants.diff
 .PHONY: mutants
@@ -188,7 +188,7 @@ ORACLE = crates/engine/tests/oracle/run $(or $(HCO),$(error HCO=path/to/a/checko
 .PHONY: hco-drift
 hco-drift: setup ## Compare the engine with the HCO checkout HCO=path, by the newest version or by HCO_VERSION=1.18 (needs Go)
 	$(ORACLE) -created $(or $(CREATED),5000) -updated $(or $(UPDATED),1000)
-	RUST_BACKTRACE=0 HCO=$(abspath $(HCO)) HCO_ROWS=$(ROWS) $(CARGO) test --locked -q -p hco-architecture-engine --test suite -- --nocapture --exact \
+	RUST_BACKTRACE=0 HCO=$(abspath $(HCO)) HCO_ROWS=$(ROWS) $(CARGO) test --locked -q -p engine --test suite -- --nocapture --exact \
 		$(if $(HCO_VERSION),versions::the_rows_of_a_checkout_agree_with_its_version,conformance::the_corpus_agrees_with_hco updates::the_corpus_agrees_with_the_webhooks_of_hco)
 
 # The checkouts of the four operators that a HyperConverged goes through.
@@ -200,8 +200,8 @@ OF_CHAIN := forecast::the_forecasts_agree_with_the_operators data_import_crons::
 chain-drift: setup ## Compare the forecast with the checkouts HCO=path, SSP=path, CDI=path, and KUBEVIRT=path (needs Go)
 	crates/engine/tests/oracle/chain/run $(OPERATORS) $(CHAIN_ROWS) $(or $(SEED),1) $(or $(CREATED),5000)
 	export RUST_BACKTRACE=0 HCO_ROWS=$(CHAIN_ROWS); \
-	$(CARGO) test --locked -q -p operators --test suite -- --nocapture --exact $(OF_CHAIN); status=$$?; \
-	$(CARGO) test --locked -q -p hco-architecture-engine --test suite -- --nocapture --exact \
+	$(CARGO) test --locked -q -p operator-models --test suite -- --nocapture --exact $(OF_CHAIN); status=$$?; \
+	$(CARGO) test --locked -q -p engine --test suite -- --nocapture --exact \
 		chain::the_rules_fire_where_the_operators_refuse_or_lose_something && exit $$status
 
 .PHONY: hco-sample
@@ -219,7 +219,7 @@ SEEDS := $(CURDIR)/fuzz/target/seeds
 .PHONY: fuzz
 fuzz: setup ## Fuzz each target for SECONDS=60, or only the targets ONLY=name (needs cargo-fuzz)
 	$(if $(filter cost,$(FUZZED)),SECONDS=$(or $(SECONDS),60) $(TEST) -q --test suite -- --ignored --exact --nocapture cost::search::search)
-	FUZZ_SEEDS=$(SEEDS) $(CARGO) test -q --locked -p hco-architecture-engine --test suite -- --exact fuzzed::seeds
+	FUZZ_SEEDS=$(SEEDS) $(CARGO) test -q --locked -p engine --test suite -- --exact fuzzed::seeds
 	mkdir -p $(SEEDS)/manifest_yaml && cp crates/manifest/tests/edits/*.before.* deploy/examples/*.yaml $(SEEDS)/manifest_yaml
 	for target in $(filter-out cost,$(FUZZED)); do \
 		mkdir -p fuzz/corpus/$$target fuzz/target/corpus/$$target $(SEEDS)/$$target && \
@@ -275,11 +275,11 @@ handbook-serve: handbook ## Serve the handbook on http://127.0.0.1:8080 (PORT)
 
 .PHONY: worst-cases
 worst-cases: setup ## Measure the worst inputs that users, nodes, and registries can send, and write them to docs/threat-model.md
-	$(CARGO) test --locked -q -p host --test suite -- --ignored --exact worst::worst_cases
+	$(CARGO) test --locked -q -p policy-host --test suite -- --ignored --exact worst::worst_cases
 
 .PHONY: bench
 bench: ## Measure the cost of an evaluation, and write it to docs/performance.md and docs/growth.svg (HCO_BENCH_MODULES: other modules)
-	HCO_BENCH_WRITE=1 $(CARGO) bench --locked -p host --bench evaluate
+	HCO_BENCH_WRITE=1 $(CARGO) bench --locked -p policy-host --bench evaluate
 
 .PHONY: bench-preflight
 bench-preflight: setup ## Measure how long hco-preflight takes for one manifest
@@ -287,7 +287,7 @@ bench-preflight: setup ## Measure how long hco-preflight takes for one manifest
 
 .PHONY: bench-readers
 bench-readers: ## Compare JSON readers for the node list; crates/json-stream/README.md has the table
-	$(CARGO) bench --locked -p host --bench readers
+	$(CARGO) bench --locked -p policy-host --bench readers
 
 .PHONY: bench-policy-server
 bench-policy-server: ## Measure a request through policy-server, if it is on PATH
@@ -315,7 +315,7 @@ generate: ## Write the files that repeat the home in Cargo.toml, the rules, or t
 
 .PHONY: snapshots
 snapshots: ## Write the snapshots of the wording, and the picture; read the diff before you commit it
-	INSTA_UPDATE=always $(CARGO) test -q --locked -p hco-architecture-engine --test suite wording
+	INSTA_UPDATE=always $(CARGO) test -q --locked -p engine --test suite wording
 	INSTA_UPDATE=always EDITS=write $(CARGO) test -q --locked -p manifest -p hco-preflight --test suite -- cli edit
 
 .PHONY: clean

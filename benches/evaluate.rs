@@ -32,7 +32,7 @@ mod requests;
 mod tables;
 
 use e2e_tests::nodes;
-use host::Policy;
+use policy_host::Policy;
 use serde_json::json;
 
 use self::guests::{Host, compile, judge};

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use host::{HostCalls, Options, Policy};
+use policy_host::{HostCalls, Options, Policy};
 
 use crate::measure::timed;
 

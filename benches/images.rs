@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use e2e_tests::nodes;
-use host::{HostCalls, Policy};
+use policy_host::{HostCalls, Policy};
 use serde_json::{Map, Value, json};
 
 use crate::measure::{Measurements, timed};

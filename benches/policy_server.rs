@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use e2e_tests::{DockerRegistry, NodeServer, Objects, PolicyServer, Starter, http, module, nodes};
-use host::Policy;
+use policy_host::Policy;
 use packaging::Metadata;
 use serde_json::{Map, Value, json};
 

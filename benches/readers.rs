@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use e2e_tests::nodes;
 use engine::placement::Placement;
-use host::{HostCalls, Policy};
+use policy_host::{HostCalls, Policy};
 
 use self::guests::{Host, compile, judge, least_memory};
 use self::measure::{Measurements, Pair, skip};

@@ -46,7 +46,8 @@ fn main() -> ExitCode {
 fn module() -> Result<(), String> {
     let manifest = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
     let root = manifest
-        .parent()
+        .ancestors()
+        .nth(2)
         .ok_or("the crate is outside its workspace")?;
     let out = PathBuf::from(variable("OUT_DIR")?);
     for source in SOURCES {

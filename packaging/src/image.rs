@@ -109,7 +109,7 @@ fn descriptor(media_type: &str, content: &[u8]) -> Value {
 }
 
 pub(crate) fn digest(content: &[u8]) -> String {
-    format!("sha256:{}", sources::hex(&Sha256::digest(content)))
+    format!("sha256:{}", registry::hex(&Sha256::digest(content)))
 }
 
 /// Files that are owned by root, with the timestamp 0.

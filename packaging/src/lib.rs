@@ -16,7 +16,7 @@ mod release;
 mod size;
 
 #[cfg(feature = "registry")]
-pub use ::sources::Sources;
+pub use ::registry::Sources;
 pub use annotate::{annotate, metadata_of};
 pub use artifact_hub::{Created, artifact_hub_package};
 pub use changelog::{Change, Changelog, Release};

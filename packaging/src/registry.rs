@@ -15,7 +15,7 @@ use oci_client::manifest::{
 use oci_client::secrets::RegistryAuth;
 use oci_client::{Reference, errors::OciDistributionError};
 use serde::Deserialize;
-use sources::{Deadline, Logins, Sources};
+use registry::{Deadline, Logins, Sources};
 
 use crate::image::{self, Image, Labels};
 use crate::metadata_of;

@@ -1,10 +1,10 @@
 //! Names of architectures: those that Kubernetes uses, those that other systems use, and typos.
 
-use kubernetes::sorted::{Map, Set};
+use kube_objects::sorted::{Map, Set};
 
-use kubernetes::text::{ascii_lower, distance};
-use operators::hco::architectures::Architectures;
-use operators::ssp::architecture::KNOWN as KNOWN_BY_SSP;
+use kube_objects::text::{ascii_lower, distance};
+use operator_models::hco::architectures::Architectures;
+use operator_models::ssp::architecture::KNOWN as KNOWN_BY_SSP;
 
 /// Go's names of architectures, sorted. A kubelet reports one of these.
 ///

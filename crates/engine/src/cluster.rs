@@ -1,7 +1,7 @@
 //! What the policy can ask its host. Only these traits access the host; all other code is pure.
 
-use kubernetes::json::{Json, Object};
-use operators::cdi::image::Registry;
+use kube_objects::json::{Json, Object};
+use operator_models::cdi::image::Registry;
 
 /// The service account of the policy-server.
 #[derive(Debug, Clone, PartialEq, Eq)]

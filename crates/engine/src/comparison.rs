@@ -1,9 +1,9 @@
 //! What a program knows beside a request, so that the report compares more than two objects: another version of HCO, other
 //! nodes, and what is really in the cluster.
 
-use kubernetes::json::Object;
-use operators::forecast::Objects;
-use operators::hco::version::HcoVersion;
+use kube_objects::json::Object;
+use operator_models::forecast::Objects;
+use operator_models::hco::version::HcoVersion;
 
 use crate::cluster::Cluster;
 

@@ -3,12 +3,12 @@
 
 use std::cell::RefCell;
 
-use kubernetes::json::{Json, WrongType};
-use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain};
-use kubernetes::sorted::Set;
-use operators::hco::node_info::workload_architectures;
-use operators::kubevirt::installation::KubeVirt;
-use operators::kubevirt::virtual_machine::DataSource;
+use kube_objects::json::{Json, WrongType};
+use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
+use kube_objects::sorted::Set;
+use operator_models::hco::node_info::workload_architectures;
+use operator_models::kubevirt::installation::KubeVirt;
+use operator_models::kubevirt::virtual_machine::DataSource;
 
 use crate::cluster::{Cluster, Permission, Resource, ServiceAccount, is_forbidden};
 

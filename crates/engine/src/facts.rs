@@ -3,18 +3,18 @@
 
 use std::rc::Rc;
 
-use kubernetes::path::FieldPath;
-use kubernetes::sorted::Set;
-use operators::cdi::image::{Contents, Unknown};
-use operators::forecast::{Changes, Forecast, Given, Rejected};
-use operators::hco::api_version::ApiVersion;
-use operators::hco::architectures::Architectures;
-use operators::hco::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
-use operators::hco::hyperconverged::HyperConverged;
-use operators::hco::import::Import;
-use operators::hco::jsonpatch;
-use operators::hco::node::Census;
-use operators::hco::template::{ARCHITECTURES, Template};
+use kube_objects::path::FieldPath;
+use kube_objects::sorted::Set;
+use operator_models::cdi::image::{Contents, Unknown};
+use operator_models::forecast::{Changes, Forecast, Given, Rejected};
+use operator_models::hco::api_version::ApiVersion;
+use operator_models::hco::architectures::Architectures;
+use operator_models::hco::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
+use operator_models::hco::hyperconverged::HyperConverged;
+use operator_models::hco::import::Import;
+use operator_models::hco::jsonpatch;
+use operator_models::hco::node::Census;
+use operator_models::hco::template::{ARCHITECTURES, Template};
 
 use crate::images::{self, Images};
 use crate::nodes::{Nodes, Slot};

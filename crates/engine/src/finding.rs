@@ -1,11 +1,11 @@
 //! A finding of a rule, and how a rule adds its findings: the levels of the settings, the ratchet of updates, and a limit
 //! on how many are kept.
 
-use kubernetes::sorted::{Map, Set};
+use kube_objects::sorted::{Map, Set};
 use std::borrow::Cow;
 use std::cell::Cell;
 
-use kubernetes::path::FieldPath;
+use kube_objects::path::FieldPath;
 use serde::Serialize;
 
 use crate::fix::Fix;

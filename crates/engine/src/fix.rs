@@ -1,7 +1,7 @@
 //! What a rule proposes to resolve a finding. The remedies work it out: the edits, and whether a person has to decide.
 
-use kubernetes::edit::Edit;
-use operators::hco::template::Template;
+use kube_objects::edit::Edit;
+use operator_models::hco::template::Template;
 
 /// A way to resolve a finding, as the rule proposes it.
 #[derive(Debug, Clone)]

@@ -1,12 +1,12 @@
 //! What registries answered about images. Each look-up takes time, so each image is looked up only once.
 
-use kubernetes::sorted::{Map, Set};
+use kube_objects::sorted::{Map, Set};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use kubernetes::text;
-use operators::cdi::image::{Contents, Image, Registry, Unknown};
-use operators::hco::golden_image::{CommonTemplates, GoldenImage};
+use kube_objects::text;
+use operator_models::cdi::image::{Contents, Image, Registry, Unknown};
+use operator_models::hco::golden_image::{CommonTemplates, GoldenImage};
 
 /// What is known about the images of an object.
 #[derive(Debug, Clone, Copy)]

@@ -1,13 +1,13 @@
 //! From a request to a report: what is judged, and what is accepted at once.
 
-use kubernetes::json::{Field, Json, Object};
-use kubernetes::placement::REQUIRED;
-use kubernetes::request::{Operation, Request};
-use operators::hco::api_version::{ApiVersion, is_hyperconverged};
-use operators::hco::golden_image;
-use operators::hco::hyperconverged::{self, HyperConverged, LocatedFields};
-use operators::kubevirt::virtual_machine::is_virtual_machine;
-use operators::ssp::data_sources::{GOLDEN_IMAGES_NAMESPACE, golden_images_namespace};
+use kube_objects::json::{Field, Json, Object};
+use kube_objects::placement::REQUIRED;
+use kube_objects::request::{Operation, Request};
+use operator_models::hco::api_version::{ApiVersion, is_hyperconverged};
+use operator_models::hco::golden_image;
+use operator_models::hco::hyperconverged::{self, HyperConverged, LocatedFields};
+use operator_models::kubevirt::virtual_machine::is_virtual_machine;
+use operator_models::ssp::data_sources::{GOLDEN_IMAGES_NAMESPACE, golden_images_namespace};
 
 use crate::checks::Checks;
 use crate::cluster::Host;

@@ -49,16 +49,16 @@ pub use catalogue::RULES;
 pub use cluster::{Cluster, Host, Permission, Resource, ServiceAccount};
 pub use finding::Outcome;
 pub use judge::{judge, report, validate_settings};
-pub use kubernetes::edit::PatchOperation;
-pub use kubernetes::placement;
-pub use kubernetes::sorted::{Map, Set};
-pub use kubernetes::text::{escape, is_invisible};
-pub use kubernetes::value::Value;
-pub use operators::cdi::image::{
+pub use kube_objects::edit::PatchOperation;
+pub use kube_objects::placement;
+pub use kube_objects::sorted::{Map, Set};
+pub use kube_objects::text::{escape, is_invisible};
+pub use kube_objects::value::Value;
+pub use operator_models::cdi::image::{
     Availability, Contents, Image, ImageKind, Registry, Unimportable, Unknown,
 };
-pub use operators::hco::import::Import;
-pub use operators::hco::node;
+pub use operator_models::hco::import::Import;
+pub use operator_models::hco::node;
 pub use report::{Boot, FindingReport, RemedyReport, Report, TemplateReport, VirtualMachineReport};
 pub use rule::{Level, ObjectKind, Ratchet, Reads, RepairKind, Rule, Subject};
 pub use words::{HCO_CRASHES, HCO_DENIES, HCO_FAILS, why_unimportable, why_unknown};

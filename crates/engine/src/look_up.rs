@@ -1,13 +1,13 @@
 //! Which images of an object are looked up. A request makes few look-ups, and they are decided before the rules that read
 //! them are checked.
 
-use kubernetes::sorted::{Map, Set};
+use kube_objects::sorted::{Map, Set};
 use std::rc::Rc;
 
-use kubernetes::text;
-use operators::cdi::image::{Image, Unknown};
-use operators::hco::golden_image::{Annotation, GoldenImage};
-use operators::hco::import::Import;
+use kube_objects::text;
+use operator_models::cdi::image::{Image, Unknown};
+use operator_models::hco::golden_image::{Annotation, GoldenImage};
+use operator_models::hco::import::Import;
 
 use crate::catalogue::RULES;
 use crate::facts::Facts;

@@ -1,12 +1,12 @@
 //! A VirtualMachine, as the rules about it see it.
 
-use kubernetes::edit::{Edit, Edits};
-use kubernetes::json::{Json, Object};
-use kubernetes::path::FieldPath;
-use kubernetes::placement::ARCHITECTURE_LABEL;
-use kubernetes::text::{escape, quote};
-use operators::kubevirt::virtual_machine::{Launcher, Reason, SourceRef, VirtualMachine};
-use operators::ssp::architecture::{Architecture, KNOWN};
+use kube_objects::edit::{Edit, Edits};
+use kube_objects::json::{Json, Object};
+use kube_objects::path::FieldPath;
+use kube_objects::placement::ARCHITECTURE_LABEL;
+use kube_objects::text::{escape, quote};
+use operator_models::kubevirt::virtual_machine::{Launcher, Reason, SourceRef, VirtualMachine};
+use operator_models::ssp::architecture::{Architecture, KNOWN};
 
 use crate::context::Context;
 use crate::finding::{Finding, Identity};

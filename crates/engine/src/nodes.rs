@@ -2,8 +2,8 @@
 
 use std::cell::{Cell, OnceCell};
 
-use kubernetes::placement::Placement;
-use operators::hco::node::{self, Census};
+use kube_objects::placement::Placement;
+use operator_models::hco::node::{self, Census};
 
 use crate::cluster::{Cluster, Permission, Resource, ServiceAccount, is_forbidden};
 

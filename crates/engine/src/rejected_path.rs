@@ -1,7 +1,7 @@
 //! Where in a template the reason is for which CDI or the API server rejects its `DataImportCron`.
 
-use kubernetes::path::FieldPath;
-use operators::cdi::data_import_cron::{Cause, Rejection};
+use kube_objects::path::FieldPath;
+use operator_models::cdi::data_import_cron::{Cause, Rejection};
 
 use crate::facts::Facts;
 

@@ -6,9 +6,9 @@ mod consequences;
 mod import;
 mod placement;
 
-use kubernetes::edit::Edit;
-use kubernetes::json::Json;
-use operators::ssp::architecture::knows_all;
+use kube_objects::edit::Edit;
+use kube_objects::json::Json;
+use operator_models::ssp::architecture::knows_all;
 use std::cell::{Cell, OnceCell};
 
 use self::consequences::Consequences;

@@ -1,10 +1,10 @@
 //! A way to resolve a finding, as data: the text of `fix:`, the command, and the JSON Patch are made from the same edits.
 
-use kubernetes::edit::Edit;
-use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain};
-use kubernetes::path::{FieldPath, Segment};
-use kubernetes::value::Value;
-use operators::hco::hyperconverged::HyperConverged;
+use kube_objects::edit::Edit;
+use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
+use kube_objects::path::{FieldPath, Segment};
+use kube_objects::value::Value;
+use operator_models::hco::hyperconverged::HyperConverged;
 
 /// One way to resolve a finding.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,18 +6,18 @@ mod forecast;
 mod message;
 mod warnings;
 
-use kubernetes::sorted::{Map, Set};
+use kube_objects::sorted::{Map, Set};
 
-use kubernetes::edit::Edit;
-use kubernetes::path::FieldPath;
-use kubernetes::placement::MOST_REQUIREMENTS;
-use kubernetes::text::{cut, escape, quote};
-use operators::forecast::Forecast;
-use operators::hco::golden_image::GoldenImage;
-use operators::hco::import::Import;
-use operators::hco::node::Census;
-use operators::kubevirt::default_architecture::default_architecture;
-use operators::ssp::architecture::is_known;
+use kube_objects::edit::Edit;
+use kube_objects::path::FieldPath;
+use kube_objects::placement::MOST_REQUIREMENTS;
+use kube_objects::text::{cut, escape, quote};
+use operator_models::forecast::Forecast;
+use operator_models::hco::golden_image::GoldenImage;
+use operator_models::hco::import::Import;
+use operator_models::hco::node::Census;
+use operator_models::kubevirt::default_architecture::default_architecture;
+use operator_models::ssp::architecture::is_known;
 
 use crate::checked_rule::CheckedRule;
 use crate::facts::Facts;

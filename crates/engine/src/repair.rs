@@ -1,13 +1,13 @@
 //! Repairs at admission: the remedies that the settings name, applied to the object that was sent.
 
-use kubernetes::sorted::Set;
+use kube_objects::sorted::Set;
 
-use kubernetes::edit::{self, Edit};
-use kubernetes::json::Json;
-use kubernetes::text::{cut, quote};
-use operators::hco::api_version::ApiVersion;
-use operators::hco::hyperconverged::{HyperConverged, LocatedFields};
-use operators::ssp::architecture::knows_all;
+use kube_objects::edit::{self, Edit};
+use kube_objects::json::Json;
+use kube_objects::text::{cut, quote};
+use operator_models::hco::api_version::ApiVersion;
+use operator_models::hco::hyperconverged::{HyperConverged, LocatedFields};
+use operator_models::ssp::architecture::knows_all;
 
 use crate::checked_rule::CheckedRule;
 use crate::facts::Facts;

@@ -1,10 +1,10 @@
 //! The response to a request as data. Other files write it: the message and the warnings for users, the audit annotations
 //! for programs. The JSON of the `report` operation is this type itself.
 
-use kubernetes::sorted::Map;
+use kube_objects::sorted::Map;
 
-use kubernetes::edit::PatchOperation;
-use operators::hco::import::Import;
+use kube_objects::edit::PatchOperation;
+use operator_models::hco::import::Import;
 use serde::Serialize;
 
 use crate::finding::Outcome;

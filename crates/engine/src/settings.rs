@@ -3,10 +3,10 @@
 mod prefixes;
 mod reader;
 
-use kubernetes::sorted::{Map, Set};
+use kube_objects::sorted::{Map, Set};
 
-use kubernetes::json::{Field, Json, Kind};
-use kubernetes::text::{self, quote};
+use kube_objects::json::{Field, Json, Kind};
+use kube_objects::text::{self, quote};
 
 use self::prefixes::Prefixes;
 use self::reader::Reader;

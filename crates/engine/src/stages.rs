@@ -1,14 +1,14 @@
 //! The stages of a judgement: the rules that read the object and the nodes, those that use what was read for others, the
 //! images, the rules about images, and then the remedies of what was found.
 
-use kubernetes::json::Json;
-use kubernetes::sorted::Map;
-use operators::forecast::{self, Changes, Objects, Rejected, State};
-use operators::hco::golden_image::GoldenImage;
-use operators::hco::import::Import;
-use operators::hco::node::Census;
-use operators::hco::template::Template;
-use operators::ssp::architecture::Architecture;
+use kube_objects::json::Json;
+use kube_objects::sorted::Map;
+use operator_models::forecast::{self, Changes, Objects, Rejected, State};
+use operator_models::hco::golden_image::GoldenImage;
+use operator_models::hco::import::Import;
+use operator_models::hco::node::Census;
+use operator_models::hco::template::Template;
+use operator_models::ssp::architecture::Architecture;
 
 use crate::checked_rule::CheckedRule;
 use crate::checks::Checks;

@@ -1,7 +1,7 @@
 //! Which version of HCO an object is judged by, and where that is known from.
 
-use operators::hco::hyperconverged::HyperConverged;
-use operators::hco::version::HcoVersion;
+use operator_models::hco::hyperconverged::HyperConverged;
+use operator_models::hco::version::HcoVersion;
 
 use crate::settings::Settings;
 

@@ -1,8 +1,8 @@
 //! From a request about a VirtualMachine to a report.
 
-use kubernetes::json::{Field, Json};
-use kubernetes::request::{Operation, Request};
-use operators::kubevirt::virtual_machine::{Reason, VirtualMachine};
+use kube_objects::json::{Field, Json};
+use kube_objects::request::{Operation, Request};
+use operator_models::kubevirt::virtual_machine::{Reason, VirtualMachine};
 
 use crate::checks;
 use crate::cluster::Cluster;

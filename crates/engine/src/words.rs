@@ -1,14 +1,14 @@
 //! Words that several rules and remedies share.
 
-use kubernetes::sorted::Set;
+use kube_objects::sorted::Set;
 
-use kubernetes::text::{self, escape, quote};
-use operators::cdi::data_import_cron::{NAME_MAX, POLLED_NAME_MAX, Rejection};
-use operators::cdi::data_source;
-use operators::cdi::image::{MOST_ARCHITECTURES, Unimportable, Unknown};
-use operators::forecast::unsuffixed;
-use operators::ssp::bundle;
-use operators::ssp::data_sources::Key;
+use kube_objects::text::{self, escape, quote};
+use operator_models::cdi::data_import_cron::{NAME_MAX, POLLED_NAME_MAX, Rejection};
+use operator_models::cdi::data_source;
+use operator_models::cdi::image::{MOST_ARCHITECTURES, Unimportable, Unknown};
+use operator_models::forecast::unsuffixed;
+use operator_models::ssp::bundle;
+use operator_models::ssp::data_sources::Key;
 
 /// Names of architectures for users: at most six, each shortened.
 pub(crate) fn names<'n>(names: impl IntoIterator<Item = &'n String>) -> String {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use host::Counts;
+use policy_host::Counts;
 
 pub(crate) use self::connection::Connection;
 use self::connection::{CONNECTION, timeout};

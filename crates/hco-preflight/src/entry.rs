@@ -180,7 +180,7 @@ pub(crate) fn fingerprint(parts: &[&str]) -> String {
         fingerprint.update(part);
         fingerprint.update([0]);
     }
-    sources::hex(&fingerprint.finalize())
+    registry::hex(&fingerprint.finalize())
 }
 
 /// A file as the repository names it that the command runs in. Outside a repository, from the current directory.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use host::Cluster;
+use policy_host::Cluster;
 use manifest::{EditError, Edited, Object};
 use serde_json::Value;
 use tempfile::NamedTempFile;

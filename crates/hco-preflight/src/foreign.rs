@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use std::path::Path;
 
 use engine::{escape, is_invisible};
-use host::{ClusterError, HostError, NodeListError};
+use policy_host::{ClusterError, HostError, NodeListError};
 use serde::{Deserialize, Serialize};
 
 /// A text from outside. It cannot be printed as it is: displayed, it is one line in which everything that a terminal

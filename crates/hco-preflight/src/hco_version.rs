@@ -1,6 +1,6 @@
 //! The version of HCO, for people: as somebody wrote it, and as the module reads it.
 
-use operators::hco::version::Standing;
+use operator_models::hco::version::Standing;
 use serde_json::Value;
 
 use crate::field::{items, text};

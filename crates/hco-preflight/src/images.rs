@@ -18,7 +18,7 @@ use engine::{
     Availability, Contents, Image, ImageKind, Unimportable, is_architecture, why_unimportable,
     why_unknown,
 };
-use host::Registries;
+use policy_host::Registries;
 use serde::Serialize;
 use serde_json::Value;
 

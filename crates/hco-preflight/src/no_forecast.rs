@@ -1,7 +1,7 @@
 //! Why the module makes no forecast of boot sources.
 
 use engine::{HCO_CRASHES, HCO_DENIES, HCO_FAILS};
-use operators::ssp::architecture::is_known;
+use operator_models::ssp::architecture::is_known;
 use serde_json::Value;
 
 use crate::field::{architecture, text};

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
-use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain};
+use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 
 use crate::args::{self, Connection, RbacFor};
 use crate::exit::Exit;

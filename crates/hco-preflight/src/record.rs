@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use host::Record;
+use policy_host::Record;
 
 use crate::args;
 use crate::exit::Exit;

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, Error, Result};
 use engine::{Contents, Image, why_unknown};
-use host::Registries;
+use policy_host::Registries;
 use manifest::Limited;
-use sources::Sources;
+use registry::Sources;
 
 use crate::foreign;
 use crate::progress::Progress;

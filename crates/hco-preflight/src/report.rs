@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use manifest::Object;
-use operators::hco::version::HcoVersion;
+use operator_models::hco::version::HcoVersion;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use operators::cdi::data_source::examine_names;
+use operator_models::cdi::data_source::examine_names;
 use serde::Serialize;
 use serde_json::Value;
 

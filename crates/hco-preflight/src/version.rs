@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use engine::RULES;
-use host::{Policy, module_sha256};
+use policy_host::{Policy, module_sha256};
 
 use crate::exit::Exit;
 use crate::terminal::Terminal;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
-use host::{Counts, NodeList};
+use policy_host::{Counts, NodeList};
 use serde_json::{Value, json};
 
 use crate::field::architecture;

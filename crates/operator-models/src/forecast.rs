@@ -5,8 +5,8 @@ mod handed_over;
 mod objects;
 mod state;
 
-use kubernetes::sorted::{Map, Set};
-use kubernetes::text::behind;
+use kube_objects::sorted::{Map, Set};
+use kube_objects::text::behind;
 use std::borrow::Cow;
 
 use crate::cdi::data_import_cron::{self, Polling, Rejection, Verdict};

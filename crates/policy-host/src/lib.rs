@@ -4,7 +4,7 @@
 //!
 //! ```no_run
 //! use std::sync::Arc;
-//! use host::{Labels, NodeList, Policy};
+//! use policy_host::{Labels, NodeList, Policy};
 //!
 //! let policy = Policy::embedded()?;
 //! let objects = manifest::objects(&std::fs::read("hyperconverged.yaml")?)?;

@@ -31,7 +31,7 @@ pub fn module_sha256(module: &[u8]) -> Option<String> {
         }
         done = end;
     }
-    Some(sources::hex(&hash.finalize()))
+    Some(registry::hex(&hash.finalize()))
 }
 
 /// The id of custom sections, which do not change what a module does.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Error, Result, anyhow};
 use engine::{Contents, Image, Set, Unknown, is_architecture};
 use oci_client::Reference;
-use sources::{Deadline, Logins, Sources};
+use registry::{Deadline, Logins, Sources};
 
 use self::connection::{Connection, UNREACHED, Unreached};
 use crate::host_calls::{HostCalls, handler_error};

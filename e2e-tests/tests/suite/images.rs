@@ -13,10 +13,10 @@ use e2e_tests::{
     SilentServer, Starter, WORKERS, http, module,
 };
 use engine::{Cluster, Registry};
-use host::{HostCalls, Policy, Record, Registries, handler_error};
+use policy_host::{HostCalls, Policy, Record, Registries, handler_error};
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Map, Value, json};
-use sources::Sources;
+use registry::Sources;
 
 use crate::door::{Outcome, Through};
 use crate::kwctl::Job;

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::thread;
 
 use e2e_tests::{Answer, Judged, Refusal, module};
-use host::Policy;
+use policy_host::Policy;
 
 use crate::door::{Outcome, Through};
 

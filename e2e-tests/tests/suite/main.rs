@@ -20,7 +20,7 @@ mod wasm;
 use std::process::ExitCode;
 
 use e2e_tests::{Judged, cases, is_required, module};
-use host::Options;
+use policy_host::Options;
 
 use crate::door::{Outcome, Through};
 

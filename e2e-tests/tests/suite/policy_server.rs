@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use e2e_tests::ports::free_address;
 use e2e_tests::{Answer, Call, Judged, NodeServer, Refusal, Starter, http, module};
-use host::Policy;
+use policy_host::Policy;
 use serde_json::{Map, Value, json};
 
 use crate::door::{Outcome, Through};

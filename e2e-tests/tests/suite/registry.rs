@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use e2e_tests::{DockerRegistry, Judged, cases, module};
-use host::Policy;
+use policy_host::Policy;
 use packaging::{Home, Labels, Metadata, Registry};
 use serde_json::{Map, Value, json};
 

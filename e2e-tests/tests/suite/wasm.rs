@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use e2e_tests::{Case, ClusterOf, Images, Judged, Objects, api_version};
 use engine::{Permission, Registry, Resource};
-use host::{HostCalls, Policy};
+use policy_host::{HostCalls, Policy};
 use serde_json::{Value, json};
 
 use crate::door::{Outcome, Through};

@@ -1,15 +1,15 @@
 //! Correct, complete, or remove the annotations of a template.
 
-use kubernetes::sorted::{Map, Set};
+use kube_objects::sorted::{Map, Set};
 
-use kubernetes::edit::Edits;
-use kubernetes::json::Field;
-use kubernetes::name::is_dns1123_subdomain;
-use kubernetes::value::Value;
-use operators::hco::architectures::{Architectures, Coverage};
-use operators::hco::golden_image::GoldenImage;
-use operators::hco::node::Census;
-use operators::hco::template::{ARCHITECTURES, ENABLE, Template};
+use kube_objects::edit::Edits;
+use kube_objects::json::Field;
+use kube_objects::name::is_dns1123_subdomain;
+use kube_objects::value::Value;
+use operator_models::hco::architectures::{Architectures, Coverage};
+use operator_models::hco::golden_image::GoldenImage;
+use operator_models::hco::node::Census;
+use operator_models::hco::template::{ARCHITECTURES, ENABLE, Template};
 
 use super::Remedies;
 use crate::architecture::{Correction, corrected, is_architecture};

@@ -1,13 +1,13 @@
 //! The second judgement: what follows from the edits of remedies.
 
-use kubernetes::sorted::Set;
+use kube_objects::sorted::Set;
 
-use kubernetes::edit::{self, Edit};
-use kubernetes::json::Json;
-use operators::forecast::{self, Rejected, State};
-use operators::hco::hyperconverged::LocatedFields;
-use operators::ssp::architecture::Architecture;
-use operators::ssp::data_sources::Key;
+use kube_objects::edit::{self, Edit};
+use kube_objects::json::Json;
+use operator_models::forecast::{self, Rejected, State};
+use operator_models::hco::hyperconverged::LocatedFields;
+use operator_models::ssp::architecture::Architecture;
+use operator_models::ssp::data_sources::Key;
 
 use super::Remedies;
 use crate::checked_rule::CheckedRule;

@@ -1,20 +1,20 @@
 //! Enable the import.
 
-use kubernetes::sorted::{Map, Set};
+use kube_objects::sorted::{Map, Set};
 use std::fmt::Write as _;
 
-use kubernetes::edit::Edits;
-use kubernetes::json::Kind;
-use kubernetes::text;
-use kubernetes::value::Value;
-use operators::hco::api_version::ApiVersion;
-use operators::hco::architectures::Architectures;
-use operators::hco::golden_image::Annotation;
-use operators::hco::hyperconverged::HyperConverged;
-use operators::hco::import::{GATE, Gate};
-use operators::hco::template::{ARCHITECTURES, Template};
+use kube_objects::edit::Edits;
+use kube_objects::json::Kind;
+use kube_objects::text;
+use kube_objects::value::Value;
+use operator_models::hco::api_version::ApiVersion;
+use operator_models::hco::architectures::Architectures;
+use operator_models::hco::golden_image::Annotation;
+use operator_models::hco::hyperconverged::HyperConverged;
+use operator_models::hco::import::{GATE, Gate};
+use operator_models::hco::template::{ARCHITECTURES, Template};
 
-use operators::ssp::data_sources::Key;
+use operator_models::ssp::data_sources::Key;
 
 use super::Remedies;
 use super::annotation::Fit;

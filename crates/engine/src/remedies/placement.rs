@@ -1,11 +1,11 @@
 //! Place the workloads on one architecture.
 
-use kubernetes::edit::Edits;
-use kubernetes::json::Field;
-use kubernetes::placement::ARCHITECTURE_LABEL;
-use operators::hco::node::Census;
-use operators::kubevirt::default_architecture::default_architecture;
-use operators::ssp::architecture::is_known;
+use kube_objects::edit::Edits;
+use kube_objects::json::Field;
+use kube_objects::placement::ARCHITECTURE_LABEL;
+use operator_models::hco::node::Census;
+use operator_models::kubevirt::default_architecture::default_architecture;
+use operator_models::ssp::architecture::is_known;
 
 use super::Remedies;
 use crate::remedy::{Remedy, Repair, merge_command};

@@ -1,8 +1,8 @@
 //! The audit annotations: an interface for programs.
 
-use kubernetes::sorted::Map;
+use kube_objects::sorted::Map;
 
-use kubernetes::text::{cut, percent_encode};
+use kube_objects::text::{cut, percent_encode};
 
 use super::NAME;
 use crate::checked_rule::CheckedRule;

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use kubernetes::edit::{Change, Edit};
-use kubernetes::path::Segment;
-use kubernetes::text::escape;
-use kubernetes::value::Value;
+use kube_objects::edit::{Change, Edit};
+use kube_objects::path::Segment;
+use kube_objects::text::escape;
+use kube_objects::value::Value;
 
 use crate::remedy::Remedy;
 
@@ -125,7 +125,7 @@ mod tests {
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
-    use kubernetes::path::FieldPath;
+    use kube_objects::path::FieldPath;
 
     use super::*;
 
@@ -133,7 +133,7 @@ mod tests {
     fn the_first_four_changes_are_listed_and_the_rest_counted() {
         let text = |count: usize| {
             let path = FieldPath::of(&["a"]);
-            let edits = kubernetes::edit::Edits::default();
+            let edits = kube_objects::edit::Edits::default();
             let edits = (0..count).fold(edits, |edits, index| edits.add(path.index(index), true));
             remedy(&Remedy::edits("change it", edits.finish()))
         };

@@ -1,10 +1,10 @@
 //! The forecast, and what an update changes, as the report has them.
 
-use kubernetes::text::cut;
-use operators::cdi::data_import_cron::NeverRuns;
-use operators::forecast::{Changes, Cron, Forecast, Stopped};
-use operators::ssp::architecture::Architecture;
-use operators::ssp::data_sources::Key;
+use kube_objects::text::cut;
+use operator_models::cdi::data_import_cron::NeverRuns;
+use operator_models::forecast::{Changes, Cron, Forecast, Stopped};
+use operator_models::ssp::architecture::Architecture;
+use operator_models::ssp::data_sources::Key;
 
 use crate::facts::Facts;
 use crate::rejected_path::rejected_path;

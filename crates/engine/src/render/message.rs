@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use kubernetes::text::{cut, quote};
+use kube_objects::text::{cut, quote};
 
 use super::{ObjectName, Written};
 use crate::finding::Outcome;

@@ -1,7 +1,7 @@
 //! The warnings: one line for each repair, for each finding that warns, for each reason why images were not
 //! looked up, and for each rule that carries existing problems over.
 
-use kubernetes::text::cut;
+use kube_objects::text::cut;
 
 use super::Written;
 use crate::finding::Outcome;

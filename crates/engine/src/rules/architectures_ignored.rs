@@ -1,8 +1,8 @@
 //! See `architectures-ignored.md`.
 
-use kubernetes::text::quote;
-use operators::hco::golden_image::{Annotation, invalid};
-use operators::hco::import::Import;
+use kube_objects::text::quote;
+use operator_models::hco::golden_image::{Annotation, invalid};
+use operator_models::hco::import::Import;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

@@ -1,8 +1,8 @@
 //! See `architectures-malformed.md`.
 
-use kubernetes::sorted::Set;
-use kubernetes::text::quote;
-use operators::ssp::architecture::knows_all;
+use kube_objects::sorted::Set;
+use kube_objects::text::quote;
+use operator_models::ssp::architecture::knows_all;
 
 use crate::architecture::{Mistake, is_mistake};
 use crate::facts::Facts;

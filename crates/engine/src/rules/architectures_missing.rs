@@ -1,8 +1,8 @@
 //! See `architectures-missing.md`.
 
-use kubernetes::text::quote;
-use operators::hco::golden_image::Annotation;
-use operators::hco::import::Import;
+use kube_objects::text::quote;
+use operator_models::hco::golden_image::Annotation;
+use operator_models::hco::import::Import;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

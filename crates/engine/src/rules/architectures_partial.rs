@@ -1,7 +1,7 @@
 //! See `architectures-partial.md`.
 
-use kubernetes::text::quote;
-use operators::hco::architectures::Coverage;
+use kube_objects::text::quote;
+use operator_models::hco::architectures::Coverage;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

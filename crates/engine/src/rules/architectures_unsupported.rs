@@ -1,10 +1,10 @@
 //! See `architectures-unsupported.md`.
 
-use kubernetes::text::quote;
-use operators::hco::architectures::{Architectures, Coverage};
-use operators::hco::golden_image::{Annotation, GoldenImage};
-use operators::hco::import::Import;
-use operators::hco::node::Census;
+use kube_objects::text::quote;
+use operator_models::hco::architectures::{Architectures, Coverage};
+use operator_models::hco::golden_image::{Annotation, GoldenImage};
+use operator_models::hco::import::Import;
+use operator_models::hco::node::Census;
 
 use crate::architecture::corrected;
 use crate::facts::Facts;

@@ -1,7 +1,7 @@
 //! See `architectures-untidy.md`.
 
-use kubernetes::sorted::Set;
-use kubernetes::text::quote;
+use kube_objects::sorted::Set;
+use kube_objects::text::quote;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

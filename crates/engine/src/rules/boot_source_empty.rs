@@ -1,9 +1,9 @@
 //! See `boot-source-empty.md`.
 
-use kubernetes::text::quote;
-use operators::forecast::{Forecast, HandedOver, Stopped};
-use operators::ssp::architecture::Architecture;
-use operators::ssp::data_sources::Key;
+use kube_objects::text::quote;
+use operator_models::forecast::{Forecast, HandedOver, Stopped};
+use operator_models::ssp::architecture::Architecture;
+use operator_models::ssp::data_sources::Key;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

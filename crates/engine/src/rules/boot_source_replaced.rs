@@ -1,8 +1,8 @@
 //! See `boot-source-replaced.md`.
 
-use kubernetes::sorted::Set;
+use kube_objects::sorted::Set;
 
-use operators::ssp::data_sources::Key;
+use operator_models::ssp::data_sources::Key;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

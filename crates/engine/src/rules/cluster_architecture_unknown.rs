@@ -1,8 +1,8 @@
 //! See `cluster-architecture-unknown.md`.
 
-use kubernetes::sorted::Set;
-use operators::hco::node::Census;
-use operators::ssp::architecture::is_known;
+use kube_objects::sorted::Set;
+use operator_models::hco::node::Census;
+use operator_models::ssp::architecture::is_known;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

@@ -1,7 +1,7 @@
 //! See `control-plane-architecture-differs.md`.
 
-use kubernetes::text::escape;
-use operators::hco::import::Import;
+use kube_objects::text::escape;
+use operator_models::hco::import::Import;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

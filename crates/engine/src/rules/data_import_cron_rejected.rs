@@ -1,10 +1,10 @@
 //! See `data-import-cron-rejected.md`.
 
-use kubernetes::edit::{Edit, Edits};
-use kubernetes::path::FieldPath;
-use kubernetes::text::quote;
-use operators::cdi::data_import_cron::{Cause, Rejection};
-use operators::forecast::Cron;
+use kube_objects::edit::{Edit, Edits};
+use kube_objects::path::FieldPath;
+use kube_objects::text::quote;
+use operator_models::cdi::data_import_cron::{Cause, Rejection};
+use operator_models::forecast::Cron;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

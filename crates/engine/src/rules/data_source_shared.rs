@@ -1,9 +1,9 @@
 //! See `data-source-shared.md`.
 
-use kubernetes::sorted::Map;
+use kube_objects::sorted::Map;
 
-use kubernetes::text::quote;
-use operators::forecast::{Forecast, HandedOver};
+use kube_objects::text::quote;
+use operator_models::forecast::{Forecast, HandedOver};
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

@@ -1,8 +1,8 @@
 //! See `default-architecture-changes.md`.
 
-use kubernetes::text::escape;
-use operators::hco::jsonpatch;
-use operators::kubevirt::default_architecture::default_architecture;
+use kube_objects::text::escape;
+use operator_models::hco::jsonpatch;
+use operator_models::kubevirt::default_architecture::default_architecture;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

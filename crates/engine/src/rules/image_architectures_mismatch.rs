@@ -1,12 +1,12 @@
 //! See `image-architectures-mismatch.md`.
 
-use kubernetes::sorted::Set;
+use kube_objects::sorted::Set;
 
-use kubernetes::text::{escape, list, quote};
-use operators::cdi::image::{Availability, Contents};
-use operators::hco::golden_image::{Annotation, GoldenImage};
-use operators::hco::import::Import;
-use operators::hco::node::Census;
+use kube_objects::text::{escape, list, quote};
+use operator_models::cdi::image::{Availability, Contents};
+use operator_models::hco::golden_image::{Annotation, GoldenImage};
+use operator_models::hco::import::Import;
+use operator_models::hco::node::Census;
 
 use crate::architecture::is_architecture;
 use crate::facts::Facts;

@@ -1,7 +1,7 @@
 //! See `image-unreadable.md`.
 
-use kubernetes::text::{self, escape, quote};
-use operators::hco::import::Import;
+use kube_objects::text::{self, escape, quote};
+use operator_models::hco::import::Import;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

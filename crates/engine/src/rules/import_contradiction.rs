@@ -1,8 +1,8 @@
 //! See `import-contradiction.md`.
 
-use kubernetes::edit::Edits;
-use kubernetes::value::Value;
-use operators::hco::import::GATE;
+use kube_objects::edit::Edits;
+use kube_objects::value::Value;
+use operator_models::hco::import::GATE;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

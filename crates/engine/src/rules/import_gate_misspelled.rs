@@ -1,8 +1,8 @@
 //! See `import-gate-misspelled.md`.
 
-use kubernetes::edit::Edits;
-use kubernetes::text::{distance, quote};
-use operators::hco::import::{GATE, Gate};
+use kube_objects::edit::Edits;
+use kube_objects::text::{distance, quote};
+use operator_models::hco::import::{GATE, Gate};
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

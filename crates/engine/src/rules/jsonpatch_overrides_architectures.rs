@@ -1,8 +1,8 @@
 //! See `jsonpatch-overrides-architectures.md`.
 
-use kubernetes::path::FieldPath;
-use kubernetes::text::quote;
-use operators::hco::jsonpatch::{IN_SSP, operations};
+use kube_objects::path::FieldPath;
+use kube_objects::text::quote;
+use operator_models::hco::jsonpatch::{IN_SSP, operations};
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

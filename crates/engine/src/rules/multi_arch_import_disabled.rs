@@ -1,13 +1,13 @@
 //! See `multi-arch-import-disabled.md`.
 
-use operators::hco::import::Import;
-use operators::hco::node::Census;
+use operator_models::hco::import::Import;
+use operator_models::hco::node::Census;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
 use crate::fix::Fix;
 use crate::words::names;
-use operators::ssp::architecture::knows_all;
+use operator_models::ssp::architecture::knows_all;
 
 /// MIRRORS: hyperconverged-cluster-operator `pkg/monitoring/hyperconverged/collectors/operator_collectors.go`,
 /// getMultiArchBootImagesStatusCallback, for the alert `HCOMultiArchGoldenImagesDisabled`: several workload

@@ -1,7 +1,7 @@
 //! See `nodes-unreadable.md`.
 
-use kubernetes::path::FieldPath;
-use kubernetes::text::{behind, escape};
+use kube_objects::path::FieldPath;
+use kube_objects::text::{behind, escape};
 
 use crate::cluster::ServiceAccount;
 use crate::facts::Facts;

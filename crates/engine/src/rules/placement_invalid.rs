@@ -1,9 +1,9 @@
 //! See `placement-invalid.md`.
 
-use kubernetes::path::FieldPath;
-use kubernetes::placement::REQUIRED;
-use kubernetes::placement::{List, SelectorError};
-use kubernetes::text::quote;
+use kube_objects::path::FieldPath;
+use kube_objects::placement::REQUIRED;
+use kube_objects::placement::{List, SelectorError};
+use kube_objects::text::quote;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

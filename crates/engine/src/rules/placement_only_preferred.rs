@@ -1,7 +1,7 @@
 //! See `placement-only-preferred.md`.
 
-use kubernetes::placement::{PREFERRED, REQUIRED};
-use operators::hco::import::Import;
+use kube_objects::placement::{PREFERRED, REQUIRED};
+use operator_models::hco::import::Import;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

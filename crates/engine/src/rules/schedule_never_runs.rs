@@ -1,8 +1,8 @@
 //! See `schedule-never-runs.md`.
 
-use kubernetes::text::quote;
-use operators::cdi::data_import_cron::NeverRuns;
-use operators::forecast::Cron;
+use kube_objects::text::quote;
+use operator_models::cdi::data_import_cron::NeverRuns;
+use operator_models::forecast::Cron;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

@@ -1,8 +1,8 @@
 //! See `template-duplicated.md`.
 
-use kubernetes::sorted::{Map, Set};
+use kube_objects::sorted::{Map, Set};
 
-use kubernetes::text::quote;
+use kube_objects::text::quote;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

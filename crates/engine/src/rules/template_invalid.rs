@@ -1,8 +1,8 @@
 //! See `template-invalid.md`.
 
-use kubernetes::text::quote;
-use operators::hco::golden_image::{Invalid, invalid};
-use operators::hco::template::{ENABLE, Template};
+use kube_objects::text::quote;
+use operator_models::hco::golden_image::{Invalid, invalid};
+use operator_models::hco::template::{ENABLE, Template};
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

@@ -1,10 +1,10 @@
 //! See `template-name-invalid.md`.
 
-use kubernetes::name::is_dns1123_subdomain;
-use kubernetes::text::quote;
-use operators::cdi::data_import_cron::{Cause, NAME_MAX, NeverRuns};
-use operators::cdi::data_source;
-use operators::forecast::{CreatedBy, Cron, Forecast, HandedOver, Rejected};
+use kube_objects::name::is_dns1123_subdomain;
+use kube_objects::text::quote;
+use operator_models::cdi::data_import_cron::{Cause, NAME_MAX, NeverRuns};
+use operator_models::cdi::data_source;
+use operator_models::forecast::{CreatedBy, Cron, Forecast, HandedOver, Rejected};
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};
@@ -14,7 +14,7 @@ use crate::words::{data_source_rejection, longest_name, rejection};
 /// The name of a template is the name of its DataImportCron, and its managedDataSource the name of a DataSource.
 ///
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateDataImportCronTemplates, for a missing name; for the rest
-/// see `operators::cdi`.
+/// see `operator_models::cdi`.
 pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
     match (facts.forecast, facts.rejected) {
         (Some(forecast), _) => in_forecast(facts, forecast, findings),

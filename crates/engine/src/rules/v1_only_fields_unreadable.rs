@@ -1,8 +1,8 @@
 //! See `v1-only-fields-unreadable.md`.
 
-use kubernetes::edit::Edits;
-use kubernetes::text::escape;
-use operators::hco::import::UnreadableV1Only;
+use kube_objects::edit::Edits;
+use kube_objects::text::escape;
+use operator_models::hco::import::UnreadableV1Only;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Findings, Identity};

@@ -1,6 +1,6 @@
 //! See `vm-architecture-unavailable.md`.
 
-use operators::kubevirt::virtual_machine::is_unsupported;
+use operator_models::kubevirt::virtual_machine::is_unsupported;
 
 use crate::finding::{Finding, Identity};
 use crate::fix::Fix;

@@ -1,7 +1,7 @@
 //! See `vm-context-unreadable.md`.
 
-use kubernetes::path::FieldPath;
-use kubernetes::text::escape;
+use kube_objects::path::FieldPath;
+use kube_objects::text::escape;
 
 use crate::context::Reason;
 use crate::finding::{Finding, Identity};

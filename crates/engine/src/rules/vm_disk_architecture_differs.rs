@@ -1,7 +1,7 @@
 //! See `vm-disk-architecture-differs.md`.
 
-use kubernetes::path::FieldPath;
-use kubernetes::text::quote;
+use kube_objects::path::FieldPath;
+use kube_objects::text::quote;
 
 use crate::finding::{Finding, Identity};
 use crate::fix::Fix;

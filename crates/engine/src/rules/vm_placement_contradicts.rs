@@ -1,9 +1,9 @@
 //! See `vm-placement-contradicts.md`.
 
-use kubernetes::placement::{ARCHITECTURE_LABEL, REQUIRED};
-use kubernetes::text::{ascii_lower, escape};
-use operators::kubevirt::virtual_machine::is_unsupported;
-use operators::ssp::architecture::{KNOWN, is_known};
+use kube_objects::placement::{ARCHITECTURE_LABEL, REQUIRED};
+use kube_objects::text::{ascii_lower, escape};
+use operator_models::kubevirt::virtual_machine::is_unsupported;
+use operator_models::ssp::architecture::{KNOWN, is_known};
 
 use crate::finding::{Finding, Identity};
 use crate::fix::Fix;

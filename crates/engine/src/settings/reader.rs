@@ -1,14 +1,14 @@
 //! Reads settings, and collects every problem in them.
 
-use kubernetes::sorted::Set;
+use kube_objects::sorted::Set;
 use std::fmt::Write as _;
 
-use kubernetes::json::{Field, Json, Kind};
-use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain};
-use kubernetes::text::{self, quote};
-use operators::cdi::image::Image;
-use operators::hco::version::HcoVersion;
-use operators::ssp::architecture::KNOWN;
+use kube_objects::json::{Field, Json, Kind};
+use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
+use kube_objects::text::{self, quote};
+use operator_models::cdi::image::Image;
+use operator_models::hco::version::HcoVersion;
+use operator_models::ssp::architecture::KNOWN;
 
 use super::{Levels, Settings};
 use crate::catalogue::RULES;

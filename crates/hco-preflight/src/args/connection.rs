@@ -113,7 +113,7 @@ impl Connection {
     }
 }
 
-impl From<&Connection> for host::Connection {
+impl From<&Connection> for policy_host::Connection {
     fn from(words: &Connection) -> Self {
         Self {
             kubeconfig: words.kubeconfig.clone(),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use json_patch::{Patch, PatchOperation, TestOperation};
-use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain};
+use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use operators::ssp::architecture::is_known;
-use operators::ssp::bundle;
+use operator_models::ssp::architecture::is_known;
+use operator_models::ssp::bundle;
 use serde::Serialize;
 use serde_json::Value;
 

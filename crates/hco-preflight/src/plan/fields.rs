@@ -1,6 +1,6 @@
 //! What becomes of the fields of the object under another version of HCO.
 
-use operators::hco::import::GATE;
+use operator_models::hco::import::GATE;
 use serde::Serialize;
 use serde_json::Value;
 

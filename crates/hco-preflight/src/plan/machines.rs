@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
-use kubernetes::json::Json;
-use operators::kubevirt::virtual_machine::{DataSource, VirtualMachine};
+use kube_objects::json::Json;
+use operator_models::kubevirt::virtual_machine::{DataSource, VirtualMachine};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use operators::hco::version::HcoVersion;
+use operator_models::hco::version::HcoVersion;
 use serde_json::Value;
 
 use super::boot_sources::{BootSources, Wanted, disks, templates};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kubernetes::quantity::Quantity;
+use kube_objects::quantity::Quantity;
 use serde::Serialize;
 use serde_json::Value;
 

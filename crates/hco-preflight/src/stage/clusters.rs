@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, bail};
-use host::{Cluster, Connection};
+use policy_host::{Cluster, Connection};
 
 use super::connect::cluster;
 use super::objects::{Objects, Purpose};

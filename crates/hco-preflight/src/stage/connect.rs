@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use host::{Cluster, ClusterError, Connection};
+use policy_host::{Cluster, ClusterError, Connection};
 use serde_json::Value;
 
 use super::live::Live;

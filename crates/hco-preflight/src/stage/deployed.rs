@@ -5,7 +5,7 @@ mod scope;
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use host::ClusterError;
+use policy_host::ClusterError;
 use serde_json::{Value, json};
 
 use self::scope::{Namespaces, Scope};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use host::{Failing, HostCalls, Registries, handler_error};
+use policy_host::{Failing, HostCalls, Registries, handler_error};
 use serde_json::Value;
 
 use crate::args::Subject;

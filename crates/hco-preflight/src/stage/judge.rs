@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use host::{Cluster, Counts, HostCalls, Labels, Objects};
+use policy_host::{Cluster, Counts, HostCalls, Labels, Objects};
 use serde::Serialize;
 use serde_json::{Value, json};
 

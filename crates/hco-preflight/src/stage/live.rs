@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
-use host::{Cluster, ClusterError};
+use policy_host::{Cluster, ClusterError};
 use serde_json::Value;
 
 use super::snapshot::{Kind, Snapshot, named_namespace};

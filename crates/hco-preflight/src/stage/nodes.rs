@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use host::{Cluster, Counts, HostCalls, Labels, NodeList, NodeListError, Timely};
+use policy_host::{Cluster, Counts, HostCalls, Labels, NodeList, NodeListError, Timely};
 
 use super::snapshot::Snapshot;
 use crate::args::{self, Subject};

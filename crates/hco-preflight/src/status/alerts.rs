@@ -1,6 +1,6 @@
 //! The alerts of HCO, SSP, and CDI about golden images: which of them have a cause now. Prometheus is not asked.
 
-use operators::hco::template::ENABLE;
+use operator_models::hco::template::ENABLE;
 use serde::Serialize;
 use serde_json::Value;
 

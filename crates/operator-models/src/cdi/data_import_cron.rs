@@ -11,9 +11,9 @@ mod storage;
 mod time_zone;
 mod url;
 
-use kubernetes::json::{Object, WrongType};
-use kubernetes::label::{is_label_key, is_label_value};
-use kubernetes::name::{is_dns1123_label, is_dns1123_subdomain};
+use kube_objects::json::{Object, WrongType};
+use kube_objects::label::{is_label_key, is_label_value};
+use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 
 pub use crate::cdi::data_import_cron::rejection::{Cause, Rejection};
 use crate::cdi::data_import_cron::schedule::Schedule;
@@ -266,7 +266,7 @@ fn object_rejected(cron: &Cron<'_>) -> Option<Rejection> {
 
 #[cfg(test)]
 mod tests {
-    use kubernetes::json::Json;
+    use kube_objects::json::Json;
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 

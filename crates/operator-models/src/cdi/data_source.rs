@@ -1,7 +1,7 @@
 //! The names of `DataSource`s, which the API server checks.
 
-use kubernetes::label::is_label_value;
-use kubernetes::name::is_dns1123_subdomain;
+use kube_objects::label::is_label_value;
+use kube_objects::name::is_dns1123_subdomain;
 
 /// Why the API server rejects a `DataSource`. If SSP creates it, SSP then creates no `DataImportCron` at all. If CDI
 /// creates it, the accepted `DataImportCron` never imports an image.

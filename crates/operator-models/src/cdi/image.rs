@@ -2,11 +2,11 @@
 
 mod index;
 
-use kubernetes::sorted::{Map, Set};
+use kube_objects::sorted::{Map, Set};
 use std::fmt;
 
-use kubernetes::json::{Json, Object, Reading, WrongType};
-use kubernetes::text::{ascii_lower, behind};
+use kube_objects::json::{Json, Object, Reading, WrongType};
+use kube_objects::text::{ascii_lower, behind};
 
 use crate::cdi::image::index::Index;
 

@@ -67,7 +67,7 @@ fn platform_architecture(cron: &Cron<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use kubernetes::json::{Json, Object};
+    use kube_objects::json::{Json, Object};
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 

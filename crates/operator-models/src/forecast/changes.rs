@@ -1,6 +1,6 @@
 //! What changes in a cluster from one object, or one set of nodes, to another.
 
-use kubernetes::sorted::Set;
+use kube_objects::sorted::Set;
 
 use super::state::{Disk, State};
 use super::{Forecast, Rejected};

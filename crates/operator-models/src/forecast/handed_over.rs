@@ -1,10 +1,10 @@
 //! The templates that HCO hands over to SSP, sorted by name.
 
-use kubernetes::sorted::Map;
+use kube_objects::sorted::Map;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-use kubernetes::json::{Json, Object, WrongType};
+use kube_objects::json::{Json, Object, WrongType};
 
 use crate::cdi::data_import_cron::{Rejection, Spec, SpecVerdict, examine_metadata, examine_spec};
 use crate::cdi::retention;

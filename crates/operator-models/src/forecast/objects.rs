@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use kubernetes::json::{Field, Object, Reading, WrongType};
+use kube_objects::json::{Field, Object, Reading, WrongType};
 
 use crate::cdi::data_import_cron::Spec;
 use crate::ssp::data_sources::Key;

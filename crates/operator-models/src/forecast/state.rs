@@ -1,6 +1,6 @@
 //! What is in a cluster: crons, DataSources, and disks; and what SSP and CDI do to it, until nothing changes any more.
 
-use kubernetes::sorted::{Map, Set};
+use kube_objects::sorted::{Map, Set};
 use std::rc::Rc;
 
 use super::objects::{Kind, Objects, Real};

@@ -1,6 +1,6 @@
 //! The versions of the HyperConverged API.
 
-use kubernetes::request::GroupVersionKind;
+use kube_objects::request::GroupVersionKind;
 
 /// The API group of HyperConverged.
 const GROUP: &str = "hco.kubevirt.io";

@@ -1,6 +1,6 @@
 //! The annotation that lists the architectures of an image.
 
-use kubernetes::sorted::{Map, Set};
+use kube_objects::sorted::{Map, Set};
 
 /// The value of an architectures annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

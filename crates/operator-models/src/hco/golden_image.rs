@@ -1,9 +1,9 @@
 //! The golden images that HCO creates from a HyperConverged: the templates of its spec, merged with those that HCO
 //! ships.
 
-use kubernetes::sorted::{Map, Set};
+use kube_objects::sorted::{Map, Set};
 
-use kubernetes::value::Value;
+use kube_objects::value::Value;
 
 use crate::hco::architectures::Architectures;
 use crate::hco::hyperconverged::HyperConverged;

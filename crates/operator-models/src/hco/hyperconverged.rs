@@ -1,7 +1,7 @@
 //! A HyperConverged of either version, reduced to the fields that are judged: one view for all rules.
 
-use kubernetes::json::{Field, Json, Object, Reading, WrongType};
-use kubernetes::placement::{
+use kube_objects::json::{Field, Json, Object, Reading, WrongType};
+use kube_objects::placement::{
     Placement, REQUIRED, SelectorError, check_required, node_affinity, node_selector,
 };
 

@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
-use kubernetes::json::{Field, Json, Kind, Object, WrongType};
-use kubernetes::text::is_same_in_lower_case;
+use kube_objects::json::{Field, Json, Kind, Object, WrongType};
+use kube_objects::text::is_same_in_lower_case;
 
 use crate::hco::api_version::ApiVersion;
 use crate::hco::version::HcoVersion;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use kubernetes::json::{Json, Kind};
+use kube_objects::json::{Json, Kind};
 
 /// The fields of SSP that HCO sets from the templates and the nodes.
 pub const IN_SSP: [&str; 3] = [

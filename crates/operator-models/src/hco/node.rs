@@ -4,12 +4,12 @@
 
 mod tally;
 
-use kubernetes::node_list;
-use kubernetes::placement::Placement;
-use kubernetes::sorted::{Map, Set};
+use kube_objects::node_list;
+use kube_objects::placement::Placement;
+use kube_objects::sorted::{Map, Set};
 
 pub use self::tally::Tally;
-pub use kubernetes::node_list::{ListError, Nodes};
+pub use kube_objects::node_list::{ListError, Nodes};
 
 /// The architectures of a cluster, for one placement. Nodes that report no architecture are not counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -47,7 +47,7 @@ mod tests {
     use rstest::rstest;
 
     use super::{Census, census};
-    use kubernetes::placement::Placement;
+    use kube_objects::placement::Placement;
 
     const WORKER: &str = r#"{"metadata":{"name":"w","labels":{"node-role.kubernetes.io/worker":""}},
         "status":{"nodeInfo":{"architecture":"amd64"}}}"#;

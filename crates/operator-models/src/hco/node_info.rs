@@ -1,7 +1,7 @@
 //! The architectures in the status of a HyperConverged, which HCO reads from the nodes.
 
-use kubernetes::json::{Json, Object, Reading, WrongType};
-use kubernetes::sorted::Set;
+use kube_objects::json::{Json, Object, Reading, WrongType};
+use kube_objects::sorted::Set;
 
 /// The workload architectures in a list of HyperConverged; `None` unless there is one object, and it names some.
 ///

@@ -1,7 +1,7 @@
 //! The entries of dataImportCronTemplates, in the spec and in the status.
 
-use kubernetes::json::{Field, Json, Reading, WrongType};
-use kubernetes::text::ascii_lower;
+use kube_objects::json::{Field, Json, Reading, WrongType};
+use kube_objects::text::ascii_lower;
 
 /// The annotation with the architectures of a template's image.
 pub const ARCHITECTURES: &str = "ssp.kubevirt.io/dict.architectures";

@@ -1,6 +1,6 @@
 //! What KubeVirt's own object says about the architectures of VirtualMachines.
 
-use kubernetes::json::{Json, Object, Reading, WrongType};
+use kube_objects::json::{Json, Object, Reading, WrongType};
 
 use crate::hco::version::leading_number;
 

@@ -1,8 +1,8 @@
 //! The architecture of a VirtualMachine, and the nodes on which its launcher pod can run.
 
-use kubernetes::json::{Json, Object, Reading, WrongType};
-use kubernetes::placement::{ARCHITECTURE_LABEL, Placement, node_affinity};
-use kubernetes::request::GroupVersionKind;
+use kube_objects::json::{Json, Object, Reading, WrongType};
+use kube_objects::placement::{ARCHITECTURE_LABEL, Placement, node_affinity};
+use kube_objects::request::GroupVersionKind;
 
 use crate::ssp::architecture::is_known;
 

@@ -1,6 +1,6 @@
 //! The architectures that SSP supports, and those that it reads from the cluster.
 
-use kubernetes::sorted::{Map, Set};
+use kube_objects::sorted::{Map, Set};
 
 use crate::hco::node::Census;
 

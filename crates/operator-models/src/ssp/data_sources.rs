@@ -5,7 +5,7 @@
 //!
 //! MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getDataSourcesAndCrons.
 
-use kubernetes::sorted::{Map, Set};
+use kube_objects::sorted::{Map, Set};
 use std::cmp::Ordering;
 use std::fmt;
 use std::rc::Rc;

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use k8s_openapi::api::core::v1::{Affinity, Node};
-use kubernetes::placement::{Placement, check_required};
-use operators::hco::node::census;
+use kube_objects::placement::{Placement, check_required};
+use operator_models::hco::node::census;
 use serde::Deserialize;
 use serde_json::Value;
 #[cfg(target_arch = "wasm32")]

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use kubernetes::sorted::Set;
+use kube_objects::sorted::Set;
 use std::io::Read;
 
-use operators::cdi::data_import_cron::Polling;
-use operators::forecast::{Changes, Cron, Disk, Forecast, State, changes};
-use operators::ssp::data_sources::Key;
+use operator_models::cdi::data_import_cron::Polling;
+use operator_models::forecast::{Changes, Cron, Disk, Forecast, State, changes};
+use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
 use super::cluster::Texts;
@@ -54,7 +54,7 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     // An object that contradicts itself is HCO's to reject, and not in the forecast.
     let is_rejected = !expected["after"]["error"].is_null();
     let after = after.as_ref().ok().filter(|_| !is_rejected);
-    let rejected = operators::forecast::Rejected::ByHco;
+    let rejected = operator_models::forecast::Rejected::ByHco;
     let changes = changes(&state, after.ok_or(&rejected));
 
     let Some(crons) = &changes.crons else {

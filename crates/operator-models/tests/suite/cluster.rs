@@ -1,13 +1,13 @@
 //! The cluster of a row: an object and its nodes, as the model gets them.
 
-use kubernetes::json::Json;
-use operators::forecast::{Forecast, Given, Rejected};
-use operators::hco::api_version::ApiVersion;
-use operators::hco::golden_image::{CommonTemplates, common_templates};
-use operators::hco::hyperconverged::{HyperConverged, LocatedFields};
-use operators::hco::import::Import;
-use operators::hco::node::{Census, census};
-use operators::hco::version::HcoVersion;
+use kube_objects::json::Json;
+use operator_models::forecast::{Forecast, Given, Rejected};
+use operator_models::hco::api_version::ApiVersion;
+use operator_models::hco::golden_image::{CommonTemplates, common_templates};
+use operator_models::hco::hyperconverged::{HyperConverged, LocatedFields};
+use operator_models::hco::import::Import;
+use operator_models::hco::node::{Census, census};
+use operator_models::hco::version::HcoVersion;
 use serde_json::{Value, json};
 
 /// The version that made the corpora: HCO main.

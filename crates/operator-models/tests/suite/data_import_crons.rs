@@ -2,11 +2,11 @@
 
 use std::io::Read;
 
-use kubernetes::json::{Json, Object};
-use operators::cdi::data_import_cron::{
+use kube_objects::json::{Json, Object};
+use operator_models::cdi::data_import_cron::{
     Cron, NeverRuns, Polling, Rejection, Spec, examine_metadata, examine_names, examine_spec,
 };
-use operators::cdi::{data_source, retention};
+use operator_models::cdi::{data_source, retention};
 use serde_json::Value;
 
 use super::{Difference, all_agree, corpus, string};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use operators::cdi::data_import_cron::Polling;
-use operators::cdi::data_source;
-use operators::forecast::{CreatedBy, Forecast, Rejected, Stopped};
-use operators::hco::import::Import;
-use operators::ssp::architecture::Architecture;
+use operator_models::cdi::data_import_cron::Polling;
+use operator_models::cdi::data_source;
+use operator_models::forecast::{CreatedBy, Forecast, Rejected, Stopped};
+use operator_models::hco::import::Import;
+use operator_models::ssp::architecture::Architecture;
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Texts};

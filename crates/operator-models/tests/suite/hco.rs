@@ -4,16 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
-use kubernetes::json::Json;
-use operators::hco::api_version::ApiVersion;
-use operators::hco::golden_image::{
+use kube_objects::json::Json;
+use operator_models::hco::api_version::ApiVersion;
+use operator_models::hco::golden_image::{
     CommonTemplates, GoldenImage, common_templates, golden_images, invalid,
 };
-use operators::hco::hyperconverged::{HyperConverged, LocatedFields};
-use operators::hco::import::{GATE, Import};
-use operators::hco::node::{Census, census};
-use operators::hco::version::HcoVersion;
-use operators::kubevirt::default_architecture::default_architecture;
+use operator_models::hco::hyperconverged::{HyperConverged, LocatedFields};
+use operator_models::hco::import::{GATE, Import};
+use operator_models::hco::node::{Census, census};
+use operator_models::hco::version::HcoVersion;
+use operator_models::kubevirt::default_architecture::default_architecture;
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;

@@ -1,9 +1,9 @@
 //! What the rows do not have: the objects that are really there, other versions of HCO, and objects that are stored.
 
-use kubernetes::json::{Field, Json};
-use operators::forecast::{Changes, Forecast, Objects, State, changes};
-use operators::hco::version::HcoVersion;
-use operators::ssp::data_sources::Key;
+use kube_objects::json::{Field, Json};
+use operator_models::forecast::{Changes, Forecast, Objects, State, changes};
+use operator_models::hco::version::HcoVersion;
+use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
 use super::cluster::{MAIN, Texts};

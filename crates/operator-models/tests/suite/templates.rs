@@ -1,8 +1,8 @@
 //! The templates that HCO hands over to SSP, and the default architecture, against HCO's own code.
 
-use operators::forecast::Rejected;
-use operators::kubevirt::default_architecture::default_architecture;
-use operators::ssp::architecture::Architecture;
+use operator_models::forecast::Rejected;
+use operator_models::kubevirt::default_architecture::default_architecture;
+use operator_models::ssp::architecture::Architecture;
 use serde_json::Value;
 
 use super::cluster::Texts;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use kubernetes::json::Json;
-use operators::kubevirt::virtual_machine::{
+use kube_objects::json::Json;
+use operator_models::kubevirt::virtual_machine::{
     DataSource, VM_ARCHITECTURE, VirtualMachine, is_unsupported,
 };
 use serde_json::{Value, json};

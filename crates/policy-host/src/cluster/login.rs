@@ -21,7 +21,7 @@ use rustix::process::{Pid, Signal};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::json;
-use sources::output_of;
+use registry::output_of;
 
 use super::{ClusterError, Connection};
 

@@ -17,7 +17,7 @@ use reqwest::{Certificate, NoProxy, Proxy, Response, StatusCode, Url, redirect};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256, Sha512};
-use sources::{Login, hex, is_loopback};
+use registry::{Login, hex, is_loopback};
 
 use super::Question;
 
@@ -368,7 +368,7 @@ fn verify<'d>(bytes: &[u8], digest: &'d str) -> Result<&'d str> {
 
 #[cfg(test)]
 mod tests {
-    use sources::{Sources, Way};
+    use registry::{Sources, Way};
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use host::{Failing, Options, Policy};
+use policy_host::{Failing, Options, Policy};
 use rstest::rstest;
 
 /// As small as a guest can be, so that compiling it takes no time: it answers one thing.
@@ -131,7 +131,7 @@ fn a_cache_that_others_can_write_to_is_not_used(#[case] mode: u32) {
     fs::set_permissions(&cache, fs::Permissions::from_mode(mode)).unwrap();
     assert_eq!(answer(2, &cache), b"2");
     assert_eq!(compiled(&cache).len(), 1, "the second module is not kept");
-    let why = host::private(&cache).unwrap_err();
+    let why = policy_host::private(&cache).unwrap_err();
     assert!(why.contains("others can write to it"), "{why}");
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use e2e_tests::{ApiServer, recorded};
-use host::{Cluster, ClusterError, Connection, HostCalls, Labels};
+use policy_host::{Cluster, ClusterError, Connection, HostCalls, Labels};
 use rstest::rstest;
 use serde_json::{Value, json};
 

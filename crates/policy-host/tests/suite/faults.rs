@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 
-use host::{Failing, HostCalls, HostError, Options, Policy, Timely, Verdict};
+use policy_host::{Failing, HostCalls, HostError, Options, Policy, Timely, Verdict};
 use rstest::rstest;
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 use e2e_tests::Images;
 use e2e_tests::properties::Input;
 use engine::Registry;
-use host::{HostCalls, Objects, Options, Policy, Verdict};
+use policy_host::{HostCalls, Objects, Options, Policy, Verdict};
 use serde_json::Value;
 
 /// The inputs of a target: those of the corpus, or all below the directory `FUZZ_INPUTS` (`make fuzz`).

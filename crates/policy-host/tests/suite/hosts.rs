@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host::{Capabilities, Failing, Granted, HostCalls, NodeList, Options, Policy, Resource};
+use policy_host::{Capabilities, Failing, Granted, HostCalls, NodeList, Options, Policy, Resource};
 use rstest::rstest;
 use serde_json::{Value, json};
 

@@ -25,7 +25,7 @@ mod worst;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use host::{HostCalls, Options, Policy};
+use policy_host::{HostCalls, Options, Policy};
 use serde_json::{Value, json};
 
 /// The embedded module.
@@ -77,5 +77,5 @@ items:
 ";
 
 fn nodes() -> Arc<dyn HostCalls> {
-    Arc::new(host::NodeList::from_text(NODES.as_bytes()).expect("it is a list"))
+    Arc::new(policy_host::NodeList::from_text(NODES.as_bytes()).expect("it is a list"))
 }

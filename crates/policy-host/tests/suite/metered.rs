@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-use host::Policy;
+use policy_host::Policy;
 use wasmtime_provider::wasmtime::{Caller, Config, Engine, Linker, Memory, Module, Store};
 
 /// What a call returned, and what it took.

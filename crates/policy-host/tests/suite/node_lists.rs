@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::error::Error as _;
 use std::fmt::Write as _;
 
-use host::{Counts, HostCalls, Labels, NodeList, NodeListError};
+use policy_host::{Counts, HostCalls, Labels, NodeList, NodeListError};
 use rstest::rstest;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host::{HostCalls, Record, Replay, Request, Response, Session};
+use policy_host::{HostCalls, Record, Replay, Request, Response, Session};
 use serde_json::{Value, json};
 
 /// A session that can be read is written as it was, and its answers are replayed in order.

@@ -10,11 +10,11 @@ use e2e_tests::{
     response,
 };
 use engine::{Availability, Image};
-use host::{HostCalls, Record, Registries, Replay};
+use policy_host::{HostCalls, Record, Registries, Replay};
 use rcgen::{CertificateParams, DnType, KeyPair};
 use rstest::rstest;
 use serde_json::{Value, json};
-use sources::Sources;
+use registry::Sources;
 
 /// The sources that a text in YAML describes.
 fn sources(text: &str) -> Sources {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host::{Failing, HostCalls, Record, Replay, Request, Session};
+use policy_host::{Failing, HostCalls, Record, Replay, Request, Session};
 use rstest::rstest;
 use serde_json::json;
 

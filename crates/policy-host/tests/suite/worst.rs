@@ -6,7 +6,7 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
-use host::{HostCalls, Options, Policy};
+use policy_host::{HostCalls, Options, Policy};
 use serde_json::{Value, json};
 
 use crate::cost::{breaches_of_all_pairs, law_of_cost};

@@ -10,13 +10,13 @@ use axum::{Json, Router};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use e2e_tests::module;
-use host::{
+use policy_host::{
     Capabilities, Cluster, Connection, Granted, HostCalls, HostError, Options, Registries,
     Resource, Timely, Verdict,
 };
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use sources::Sources;
+use registry::Sources;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
@@ -25,7 +25,7 @@ use crate::control_plane::ControlPlane;
 use crate::policy::Policy;
 
 struct Serving {
-    module: host::Policy,
+    module: policy_host::Policy,
     policy: Policy,
     host: Arc<dyn HostCalls>,
     /// The limit for all host calls of an evaluation. The module needs the remaining time to report a missing response.
@@ -65,7 +65,7 @@ fn router(policy: &Policy, kubeconfig: &std::path::Path) -> Router {
         ..Options::default()
     };
     let serving = Serving {
-        module: host::Policy::embedded_with(&options).expect("the module"),
+        module: policy_host::Policy::embedded_with(&options).expect("the module"),
         policy: policy.clone(),
         host: guarded(Arc::new(host), &entry),
         limit: deadline * 4 / 5,

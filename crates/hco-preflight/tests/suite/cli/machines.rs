@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host::{Policy, Replay, Session};
+use policy_host::{Policy, Replay, Session};
 use rstest::rstest;
 use serde_json::{Value, json};
 

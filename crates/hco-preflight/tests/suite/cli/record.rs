@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use host::{Policy, Replay, Session};
+use policy_host::{Policy, Replay, Session};
 use serde_json::{Value, json};
 
 use super::{command, run, scratch};

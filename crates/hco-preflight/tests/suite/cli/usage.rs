@@ -154,7 +154,7 @@ fn a_shared_cache_is_not_used() {
 fn the_version_tells_the_module() {
     let output = run("--version");
     let text = String::from_utf8(output.stdout).unwrap();
-    let sha256 = host::module_sha256(host::Policy::embedded_module()).unwrap();
+    let sha256 = policy_host::module_sha256(policy_host::Policy::embedded_module()).unwrap();
     assert_eq!(sha256.len(), 64);
     let version = env!("CARGO_PKG_VERSION");
     let rules = engine::RULES.len();

@@ -109,7 +109,7 @@ fn warnings_of_another_module_count(
 #[test]
 fn a_module_that_reports_is_shown_by_its_findings() {
     let module = scratch("own-module").join("policy.wasm");
-    std::fs::write(&module, host::Policy::embedded_module()).unwrap();
+    std::fs::write(&module, policy_host::Policy::embedded_module()).unwrap();
     let mut command = command();
     command.args([
         "check",

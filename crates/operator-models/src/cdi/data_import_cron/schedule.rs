@@ -1,6 +1,6 @@
 //! Schedules, as CDI reads them.
 
-use kubernetes::text::ascii_lower;
+use kube_objects::text::ascii_lower;
 
 use crate::cdi::data_import_cron::time_zone;
 

@@ -1,6 +1,6 @@
 //! The source of a `DataImportCron`.
 
-use kubernetes::json::{Field, Object, Reading, WrongType};
+use kube_objects::json::{Field, Object, Reading, WrongType};
 
 use crate::cdi::data_import_cron::{Rejection, url};
 

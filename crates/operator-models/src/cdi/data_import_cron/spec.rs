@@ -1,10 +1,10 @@
 //! The spec of a `DataImportCron`, as a template has it and as HCO completes it.
 
-use kubernetes::sorted::Map;
+use kube_objects::sorted::Map;
 use std::borrow::Cow;
 
-use kubernetes::json::{Field, Object, Reading, WrongType};
-use kubernetes::quantity::Quantity;
+use kube_objects::json::{Field, Object, Reading, WrongType};
+use kube_objects::quantity::Quantity;
 
 /// The spec of a `DataImportCron`.
 ///

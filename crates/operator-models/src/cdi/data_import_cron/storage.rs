@@ -1,7 +1,7 @@
 //! The storage of an import.
 
-use kubernetes::json::{Object, WrongType};
-use kubernetes::quantity::Quantity;
+use kube_objects::json::{Object, WrongType};
+use kube_objects::quantity::Quantity;
 
 use crate::cdi::data_import_cron::Rejection;
 use crate::cdi::data_import_cron::source::Source;

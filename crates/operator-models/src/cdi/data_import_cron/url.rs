@@ -1,6 +1,6 @@
 //! URLs, as Go reads them.
 
-use kubernetes::text::behind;
+use kube_objects::text::behind;
 
 /// The scheme of a URL in lower case, empty if it has none; `None` if Go cannot parse the URL.
 ///

@@ -1,8 +1,8 @@
 //! An index of images for several platforms.
 
-use kubernetes::sorted::Set;
+use kube_objects::sorted::Set;
 
-use kubernetes::json::{Field, Object, Reading, WrongType};
+use kube_objects::json::{Field, Object, Reading, WrongType};
 
 /// An index, also one in Docker's format.
 pub(super) struct Index {
@@ -123,7 +123,7 @@ impl Platform {
 
 #[cfg(test)]
 mod tests {
-    use kubernetes::json::Json;
+    use kube_objects::json::Json;
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 

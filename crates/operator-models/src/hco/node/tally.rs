@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use kubernetes::node_list::{Node, Nodes};
-use kubernetes::placement::{LabelKeys, LabelValues, Matcher, Placement};
-use kubernetes::sorted::Set;
+use kube_objects::node_list::{Node, Nodes};
+use kube_objects::placement::{LabelKeys, LabelValues, Matcher, Placement};
+use kube_objects::sorted::Set;
 
 use super::Census;
 
