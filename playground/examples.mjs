@@ -2,36 +2,34 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parse, stringify } from "yaml";
+import { parse, parseAllDocuments, stringify } from "yaml";
 
 /** The examples by group; `state` is what a link contains. */
 export function examples(directory) {
   const groups = { Documentation: [], Rules: [] };
-  for (const folder of readdirSync(directory).sort()) {
-    if (folder === "clusters") continue;
-    const cases = readdirSync(join(directory, folder))
-      .sort()
-      .map((file) => read(directory, folder, file));
-    const usable = cases.filter(
-      ({ content }) => isObject(content.object) && typeof content.cluster === "string" && !content.request,
+  for (const file of readdirSync(directory).sort()) {
+    if (!file.endsWith(".yaml")) continue;
+    const topic = file.slice(0, -".yaml".length);
+    const usable = read(join(directory, file)).filter(
+      ({ object, cluster, request }) => isObject(object) && typeof cluster === "string" && !request,
     );
-    if (folder === "documentation") {
+    if (topic === "documentation") {
       groups.Documentation.push(...usable.map((it) => example(directory, it, it.name.replaceAll("-", " "))));
     } else {
-      const fires = ({ content }) => (content.expect.findings ?? []).some((finding) => finding.startsWith(folder));
-      const first = usable.find(fires);
-      if (first) groups.Rules.push(example(directory, first, folder));
+      const first = usable.find(({ expect }) => (expect.findings ?? []).some((finding) => finding.startsWith(topic)));
+      if (first) groups.Rules.push(example(directory, first, topic));
     }
   }
   return groups;
 }
 
-function read(directory, folder, file) {
-  return { name: file.replace(/\.yaml$/, ""), content: parse(readFileSync(join(directory, folder, file), "utf8")) };
+/** The cases of a topic, by name. */
+function read(file) {
+  const cases = parseAllDocuments(readFileSync(file, "utf8")).map((document) => document.toJS());
+  return cases.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-function example(directory, { content }, title) {
-  const { object, oldObject, settings, cluster, about } = content;
+function example(directory, { object, oldObject, settings, cluster, about }, title) {
   const text = (value) => (value === undefined ? "" : stringify(value, { lineWidth: 0, indentSeq: false }));
   const state = { object: text(object), oldObject: text(oldObject), settings: text(settings) };
   return {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::Report;
-use include_dir::{Dir, include_dir};
+use include_dir::{Dir, File, include_dir};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -18,8 +18,7 @@ static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/cases");
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Case {
-    /// Directory and file, without the extension.
-    #[serde(skip)]
+    /// `topic/name`. In the file of a topic, only the name.
     pub name: String,
     /// What the case shows, and why, in one sentence.
     pub about: String,
@@ -86,26 +85,29 @@ pub struct Expected {
 ///
 /// # Panics
 ///
-/// If a file is not a case: a test that cannot be read must not pass.
+/// If a file of `e2e-tests/cases/` cannot be read.
 pub fn cases() -> Vec<Case> {
-    let directories = CASES
-        .dirs()
-        .filter(|directory| !directory.path().ends_with("clusters"));
-    let mut cases: Vec<Case> = directories
-        .flat_map(Dir::files)
-        .map(|file| {
-            let name = file.path().with_extension("").display().to_string();
-            let text = file
-                .contents_utf8()
-                .unwrap_or_else(|| panic!("{name} is not text"));
-            let mut case: Case =
-                yaml_serde::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
-            case.name = name;
-            case
-        })
-        .collect();
+    let mut cases: Vec<Case> = CASES.files().flat_map(cases_of_topic).collect();
     cases.sort_by(|one, other| one.name.cmp(&other.name));
     cases
+}
+
+/// The cases in a YAML stream; none in `INDEX.md`.
+fn cases_of_topic(file: &'static File<'static>) -> Vec<Case> {
+    let path = file.path();
+    if path.extension().is_none_or(|extension| extension != "yaml") {
+        return Vec::new();
+    }
+    let topic = path.with_extension("").display().to_string();
+    let text = file.contents_utf8().expect("a file of cases is text");
+    yaml_serde::Deserializer::from_str(text)
+        .map(|document| {
+            let mut case = Case::deserialize(document)
+                .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            case.name = format!("{topic}/{}", case.name);
+            case
+        })
+        .collect()
 }
 
 impl Case {

@@ -1,5 +1,5 @@
-//! The cases in `e2e-tests/cases/`: one YAML file contains a cluster, settings, a request, and the expected
-//! verdict. They run through every door (engine, wasm, kwctl, …), and each door reads them from here.
+//! The cases in `e2e-tests/cases/`. A file has the cases of one topic. A case has a cluster, settings, a request, and
+//! the expected answer. The tests of the engine, the module, kwctl, and policy-server read them from here.
 
 #![expect(
     clippy::panic,
