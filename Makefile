@@ -102,7 +102,7 @@ run: setup $(TARGET)/CACHEDIR.TAG ## Check the example against a mixed cluster: 
 
 # Always the same packages, regardless of which tests are run: another set of packages has other features, for which cargo
 # would build everything again.
-TEST := $(CARGO) test --locked -p engine -p json-stream -p kube-objects -p operator-models -p manifest -p policy-host -p hco-preflight -p packaging -p registry -p e2e-tests -p rows
+TEST := $(CARGO) test --locked -p engine -p json-stream -p kube-objects -p operator-models -p manifest -p policy-host -p hco-preflight -p packaging -p registry -p e2e-tests -p test-data
 
 .PHONY: test
 test: setup ## Run the tests that need no other program
@@ -220,7 +220,7 @@ SEEDS := $(CURDIR)/fuzz/target/seeds
 fuzz: setup ## Fuzz each target for SECONDS=60, or only the targets ONLY=name (needs cargo-fuzz)
 	$(if $(filter cost,$(FUZZED)),SECONDS=$(or $(SECONDS),60) $(TEST) -q --test suite -- --ignored --exact --nocapture cost::search::search)
 	FUZZ_SEEDS=$(SEEDS) $(CARGO) test -q --locked -p engine --test suite -- --exact fuzzed::seeds
-	mkdir -p $(SEEDS)/manifest_yaml && cp crates/manifest/tests/edits/*.before.* deploy/examples/*.yaml $(SEEDS)/manifest_yaml
+	mkdir -p $(SEEDS)/manifest_yaml && cp crates/manifest/tests/edits.yaml deploy/examples/*.yaml $(SEEDS)/manifest_yaml
 	for target in $(filter-out cost,$(FUZZED)); do \
 		mkdir -p fuzz/corpus/$$target fuzz/target/corpus/$$target $(SEEDS)/$$target && \
 		$(FUZZ) $$target fuzz/target/corpus/$$target fuzz/corpus/$$target $(SEEDS)/$$target -- \

@@ -23,8 +23,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use e2e_tests::{DockerRegistry, NodeServer, Objects, PolicyServer, Starter, http, module, nodes};
-use policy_host::Policy;
 use packaging::Metadata;
+use policy_host::Policy;
 use serde_json::{Map, Value, json};
 
 const NODES: usize = 5_000;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const RUNS: usize = 100;
 
 fn main() {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/examples");
     let home = tempfile::tempdir().unwrap();
     let time = |words: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hco-preflight"));

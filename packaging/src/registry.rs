@@ -14,8 +14,8 @@ use oci_client::manifest::{
 };
 use oci_client::secrets::RegistryAuth;
 use oci_client::{Reference, errors::OciDistributionError};
-use serde::Deserialize;
 use registry::{Deadline, Logins, Sources};
+use serde::Deserialize;
 
 use crate::image::{self, Image, Labels};
 use crate::metadata_of;

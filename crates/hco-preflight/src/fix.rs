@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use policy_host::Cluster;
 use manifest::{EditError, Edited, Object};
+use policy_host::Cluster;
 use serde_json::Value;
 use tempfile::NamedTempFile;
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use manifest::Limited;
 use policy_host::{
     Capabilities, Evaluation, Granted, HostCalls, HostError, Options, Policy, Resource,
     cache_directory, context_aware_resources, module_sha256, private,
 };
-use manifest::Limited;
 use serde_json::Value;
 
 use crate::foreign::{self, one_line, shell_word};

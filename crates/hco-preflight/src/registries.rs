@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, Error, Result};
 use engine::{Contents, Image, why_unknown};
-use policy_host::Registries;
 use manifest::Limited;
+use policy_host::Registries;
 use registry::Sources;
 
 use crate::foreign;

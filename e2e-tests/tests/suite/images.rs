@@ -15,8 +15,8 @@ use e2e_tests::{
 use engine::{Cluster, Registry};
 use policy_host::{HostCalls, Policy, Record, Registries, handler_error};
 use rcgen::{CertificateParams, KeyPair};
-use serde_json::{Map, Value, json};
 use registry::Sources;
+use serde_json::{Map, Value, json};
 
 use crate::door::{Outcome, Through};
 use crate::kwctl::Job;

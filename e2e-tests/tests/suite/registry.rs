@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use e2e_tests::{DockerRegistry, Judged, cases, module};
-use policy_host::Policy;
 use packaging::{Home, Labels, Metadata, Registry};
+use policy_host::Policy;
 use serde_json::{Map, Value, json};
 
 use crate::door::{Outcome, Through};

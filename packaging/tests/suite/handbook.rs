@@ -207,7 +207,8 @@ fn the_threat_model_names_tests_that_exist() {
         let shown_by = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
         for name in shown_by.split('`').skip(1).step_by(2) {
             let is_there = if name.contains('/') {
-                e2e_tests::cases().iter().any(|case| case.name == name) || root().join(name).exists()
+                e2e_tests::cases().iter().any(|case| case.name == name)
+                    || root().join(name).exists()
             } else if name.contains('_') {
                 tests.contains(&format!("fn {name}("))
             } else {

@@ -16,18 +16,13 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 
 use e2e_tests::FakeCluster;
 use engine::Report;
 use serde_json::{Value, json};
 
 use super::drift::Difference;
-use super::rows;
 
-const SAMPLE: &[u8] = include_bytes!("../../../operator-models/tests/suite/data/chain-sample.jsonl.gz");
-const PAIRS: &[u8] =
-    include_bytes!("../../../operator-models/tests/suite/data/chain-pairs-sample.jsonl.gz");
 const GOLDEN: &str = "kubevirt-os-images";
 const OF_TEMPLATES: [&str; 5] = [
     "template-name-invalid",
@@ -58,59 +53,36 @@ const UNSETTLED: &str =
 
 #[test]
 fn the_rules_fire_where_the_operators_refuse_or_lose_something() {
-    agree(SAMPLE, compare_create);
-    super::corpus("chain", |file| agree_whole(file, CREATED, compare_create));
+    agree("chain", CREATED, compare_create);
 }
 
 #[test]
 fn the_rules_of_updates_fire_where_the_operators_replace_or_remove_something() {
-    agree(PAIRS, compare_update);
-    super::corpus("chain-pairs", |file| {
-        agree_whole(file, UPDATED, compare_update)
-    });
+    agree("chain-pairs", UPDATED, compare_update);
 }
 
 #[test]
 fn with_what_was_before_the_changes_are_those_of_the_operators() {
-    agree(PAIRS, compare_with_before);
-    super::corpus("chain-pairs", |file| {
-        agree_whole(file, WITH_BEFORE, compare_with_before)
-    });
+    agree("chain-pairs", WITH_BEFORE, compare_with_before);
 }
 
-#[expect(clippy::print_stderr, reason = "rows that are left out must be seen")]
+/// Compares all rows of a corpus, of which these classes are left out.
 fn agree(
-    compressed: impl Read,
+    corpus: &str,
+    left_out: &[(&'static str, usize)],
     compare: impl Fn(&Value) -> Result<Class, Difference>,
-) -> (usize, BTreeMap<&'static str, usize>) {
+) {
     let classes = RefCell::new(BTreeMap::<&'static str, usize>::new());
-    let count = super::all_agree(rows(compressed), |row| {
+    super::all_agree(test_data::rows(corpus), |row| {
         if let Some(class) = compare(row)? {
             *classes.borrow_mut().entry(class).or_default() += 1;
         }
         Ok(())
     });
-    let classes = classes.into_inner();
-    eprintln!("left out of {count}: {classes:?}");
-    assert!(
-        classes.values().sum::<usize>() * 2 < count,
-        "most rows are left out: {classes:?}"
-    );
-    (count, classes)
+    test_data::assert_left_out(&classes.into_inner(), left_out);
 }
 
-/// The same for a whole corpus, of which these classes of rows are left out.
-fn agree_whole(
-    file: std::fs::File,
-    left_out: &[(&'static str, usize)],
-    compare: impl Fn(&Value) -> Result<Class, Difference>,
-) -> usize {
-    let (count, classes) = agree(file, compare);
-    rows::are_known(&classes, left_out);
-    count
-}
-
-/// How many rows of `../shared/conformance` each class has. docs/tests.md lists them.
+/// How many rows each class has.
 const CREATED: &[(&str, usize)] = &[(TYPE, 0), (PATCH, 10), (UNSETTLED, 20)];
 const UPDATED: &[(&str, usize)] = &[
     (TYPE, 0),

@@ -1,11 +1,8 @@
 //! What HCO's own Go code computed for generated objects, against what we say of them.
 //!
-//! A sample is committed, because the project builds without `../shared`; the whole corpus is read from there
-//! if it is there. How the columns map to our answer is explained in `../shared/conformance/README.md`. `make hco-drift` reads
-//! the rows that `crates/engine/tests/oracle` makes instead of the corpus.
+//! `e2e-tests/test-data/conformance/README.md` explains how the columns map to our answer.
 
 use std::collections::BTreeSet;
-use std::io::Read;
 
 use e2e_tests::FakeCluster;
 use engine::{Outcome, Report};
@@ -15,8 +12,6 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::drift::Difference;
 
-const SAMPLE: &[u8] = include_bytes!("data/hco-sample.jsonl.gz");
-
 /// DIVERGES: names that differ only by letter case overwrite each other in HCO's metrics, whose labels are
 /// folded, so what the alerts name in these rows is not what HCO does.
 const FOLDED: [&str; 8] = [
@@ -24,36 +19,15 @@ const FOLDED: [&str; 8] = [
 ];
 
 #[test]
-fn the_sample_agrees_with_hco() {
-    let rows = agree(SAMPLE);
-    assert!(rows >= 1000, "only {rows} rows");
-}
-
-#[cfg(not(target_arch = "wasm32"))]
-#[test]
 fn the_corpus_agrees_with_hco() {
-    super::corpus("hco", agree);
+    super::all_agree(test_data::rows("hco"), |row| compare(row, &json!({})));
 }
 
-fn agree(compressed: impl Read) -> usize {
-    super::all_agree(super::rows(compressed), |row| compare(row, &json!({})))
-}
-
-/// The same rows, as HCO 1.18 decides: main's columns, but for the import and the alerts.
-#[test]
-fn the_sample_agrees_with_hco_1_18() {
-    assert!(agree_1_18(SAMPLE) >= 1000);
-}
-
-#[cfg(not(target_arch = "wasm32"))]
+/// The same rows, as HCO 1.18 decides: main's columns, except for the import and the alerts.
 #[test]
 fn the_corpus_agrees_with_hco_1_18() {
-    super::corpus("hco", agree_1_18);
-}
-
-fn agree_1_18(compressed: impl Read) -> usize {
-    let rows = super::rows(compressed).filter_map(as_1_18);
-    super::all_agree(rows, |row| compare(row, &json!({"hcoVersion": "1.18"})))
+    let rows = test_data::rows("hco").filter_map(as_1_18);
+    super::all_agree(rows, |row| compare(row, &json!({"hcoVersion": "1.18"})));
 }
 
 /// A row with what 1.18 computes; `None` if that is not known. Rows that `make hco-drift` made do not have the column.

@@ -1,5 +1,4 @@
-//! The inputs in `fuzz/corpus`, without a fuzzer: what was found once stays fixed. `FUZZ_SEEDS=directory` writes the
-//! inputs from which the fuzzer starts (`make fuzz`).
+//! Replays the inputs in `fuzz/corpus`. `FUZZ_SEEDS=directory` writes the inputs from which the fuzzer starts (`make fuzz`).
 
 use std::fs;
 use std::path::Path;
@@ -8,27 +7,11 @@ use e2e_tests::properties::{placements, policy};
 use e2e_tests::{Case, Judged, cases};
 use serde_json::{Value, json};
 
-use super::rows;
-
-/// Runs a target on all inputs of its corpus.
-fn replay(name: &str, target: fn(&[u8])) {
-    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus");
-    let mut inputs = 0;
-    for entry in fs::read_dir(Path::new(corpus).join(name)).unwrap() {
-        let path = entry.unwrap().path();
-        let input = fs::read(&path).unwrap();
-        let result = std::panic::catch_unwind(|| target(&input));
-        assert!(result.is_ok(), "{}", path.display());
-        inputs += 1;
-    }
-    assert!(inputs >= 10, "only {inputs} inputs for {name}");
-}
-
 macro_rules! replays {
     ($($module:ident::$name:ident)*) => {$(
         #[test]
         fn $name() {
-            replay(stringify!($name), $module::$name);
+            test_data::replay(stringify!($name), $module::$name);
         }
     )*};
 }
@@ -59,8 +42,9 @@ fn seeds() {
         return;
     };
     let directory = directory.as_str();
+    // A few of each, because they are alike and long.
     let samples = || {
-        let created = rows(&include_bytes!("data/hco-sample.jsonl.gz")[..]).map(|row| {
+        let created = test_data::rows("hco").step_by(25).map(|row| {
             let (_, version) = row["hco"]["apiVersion"].as_str().unwrap().split_once('/').unwrap();
             let request = json!({
                 "kind": {"group": "hco.kubevirt.io", "version": version, "kind": "HyperConverged"},
@@ -68,10 +52,10 @@ fn seeds() {
             });
             json!({"payload": {"request": request, "settings": {}}, "nodes": {"items": row["nodes"]}})
         });
-        let updated = rows(&include_bytes!("data/update-sample.jsonl.gz")[..])
+        let updated = test_data::rows("update")
+            .step_by(10)
             .map(|row| json!({"payload": {"request": row["request"], "settings": {}}}));
-        // A few of each, because they are alike and long.
-        created.step_by(10).chain(updated.step_by(10))
+        created.chain(updated)
     };
     let judged = || {
         let cases = cases();
@@ -120,7 +104,7 @@ fn seeds() {
         patches.filter_map(|(_, patch)| serde_json::from_str::<Value>(patch.as_str()?).ok())
     });
     write(directory, "jsonpatch", patches);
-    let placements = rows(&include_bytes!("../../../operator-models/tests/suite/data/affinity-sample.jsonl.gz")[..]).step_by(3).map(|row| {
+    let placements = test_data::rows("affinity").step_by(12).map(|row| {
         let metadata = &row["node"]["metadata"];
         let node = json!({
             "name": metadata["name"].as_str().unwrap_or_default(),

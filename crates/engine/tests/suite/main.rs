@@ -39,8 +39,6 @@ mod versions;
 #[cfg(not(target_arch = "wasm32"))]
 mod wording;
 
-use rows::read as rows;
-
 /// The spec of a template that SSP and CDI accept, with this source.
 fn template_spec(managed_data_source: &str, source: &serde_json::Value) -> serde_json::Value {
     serde_json::json!({
@@ -73,13 +71,4 @@ fn all_agree(
         drift::describe(&different, count, &tags)
     );
     count
-}
-
-/// Checks the whole corpus of a name, if it is there.
-#[cfg(not(target_arch = "wasm32"))]
-#[expect(clippy::print_stderr, reason = "what was checked must be seen")]
-fn corpus(name: &str, check: impl Fn(std::fs::File) -> usize) {
-    if let Some(file) = rows::whole(name) {
-        eprintln!("conformance {name}: {} rows agree", check(file));
-    }
 }

@@ -1,10 +1,6 @@
 //! What HCO's own webhooks answered to generated requests, CREATE and UPDATE in both versions, against our answers.
 //!
-//! A sample is committed, because the project builds without `../shared`; the whole corpus is read from there if it is
-//! there. `../shared/conformance/README.md` explains how the columns map to our answer. `make hco-drift` reads the rows
-//! that `crates/engine/tests/oracle` makes instead of the corpus.
-
-use std::io::Read;
+//! `e2e-tests/test-data/conformance/README.md` explains how the columns map to our answer.
 
 use e2e_tests::FakeCluster;
 use engine::Report;
@@ -13,24 +9,10 @@ use serde_json::{Value, json};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::drift::Difference;
-use super::rows;
 
-const SAMPLE: &[u8] = include_bytes!("data/update-sample.jsonl.gz");
-
-#[test]
-fn the_sample_agrees_with_the_webhooks_of_hco() {
-    let rows = agree(SAMPLE);
-    assert!(rows >= 250, "only {rows} rows");
-}
-
-#[cfg(not(target_arch = "wasm32"))]
 #[test]
 fn the_corpus_agrees_with_the_webhooks_of_hco() {
-    super::corpus("update", agree);
-}
-
-fn agree(compressed: impl Read) -> usize {
-    super::all_agree(rows(compressed), |row| compare(row, &json!({})))
+    super::all_agree(test_data::rows("update"), |row| compare(row, &json!({})));
 }
 
 /// Compares what HCO's webhooks answered to a request with our answers: as the user sends it, and as a validating webhook

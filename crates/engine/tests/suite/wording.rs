@@ -24,7 +24,10 @@ fn the_words_of_each_rule_are_as_reviewed() {
                 .iter()
                 .filter(|case| case.name.starts_with(&format!("{}/", rule.id)));
             let case = of_rule.find(|case| case.expect.findings.iter().any(fires));
-            let missing = format!("write a case in e2e-tests/cases/{} in which the rule fires", rule.id);
+            let missing = format!(
+                "write a case in e2e-tests/cases/{} in which the rule fires",
+                rule.id
+            );
             let case = case.expect(&missing);
             insta::assert_snapshot!(rule.id, words(case));
         }
@@ -210,7 +213,7 @@ fn the_readme_and_the_examples_are_of_today() {
             e2e_tests::Judged::new(case).session().unwrap(),
         ),
     ] {
-        let path = format!("{root}/examples/{file}");
+        let path = format!("{root}/deploy/examples/{file}");
         if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
             std::fs::write(&path, &wanted).unwrap();
         }

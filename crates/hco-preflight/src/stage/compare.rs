@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use policy_host::{Cluster, Labels, NodeList};
 use kube_objects::json::Json;
 use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::hyperconverged::LocatedFields;
 use operator_models::hco::version::HcoVersion;
+use policy_host::{Cluster, Labels, NodeList};
 use serde::Serialize;
 use serde_json::{Value, json};
 

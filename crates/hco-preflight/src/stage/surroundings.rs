@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use policy_host::Objects;
 use operator_models::kubevirt::virtual_machine::DATA_SOURCE_ARCHITECTURE;
+use policy_host::Objects;
 use serde_json::{Value, json};
 
 use super::connect::in_namespace;

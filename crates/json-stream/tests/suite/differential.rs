@@ -111,14 +111,8 @@ fn a_string_can_end_anywhere_in_a_block() {
     }
 }
 
-/// The inputs in `fuzz/corpus`, without a fuzzer.
+/// Replays the inputs in `fuzz/corpus`.
 #[test]
-fn what_the_fuzzer_found_is_read_as_serde_json_reads_it() {
-    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/json_stream");
-    let mut inputs = 0;
-    for entry in std::fs::read_dir(corpus).unwrap() {
-        compare(&std::fs::read(entry.unwrap().path()).unwrap());
-        inputs += 1;
-    }
-    assert!(inputs >= 10, "only {inputs} inputs");
+fn inputs_of_the_fuzzer_are_read_as_serde_json_reads_them() {
+    test_data::replay("json_stream", compare);
 }

@@ -1,39 +1,36 @@
 //! The text of a file is changed where its objects change, and nowhere else.
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use manifest::{Object, edited, objects};
 use proptest::prelude::*;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::change::change;
 
-/// `NAME.before.yaml` (or `.json`), `NAME.patch.json` and `NAME.after.yaml`, or `NAME.refused.txt` where the file is
-/// not changed. The patch is one of the last `HyperConverged` of the file. `EDITS=write` writes the results, for review.
-const EDITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/edits");
-
-fn named(suffix: &str) -> Vec<(String, PathBuf)> {
-    let entries = fs::read_dir(EDITS).expect("a directory");
-    let mut files: Vec<(String, PathBuf)> = entries
-        .filter_map(|entry| {
-            let path = entry.expect("an entry").path();
-            let file = path.file_name()?.to_str()?;
-            let (name, rest) = file.split_once('.')?;
-            rest.starts_with(suffix)
-                .then(|| (name.to_owned(), path.clone()))
-        })
-        .collect();
-    files.sort();
-    files
+/// A document of `tests/edits.yaml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    name: String,
+    before: String,
+    patch: json_patch::Patch,
+    after: Option<String>,
+    refused: Option<String>,
 }
+
+static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    yaml_serde::Deserializer::from_str(include_str!("../edits.yaml"))
+        .map(|document| Row::deserialize(document).expect("a row"))
+        .collect()
+});
 
 /// The result of an edit, or why it was refused.
 fn edit(text: &str, objects: &[Object], targets: &[Value]) -> Result<String, String> {
     let objects: Vec<_> = objects.iter().zip(targets).collect();
     let edited = edited(text, &objects).map_err(|error| format!("{error}\n"))?;
-    // The edits are the change: whoever applies them gets this text.
+    // The list of edits has the same effect as the text.
     let mut applied = text.to_owned();
     for edit in edited.edits.iter().rev() {
         applied.replace_range(edit.range.clone(), &edit.text);
@@ -43,64 +40,52 @@ fn edit(text: &str, objects: &[Object], targets: &[Value]) -> Result<String, Str
 }
 
 #[test]
-fn every_file_is_changed_as_it_was_reviewed() {
-    let cases = named("before");
-    assert!(cases.len() >= 40, "{} files", cases.len());
-    for (name, path) in cases {
-        let text = fs::read_to_string(&path).expect("a file");
-        let extension = path
-            .extension()
-            .and_then(|it| it.to_str())
-            .expect("an ending");
-        let beside = |ending: &str| Path::new(EDITS).join(format!("{name}.{ending}"));
-        let patch = fs::read(beside("patch.json")).expect("a patch");
-        let patch: json_patch::Patch = serde_json::from_slice(&patch).expect("a patch");
-
-        let read = objects(text.as_bytes()).expect("objects");
+fn every_row_has_its_result() {
+    for Row {
+        name,
+        before,
+        patch,
+        after,
+        refused,
+    } in ROWS.iter()
+    {
+        let read = objects(before.as_bytes()).expect("objects");
         let mut targets: Vec<Value> = read.iter().map(|object| object.value.clone()).collect();
         let patched = targets
             .iter_mut()
             .rfind(|value| value["kind"] == "HyperConverged")
             .expect("a HyperConverged");
-        json_patch::patch(patched, &patch).unwrap_or_else(|error| panic!("{name}: {error}"));
+        json_patch::patch(patched, patch).unwrap_or_else(|error| panic!("{name}: {error}"));
 
-        let (after, refused) = (beside(&format!("after.{extension}")), beside("refused.txt"));
-        let (reviewed, result) = match edit(&text, &read, &targets) {
+        match edit(before, &read, &targets) {
             Ok(result) => {
                 let written = objects(result.as_bytes()).expect("objects");
                 let values: Vec<Value> = written.into_iter().map(|object| object.value).collect();
                 assert_eq!(values, targets, "{name}");
-                (after, result)
+                assert_eq!(Some(&result), after.as_ref(), "{name}");
             }
-            Err(why) => (refused, why),
-        };
-        if std::env::var_os("EDITS").is_some_and(|it| it == "write") {
-            fs::write(&reviewed, &result).expect("written");
+            Err(why) => assert_eq!(Some(&why), refused.as_ref(), "{name}"),
         }
-        let reviewed = fs::read_to_string(&reviewed)
-            .unwrap_or_else(|error| panic!("{}: {error}", reviewed.display()));
-        assert_eq!(result, reviewed, "{name}");
     }
 }
 
-/// Files in which nothing is shared, and nothing is written in a way that the editor does not know.
-fn ordinary() -> Vec<(String, Vec<Object>)> {
-    let files = named("before").into_iter().filter_map(|(name, path)| {
-        let text = fs::read_to_string(path).expect("a file");
-        let is_shared = text.contains('&') || text.contains("<<");
-        let is_unusual = ["explicit", "duplicate", "kept-breaks"]
-            .iter()
-            .any(|it| name.starts_with(it));
-        (!is_shared && !is_unusual).then_some(text)
-    });
-    let read = |text: String| {
-        let read = objects(text.as_bytes()).expect("objects");
-        (text, read)
+/// The files without aliases and without syntax that the editor does not know.
+static ORDINARY: LazyLock<Vec<(&str, Vec<Object>)>> = LazyLock::new(|| {
+    let is_ordinary = |row: &&Row| {
+        let is_shared = row.before.contains('&') || row.before.contains("<<");
+        let mut unusual = ["explicit", "duplicate", "kept-breaks"].into_iter();
+        !is_shared && !unusual.any(|start| row.name.starts_with(start))
     };
-    files.map(read).collect()
-}
-
-static ORDINARY: LazyLock<Vec<(String, Vec<Object>)>> = LazyLock::new(ordinary);
+    ROWS.iter()
+        .filter(is_ordinary)
+        .map(|row| {
+            (
+                row.before.as_str(),
+                objects(row.before.as_bytes()).expect("objects"),
+            )
+        })
+        .collect()
+});
 
 /// A value that is put somewhere.
 fn value() -> impl Strategy<Value = Value> {

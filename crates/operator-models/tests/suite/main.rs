@@ -1,8 +1,4 @@
-//! The operators, against what their own Go code does.
-//!
-//! Samples of the corpora are committed, because the project builds without `../shared`; the whole corpora are read from
-//! there if they are there, and from the directory `HCO_ROWS` if that is set. What the columns mean is explained in
-//! `../shared/conformance/README.md`.
+//! The operators, compared with their own Go code. `e2e-tests/test-data/conformance/README.md` explains the columns.
 
 #![expect(
     clippy::unwrap_used,
@@ -29,7 +25,6 @@ mod virtual_machines;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::io::Read;
 
 use serde_json::Value;
 
@@ -45,12 +40,12 @@ type Difference = (&'static str, String);
 /// Compares all rows. `compare` returns the class of rows that are left out, if the row belongs to one. Returns how many
 /// rows there are, and how many of each class.
 fn all_agree(
-    compressed: impl Read,
+    corpus: &str,
     mut compare: impl FnMut(&Value) -> Result<Option<&'static str>, Difference>,
 ) -> (usize, BTreeMap<&'static str, usize>) {
     let (mut count, mut classes) = (0, BTreeMap::new());
     let mut different: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for row in rows::read(compressed) {
+    for row in test_data::rows(corpus) {
         count += 1;
         match compare(&row) {
             Ok(None) => {}
@@ -73,20 +68,15 @@ fn all_agree(
     (count, classes)
 }
 
-/// Checks the whole corpus of a name, if it is there. `left_out` are the classes of rows that are left out of it, and how
-/// many rows each has.
+/// Compares all rows of a corpus. `left_out` are the classes of rows that `compare` leaves out, with the number of rows.
 #[cfg(not(target_arch = "wasm32"))]
-#[expect(clippy::print_stderr, reason = "what was checked must be seen")]
 fn corpus(
     name: &str,
     left_out: &[(&'static str, usize)],
-    check: impl Fn(std::fs::File) -> (usize, BTreeMap<&'static str, usize>),
+    compare: impl FnMut(&Value) -> Result<Option<&'static str>, Difference>,
 ) {
-    if let Some(file) = rows::whole(name) {
-        let (count, classes) = check(file);
-        eprintln!("conformance {name}: {count} rows agree, left out: {classes:?}");
-        rows::are_known(&classes, left_out);
-    }
+    let (_, classes) = all_agree(name, compare);
+    test_data::assert_left_out(&classes, left_out);
 }
 
 /// The class of a row whose object cannot be read. HCO's schema has to refuse it as well.

@@ -16,12 +16,12 @@ use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
 use k8s_openapi::jiff::Timestamp;
 use kube::config::{AuthInfo, ExecAuthCluster, ExecConfig, ExecInteractiveMode};
+use registry::output_of;
 #[cfg(unix)]
 use rustix::process::{Pid, Signal};
 use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::json;
-use registry::output_of;
 
 use super::{ClusterError, Connection};
 

@@ -12,12 +12,12 @@ use oci_client::manifest::{
     OCI_IMAGE_MEDIA_TYPE, OciImageManifest, OciManifest, Versioned,
 };
 use oci_client::secrets::RegistryAuth;
+use registry::{Login, hex, is_loopback};
 use reqwest::header::{ACCEPT, HeaderMap, WWW_AUTHENTICATE};
 use reqwest::{Certificate, NoProxy, Proxy, Response, StatusCode, Url, redirect};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256, Sha512};
-use registry::{Login, hex, is_loopback};
 
 use super::Question;
 

@@ -1,9 +1,7 @@
-//! The inputs in `fuzz/corpus`, without a fuzzer: what was found once stays fixed. Those of the policy are replayed by the tests
-//! of the engine too; here the module has to answer as the engine does.
+//! Replays the inputs in `fuzz/corpus`. The module must answer as the engine does.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use e2e_tests::Images;
@@ -12,40 +10,20 @@ use engine::Registry;
 use policy_host::{HostCalls, Objects, Options, Policy, Verdict};
 use serde_json::Value;
 
-/// The inputs of a target: those of the corpus, or all below the directory `FUZZ_INPUTS` (`make fuzz`).
-fn inputs(target: &str) -> Vec<PathBuf> {
-    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus");
-    let corpus = std::env::var("FUZZ_INPUTS").unwrap_or_else(|_| corpus.to_owned());
-    let entries = fs::read_dir(Path::new(&corpus).join(target)).expect("a corpus");
-    let paths: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    assert!(
-        paths.len() >= 10,
-        "only {} inputs for {target}",
-        paths.len()
-    );
-    paths
-}
-
-/// Runs a target on all inputs of its corpus.
-fn replay(name: &str, target: fn(&[u8])) {
-    for path in inputs(name) {
-        let input = fs::read(&path).expect("an input");
-        let result = std::panic::catch_unwind(|| target(&input));
-        assert!(result.is_ok(), "{}", path.display());
-    }
-}
-
 #[test]
 fn session() {
-    replay("session", crate::property::session);
+    test_data::replay("session", crate::property::session);
 }
 
-/// The module answers to the inputs of `report` as the engine does, byte for byte.
+/// The module answers the inputs of `report` as the engine does, byte for byte. `make fuzz` sets `FUZZ_INPUTS`.
 #[test]
 fn wasm_vs_native() {
-    replay("report", is_the_same);
+    match std::env::var("FUZZ_INPUTS") {
+        Ok(directory) => {
+            test_data::replay_directory(&Path::new(&directory).join("report"), is_the_same)
+        }
+        Err(_) => test_data::replay("report", is_the_same),
+    }
 }
 
 /// Without a deadline, because a test must not depend on the speed of a machine.

@@ -12,9 +12,9 @@ use e2e_tests::{
 use engine::{Availability, Image};
 use policy_host::{HostCalls, Record, Registries, Replay};
 use rcgen::{CertificateParams, DnType, KeyPair};
+use registry::Sources;
 use rstest::rstest;
 use serde_json::{Value, json};
-use registry::Sources;
 
 /// The sources that a text in YAML describes.
 fn sources(text: &str) -> Sources {

@@ -14,9 +14,9 @@ use policy_host::{
     Capabilities, Cluster, Connection, Granted, HostCalls, HostError, Options, Registries,
     Resource, Timely, Verdict,
 };
+use registry::Sources;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use registry::Sources;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 

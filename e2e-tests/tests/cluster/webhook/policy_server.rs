@@ -51,8 +51,8 @@ pub(super) fn start(
 ) -> PolicyServer {
     static MODULE: OnceLock<String> = OnceLock::new();
     let module = MODULE.get_or_init(|| {
-        let module =
-            module::annotated(kwctl, policy_host::Policy::embedded_module()).expect("an annotated module");
+        let module = module::annotated(kwctl, policy_host::Policy::embedded_module())
+            .expect("an annotated module");
         format!("file://{}", module.display())
     });
     let directory = control_plane.directory();

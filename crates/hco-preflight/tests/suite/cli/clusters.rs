@@ -127,7 +127,10 @@ fn each_cluster_is_in_the_json_with_its_own_policy() {
     // What is about a file is not about a cluster.
     assert_eq!(document["errors"][0]["file"], "broken.yaml");
     assert_eq!(clusters[0]["errors"], json!([]));
-    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/preflight.schema.json");
+    let schema = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/preflight.schema.json"
+    );
     let schema = serde_json::from_slice(&std::fs::read(schema).unwrap()).unwrap();
     assert!(jsonschema::is_valid(&schema, &document), "{document:#}");
 }

@@ -55,7 +55,7 @@ fn commands(text: &str) -> Vec<String> {
 /// A copy of the files that the commands name, and of what a user has beside them.
 fn clone(name: &str) -> PathBuf {
     let clone = scratch(name);
-    for directory in ["examples", "deploy/base"] {
+    for directory in ["deploy/examples", "deploy/base"] {
         std::fs::create_dir_all(clone.join(directory)).unwrap();
         for entry in std::fs::read_dir(root().join(directory)).unwrap() {
             let entry = entry.unwrap();
@@ -73,7 +73,11 @@ fn clone(name: &str) -> PathBuf {
         std::fs::copy(&example, clone.join(copy)).unwrap();
     }
     for nodes in ["nodes.yaml", "nodes.json"] {
-        std::fs::copy(clone.join("deploy/examples/mixed-nodes.yaml"), clone.join(nodes)).unwrap();
+        std::fs::copy(
+            clone.join("deploy/examples/mixed-nodes.yaml"),
+            clone.join(nodes),
+        )
+        .unwrap();
     }
     let settings =
         "spec: {module: hco-architecture-guard, settings: {}}\nkind: ClusterAdmissionPolicy\n";
@@ -103,7 +107,8 @@ fn the_commands_of_the_pages_run() {
                     .current_dir(clone("documentation"))
                     // Neither clusters nor registries.
                     .env("HTTPS_PROXY", "http://127.0.0.1:1");
-                let stdin = std::fs::read(root().join("deploy/examples/hyperconverged.yaml")).unwrap();
+                let stdin =
+                    std::fs::read(root().join("deploy/examples/hyperconverged.yaml")).unwrap();
                 let output = assert_cmd::Command::from_std(command)
                     .write_stdin(stdin)
                     .output()
@@ -289,9 +294,9 @@ fn the_other_commands_name_what_is_there() {
                 ["kubectl", "apply" | "delete", "-k", directory, ..] => {
                     root().join(directory).join("kustomization.yaml").is_file()
                 }
-                ["kwctl", "run", ..] => words
-                    .iter()
-                    .all(|word| !word.starts_with("deploy/examples/") || root().join(word).is_file()),
+                ["kwctl", "run", ..] => words.iter().all(|word| {
+                    !word.starts_with("deploy/examples/") || root().join(word).is_file()
+                }),
                 [
                     "crates/engine/tests/oracle/run" | "crates/engine/tests/oracle/compare",
                     ..,

@@ -21,7 +21,7 @@ use e2e_tests::{ApiServer, recorded};
 )]
 // The label of the nodes counts, which the manifest does not name.
 #[case::place_on_nodes(
-    "fix -f denied.yaml --nodes ../../../../examples/mixed-nodes.yaml --prefer multi-arch-import-disabled=place-on:arm64",
+    "fix -f denied.yaml --nodes ../../../../deploy/examples/mixed-nodes.yaml --prefer multi-arch-import-disabled=place-on:arm64",
     1
 )]
 #[case::place_nowhere(

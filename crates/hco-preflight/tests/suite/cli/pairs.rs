@@ -1,17 +1,12 @@
-//! `plan` against what the code of HCO, SSP, and CDI makes of generated changes. A sample is committed; the whole corpus is
-//! read from `../shared`, or from the directory `HCO_ROWS`, if it is there.
+//! `plan`, compared with what the code of HCO, SSP, and CDI does after generated changes.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
 use super::{run, scratch};
-
-const SAMPLE: &[u8] =
-    include_bytes!("../../../../operator-models/tests/suite/data/chain-pairs-sample.jsonl.gz");
 
 /// Rows that are left out, and why.
 type Class = &'static str;
@@ -23,7 +18,7 @@ const NO_NODES: Class = "no nodes, for which the command makes no plan";
 const UPDATE: Class = "an update that HCO's webhook refuses; the rows are two creations";
 const LEFT: Class = "a new DataImportCron imports for a DataSource that it may not change";
 
-/// How many rows of `../shared/conformance/chain-pairs.jsonl.gz` each class has.
+/// How many rows each class has.
 const LEFT_OUT: [(Class, usize); 7] = [
     (VERSIONS, 26),
     (UNREADABLE, 0),
@@ -36,17 +31,8 @@ const LEFT_OUT: [(Class, usize); 7] = [
 
 #[test]
 fn a_plan_agrees_with_the_operators() {
-    match rows::whole("chain-pairs") {
-        Some(file) => agree("chain-pairs", file),
-        None => agree("sample", SAMPLE),
-    }
-}
-
-#[expect(clippy::print_stderr, reason = "what was checked must be seen")]
-fn agree(name: &str, compressed: impl Read) {
-    let rows: Vec<Value> = rows::read(compressed).collect();
-    assert!(!rows.is_empty());
-    let directory = scratch(&format!("pairs-{name}"));
+    let rows: Vec<Value> = test_data::rows("chain-pairs").collect();
+    let directory = scratch("pairs");
     let classes: Mutex<BTreeMap<Class, usize>> = Mutex::default();
     let different: Mutex<Vec<String>> = Mutex::default();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -76,12 +62,7 @@ fn agree(name: &str, compressed: impl Read) {
         "{} of {count} rows differ: {shown:#?}",
         different.len()
     );
-    eprintln!("plan of {name}: {count} rows, left out: {classes:#?}");
-    let left_out: usize = classes.values().sum();
-    assert!(left_out * 6 <= count, "most rows are compared");
-    if name == "chain-pairs" {
-        rows::are_known(&classes, &LEFT_OUT);
-    }
+    test_data::assert_left_out(&classes, &LEFT_OUT);
 }
 
 /// Compares a row; the class if it is left out.

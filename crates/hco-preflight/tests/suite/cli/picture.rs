@@ -7,7 +7,8 @@ use super::command;
 #[test]
 fn the_picture_in_docs_is_that_of_a_real_run() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let words = "check -f deploy/examples/hyperconverged.yaml --nodes deploy/examples/mixed-nodes.yaml";
+    let words =
+        "check -f deploy/examples/hyperconverged.yaml --nodes deploy/examples/mixed-nodes.yaml";
     let mut command = command();
     command
         .args(words.split_whitespace())

@@ -70,7 +70,10 @@ fn validate_json(schema: &Value, format: &str) {
 
 #[test]
 fn json_is_what_the_schema_in_docs_says() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/preflight.schema.json");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/preflight.schema.json"
+    );
     let schema = std::fs::read_to_string(path).unwrap();
     let schema = serde_json::from_str(&schema).unwrap();
     validate_json(&schema, "json");
