@@ -30,8 +30,7 @@ const SOURCES: &[&str] = &[
 ];
 
 fn main() -> ExitCode {
-    // Cargo sets it for the feature that runs modules.
-    if env::var_os("CARGO_FEATURE_RUN").is_none() {
+    if env::var_os("CARGO_FEATURE_MODULE").is_none() {
         return ExitCode::SUCCESS;
     }
     match module() {

@@ -30,8 +30,9 @@ pub struct DockerRegistry {
 }
 
 impl DockerRegistry {
-    /// Why a test that needs the registry did not run.
-    pub const MISSING: &str = "docker-registry is not installed";
+    /// The error of a test if the program is missing.
+    pub const MISSING: &str =
+        "docker-registry is not on PATH (Debian: apt install docker-registry)";
 
     /// The path of the program, if it is on PATH.
     pub fn installed() -> Option<PathBuf> {

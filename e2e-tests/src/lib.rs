@@ -26,7 +26,9 @@ mod page;
 mod policy_server;
 pub mod ports;
 pub mod properties;
-mod required;
+pub mod repository;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod schema;
 mod scripted_registry;
 mod session;
 mod test_registry;
@@ -43,7 +45,6 @@ pub use node_server::NodeServer;
 pub use objects::{Objects, api_version};
 pub use page::{Page, pages};
 pub use policy_server::{PolicyServer, Starter, WORKERS};
-pub use required::{DOORS, is_required, not_run};
 pub use scripted_registry::{
     Fault, RegistryRequest, ScriptedRegistry, SilentServer, arm64, response,
 };

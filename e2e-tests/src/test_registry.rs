@@ -16,29 +16,28 @@ pub struct TestRegistry {
 }
 
 impl TestRegistry {
-    /// Starts one with this in its configuration; nothing if there is none on this machine.
-    pub fn start(config: &Value) -> Option<Self> {
+    /// Starts a registry with this in its configuration.
+    ///
+    /// # Panics
+    ///
+    /// If docker-registry is not installed.
+    pub fn start(config: &Value) -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let program = DockerRegistry::installed()?;
+        let program = DockerRegistry::installed().expect(DockerRegistry::MISSING);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("hco-registry-{}-{number}", std::process::id());
         let directory = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&directory).unwrap();
         let registry = DockerRegistry::start(&program, &directory, config).unwrap();
-        Some(Self {
+        Self {
             registry: Some(registry),
             directory,
-        })
+        }
     }
 
     /// Host and port.
     pub fn host(&self) -> String {
         self.address.to_string()
-    }
-
-    /// The test needs a registry, and there is none.
-    pub fn not_run() {
-        crate::not_run("registry", DockerRegistry::MISSING);
     }
 }
 

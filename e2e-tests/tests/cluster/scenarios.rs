@@ -37,8 +37,8 @@ pub(crate) struct Scenario {
     pub(crate) run: fn(&World<'_>),
 }
 
-/// The scenario that needs docker-registry.
-pub(crate) const WITH_A_REGISTRY: usize = 13;
+/// The scenario that runs only with `WEBHOOK=policy-server`.
+pub(crate) const AUDIT_SCANNER: usize = 19;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
@@ -120,7 +120,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         run: connection::run,
     },
     Scenario {
-        number: WITH_A_REGISTRY,
+        number: 13,
         about: "images in a registry",
         crds: Crds::V1beta1,
         run: images::run,
@@ -156,7 +156,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         run: commands::run,
     },
     Scenario {
-        number: 19,
+        number: AUDIT_SCANNER,
         about: "the reports of Kubewarden's audit scanner",
         crds: Crds::V1beta1,
         run: audit_scanner::run,

@@ -8,7 +8,7 @@ mod server;
 use std::fmt;
 use std::path::PathBuf;
 
-use e2e_tests::{is_required, module};
+use e2e_tests::module;
 
 use crate::control_plane::ControlPlane;
 use crate::policy::Policy;
@@ -26,21 +26,16 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// policy-server if it is on PATH, unless `WEBHOOK` says otherwise.
+    /// The kind that `WEBHOOK` names: our own webhook, or policy-server.
     pub(crate) fn wanted() -> Result<Self, String> {
-        let wanted = std::env::var("WEBHOOK").unwrap_or_default();
-        let program = module::on_path("policy-server").zip(module::on_path("kwctl"));
-        match (wanted.as_str(), program) {
-            ("" | "policy-server", Some((program, kwctl))) => {
+        match std::env::var("WEBHOOK").unwrap_or_default().as_str() {
+            "" | "library" => Ok(Self::Library),
+            "policy-server" => {
+                let program = module::on_path("policy-server").zip(module::on_path("kwctl"));
+                let (program, kwctl) = program.ok_or("policy-server or kwctl is not on PATH")?;
                 Ok(Self::PolicyServer { program, kwctl })
             }
-            ("policy-server", None) => Err("policy-server or kwctl is not on PATH".to_owned()),
-            ("", None) if is_required("policy-server") => Err(
-                "policy-server or kwctl is not on PATH, and REQUIRE_DOORS lists policy-server"
-                    .to_owned(),
-            ),
-            ("" | "library", _) => Ok(Self::Library),
-            (other, _) => Err(format!(
+            other => Err(format!(
                 "WEBHOOK is policy-server or library, and not {other}"
             )),
         }

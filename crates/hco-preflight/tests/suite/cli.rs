@@ -18,7 +18,6 @@ mod outputs;
 mod pairs;
 mod picture;
 mod plan;
-mod record;
 mod schemas;
 mod status;
 mod usage;

@@ -41,9 +41,11 @@ const COMPONENTS: [&str; 6] = [
 ];
 
 pub(crate) fn run(world: &World<'_>) {
-    if module::on_path("bash").is_none() || module::on_path("jq").is_none() {
-        println!("scenario 18: not run: it needs bash and jq on PATH");
-        return;
+    for program in ["bash", "jq"] {
+        assert!(
+            module::on_path(program).is_some(),
+            "{program} is not on PATH"
+        );
     }
     what_an_administrator_has(world);
     let clone = clone_with_a_choice();

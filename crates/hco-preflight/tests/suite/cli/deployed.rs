@@ -394,7 +394,7 @@ fn settings_of_the_user_override() {
 #[test]
 fn another_module_has_other_settings() {
     let mut other = policy("hco-architecture-guard", "protect", lenient());
-    other["spec"]["module"] = json!("registry://ghcr.io/example/pod-privileged:v1");
+    other["spec"]["module"] = json!("registry://oci.example.com/pod-privileged:v1");
     let server = ApiServer::start(with_policies(&[other]));
     check("another_module", &server, "check --cluster", 1);
 }

@@ -1,0 +1,133 @@
+//! The modules that are measured, and how to call them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use policy_host::{HostCalls, Options, Policy};
+
+use crate::measure::timed;
+
+const UNHURRIED: Options = Options {
+    captured: false,
+    deadline: Some(Duration::from_mins(1)),
+    memory: None,
+    cache: None,
+};
+
+/// A guest that lists the nodes but does not read the list.
+pub(crate) const BLIND: &str = include_str!("blind.wat");
+
+/// The module that is measured.
+pub(crate) fn ours() -> Vec<u8> {
+    match std::env::var_os("HCO_BENCH_MODULE") {
+        Some(path) => read(Path::new(&path)),
+        None => Policy::embedded_module().to_vec(),
+    }
+}
+
+/// Other modules whose cold load is measured, each with its file name.
+pub(crate) fn others() -> Vec<(String, Vec<u8>)> {
+    let paths = std::env::var_os("HCO_BENCH_MODULES").unwrap_or_default();
+    std::env::split_paths(&paths)
+        .filter(|path| !path.as_os_str().is_empty())
+        .map(|path| {
+            let name = path.file_stem().unwrap_or_default();
+            (name.to_string_lossy().into_owned(), read(&path))
+        })
+        .collect()
+}
+
+fn read(path: &Path) -> Vec<u8> {
+    std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Builds a package below `benches`, with the flags and the profile of the policy.
+pub(crate) fn build(package: &str, options: &[&str]) -> Option<Vec<u8>> {
+    let benches = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches");
+    let target: PathBuf = std::env::temp_dir().join(format!("hco-bench-{package}"));
+    let mut cargo = Command::new("cargo");
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if (text.starts_with("CARGO") && text != "CARGO_HOME") || text.starts_with("RUSTFLAGS") {
+            cargo.env_remove(&name);
+        }
+    }
+    let built = cargo
+        .args(["build", "--quiet", "--locked"])
+        .args(["--target", "wasm32-unknown-unknown", "--profile", "wasm"])
+        .args(options)
+        .arg("--target-dir")
+        .arg(&target)
+        // The flags are in .cargo/config.toml, which cargo searches for in the parent directories.
+        .current_dir(benches.join(package))
+        .status();
+    built.ok().filter(std::process::ExitStatus::success)?;
+    let module = format!(
+        "wasm32-unknown-unknown/wasm/{}.wasm",
+        package.replace('-', "_")
+    );
+    std::fs::read(target.join(module)).ok()
+}
+
+pub(crate) fn compile(module: &[u8]) -> Policy {
+    Policy::from_bytes(module, &UNHURRIED).unwrap()
+}
+
+/// A host with a list. The time in which a host gets its list is not measured: the copy is made before the clock starts.
+///
+/// (In glibc, a buffer of more than 32 MiB gets new pages, each of which costs a page fault at the first write. Copying
+/// 35 MB takes four times as long per byte as copying 30 MB.)
+pub(crate) struct Host {
+    list: Vec<u8>,
+    ready: Mutex<Option<Vec<u8>>>,
+}
+
+impl Host {
+    pub(crate) fn new(list: Vec<u8>) -> Arc<Self> {
+        let ready = Mutex::new(None);
+        Arc::new(Self { list, ready })
+    }
+
+    pub(crate) fn list(&self) -> &[u8] {
+        &self.list
+    }
+}
+
+impl HostCalls for Host {
+    fn call(&self, _: &str, _: &str, _: &[u8]) -> Result<Vec<u8>, String> {
+        let ready = self.ready.lock().unwrap().take();
+        Ok(ready.unwrap_or_else(|| self.list.clone()))
+    }
+}
+
+/// Calls a guest once, in a new instance.
+pub(crate) fn judge(policy: &Policy, payload: &[u8], host: &Arc<Host>) -> Duration {
+    *host.ready.lock().unwrap() = Some(host.list.clone());
+    let calls: Arc<dyn HostCalls> = Arc::clone(host) as _;
+    timed(|| drop(policy.call("validate", payload, calls).result.unwrap()))
+}
+
+/// The minimum linear memory with which a module still answers. It is found by trial: the provider does not expose
+/// the instance.
+pub(crate) fn least_memory(module: &[u8], payload: &[u8], host: &Arc<Host>) -> usize {
+    const PAGE: usize = 64 << 10;
+    let (mut too_little, mut enough) = (0, (host.list.len() * 8 + (64 << 20)) / PAGE);
+    while enough - too_little > 1 {
+        let pages = usize::midpoint(too_little, enough);
+        let options = Options {
+            memory: Some(pages * PAGE),
+            ..UNHURRIED
+        };
+        let calls: Arc<dyn HostCalls> = Arc::clone(host) as _;
+        let fits = Policy::from_bytes(module, &options)
+            .is_ok_and(|policy| policy.call("validate", payload, calls).result.is_ok());
+        if fits {
+            enough = pages;
+        } else {
+            too_little = pages;
+        }
+    }
+    enough * PAGE
+}

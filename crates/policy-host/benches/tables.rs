@@ -1,0 +1,218 @@
+//! The tables, as the benchmark prints them and as docs/performance.md contains them.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use e2e_tests::nodes;
+use serde_json::json;
+
+use crate::guests::{Host, least_memory};
+use crate::measure::{Measurements, Pair};
+use crate::{NODES, images, requests};
+
+pub(crate) const BLIND: &str = "list not read";
+pub(crate) const PLAIN: &str = "this policy";
+pub(crate) const AFFINITY: &str = "affinity of 4 terms";
+pub(crate) const USUAL: &str = "the usual way";
+
+/// The name of the measurements with images.
+pub(crate) const IMAGES: &str = "images";
+
+/// How many terms an affinity has, and on how many nodes.
+pub(crate) const TERMS: [usize; 3] = [1, 100, 250];
+pub(crate) const NODES_FOR_TERMS: usize = 5_000;
+
+const NOT_RUN: &str = "not run";
+
+/// The name of a size.
+pub(crate) fn size(count: usize) -> String {
+    format!("{count:05} nodes")
+}
+
+pub(crate) fn growth(measured: &Measurements) -> String {
+    let mut table = String::from(
+        "| nodes | list | native `IgnoredAny` | a guest that does not read the list | this policy | for each node | the module alone \
+         | with an affinity of 4 terms | the module alone | the usual way |\n\
+         | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+    );
+    for count in NODES {
+        let group = size(count);
+        let pair = |name: &str| measured.get(&group, name);
+        let cell = |name: &str| pair(name).map_or_else(|| NOT_RUN.to_owned(), beside_native);
+        let alone = |name: &str| match (pair(name), pair(BLIND)) {
+            (Some(policy), Some(blind)) if count > 0 => beside_native(Pair {
+                time: policy.time.saturating_sub(blind.time),
+                ..policy
+            }),
+            _ => String::new(),
+        };
+        let each = match pair(PLAIN) {
+            Some(policy) if count > 0 => time(policy.time / u32::try_from(count).unwrap()),
+            _ => String::new(),
+        };
+        let _ = writeln!(
+            table,
+            "| {} | {} | {} | {} | {} | {each} | {} | {} | {} | {} |",
+            thousands(count),
+            megabytes(nodes::node_list(count).len()),
+            pair(PLAIN).map_or_else(|| NOT_RUN.to_owned(), |pair| time(pair.beside)),
+            cell(BLIND),
+            cell(PLAIN),
+            alone(PLAIN),
+            cell(AFFINITY),
+            alone(AFFINITY),
+            cell(USUAL),
+        );
+    }
+    table
+}
+
+/// The name of a number of terms.
+pub(crate) fn term_count(count: usize) -> String {
+    format!("{count:04} terms")
+}
+
+pub(crate) fn terms(measured: &Measurements) -> String {
+    let mut table = format!("| affinity, {} nodes |", thousands(NODES_FOR_TERMS));
+    for count in TERMS {
+        let _ = write!(table, " terms: {} |", thousands(count));
+    }
+    let _ = writeln!(table, "\n| --- |{}", " ---: |".repeat(TERMS.len()));
+    for (kind, _) in requests::KINDS_OF_TERMS {
+        let _ = write!(table, "| {kind} |");
+        for count in TERMS {
+            let pair = measured.get(kind, &term_count(count));
+            let cell = pair.map_or_else(|| NOT_RUN.to_owned(), |pair| time(pair.time));
+            let _ = write!(table, " {cell} |");
+        }
+        table.push('\n');
+    }
+    table
+}
+
+/// A time, and its ratio to the native time unless that is close to zero.
+fn beside_native(pair: Pair) -> String {
+    if pair.times() < 100.0 {
+        format!("{} ({:.2})", time(pair.time), pair.times())
+    } else {
+        time(pair.time)
+    }
+}
+
+pub(crate) fn memory(ours: &[u8], usual: Option<&[u8]>) -> String {
+    let host = Host::new(nodes::node_list(5_000));
+    let list = host.list().len();
+    let payload = requests::create(&json!({}));
+    let needs = |module: &[u8]| megabytes(least_memory(module, &payload, &host));
+    format!(
+        "Linear memory for the list of {}: {}, the usual way {}; the limit is {}.\n",
+        megabytes(list),
+        needs(ours),
+        usual.map_or_else(|| NOT_RUN.to_owned(), needs),
+        megabytes(list + list / 10 + (4 << 20)),
+    )
+}
+
+pub(crate) fn small(
+    measured: &Measurements,
+    names: &[&str],
+    kwctl: Result<(String, String), String>,
+) -> String {
+    let mut table = String::from(
+        "| 3 nodes | native `IgnoredAny` | this policy | the usual way |\n| --- | ---: | ---: | ---: |\n",
+    );
+    for name in names {
+        let pair = |column: &str| measured.get(name, column);
+        let cell =
+            |pair: Option<Pair>| pair.map_or_else(|| NOT_RUN.to_owned(), |pair| time(pair.time));
+        let native = pair(PLAIN).map_or_else(|| NOT_RUN.to_owned(), |pair| time(pair.beside));
+        let _ = writeln!(
+            table,
+            "| {name} | {native} | {} | {} |",
+            cell(pair(PLAIN)),
+            cell(pair(USUAL))
+        );
+    }
+    let kwctl = match kwctl {
+        Ok((least, mean)) => format!("{least} at the least and {mean} in the mean"),
+        Err(why) => format!("not run: {why}"),
+    };
+    let _ = writeln!(
+        table,
+        "\n`kwctl bench` for the smallest request, which keeps one instance for all: {kwctl}."
+    );
+    table
+}
+
+pub(crate) fn images(measured: &Measurements) -> String {
+    let mut table = String::from(
+        "| 3 nodes, images answered from memory | without `images` | `images: verify` | times |\n| --- | ---: | ---: | ---: |\n",
+    );
+    for (name, ..) in images::ROWS {
+        let _ = match measured.get(IMAGES, name) {
+            Some(pair) => writeln!(
+                table,
+                "| {name} | {} | {} | {:.2} |",
+                time(pair.beside),
+                time(pair.time),
+                pair.times()
+            ),
+            None => writeln!(table, "| {name} | {NOT_RUN} | {NOT_RUN} | |"),
+        };
+    }
+    table
+}
+
+pub(crate) fn cold(measured: &Measurements, ours: &[u8], others: &[(String, Vec<u8>)]) -> String {
+    let mut table = String::from(
+        "| cold load of | module | time | times ours |\n| --- | ---: | ---: | ---: |\n",
+    );
+    let mut row = |name: &str, module: &[u8], taken: Option<Duration>, times: &str| {
+        let taken = taken.map_or_else(|| NOT_RUN.to_owned(), time);
+        let size = module.len() / 1_000;
+        let _ = writeln!(table, "| {name} | {size} kB | {taken} | {times} |");
+    };
+    let pair = |name: &str| measured.get("cold load", name);
+    let least = others.iter().filter_map(|(name, _)| pair(name));
+    row(PLAIN, ours, least.map(|pair| pair.beside).min(), "1.00");
+    for (name, module) in others {
+        let pair = pair(name);
+        let times = pair.map_or_else(String::new, |pair| format!("{:.2}", pair.times()));
+        row(name, module, pair.map(|pair| pair.time), &times);
+    }
+    if std::env::var_os("HCO_BENCH_MODULES").is_none() {
+        table.push_str("| other policies | not run | HCO_BENCH_MODULES names none | |\n");
+    }
+    table
+}
+
+/// Writes the tables into docs/performance.md.
+pub(crate) fn write(text: &str) {
+    const BEGIN: &str = "<!-- bench -->\n";
+    const END: &str = "<!-- /bench -->";
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/performance.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(BEGIN).unwrap();
+    let (_, after) = rest.split_once(END).unwrap();
+    std::fs::write(path, format!("{before}{BEGIN}{text}{END}{after}")).unwrap();
+}
+
+fn thousands(count: usize) -> String {
+    match (count / 1_000, count % 1_000) {
+        (0, rest) => rest.to_string(),
+        (thousands, rest) => format!("{thousands},{rest:03}"),
+    }
+}
+
+fn megabytes(bytes: usize) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}
+
+fn time(duration: Duration) -> String {
+    match duration.as_secs_f64() {
+        seconds if seconds < 1e-5 => format!("{:.1} µs", seconds * 1e6),
+        seconds if seconds < 1e-3 => format!("{:.0} µs", seconds * 1e6),
+        seconds => format!("{:.1} ms", seconds * 1e3),
+    }
+}

@@ -1,0 +1,123 @@
+//! Everything that repeats the rules is generated from the rules and their pages: `make generate` writes it, and this
+//! test checks it. A generated part is between two lines that name it.
+
+use std::fmt::Write as _;
+
+use e2e_tests::{Page, pages};
+use engine::{Level, ObjectKind, RULES, Rule};
+
+use e2e_tests::repository::{root, text};
+
+/// The rules in their order, each with its page.
+fn rules() -> Vec<(&'static Rule, Page)> {
+    let mut pages = pages();
+    let page = |rule: &Rule| {
+        let place = pages.iter().position(|page| page.id == rule.id);
+        pages.swap_remove(place.unwrap_or_else(|| {
+            panic!(
+                "write the page crates/engine/src/rules/{}.md (CONTRIBUTING.md, Add a rule)",
+                rule.id
+            )
+        }))
+    };
+    let mut page = page;
+    RULES.iter().map(|rule| (*rule, page(rule))).collect()
+}
+
+/// Compares the part of a file between the lines `begin` and `end` with the expected text, or writes it.
+fn generated(path: &str, begin: &str, end: &str, wanted: &str) {
+    let file = text(path);
+    let parts = file
+        .split_once(begin)
+        .and_then(|(before, rest)| Some((before, rest.split_once(end)?)));
+    let Some((before, (_, after))) = parts else {
+        panic!("{path} has no lines `{begin}` and `{end}`");
+    };
+    let wanted = format!("{before}{begin}\n{wanted}{end}{after}");
+    if std::env::var_os("GENERATE").is_some() {
+        std::fs::write(root().join(path), &wanted).unwrap();
+    } else {
+        assert!(file == wanted, "{path} is out of date; run: make generate");
+    }
+}
+
+#[test]
+fn the_tables_in_the_handbook() {
+    let mut table = "| Rule | Level | What it reports |\n| --- | --- | --- |\n".to_owned();
+    for (rule, page) in rules() {
+        let (id, level, summary) = (rule.id, rule.level.name(), page.summary());
+        writeln!(
+            table,
+            "| [`{id}`](../crates/engine/src/rules/{id}.md) | {level} | {summary} |"
+        )
+        .unwrap();
+    }
+    generated("docs/rules.md", "<!-- rules -->", "<!-- /rules -->", &table);
+    let mut silent = String::new();
+    for (rule, page) in rules() {
+        if page.is_silent_on_plain_kubernetes() {
+            writeln!(
+                silent,
+                "- [`{id}`](../crates/engine/src/rules/{id}.md)",
+                id = rule.id
+            )
+            .unwrap();
+        }
+    }
+    generated(
+        "docs/settings.md",
+        "<!-- plain-kubernetes -->\n",
+        "<!-- /plain-kubernetes -->",
+        &silent,
+    );
+}
+
+#[test]
+fn the_levels_in_the_form() {
+    let mut form = String::new();
+    // The form is for policies about HyperConverged.
+    let rules = rules().into_iter();
+    for (rule, page) in rules.filter(|(rule, _)| rule.kind == ObjectKind::HyperConverged) {
+        let (id, level, summary) = (rule.id, rule.level.name(), page.summary());
+        let options = Level::ALL
+            .map(|level| format!("      - {}\n", level.name()))
+            .concat();
+        write!(
+            form,
+            "  - default: {level}\n    group: Rules\n    label: {id}\n    description: >-\n      {summary}\n    \
+             required: false\n    type: enum\n    options:\n{options}    variable: levels.{id}\n"
+        )
+        .unwrap();
+    }
+    generated(
+        "questions-ui.yml",
+        "  # generated: rules",
+        "  # /generated",
+        &form,
+    );
+}
+
+/// The cases by topic.
+#[test]
+fn the_index_of_the_cases() {
+    let mut table = String::new();
+    let mut topic = String::new();
+    for case in e2e_tests::cases() {
+        let (of_case, name) = case.name.split_once('/').unwrap();
+        if topic != of_case {
+            of_case.clone_into(&mut topic);
+            write!(
+                table,
+                "\n## [{topic}]({topic}.yaml)\n\n| Case | What it shows |\n| --- | --- |\n"
+            )
+            .unwrap();
+        }
+        writeln!(table, "| {name} | {} |", case.about.replace('|', "\\|")).unwrap();
+    }
+    generated(
+        "e2e-tests/cases/INDEX.md",
+        "<!-- cases -->",
+        "<!-- /cases -->",
+        &table,
+    );
+}

@@ -1,0 +1,218 @@
+//! The YAML in the pages of the handbook: settings that the policy accepts, manifests that kubectl renders, and pipelines
+//! with existing names. `make e2e-cluster` applies the manifests of docs/images.md; crates/hco-preflight/tests runs the commands.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use cel::{Context, Program};
+use e2e_tests::Page;
+use serde_json::{Value, json};
+
+use e2e_tests::repository::{documents, root, text};
+use e2e_tests::schema::{crd, mistakes, schema};
+
+/// Its position, the info string, and the YAML.
+struct Block {
+    page: String,
+    info: String,
+    text: String,
+}
+
+/// All blocks of YAML; the engine's tests check those of the rules' pages.
+fn blocks() -> Vec<Block> {
+    let docs = std::fs::read_dir(root().join("docs")).unwrap();
+    let docs = docs.map(|entry| format!("docs/{}", entry.unwrap().file_name().display()));
+    let pages = docs.filter(|path| Path::new(path).extension().is_some_and(|it| it == "md"));
+    pages
+        .chain(["README.md".to_owned(), "CONTRIBUTING.md".to_owned()])
+        .flat_map(|path| {
+            let page = Page {
+                id: path.clone(),
+                text: text(&path),
+            };
+            let blocks = page.blocks().into_iter();
+            let yaml = blocks.filter(|(info, _)| info.starts_with("yaml"));
+            yaml.map(|(info, text)| Block {
+                page: path.clone(),
+                info: info.to_owned(),
+                text,
+            })
+            .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn is_kustomization(block: &Block) -> bool {
+    block.text.contains("kind: Kustomization")
+}
+
+#[test]
+fn every_block_is_checked() {
+    let (mut settings, mut pipelines) = (0, 0);
+    for block in blocks() {
+        let Block { page, info, text } = &block;
+        match info.as_str() {
+            "yaml" if is_kustomization(&block) => {}
+            "yaml" => {
+                for document in documents(text) {
+                    if document.get("kind").is_some() {
+                        // The test below evaluates the policy on docs/need.md.
+                        let is_tested = ["docs/images.md", "docs/need.md"].contains(&page.as_str());
+                        assert!(is_tested, "{page}: no test applies:\n{text}");
+                    } else {
+                        let checked = engine::validate_settings(document.to_string().as_bytes());
+                        assert_eq!(checked, Ok(()), "{page}:\n{text}");
+                        settings += 1;
+                    }
+                }
+            }
+            "yaml github" | "yaml gitlab" => {
+                let file = documents(text).remove(0);
+                names_what_is_there(page, &file);
+                pipelines += 1;
+            }
+            "yaml pre-commit" => {
+                let hooks = self::text(".pre-commit-hooks.yaml");
+                let file = documents(text).remove(0);
+                let id = file.pointer("/repos/0/hooks/0/id").and_then(Value::as_str);
+                let wanted = format!("- id: {}\n", id.unwrap());
+                assert!(hooks.contains(&wanted), "{page}: no hook {id:?}");
+                pipelines += 1;
+            }
+            info => panic!("{page}: no test knows `{info}`:\n{text}"),
+        }
+    }
+    assert!(
+        settings >= 3 && pipelines >= 4,
+        "{settings}, {pipelines}: blocks are missing"
+    );
+}
+
+/// The inputs of our action, and the reports that GitLab has.
+fn names_what_is_there(page: &str, file: &Value) {
+    let action = documents(&text("action.yml")).remove(0);
+    if let Some(reports) = file.pointer("/hyperconverged/artifacts/reports") {
+        for (report, _) in reports.as_object().unwrap() {
+            let is_known = ["junit", "codequality"].contains(&report.as_str());
+            assert!(is_known, "{page}: {report}");
+        }
+        return;
+    }
+    let mut seen = 0;
+    for step in file["jobs"]["check"]["steps"].as_array().unwrap() {
+        let uses = step["uses"].as_str().unwrap_or_default();
+        if uses.contains("/hco-architecture-guard@") {
+            seen += 1;
+            for (input, _) in step["with"].as_object().into_iter().flatten() {
+                assert!(action["inputs"].get(input).is_some(), "{page}: {input}");
+            }
+        }
+    }
+    assert_eq!(seen, 1, "{page}: our action");
+}
+
+/// The `ValidatingAdmissionPolicy` for those who do not need more, as the API server evaluates it. `make e2e-cluster` applies it.
+#[test]
+fn the_short_policy_denies_that_the_import_is_disabled() {
+    let blocks = blocks();
+    let block = blocks.iter().find(|block| block.page == "docs/need.md");
+    let spec = documents(&block.unwrap().text).remove(0)["spec"].clone();
+    let accepts = |architectures: &[&str], before: Option<bool>, after: Option<bool>| {
+        let object = |import: Option<bool>| {
+            let gates = import.map_or(
+                json!({}),
+                |on| json!({"enableMultiArchBootImageImport": on}),
+            );
+            json!({"spec": {"featureGates": gates}, "status": {"nodeInfo": {"workloadsArchitectures": architectures}}})
+        };
+        let mut context = Context::default();
+        context.add_variable("oldObject", object(before)).unwrap();
+        context.add_variable("object", object(after)).unwrap();
+        let mut validation = spec["validations"][0]["expression"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        for variable in spec["variables"].as_array().unwrap() {
+            let name = format!("variables.{}", variable["name"].as_str().unwrap());
+            let expression = format!("({})", variable["expression"].as_str().unwrap());
+            validation = validation.replace(&name, &expression);
+        }
+        let validation = Program::compile(&validation).unwrap();
+        validation.execute(&context).unwrap() == cel::Value::Bool(true)
+    };
+    let both = ["amd64", "arm64"];
+    assert!(!accepts(&both, Some(true), Some(false)));
+    assert!(!accepts(&both, Some(true), None));
+    assert!(accepts(&both, Some(true), Some(true)));
+    // An existing problem, and its fix.
+    assert!(accepts(&both, Some(false), None));
+    assert!(accepts(&both, None, Some(true)));
+    assert!(accepts(&["amd64"], Some(true), Some(false)));
+    assert!(accepts(&[], Some(true), Some(false)));
+}
+
+/// The threat model names the tests that show what it claims.
+#[test]
+fn the_threat_model_names_tests_that_exist() {
+    let page = text("docs/threat-model.md");
+    let mut tests = String::new();
+    for directory in ["crates", "e2e-tests"] {
+        read_all(&root().join(directory), &mut tests);
+    }
+    let mut seen = 0;
+    for row in page.lines().filter(|line| line.starts_with("| ")) {
+        let shown_by = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        for name in shown_by.split('`').skip(1).step_by(2) {
+            let is_there = if name.contains('/') {
+                e2e_tests::cases().iter().any(|case| case.name == name)
+                    || root().join(name).exists()
+            } else if name.contains('_') {
+                tests.contains(&format!("fn {name}("))
+            } else {
+                continue;
+            };
+            assert!(is_there, "docs/threat-model.md: `{name}` does not exist");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 15, "{seen} names");
+}
+
+fn read_all(directory: &Path, to: &mut String) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            read_all(&path, to);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            to.push_str(&std::fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+/// The specs of the HyperConverged objects on the rules' pages, by the schema of HCO's main branch.
+#[test]
+fn the_examples_of_the_rules_are_valid_by_the_crd() {
+    let crd = crd("hco-main-2026-08-21");
+    let (mut found, mut seen) = (BTreeSet::new(), 0);
+    for page in e2e_tests::pages() {
+        let blocks = page.blocks();
+        for (_, text) in blocks
+            .iter()
+            .filter(|(info, _)| info.starts_with("yaml cluster=") || *info == "yaml before")
+        {
+            let object = documents(text).remove(0);
+            let version = object["apiVersion"].as_str().unwrap();
+            // KubeVirt's CRD is not here.
+            let Some(version) = version.strip_prefix("hco.kubevirt.io/") else {
+                continue;
+            };
+            let schema = &schema(&crd, version)["properties"]["spec"];
+            for mistake in mistakes(schema, &object["spec"]) {
+                found.insert(format!("{}: {mistake}", page.id));
+            }
+            seen += 1;
+        }
+    }
+    assert_eq!(found, BTreeSet::new());
+    assert!(seen > 60, "{seen} examples");
+}
