@@ -29,7 +29,8 @@ annotated-policy.wasm: policy.wasm ## Build the policy with its metadata, as it 
 artifacthub-pkg.yml: ## Write the package for Artifact Hub (needs kwctl)
 	@$(KWCTL)
 	kwctl scaffold artifacthub -m policy-metadata.yml -q questions-ui.yml -o $@
-	echo 'category: security' >> $@
+	sed -i -e '/^install:/,/^maintainers:/{/^maintainers:/!d}' $@
+	printf 'category: security\ninstall: The policy needs permissions and starts in monitor mode. See docs/install-policy.md in the source.\n' >> $@
 
 hco-preflight: setup ## Build the command, target/release/hco-preflight
 	$(CARGO) build --release --locked -p hco-preflight
@@ -42,8 +43,10 @@ run: setup ## Check the example against a mixed cluster: it is denied, with the 
 	$(CARGO) build --locked -p hco-preflight
 	$(TARGET)/debug/hco-preflight check -f deploy/examples/hyperconverged.yaml --nodes deploy/examples/mixed-nodes.yaml; test $$? -eq 1
 
+# Always of the whole workspace, because another selection of packages has other features, and compiles everything again.
+TEST := $(CARGO) test --locked --workspace
 test: setup ## Run the tests that need no other program
-	$(CARGO) test --locked --workspace --no-fail-fast
+	$(TEST) --no-fail-fast
 
 test-wasm: setup ## Run the tests of the module's crates in WebAssembly (needs Node.js and wasm-bindgen-cli)
 	$(CARGO) test --locked -p engine -p operator-models -p kube-objects --lib --test suite --target wasm32-unknown-unknown
@@ -53,15 +56,15 @@ e2e-tests: annotated-policy.wasm ## Run the policy with kwctl (needs kwctl and b
 	bats e2e-tests/e2e.bats
 
 e2e-cases: setup ## Run all cases through the module, kwctl, and policy-server (needs both programs)
-	$(CARGO) test --locked -p e2e-tests --test suite -- module
-	$(CARGO) test --locked -p e2e-tests --test kubewarden -- cases
+	$(TEST) --test suite -- module::the_module_answers
+	$(TEST) --test kubewarden -- cases
 
 e2e-registry: setup ## Push, pull, and load the policy, and read images (needs docker-registry, kwctl, and policy-server)
-	$(CARGO) test --locked -p policy-host -p hco-preflight --test suite -- --ignored registry
-	$(CARGO) test --locked -p e2e-tests --test kubewarden -- registry
+	$(TEST) --test suite -- --ignored registries:: cli::images::
+	$(TEST) --test kubewarden -- registry
 
 e2e-commands: setup ## Test the manifests, the action, and the hook (needs bash, git, kubectl, make, pre-commit, and shasum)
-	$(CARGO) test --locked -p e2e-tests --test commands
+	$(TEST) --test commands
 
 # The versions of etcd, kube-apiserver, and kubectl are in e2e-tests/tools/go.mod. Without -X, kubectl and kube-apiserver
 # report the version v0.0.0-master.
@@ -77,7 +80,7 @@ $(TOOLS)/stamp: e2e-tests/tools/go.mod e2e-tests/tools/go.sum
 e2e-cluster: setup $(TOOLS)/stamp ## Run scenarios on a real API server (needs Go and docker-registry; WEBHOOK=policy-server, SCENARIOS="1 2")
 	$(CARGO) build --locked -p hco-preflight
 	ln -sf $(abspath $(TARGET)/debug/hco-preflight) $(TOOLS)/kubectl-hco_preflight
-	CLUSTER_TOOLS=$(TOOLS) $(CARGO) test --locked -p e2e-tests --test cluster -- $(SCENARIOS)
+	CLUSTER_TOOLS=$(TOOLS) $(TEST) --test cluster -- $(SCENARIOS)
 
 alerts: ## Read the alerts in deploy/ with Prometheus' parser (needs Go)
 	cd e2e-tests/tools/alerts && go run . $(abspath deploy/components/monitoring/alerts.yaml)
@@ -113,8 +116,7 @@ deny: ## Check the licences and sources of the dependencies (needs cargo-deny; D
 	$(CARGO) deny --locked --manifest-path fuzz/Cargo.toml check $(or $(DENY),licenses sources)
 
 generate: ## Write the files that repeat the rules and their pages, and the snapshots; read the diff
-	GENERATE=1 $(CARGO) test --locked -q -p e2e-tests --test suite generated
-	INSTA_UPDATE=always $(CARGO) test -q --locked -p engine -p hco-preflight --test suite
+	GENERATE=1 INSTA_UPDATE=always $(TEST) --quiet --test suite
 
 coverage: setup ## Measure the lines of the module's crates that their tests run (needs cargo-llvm-cov)
 	$(CARGO) llvm-cov --locked -p engine -p operator-models -p kube-objects -p json-stream --lib --test suite --quiet --summary-only --fail-under-lines 98
@@ -126,7 +128,7 @@ fuzz: setup ## Fuzz each target for SECONDS=60 (needs cargo-fuzz; ONLY="target .
 	SECONDS_EACH=$(or $(SECONDS),60) fuzz/run $(ONLY)
 
 worst-cases: setup ## Measure the worst inputs that users, nodes, and registries can send
-	$(CARGO) test --locked -q -p policy-host --test suite -- --ignored --exact worst::worst_cases
+	$(CARGO) test --locked -q --workspace --test suite -- --ignored --exact worst::worst_cases
 
 bench: setup ## Measure an evaluation, and write docs/performance.md (with policy-server on PATH: a request through it too)
 	HCO_BENCH_WRITE=1 $(CARGO) bench --locked -p policy-host -p hco-preflight -p e2e-tests

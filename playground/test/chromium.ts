@@ -2,14 +2,14 @@
 
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { skipUnless } from "./required";
 
-export const CHROMIUM = ["chromium", "chromium-browser", "google-chrome"]
-  .flatMap((name) => (process.env["PATH"] ?? "").split(delimiter).map((directory) => join(directory, name)))
-  .find((file) => existsSync(file));
+function find(): string {
+  const directories = (process.env["PATH"] ?? "").split(delimiter);
+  const found = ["chromium", "chromium-browser", "google-chrome"]
+    .flatMap((name) => directories.map((directory) => join(directory, name)))
+    .find((file) => existsSync(file));
+  if (found === undefined) throw new Error("Chromium is not on PATH; install it with apt-get install chromium");
+  return found;
+}
 
-export const noChromium = skipUnless(
-  "browser",
-  CHROMIUM !== undefined,
-  "Chromium is not on PATH; install it with apt-get install chromium",
-);
+export const CHROMIUM = find();

@@ -1,16 +1,15 @@
 // The commands to copy: a shell writes every file unchanged, and runs nothing that a file contains.
 
 import assert from "node:assert/strict";
-import { execFileSync, type ExecFileSyncOptionsWithStringEncoding } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { join } from "node:path";
 import { test } from "node:test";
 import { kwctlCommand, preflightCommand } from "../src/commands";
 import { judge, type Verdict } from "../src/judge";
-import { NO_GRANT, START, type State } from "../src/state";
+import { START, type State } from "../src/state";
 import { MODULE } from "./answers";
-import { skipUnless } from "./required";
 
 const module = new WebAssembly.Module(readFileSync(MODULE));
 
@@ -70,35 +69,4 @@ test("the command of kwctl repeats what the policy asked", () => {
   assert.match(output, /^run .*\/annotated-policy.wasm --allow-context-aware --settings-path settings.json/);
   assert.match(output, /KubernetesCanI /);
   assert.match(output, /KubernetesListResourceAll .*status\.nodeInfo\.architecture/);
-});
-
-const isInstalled = (process.env["PATH"] ?? "").split(delimiter).some((it) => existsSync(join(it, "kwctl")));
-
-const noKwctl = skipUnless("kwctl", isInstalled, "kwctl is not on PATH");
-
-test("kwctl answers what the page shows", { skip: noKwctl }, () => {
-  const directory = mkdtempSync(join(tmpdir(), "playground-"));
-  const module = join(directory, "annotated-policy.wasm");
-  const metadata = join(dirname(MODULE), "policy-metadata.yml");
-  const quiet: ExecFileSyncOptionsWithStringEncoding = { encoding: "utf8", stdio: ["pipe", "pipe", "ignore"] };
-  execFileSync("kwctl", ["annotate", "--metadata-path", metadata, "--output-path", module, MODULE], quiet);
-  const account = "serviceAccount: kubewarden/policy-server\n";
-  const states: State[] = [
-    START,
-    { ...START, oldObject: START.object, settings: account },
-    { ...START, nodes: { from: "error", error: NO_GRANT } },
-    {
-      ...START,
-      nodes: { from: "error", error: "Callback evaluation failure: the API server is gone" },
-      settings: account,
-    },
-  ];
-  for (const state of states) {
-    const verdict = verdictOn(state);
-    const output = execFileSync("bash", { ...quiet, input: kwctlCommand(verdict), cwd: directory });
-    const answer = JSON.parse(output) as { allowed: boolean; status?: { message?: string }; warnings?: string[] };
-    assert.equal(answer.allowed, verdict.report.allowed);
-    assert.equal(answer.status?.message ?? null, verdict.report.message);
-    assert.deepEqual(answer.warnings ?? [], verdict.warnings);
-  }
 });

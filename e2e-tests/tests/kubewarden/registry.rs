@@ -127,20 +127,16 @@ impl<'p> Steps<'p> {
         let read = |text: &str| -> Result<Value, String> {
             let mut package: Value =
                 yaml_serde::from_str(text).map_err(|error| error.to_string())?;
-            package
-                .as_object_mut()
-                .ok_or("not a map")?
-                .remove("createdAt");
+            let fields = package.as_object_mut().ok_or("not a map")?;
+            // The date, and what `make artifacthub-pkg.yml` writes itself.
+            for field in ["createdAt", "install", "category"] {
+                fields.remove(field);
+            }
             Ok(package)
         };
         let committed =
             std::fs::read_to_string(Path::new(module::ROOT).join("artifacthub-pkg.yml"));
-        let mut committed = read(&committed.map_err(|error| error.to_string())?)?;
-        // `make artifacthub-pkg.yml` appends it.
-        committed
-            .as_object_mut()
-            .ok_or("not a map")?
-            .remove("category");
+        let committed = read(&committed.map_err(|error| error.to_string())?)?;
         if committed == read(&scaffolded)? {
             Ok(())
         } else {

@@ -187,41 +187,22 @@ fn every_case_stays_inside_the_bounds() {
     }
 }
 
-/// What the README shows and what deploy/examples/ holds is what the policy says. `make snapshots` writes the examples.
 #[test]
-fn the_readme_and_the_examples_are_of_today() {
+fn the_readme_shows_the_message() {
     let cases = cases();
+    let mut cases = cases.iter();
     let case = cases
-        .iter()
         .find(|case| case.name == "documentation/readme")
         .unwrap();
     let message = engine::judge(&case.payload(), &case.host())
         .message
         .unwrap();
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    let readme = std::fs::read_to_string(format!("{root}/README.md")).unwrap();
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
     assert!(
         readme.contains(&message),
         "README.md does not show:\n{message}"
     );
-
-    let request = serde_json::to_string_pretty(&case.request()).unwrap() + "\n";
-    for (file, wanted) in [
-        ("request.json", request),
-        (
-            "mixed.session.yml",
-            e2e_tests::Judged::new(case).session().unwrap(),
-        ),
-    ] {
-        let path = format!("{root}/deploy/examples/{file}");
-        if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
-            std::fs::write(&path, &wanted).unwrap();
-        }
-        assert!(
-            std::fs::read_to_string(&path).unwrap() == wanted,
-            "write it with: make snapshots"
-        );
-    }
 }
 
 /// The first finding of a rule in a template-less or one-template object on a mixed cluster.
