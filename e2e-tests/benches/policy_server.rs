@@ -1,5 +1,5 @@
 //! The cost of a request through the real policy-server, compared with a guest that lists the nodes but does not read
-//! the list: `make bench-policy-server`.
+//! the list: `make bench`.
 //!
 //! One policy-server serves both policies, with the nodes of a stub API server. The requests are sent in turns, so that
 //! other load on the machine affects both. The times are wall-clock times, as an API server sees them.

@@ -1,4 +1,4 @@
-//! The response to a request, which is the same through every door.
+//! The response to a request, in the form in which kwctl and policy-server return it.
 
 use std::collections::BTreeMap;
 

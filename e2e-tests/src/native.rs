@@ -1,4 +1,4 @@
-//! The first door: the engine itself. The responses of the other doors must be the same.
+//! The answers of the engine, which the module, kwctl, and policy-server must give too.
 
 use engine::Report;
 
@@ -32,7 +32,7 @@ impl<'c> Judged<'c> {
         }
     }
 
-    /// The response that every door must return.
+    /// The expected response.
     pub fn answer(&self) -> Answer {
         Answer::from(&self.verdict)
     }

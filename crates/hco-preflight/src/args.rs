@@ -93,8 +93,6 @@ pub(crate) enum Command {
     Settings(Settings),
     /// Look up which architectures images support, and print the annotation for each image
     Images(Images),
-    /// Record the settings, the request, and the host calls of a check, so that `kwctl run` can repeat it
-    Record(Record),
     /// Check whether the policy-server can read nodes, and print the missing RBAC permissions, or the role for a command
     Rbac(Rbac),
     /// Print the completion script for a shell
@@ -105,9 +103,9 @@ impl Command {
     /// The cluster, of a command that can have one.
     fn connection(&mut self) -> Option<&mut Connection> {
         match self {
-            Self::Check(Check { subject, .. })
-            | Self::Fix(Fix { subject, .. })
-            | Self::Record(Record { subject, .. }) => Some(&mut subject.connection),
+            Self::Check(Check { subject, .. }) | Self::Fix(Fix { subject, .. }) => {
+                Some(&mut subject.connection)
+            }
             Self::Plan(Plan { what_is, .. }) | Self::Status(Status { what_is, .. }) => {
                 Some(&mut what_is.connection)
             }
@@ -144,7 +142,7 @@ pub(crate) struct Subject {
     #[arg(long, value_name = "FILE", help_heading = "Nodes", conflicts_with_all = ["cluster", "arch"])]
     pub(crate) nodes: Option<PathBuf>,
 
-    /// Use the cluster of the current kubeconfig: its nodes, and for `check` and `record` the live object as the old object
+    /// Use the cluster of the current kubeconfig: its nodes, and for `check` the live object as the old object
     #[arg(long, help_heading = "Nodes", conflicts_with = "arch")]
     pub(crate) cluster: bool,
 
@@ -346,10 +344,6 @@ pub(crate) enum Format {
     Github,
     /// Code Quality report, for GitLab merge requests
     Gitlab,
-    /// Reports of openreports.io, as Kubewarden's audit scanner writes them
-    Openreports,
-    /// The same as `PolicyReport`s of wgpolicyk8s.io, the older API
-    Policyreport,
 }
 
 /// `fix`.
@@ -713,24 +707,6 @@ pub(crate) enum PlainFormat {
     Text,
     /// For programs
     Json,
-}
-
-/// `record`.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Record {
-    #[command(flatten)]
-    pub(crate) subject: Subject,
-
-    #[command(flatten)]
-    pub(crate) sent: Sent,
-
-    /// The directory for the files
-    #[arg(long, value_name = "DIR", default_value = "hco-preflight-record")]
-    pub(crate) to: PathBuf,
-
-    /// Overwrite existing files
-    #[arg(long)]
-    pub(crate) force: bool,
 }
 
 /// `rbac`.

@@ -35,7 +35,6 @@ mod policy;
 mod progress;
 mod prose;
 mod rbac;
-mod record;
 mod registries;
 mod remedy;
 mod report;
@@ -81,7 +80,6 @@ fn main() -> ExitCode {
         Some(Command::Explain(explain)) => explain::run(explain, &terminal),
         Some(Command::Settings(settings)) => settings::run(settings, &terminal),
         Some(Command::Images(images)) => images::run(images, &terminal),
-        Some(Command::Record(record)) => record::run(record, &terminal),
         Some(Command::Plan(plan)) => plan::run(plan, &terminal),
         Some(Command::Status(status)) => status::run(status, &terminal),
         Some(Command::Snapshot(snapshot)) => snapshot::run(snapshot, &terminal),

@@ -5,7 +5,6 @@ mod gitlab;
 mod json;
 mod junit;
 mod markdown;
-mod reports;
 mod sarif;
 mod text;
 
@@ -23,8 +22,6 @@ pub(crate) fn print(verdicts: &[Verdicts], format: Format, terminal: &Terminal) 
         Format::Json => foreign::json(json::render(verdicts)?),
         Format::Sarif => foreign::json(sarif::render(verdicts)?),
         Format::Gitlab => foreign::json(gitlab::render(verdicts)?),
-        Format::Openreports => foreign::json(reports::render(verdicts, reports::OPEN)?),
-        Format::Policyreport => foreign::json(reports::render(verdicts, reports::POLICY)?),
         // None of them has colours, so nothing invisible in them is ours.
         Format::Markdown => foreign::lines(&markdown::render(verdicts)),
         Format::Junit => foreign::lines(&junit::render(verdicts)?),

@@ -2,7 +2,7 @@
 //! policy as a webhook. Each scenario has its own cluster.
 //!
 //! `make e2e-cluster`; some scenarios only: `make e2e-cluster SCENARIOS='3 7'`; with the webhook over the
-//! preflight library although policy-server is on PATH: `WEBHOOK=library`. `make chaos` runs the scenarios with faults.
+//! preflight library although policy-server is on PATH: `WEBHOOK=library`. `make e2e-cluster SCENARIOS=chaos` runs the scenarios with faults.
 
 #![expect(
     clippy::expect_used,

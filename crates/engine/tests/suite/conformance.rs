@@ -30,7 +30,7 @@ fn the_corpus_agrees_with_hco_1_18() {
     super::all_agree(rows, |row| compare(row, &json!({"hcoVersion": "1.18"})));
 }
 
-/// A row with what 1.18 computes; `None` if that is not known. Rows that `make hco-drift` made do not have the column.
+/// A row with what 1.18 computes; `None` if that is not known. Rows that `make chain-drift` made do not have the column.
 fn as_1_18(mut row: Value) -> Option<Value> {
     // DIVERGES: as in the rows of FOLDED; in this one, only 1.18 enables the import.
     if row["id"] == "s1-19164" {

@@ -1,6 +1,6 @@
 //! Differences between HCO and the engine, grouped by the column that differs.
 //!
-//! `make hco-drift` sets `HCO_ROWS`, the directory with the rows that HCO's code in the checkout `HCO` computed.
+//! `make chain-drift` sets `HCO_ROWS`, the directory with the rows that HCO's code in the checkout `HCO` computed.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

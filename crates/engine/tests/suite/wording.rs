@@ -1,6 +1,6 @@
 //! The words: the first firing case of each rule, as the user reads it and as machines read it.
 //!
-//! `make snapshots` writes them anew. The cases, and not the snapshots, decide about verdicts.
+//! `make generate` writes them anew. The cases, and not the snapshots, decide about verdicts.
 
 use std::collections::BTreeSet;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches};
 
-use super::{Args, Check, Command, EXAMPLES, Fix, Record};
+use super::{Args, Check, Command, EXAMPLES, Fix};
 use crate::foreign::{one_line, shell_word};
 
 impl Args {
@@ -37,11 +37,7 @@ impl Args {
         }
         match &mut args.command {
             _ if args.version => args.command = None,
-            Some(
-                Command::Check(Check { subject, .. })
-                | Command::Fix(Fix { subject, .. })
-                | Command::Record(Record { subject, .. }),
-            ) => {
+            Some(Command::Check(Check { subject, .. }) | Command::Fix(Fix { subject, .. })) => {
                 subject.filename.append(&mut subject.files);
                 subject.walk.piped = piped;
             }

@@ -42,7 +42,7 @@ pub(crate) enum Reader {
     Plan,
     Status,
     Snapshot,
-    /// Also `fix` and `record`.
+    /// Also `fix`.
     Check,
 }
 

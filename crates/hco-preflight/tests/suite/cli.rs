@@ -23,9 +23,11 @@ mod status;
 mod usage;
 mod verdicts;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
 
 use assert_cmd::cargo::CommandCargoExt as _;
 
@@ -133,12 +135,32 @@ fn check(name: &str, words: &str, code: i32) {
     assert_eq!(output.status.code(), Some(code), "{words}");
 }
 
-/// `INSTA_UPDATE=always` writes the snapshots anew.
+/// Compares what a run shows with the section of this name in `transcripts/`, in the file of the name's first word.
+/// `INSTA_UPDATE=always` writes the section (`make generate`).
 #[track_caller]
 fn compare(name: &str, shown: &str) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.set_snapshot_path("snapshots");
-    settings.bind(|| insta::assert_snapshot!(name, shown));
+    static LOCK: Mutex<()> = Mutex::new(());
+    let _lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    let (group, _) = name.split_once('-').unwrap_or((name, ""));
+    let file =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/suite/transcripts/{group}.txt"));
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    let mut sections: BTreeMap<&str, &str> = text
+        .split("=== ")
+        .filter_map(|section| section.split_once('\n'))
+        .map(|(name, shown)| (name, shown.trim_end_matches('\n')))
+        .collect();
+    let shown = shown.trim_end_matches('\n');
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
+        sections.insert(name, shown);
+        let sections = sections
+            .iter()
+            .map(|(name, shown)| format!("=== {name}\n{shown}\n\n"));
+        return std::fs::write(&file, sections.collect::<String>()).unwrap();
+    }
+    let reviewed = sections.get(name).copied().unwrap_or_default();
+    assert!(
+        reviewed == shown,
+        "{name} differs from transcripts/{group}.txt; write it with `make generate`\n--- reviewed\n{reviewed}\n--- shown\n{shown}"
+    );
 }

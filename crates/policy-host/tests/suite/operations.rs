@@ -1,4 +1,4 @@
-//! What the module answers beside verdicts, which go through the doors of e2e-tests.
+//! The operations of the module other than `validate`, which e2e-tests compares for every case.
 
 use kubewarden_policy_sdk::response::ValidationResponse;
 use serde_json::{Value, json};

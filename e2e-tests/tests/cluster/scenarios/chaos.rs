@@ -1,5 +1,5 @@
 //! Faults at the API server: what has to be denied stays out, and how long it takes until requests are answered again
-//! is printed. `make chaos` runs these scenarios.
+//! is printed. `make e2e-cluster SCENARIOS=chaos` runs these scenarios.
 
 mod certificates;
 mod contention;

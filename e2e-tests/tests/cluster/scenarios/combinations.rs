@@ -62,7 +62,7 @@ fn names(directory: &str) -> Vec<String> {
     names
 }
 
-/// The API server compiles the expressions. packaging/tests/suite/handbook.rs evaluates them.
+/// The API server compiles the expressions. e2e-tests/tests/suite/handbook.rs evaluates them.
 fn the_short_policy_is_accepted(world: &World<'_>) {
     let text = std::fs::read_to_string(format!("{ROOT}/docs/need.md")).expect("the page");
     let page = Page {

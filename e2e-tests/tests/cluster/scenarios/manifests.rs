@@ -76,7 +76,7 @@ fn the_page_about_images_is_accepted(world: &World<'_>) {
                 );
                 continue;
             };
-            // packaging/tests/suite/handbook.rs renders it.
+            // e2e-tests/tests/commands/kustomizations.rs renders it.
             if kind == "Kustomization" {
                 continue;
             }

@@ -143,7 +143,6 @@ fn each_cluster_is_in_the_json_with_its_own_policy() {
     "/runs/0/results/0/partialFingerprints",
     "/runs/0/results/1/partialFingerprints"
 )]
-#[case::openreports("openreports", "/items/0/metadata/name", "/items/1/metadata/name")]
 fn nothing_is_taken_for_the_same_on_two_clusters(
     #[case] format: &str,
     #[case] first: &str,

@@ -73,7 +73,6 @@ fn check(name: &str, server: &ApiServer, words: &str, code: i32) {
 #[case::several_in_json(&[policy("a", "protect", lenient()), policy("b", "monitor", json!({}))], "check --cluster -o json", 0)]
 #[case::several_in_junit(&[policy("a", "protect", lenient()), policy("b", "monitor", json!({}))], "check --cluster -o junit", 0)]
 #[case::several_in_markdown(&[policy("a", "protect", lenient()), policy("b", "monitor", json!({}))], "check --cluster -o markdown", 0)]
-#[case::several_in_policyreport(&[policy("a", "protect", lenient()), policy("b", "monitor", json!({}))], "check --cluster -o policyreport", 0)]
 #[case::warnings_of_monitor(&[policy("a", "monitor", lenient()), policy("b", "protect", ignored())], "check --cluster --fail-on warn", 0)]
 #[case::none(&[], "check --cluster", 1)]
 #[case::overridden(&[policy("a", "protect", json!({}))], "check --cluster --settings settings.yaml", 0)]
@@ -320,8 +319,6 @@ fn a_policy_with_unknown_settings_does_not_stop_the_others() {
     "never",
     true
 )]
-#[case::openreports("\"result\": \"fail\"", "never", true)]
-#[case::policyreport("\"result\": \"fail\"", "never", true)]
 #[case::markdown(
     "### ⚠️ HyperConverged `kubevirt-hyperconverged/kubevirt-hyperconverged` would be reported, not denied",
     "❌ deny",
@@ -513,26 +510,4 @@ fn policies_that_cannot_be_read_are_an_error() {
     list["body"] = json!({"kind": "Status", "status": "Failure", "message": "etcdserver: leader changed", "code": 500});
     let server = ApiServer::start(answers);
     check("unreadable", &server, "check --cluster", 2);
-}
-
-/// What kwctl needs, for each policy.
-#[test]
-fn each_policy_is_recorded() {
-    let policies = [
-        policy("a", "protect", lenient()),
-        policy("b", "monitor", json!({})),
-    ];
-    let server = ApiServer::start(with_policies(&policies));
-    let to = super::scratch("record-policies");
-    let mut record = command_on(&server);
-    let output = record
-        .args(["record", "--cluster", "--to"])
-        .arg(&to)
-        .output();
-    assert_eq!(output.unwrap().status.code(), Some(0));
-    let settings = |file: &str| -> Value {
-        serde_json::from_slice(&std::fs::read(to.join(file)).unwrap()).unwrap()
-    };
-    assert_eq!(settings("settings-1.json"), lenient());
-    assert_eq!(settings("settings-2.json"), json!({}));
 }

@@ -80,7 +80,7 @@ fn no_page_loses_a_word() {
                 .collect()
         };
         let link = format!(
-            "\nOn the web: {}/blob/v{}/engine/src/rules/{}.md\n",
+            "\nOn the web: {}/blob/v{}/crates/engine/src/rules/{}.md\n",
             env!("CARGO_PKG_REPOSITORY"),
             env!("CARGO_PKG_VERSION"),
             rule.id

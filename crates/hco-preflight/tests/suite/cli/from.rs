@@ -142,7 +142,6 @@ fn the_verdict_is_that_of_the_cluster(
         "check --cluster -o junit",
         "check --cluster -o github",
         "check --cluster -o sarif",
-        "check --cluster -o policyreport",
         "check --cluster --what-if riscv64=2",
         "check -f live.yaml --cluster",
         "check -f live.yaml --cluster --as-if replace",

@@ -307,7 +307,7 @@ fn proxies_are_those_of_the_environment() {
 
 /// The images of the templates, before the module is asked.
 #[rstest]
-fn with_images_registries_are_asked(#[values("check", "fix", "record")] subcommand: &str) {
+fn with_images_registries_are_asked(#[values("check", "fix")] subcommand: &str) {
     let registry = ScriptedRegistry::start(|_, to| {
         let _ = to.write_all(response(404, "").as_bytes());
     });
@@ -326,9 +326,6 @@ fn with_images_registries_are_asked(#[values("check", "fix", "record")] subcomma
             .arg(&file)
             .args(["--arch", "amd64=1,arm64=1"])
             .args(more);
-        if subcommand == "record" {
-            command.arg("--force").arg("--to").arg(&directory);
-        }
         command.output().unwrap()
     };
     run(&[]);
@@ -337,13 +334,11 @@ fn with_images_registries_are_asked(#[values("check", "fix", "record")] subcomma
     std::fs::write(&settings, "registries: [quay.io]\n").unwrap();
     let output = run(&["--images", "--settings", settings.to_str().unwrap()]);
     assert_eq!(registry.paths(), [""; 0], "it is not listed");
-    if subcommand != "record" {
-        let notes = String::from_utf8(output.stderr).unwrap();
-        assert!(
-            notes.contains("were not checked: the setting registries does not list the host."),
-            "{notes}"
-        );
-    }
+    let notes = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        notes.contains("were not checked: the setting registries does not list the host."),
+        "{notes}"
+    );
     run(&["--images"]);
     assert_eq!(registry.paths(), ["/v2/", "/v2/a/manifests/1"]);
 }
@@ -538,16 +533,6 @@ fn the_annotation_is_compared_with_the_image() {
         );
         assert_eq!(output.status.code(), Some(code));
     }
-    run("record -f hyperconverged.yaml --arch amd64=3,arm64=2 --images --to recorded");
-    let recorded = std::fs::read_dir(directory.join("recorded")).unwrap();
-    let recorded: Vec<String> = recorded
-        .filter_map(|file| std::fs::read_to_string(file.unwrap().path()).ok())
-        .collect();
-    let asked = format!("!OciManifest\n    image: {}/amd64-only:1", registry.host());
-    assert!(
-        recorded.iter().any(|text| text.contains(&asked)),
-        "{recorded:#?}"
-    );
     run("fix -f hyperconverged.yaml --arch amd64=3,arm64=2 --images --write");
     let fixed = std::fs::read_to_string(&file).unwrap();
     let wanted = template("amd64-only", "amd64,arm64").replace("amd64,arm64", "amd64");

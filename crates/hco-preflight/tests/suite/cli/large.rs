@@ -1,4 +1,4 @@
-//! `make plan-memory`: how much memory a large cluster takes.
+//! `cargo test --workspace --test suite cli::large -- --ignored`: how much memory a large cluster takes.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -210,7 +210,7 @@ fn peak(mut command: Command, words: &str) -> usize {
 }
 
 #[test]
-#[ignore = "takes minutes: make plan-memory"]
+#[ignore = "takes minutes: cargo test --workspace --test suite cli::large -- --ignored"]
 #[expect(clippy::print_stderr, reason = "it measures")]
 fn a_large_cluster_takes_little_memory() {
     let server = server();

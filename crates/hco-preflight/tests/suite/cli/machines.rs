@@ -1,12 +1,9 @@
 //! VirtualMachines of files: what the rest of the files, or the cluster, makes of them.
 
-use std::sync::Arc;
-
-use policy_host::{Policy, Replay, Session};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{check, command, command_on, run, scratch};
+use super::{check, command_on, run, scratch};
 use e2e_tests::{ApiServer, recorded};
 
 #[test]
@@ -44,29 +41,6 @@ fn fix_leaves_them_alone() {
         notes.contains("skipped 4 documents of other kinds: VirtualMachine (3), DataSource (1)"),
         "{notes}"
     );
-}
-
-#[test]
-fn what_is_recorded_of_a_virtual_machine_can_be_repeated() {
-    let to = scratch("record-machine");
-    let mut record = command();
-    record.args(["record", "-f", "machines.yaml", "--arch", "amd64=1", "--to"]);
-    let output = record.arg(&to).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let read = |name: &str| std::fs::read_to_string(to.join(name)).unwrap();
-    let session = Session::from_text(&read("session-2.yml")).unwrap();
-    // HyperConverged, KubeVirt, and the DataSource.
-    assert_eq!(session.exchanges.len(), 3);
-    let replay = Arc::new(Replay::new(session).unwrap());
-    let payload = format!(
-        r#"{{"request":{},"settings":{}}}"#,
-        read("request-2.json"),
-        read("settings-2.json")
-    );
-    let policy = Policy::embedded().unwrap();
-    let verdict = policy.validate(payload.as_bytes(), Arc::clone(&replay) as _);
-    assert!(verdict.result.unwrap().accepted);
-    assert_eq!(replay.left(), 0);
 }
 
 /// The recorded API server, and what it would answer of KubeVirt and CDI.

@@ -1,4 +1,4 @@
-//! The terminal picture of the README: a real run, drawn anew by `make snapshots`.
+//! The terminal picture of the README: a real run, drawn anew by `make generate`.
 
 use std::path::Path;
 
@@ -30,6 +30,6 @@ fn the_picture_in_docs_is_that_of_a_real_run() {
     let picture = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         picture == drawn,
-        "docs/check.svg is not what the command shows; draw it with: make snapshots"
+        "docs/check.svg is not what the command shows; draw it with: make generate"
     );
 }

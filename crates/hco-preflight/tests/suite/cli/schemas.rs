@@ -5,7 +5,6 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
 use super::deployed::{policy, with_policies};
@@ -115,39 +114,5 @@ fn junit_is_valid() {
         let document = uppsala::parse(&text).unwrap();
         let errors = validator.validate(&document);
         assert!(errors.is_empty(), "{words}: {errors:?}\n{text}");
-    }
-}
-
-#[rstest]
-#[case::openreports("openreports-reports", "v1alpha1")]
-#[case::policyreport("policyreport-policyreports", "v1alpha2")]
-fn reports_fit_the_definition_of_kubewarden(
-    #[case] definition: &str,
-    #[case] version: &str,
-    #[context] context: Context,
-) {
-    let definition: Value = yaml_serde::from_str(&e2e_tests::crd(definition)).unwrap();
-    let spec = &definition["spec"];
-    let mut versions = spec["versions"].as_array().unwrap().iter();
-    let found = versions.find(|it| it["name"] == version).unwrap();
-    let mut schema = found["schema"]["openAPIV3Schema"].clone();
-    // An API server drops unknown fields; here they are mistakes.
-    schema["additionalProperties"] = Value::from(false);
-    schema["properties"]["results"]["items"]["additionalProperties"] = Value::from(false);
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let api_version = format!("{}/{version}", spec["group"].as_str().unwrap());
-    for (words, text) in outputs(context.description.unwrap()) {
-        let list: Value = serde_json::from_str(&text).unwrap();
-        let items = list["items"].as_array().unwrap();
-        assert!(!items.is_empty(), "{words}");
-        for item in items {
-            assert_eq!(item["apiVersion"], api_version, "{words}");
-            assert_eq!(item["kind"], spec["names"]["kind"], "{words}");
-            let errors: Vec<String> = validator
-                .iter_errors(item)
-                .map(|error| error.to_string())
-                .collect();
-            assert!(errors.is_empty(), "{words}: {errors:?}");
-        }
     }
 }

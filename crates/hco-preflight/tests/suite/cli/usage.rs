@@ -65,7 +65,6 @@ use super::{check, command, compare, run, run_with, scratch, shown};
     2
 )]
 #[case::as_if_of_two_files("check -f accepted.yaml --old old.yaml --cluster --as-if apply", 2)]
-#[case::as_if_without_file("record --cluster --as-if apply", 2)]
 #[case::settings("settings --settings settings.yaml", 0)]
 #[case::settings_of_the_policy("settings --settings policy.yaml", 0)]
 #[case::settings_default("settings", 0)]

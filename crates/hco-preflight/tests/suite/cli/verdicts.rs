@@ -15,7 +15,7 @@ use super::{check, command, compare, run_with, scratch, shown};
 #[case::directory("check -f chart --nodes nodes.yaml", 1)]
 #[case::directories_below("check -R -f chart --nodes nodes.yaml", 2)]
 #[case::examples(
-    "check -f ../../../../deploy/examples -f policies.yaml -f several.yaml --nodes ../../../../examples/mixed-nodes.yaml",
+    "check -f ../../../../deploy/examples -f policies.yaml -f several.yaml --nodes ../../../../deploy/examples/mixed-nodes.yaml",
     1
 )]
 #[case::quiet("check -q -f several.yaml --nodes nodes.yaml", 1)]
