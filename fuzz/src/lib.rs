@@ -7,8 +7,6 @@ mod change;
 #[path = "../../crates/manifest/tests/suite/property.rs"]
 mod manifests;
 pub mod mutator;
-#[path = "../../crates/policy-host/tests/suite/property.rs"]
-mod sessions;
 #[path = "../../crates/json-stream/tests/suite/tree.rs"]
 mod tree;
 
@@ -35,7 +33,6 @@ targets! {
     policy::report
     policy::settings
     policy::validate
-    sessions::session
 }
 
 /// Any bytes, read by the JSON reader and by `serde_json`.

@@ -43,14 +43,6 @@ impl Policy {
         }
     }
 
-    /// MIRRORS: kubewarden-controller api/policies/v1, `GetUniqueName`.
-    pub(crate) fn unique_name(&self) -> String {
-        match &self.namespace {
-            None => format!("clusterwide-{}", self.name.raw()),
-            Some(namespace) => format!("namespaced-{}-{}", namespace.raw(), self.name.raw()),
-        }
-    }
-
     /// The policy with its mode, and what that means.
     pub(crate) fn with_mode(&self) -> String {
         match self.mode {

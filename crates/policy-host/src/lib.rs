@@ -1,6 +1,6 @@
 //! Runs a Kubewarden policy without a cluster: the same module that policy-server would load, on the engine
 //! that policy-server runs it on ([wapc] and wasmtime), with its host calls answered from a file, from counts of
-//! nodes, from a live cluster, from registries, from a recorded session, or not at all.
+//! nodes, from a live cluster, from registries, or not at all.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -43,7 +43,6 @@ mod policy;
 #[cfg(feature = "run")]
 mod registry;
 mod request;
-mod session;
 mod timely;
 
 #[cfg(feature = "run")]
@@ -64,5 +63,4 @@ pub use policy::{Evaluation, Options, Policy, SettingsVerdict, Verdict};
 #[cfg(feature = "run")]
 pub use registry::Registries;
 pub use request::{Request, ResourceAttributes, SubjectAccessReview};
-pub use session::{Exchange, Record, Replay, Response, Session, SessionError};
 pub use timely::Timely;

@@ -1,4 +1,4 @@
-//! The guest's requests, in the shape in which sessions hold them.
+//! The requests of the module to the host.
 
 use std::collections::BTreeSet;
 

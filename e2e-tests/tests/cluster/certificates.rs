@@ -1,14 +1,11 @@
 //! One authority for a cluster, and the certificates of what listens in it.
 
 use std::io;
-use std::ops::Range;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose,
-    date_time_ymd,
 };
 
 /// The certificates of a cluster.
@@ -98,17 +95,6 @@ impl Certificates {
             certificates.write(pair, &Self::params()?)?;
         }
         Ok(certificates)
-    }
-
-    /// Writes a certificate that is valid for this time, and its key.
-    pub(crate) fn issue(&self, pair: &Pair, valid: Range<SystemTime>) {
-        let date = |time: SystemTime| {
-            let since_1970 = time.duration_since(SystemTime::UNIX_EPOCH);
-            date_time_ymd(1970, 1, 1) + since_1970.expect("a time after 1970")
-        };
-        let mut params = Self::params().expect("names");
-        (params.not_before, params.not_after) = (date(valid.start), date(valid.end));
-        self.write(pair, &params).expect("a certificate");
     }
 
     /// For the loopback interface, valid for longer than anything lasts.

@@ -177,19 +177,6 @@ impl ControlPlane {
         })
     }
 
-    /// Kills the API server. etcd stays.
-    pub(crate) fn kill_api_server(&self) {
-        self.api_server.kill();
-    }
-
-    /// Starts the API server again at the same address, and waits until it is ready.
-    pub(crate) fn start_api_server_again(&self, arguments: &[&str]) {
-        let started = self.api_server.start_again(arguments);
-        started.expect("kube-apiserver starts");
-        self.wait_until_ready()
-            .unwrap_or_else(|why| panic!("kube-apiserver: {why}"));
-    }
-
     /// Where its files are, and those of whatever is started for it.
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()

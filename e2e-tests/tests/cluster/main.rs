@@ -1,8 +1,8 @@
 //! Procedures of users, on a real API server: etcd and kube-apiserver on loopback, with kubectl as the client and the
 //! policy as a webhook. Each scenario has its own cluster.
 //!
-//! `make e2e-cluster`; some scenarios only: `make e2e-cluster SCENARIOS='3 7'`; with the webhook over the
-//! preflight library although policy-server is on PATH: `WEBHOOK=library`. `make e2e-cluster SCENARIOS=chaos` runs the scenarios with faults.
+//! `make e2e-cluster`; some scenarios only: `make e2e-cluster SCENARIOS='3 7'`. With `WEBHOOK=policy-server`, a real
+//! policy-server is the webhook.
 
 #![expect(
     clippy::expect_used,
@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::control_plane::Programs;
-use crate::scenarios::{SCENARIOS, chaos};
+use crate::scenarios::SCENARIOS;
 use crate::webhook::Kind;
 use crate::world::World;
 
@@ -51,16 +51,12 @@ fn main() -> ExitCode {
         .skip(1)
         .filter(|argument| !argument.starts_with('-'))
         .collect();
-    let (suite, wanted) = match wanted.split_first() {
-        Some((first, rest)) if first == "chaos" => (chaos::SCENARIOS, rest),
-        _ => (SCENARIOS, wanted.as_slice()),
-    };
     let is_scenario = |wanted: &String| {
-        suite
+        SCENARIOS
             .iter()
             .any(|scenario| *wanted == scenario.number.to_string())
     };
-    if let Some(unknown) = wanted.iter().find(|&wanted| !is_scenario(wanted)) {
+    if let Some(unknown) = wanted.iter().find(|wanted| !is_scenario(wanted)) {
         println!("cluster: there is no scenario {unknown}");
         return ExitCode::FAILURE;
     }
@@ -73,7 +69,7 @@ fn main() -> ExitCode {
 
     let begun = Instant::now();
     let (mut passed, mut failed, mut left_out) = (0, 0, 0);
-    for scenario in suite {
+    for scenario in SCENARIOS {
         let (number, about) = (scenario.number, scenario.about);
         // The audit scanner asks a real policy-server.
         let lacks_scanner = number == scenarios::AUDIT_SCANNER && matches!(kind, Kind::Library);

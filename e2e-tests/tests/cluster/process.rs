@@ -11,7 +11,6 @@ static RUNNING: Mutex<Vec<(Arc<Mutex<Child>>, PathBuf)>> = Mutex::new(Vec::new()
 
 /// A program, ended with this value.
 pub(crate) struct Process {
-    command: Mutex<Command>,
     child: Arc<Mutex<Child>>,
     log: PathBuf,
 }
@@ -36,30 +35,9 @@ impl Process {
         let child = Arc::new(Mutex::new(child));
         running.push((Arc::clone(&child), directory.to_owned()));
         Ok(Self {
-            command: Mutex::new(command),
             child,
             log,
         })
-    }
-
-    /// Kills it: it cannot finish anything.
-    pub(crate) fn kill(&self) {
-        end(&self.child);
-    }
-
-    /// Starts it again after [`Self::kill`], with further arguments.
-    pub(crate) fn start_again(&self, arguments: &[&str]) -> io::Result<()> {
-        // A signal must not come between the start and the registration.
-        let _running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut command = self.command.lock().unwrap_or_else(PoisonError::into_inner);
-        let child = command.args(arguments).spawn()?;
-        *self.child.lock().unwrap_or_else(PoisonError::into_inner) = child;
-        Ok(())
-    }
-
-    pub(crate) fn id(&self) -> u32 {
-        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
-        child.id()
     }
 
     /// Checks that it still runs.

@@ -4,7 +4,6 @@ mod audit_log;
 mod audit_scanner;
 mod boot_sources;
 mod broken_webhook;
-pub(crate) mod chaos;
 mod combinations;
 mod commands;
 mod connection;

@@ -84,28 +84,4 @@ impl Webhook {
             Self::Library(server) => &server.url,
         }
     }
-
-    /// Kills it: it cannot finish anything.
-    pub(crate) fn kill(&mut self) {
-        match self {
-            Self::PolicyServer(policy_server) => policy_server.process.kill(),
-            Self::Library(server) => server.kill(),
-        }
-    }
-
-    /// Starts it again at the same address, and waits until it is ready.
-    pub(crate) fn start_again(&mut self) {
-        match self {
-            Self::PolicyServer(policy_server) => policy_server.start_again(),
-            Self::Library(server) => server.start_again(),
-        }
-    }
-
-    /// The process, if it has one of its own.
-    pub(crate) fn process(&self) -> Option<u32> {
-        match self {
-            Self::PolicyServer(policy_server) => Some(policy_server.process.id()),
-            Self::Library(_) => None,
-        }
-    }
 }

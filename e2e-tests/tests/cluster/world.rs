@@ -1,7 +1,7 @@
 //! A cluster with everything that a scenario needs at the start: HCO's `CustomResourceDefinition`, its namespace, an
 //! administrator and a developer with kubectl, and the policy as a webhook.
 
-use std::cell::{RefCell, RefMut};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use e2e_tests::ClusterOf;
@@ -182,13 +182,6 @@ impl<'w> World<'w> {
             .expect("a webhook is deployed")
             .url()
             .to_owned()
-    }
-
-    /// The webhook, to kill it and to start it again.
-    pub(crate) fn webhook(&self) -> RefMut<'_, Webhook> {
-        RefMut::map(self.webhooks.borrow_mut(), |webhooks| {
-            webhooks.first_mut().expect("a webhook is deployed")
-        })
     }
 
     /// Sends an object to the webhook directly, as the API server would; returns its response.

@@ -3,23 +3,19 @@
 
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use e2e_tests::ports::free_address;
 use e2e_tests::{
-    Answer, DOCKER, DockerRegistry, Fault, NodeServer, OCI, PolicyServer, ScriptedRegistry,
-    SilentServer, Starter, WORKERS, http, module,
+    DOCKER, DockerRegistry, Fault, NodeServer, OCI, PolicyServer, ScriptedRegistry, SilentServer,
+    Starter, WORKERS, http, module,
 };
-use engine::{Cluster, Registry};
-use policy_host::{HostCalls, Policy, Record, Registries, handler_error};
+use policy_host::Policy;
 use rcgen::{CertificateParams, KeyPair};
-use registry::Sources;
 use serde_json::{Map, Value, json};
 
 use crate::Programs;
-use crate::kwctl::Job;
 use crate::results::Results;
 
 /// The architectures of the nodes.
@@ -49,17 +45,6 @@ fn take_steps(
 ) -> Result<(), String> {
     let kwctl = &programs.kwctl;
     let registries = AllRegistries::start(docker_registry)?;
-    let policy = Policy::embedded().map_err(|error| error.to_string())?;
-    for image in [
-        registries.plain("index:1"),
-        registries.plain("single"),
-        registries.plain("index:2"),
-        registries.plain("sparse:1"),
-        registries.plain("contradicting:1"),
-    ] {
-        let name = format!("recorded and replayed by kwctl: {image}");
-        results.step(&name, is_replayed(&policy, kwctl, &image));
-    }
     let api_server =
         NodeServer::start(&node_list(), Vec::new()).map_err(|error| error.to_string())?;
     let silent = SilentServer::start();
@@ -441,73 +426,6 @@ fn review(server: &PolicyServer, request: &Value, patience: Duration) -> Result<
     let mut body: Value = serde_json::from_str(&response.body)
         .map_err(|error| Error::other(format!("{error}: {}", response.body)))?;
     Ok(body["response"].take())
-}
-
-/// The nodes, and registries on loopback.
-struct Host {
-    nodes: Vec<u8>,
-    registries: Registries,
-}
-
-impl HostCalls for Host {
-    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        match (namespace, operation) {
-            ("oci", _) => self.registries.call(namespace, operation, payload),
-            ("kubernetes", "list_resources_all") => Ok(self.nodes.clone()),
-            other => Err(handler_error(format!("no answer to {other:?}"))),
-        }
-    }
-}
-
-impl Registry for Host {
-    fn manifest(&self, image: &str) -> Result<Vec<u8>, String> {
-        self.registries.manifest(image)
-    }
-
-    fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String> {
-        self.registries.manifest_and_config(image)
-    }
-}
-
-impl Cluster for Host {
-    fn nodes(&self) -> Result<Vec<u8>, String> {
-        Ok(self.nodes.clone())
-    }
-}
-
-/// The module's call to the registry is recorded. With the recorded session, kwctl returns the engine's response.
-fn is_replayed(policy: &Policy, kwctl: &Path, image: &str) -> Result<(), String> {
-    let request = request(image);
-    let payload = json!({"request": request, "settings": settings()}).to_string();
-    let host = Arc::new(Host {
-        nodes: node_list().to_string().into_bytes(),
-        registries: Registries::new(Sources::default()),
-    });
-    let wanted = Answer::from(&engine::report(payload.as_bytes(), host.as_ref()));
-    let record = Arc::new(Record::new(host));
-    let judged = policy.validate(payload.as_bytes(), Arc::clone(&record) as _);
-    judged.result.map_err(|error| error.to_string())?;
-    let session = record.session().to_text();
-    let session = session.map_err(|error| error.to_string())?;
-    if !session.contains("!OciManifest") {
-        return Err(format!("the registry was not asked:\n{session}"));
-    }
-    let job = Job {
-        name: image.to_owned(),
-        request,
-        settings: settings().to_string(),
-        refused_settings: None,
-        refusal: None,
-        session,
-        wanted,
-    };
-    let file = module::scratch("images")?.join("session.yml");
-    let mistake = job.mistake(
-        kwctl,
-        &module::annotated(kwctl, Policy::embedded_module())?,
-        &file,
-    );
-    mistake.map_or(Ok(()), Err)
 }
 
 /// The limit that docs/images.md describes: one look-up waits for the other, even for an image that was read a moment

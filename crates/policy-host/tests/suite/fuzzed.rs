@@ -10,11 +10,6 @@ use engine::Registry;
 use policy_host::{HostCalls, Objects, Options, Policy, Verdict};
 use serde_json::Value;
 
-#[test]
-fn session() {
-    test_data::replay("session", crate::property::session);
-}
-
 /// The module answers the inputs of `report` as the engine does, byte for byte. `make fuzz` sets `FUZZ_INPUTS`.
 #[test]
 fn wasm_vs_native() {

@@ -10,16 +10,13 @@
 
 mod cache;
 mod cluster;
-mod cost;
 mod faults;
 mod fuzzed;
 mod hosts;
 mod metered;
 mod node_lists;
 mod operations;
-mod property;
 mod registries;
-mod sessions;
 mod worst;
 
 use std::path::Path;

@@ -22,13 +22,6 @@ pub(crate) struct PolicyServer {
 }
 
 impl PolicyServer {
-    /// Starts it again after it was killed, and waits until it is ready.
-    pub(super) fn start_again(&self) {
-        self.process.start_again(&[]).expect("policy-server starts");
-        self.wait_until_ready()
-            .unwrap_or_else(|why| panic!("policy-server: {why}"));
-    }
-
     fn wait_until_ready(&self) -> Result<(), String> {
         until("policy-server is ready", || {
             if let Err(ended) = self.process.still_runs() {

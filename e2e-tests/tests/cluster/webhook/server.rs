@@ -1,18 +1,16 @@
 //! An HTTPS server in this process.
 
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, TcpListener};
 
 use axum::Router;
 use axum_server::tls_rustls::RustlsConfig;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::certificates::Pair;
-use crate::waiting::until;
 
 /// A server, ended with this value.
 pub(crate) struct Server {
     pub(crate) url: String,
-    address: SocketAddr,
     pair: Pair,
     router: Box<dyn Fn() -> Router>,
     runtime: Option<Runtime>,
@@ -25,22 +23,12 @@ impl Server {
         let address = listener.local_addr().expect("an address");
         let mut server = Self {
             url: format!("https://{address}"),
-            address,
             pair: pair.clone(),
             router: Box::new(router),
             runtime: None,
         };
         server.serve(listener);
         server
-    }
-
-    /// Starts it again after [`Self::kill`], with the certificate as it is now.
-    pub(crate) fn start_again(&mut self) {
-        // The listener before ends when its runtime does, which nobody waits for.
-        let listener = until("the port is free", || {
-            TcpListener::bind(self.address).map_err(|error| error.to_string())
-        });
-        self.serve(listener);
     }
 
     fn serve(&mut self, listener: TcpListener) {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{command, run, scratch};
+use super::{command, scratch};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
