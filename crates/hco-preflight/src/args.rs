@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use policy_host::Counts;
 
 pub(crate) use self::connection::Connection;
-use self::connection::{CONNECTION, timeout};
+use self::connection::timeout;
 use crate::files::Walk;
 use crate::mirrors::Mirror;
 use crate::what_if::WhatIf;
@@ -291,10 +291,6 @@ pub(crate) struct Check {
 
     #[command(flatten)]
     pub(crate) sent: Sent,
-
-    /// Check the clusters of all contexts of the kubeconfig; of contexts with the same cluster and user, only one
-    #[arg(long, conflicts_with = "context", help_heading = CONNECTION)]
-    pub(crate) all_contexts: bool,
 
     /// The format of the output
     #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
@@ -620,10 +616,6 @@ pub(crate) struct Snapshot {
     /// The file to write; - for standard output
     #[arg(long, short = 'o', value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
-
-    /// Replace the names of virtual machines
-    #[arg(long)]
-    pub(crate) redact: bool,
 }
 
 /// `explain`.
@@ -679,11 +671,6 @@ pub(crate) struct Images {
     /// Look up images of FROM at TO first, for example quay.io/containerdisks=mirror.example.com/disks; can be repeated
     #[arg(long, value_name = "FROM=TO")]
     pub(crate) mirror: Vec<Mirror>,
-
-    /// The output of `oc get imagedigestmirrorset,imagetagmirrorset,imagecontentsourcepolicy -o yaml`: look up images at
-    /// these mirrors first; - for standard input; can be repeated
-    #[arg(long, value_name = "FILE")]
-    pub(crate) mirrors: Vec<PathBuf>,
 
     /// Insecure registries, certificate authorities, and proxies, in the format of kwctl's sources.yml
     #[arg(long, value_name = "FILE")]

@@ -38,8 +38,6 @@ pub(crate) struct Entry<'v> {
     pub(crate) severity: Severity,
     /// The id of a rule, or what stands for one.
     pub(crate) rule: &'v str,
-    /// The context of the cluster, if that is to be named.
-    pub(crate) cluster: Option<&'v Foreign>,
     /// The object; none for what is about a file, or about nothing in particular.
     pub(crate) object: Option<&'v Judged>,
     pub(crate) finding: Option<&'v Finding>,
@@ -54,21 +52,15 @@ pub(crate) struct Entry<'v> {
 
 impl<'v> Entry<'v> {
     /// All of a check, in the order of the objects; then what could not be judged.
-    pub(crate) fn all(verdicts: &'v [Verdicts]) -> Vec<Self> {
-        let of_each = verdicts.iter().flat_map(|verdicts| {
-            let objects = verdicts.objects.iter().flat_map(Self::of_object);
-            let failures = verdicts.failures.iter().map(Self::of_failure);
-            let cluster = verdicts.context();
-            let entries = objects.chain(failures);
-            entries.map(move |entry| Self { cluster, ..entry })
-        });
-        let mut entries: Vec<Self> = of_each.collect();
-        // An object can be in several files and clusters, and can have two templates without a name.
+    pub(crate) fn all(verdicts: &'v Verdicts) -> Vec<Self> {
+        let objects = verdicts.objects.iter().flat_map(Self::of_object);
+        let failures = verdicts.failures.iter().map(Self::of_failure);
+        let mut entries: Vec<Self> = objects.chain(failures).collect();
+        // An object can be in several files, and can have two templates without a name.
         let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
         for entry in &mut entries {
-            let cluster = entry.cluster.map_or("", Foreign::raw);
             let file = entry.in_repository().map_or(String::new(), |it| it.0);
-            let here = fingerprint(&[cluster, &file, &entry.fingerprint]);
+            let here = fingerprint(&[&file, &entry.fingerprint]);
             let number = numbers.entry(here.clone()).or_default();
             entry.fingerprint = if *number == 0 {
                 here
@@ -100,7 +92,6 @@ impl<'v> Entry<'v> {
         Self {
             severity,
             rule,
-            cluster: None,
             object: Some(object),
             finding: Some(finding),
             place: object.place_of(finding.line),
@@ -123,7 +114,6 @@ impl<'v> Entry<'v> {
                 _ => Severity::Denied,
             },
             rule: OBJECT,
-            cluster: None,
             object: Some(object),
             finding: None,
             place: object.place_of(None),
@@ -139,7 +129,6 @@ impl<'v> Entry<'v> {
         Self {
             severity: Severity::Unjudged,
             rule,
-            cluster: None,
             object: None,
             finding: None,
             place: file.map(|file| Place {
@@ -151,15 +140,11 @@ impl<'v> Entry<'v> {
         }
     }
 
-    /// The text, behind the name of the cluster, and behind the name of the object if it does not have it.
+    /// The text, after the name of the object if the text does not contain it.
     pub(crate) fn named(&self) -> String {
-        let named = match self.object.map(Judged::unique_name) {
+        match self.object.map(Judged::unique_name) {
             Some(name) if !self.text.contains(&name) => format!("{name}: {}", self.text),
             _ => self.text.clone(),
-        };
-        match self.cluster {
-            Some(cluster) => format!("{cluster}: {named}"),
-            None => named,
         }
     }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use manifest::{Encoding, Limited, Object, decoded, each_in_json, is_utf16_without_mark, objects};
+use manifest::{Limited, Object, decoded, each_in_json, objects};
 use serde_json::Value;
 
 use self::tree::{Pattern, Tree, is_manifest};
@@ -36,7 +36,6 @@ pub(crate) struct Source {
     pub(crate) root: Option<PathBuf>,
     /// Without its encoding.
     pub(crate) text: String,
-    pub(crate) encoding: Encoding,
     /// All objects in it.
     pub(crate) objects: Vec<Arc<Object>>,
 }
@@ -188,10 +187,6 @@ pub(crate) fn each_object(
             Ok(objects) => objects
                 .into_iter()
                 .for_each(|object| of(&file, object.value)),
-            // Everything else that is no manifest may be of another program.
-            Err(error) if root.is_some() && is_utf16_without_mark(&text) => {
-                notes.push(&format!("{}: skipped: {}", name(&file), error.what));
-            }
             Err(error) if root.is_some() => {
                 if is_manifest(&file) {
                     broken.push(format!("{}:{}", name(&file), error.line));
@@ -276,9 +271,8 @@ impl Files {
                 let source = Arc::new(Source {
                     path: path.to_owned(),
                     root,
-                    encoding: Encoding::of(&text),
                     // What is no text was refused.
-                    text: decoded(&text).unwrap_or_default().into_owned(),
+                    text: decoded(&text).unwrap_or_default().to_owned(),
                     objects: objects.map(Arc::new).collect(),
                 });
                 for object in &source.objects {
@@ -449,12 +443,5 @@ fn has_raw_templates(policy: &Value) -> bool {
 /// Whether a text can have a HyperConverged.
 fn names_ours(text: &[u8]) -> bool {
     const KIND: &str = "HyperConverged";
-    decoded(text).map_or_else(
-        |_| {
-            // Of UTF-16 without a byte order mark, this leaves the letters.
-            let text: Vec<u8> = text.iter().copied().filter(|it| *it != 0).collect();
-            String::from_utf8_lossy(&text).contains(KIND)
-        },
-        |text| text.contains(KIND),
-    )
+    String::from_utf8_lossy(text).contains(KIND)
 }

@@ -550,7 +550,7 @@ fn replace(source: &Source, text: &str) -> Result<()> {
             foreign::path(directory)
         )
     })?;
-    new.write_all(&source.encoding.encoded(text))?;
+    new.write_all(&text.as_bytes())?;
     new.as_file().set_permissions(metadata.permissions())?;
     #[cfg(unix)]
     {
@@ -560,7 +560,7 @@ fn replace(source: &Source, text: &str) -> Result<()> {
     }
     new.as_file().sync_all()?;
     ensure!(
-        std::fs::read(&path)? == source.encoding.encoded(&source.text),
+        std::fs::read(&path)? == source.text.as_bytes(),
         "the file has changed since it was read; run the command again"
     );
     new.persist(&path).map_err(|error| anyhow!(error.error))?;
@@ -704,7 +704,6 @@ mod tests {
             path: path.clone(),
             text: text.to_owned(),
             root: None,
-            encoding: manifest::Encoding::Utf8,
             objects: Vec::new(),
         };
         let error = replace(&source("read"), "ours").unwrap_err();

@@ -8,8 +8,7 @@ use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
 use crate::files::{self, Files, Walk, Wanted};
 use crate::foreign::{self, one_line};
-use crate::mirrors::Mirrors;
-use crate::notes::Notes;
+use crate::mirrors::{self, Mirror};
 use crate::registries;
 use crate::templates;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
@@ -61,12 +60,9 @@ struct Place {
 
 /// `images`.
 pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
-    let named = args.filename.iter().chain(&args.from).chain(&args.mirrors);
+    let named = args.filename.iter().chain(&args.from);
     files::check_stdin(named)?;
     files::check_directories(&args.filename, &args.walk)?;
-    let mut notes = Notes::default();
-    let mirrors = Mirrors::read(&args.mirror, &args.mirrors, &mut notes)?;
-    terminal.notes(&notes);
     let registries = registries::new(args.sources_path.as_deref())?;
     let mut asked: Vec<(Image, Vec<Place>)> = Vec::new();
     let mut ask = |image: Image, place: Option<Place>| match asked
@@ -139,7 +135,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
             "no images to look up: specify images, for example quay.io/containerdisks/fedora:latest, or use -f with a manifest whose templates have a registry URL"
         );
     }
-    let rows = look_up(asked, &mirrors, &registries);
+    let rows = look_up(asked, &args.mirror, &registries);
     for row in &rows {
         match &row.contents {
             Ok(contents) => failures.extend(contents.unreadable().map(|(name, why)| {
@@ -191,18 +187,16 @@ fn read(args: &args::Images) -> Files {
 /// Looks up all images at once: each in its first place, then those that were not found there in their next one.
 fn look_up(
     asked: Vec<(Image, Vec<Place>)>,
-    mirrors: &Mirrors,
+    mirrors: &[Mirror],
     registries: &Registries,
 ) -> Vec<Row> {
-    const NOWHERE: &str = "no mirror to look it up in: the mirrorSourcePolicy of its source is NeverContactSource, and no usable mirror is listed for it";
     let asked = asked.into_iter().map(|(image, templates)| {
-        let places = mirrors.of(&image);
-        let why = if places.is_empty() { NOWHERE } else { "" };
+        let places = mirrors::places(mirrors, &image);
         let row = Row {
             image,
             templates,
             mirror: None,
-            contents: Err(why.to_owned()),
+            contents: Err(String::new()),
         };
         (row, places.into_iter())
     });

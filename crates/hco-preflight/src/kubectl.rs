@@ -13,10 +13,7 @@ pub(crate) struct Kubectl {
 impl Kubectl {
     /// For the cluster that the user named.
     pub(crate) fn of(connection: &Connection) -> Self {
-        Self::on(
-            connection,
-            connection.contexts().first().map(String::as_str),
-        )
+        Self::on(connection, connection.context())
     }
 
     /// For the cluster of a context.

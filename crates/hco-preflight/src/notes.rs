@@ -26,20 +26,6 @@ impl Notes {
         }
     }
 
-    /// Adds the notes about each of several clusters, with its name; without a name if they are about all of them.
-    pub(crate) fn add_of_each(&mut self, of_clusters: &[(String, Self)]) {
-        for (name, notes) in of_clusters {
-            for note in &notes.0 {
-                let is_of_all = of_clusters.iter().all(|(_, it)| it.0.contains(note));
-                self.push_lines(if is_of_all && of_clusters.len() > 1 {
-                    note.clone()
-                } else {
-                    format!("{name}: {note}")
-                });
-            }
-        }
-    }
-
     /// All of them.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)

@@ -15,8 +15,8 @@ use crate::foreign;
 use crate::terminal::{Terminal, print_raw, width};
 use crate::verdict::Verdicts;
 
-/// Prints the verdicts: all, or those of each cluster.
-pub(crate) fn print(verdicts: &[Verdicts], format: Format, terminal: &Terminal) -> Result<()> {
+/// Prints the verdicts.
+pub(crate) fn print(verdicts: &Verdicts, format: Format, terminal: &Terminal) -> Result<()> {
     let text = match format {
         Format::Text => return terminal.print(&text::render(verdicts, width(), &terminal.name)),
         Format::Json => foreign::json(json::render(verdicts)?),

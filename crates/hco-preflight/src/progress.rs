@@ -2,7 +2,6 @@
 //! cannot wait before it shows anything.
 
 use std::io::{IsTerminal, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -10,14 +9,6 @@ use std::time::Duration;
 
 /// The line that is shown now.
 static SHOWN: Mutex<Option<String>> = Mutex::new(None);
-
-/// Whether nothing is shown any more.
-static SILENT: AtomicBool = AtomicBool::new(false);
-
-/// From now on no line is shown.
-pub(crate) fn silence() {
-    SILENT.store(true, Ordering::Relaxed);
-}
 
 /// Prints something above the line that is shown.
 pub(crate) fn above<T>(print: impl FnOnce() -> T) -> T {
@@ -39,10 +30,6 @@ fn above_line<T>(shown: Option<&str>, error: &mut impl Write, print: impl FnOnce
     printed
 }
 
-fn is_seen(is_terminal: bool) -> bool {
-    is_terminal && !SILENT.load(Ordering::Relaxed)
-}
-
 const CLEAR: &[u8] = b"\r\x1b[K";
 
 /// Shows a line until it is dropped.
@@ -56,7 +43,7 @@ impl Progress {
     /// Shows `what` on the standard error, if that is a terminal.
     pub(crate) fn start(what: impl Into<String>) -> Self {
         let error = std::io::stderr();
-        if is_seen(error.is_terminal()) {
+        if error.is_terminal() {
             Self::after(PATIENCE, what.into(), error)
         } else {
             Self(None)
@@ -155,12 +142,5 @@ pub(crate) mod tests {
         above_line(None, &mut to, || ());
         drop(to);
         assert_eq!(seen.iter().collect::<String>(), "");
-    }
-
-    #[test]
-    fn silence_is_kept() {
-        assert!(is_seen(true) && !is_seen(false));
-        silence();
-        assert!(!is_seen(true));
     }
 }

@@ -33,10 +33,7 @@ pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
         ));
     }
     terminal.notes(&notes);
-    let mut snapshot = snapshot?;
-    if args.redact {
-        snapshot.redact();
-    }
+    let snapshot = snapshot?;
     let text = foreign::json(snapshot.to_json()?);
     if args.output == Path::new("-") {
         print_raw(text.as_bytes())?;

@@ -5,7 +5,6 @@
 //! read objects ([`Objects`]) → connect ([`Connected`](connect::Connected)) → settings
 //! ([`Settled`](settle::Settled)) → nodes → judge ([`Prepared`])
 
-mod clusters;
 mod compare;
 mod connect;
 mod deployed;
@@ -24,7 +23,6 @@ mod unshipped;
 
 use anyhow::Result;
 
-pub(crate) use self::clusters::{OnCluster, contexts, on_each};
 pub(crate) use self::compare::{Compared, compare, observe, placements};
 pub(crate) use self::connect::{cluster, is_transient};
 pub(crate) use self::judge::Prepared;

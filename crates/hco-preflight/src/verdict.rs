@@ -56,8 +56,6 @@ pub(crate) struct Verdicts {
     pub(crate) may_be_empty: bool,
     /// The cluster that was asked.
     pub(crate) cluster: Option<Origin>,
-    /// Whether others were asked too, or could have been.
-    pub(crate) is_one_of_several: bool,
     /// The options of the command line that `fix` does not have.
     pub(crate) not_for_fix: Vec<&'static str>,
 }
@@ -156,12 +154,6 @@ impl Judged {
 }
 
 impl Verdicts {
-    /// The context of the cluster, if that is to be named.
-    pub(crate) fn context(&self) -> Option<&Foreign> {
-        let cluster = self.cluster.as_ref().filter(|_| self.is_one_of_several);
-        cluster?.context.as_ref()
-    }
-
     /// What the command ends with.
     pub(crate) fn exit(&self) -> Exit {
         let failed = self.failures.iter().map(|_| Exit::Unjudged);

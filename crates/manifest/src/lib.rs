@@ -21,7 +21,7 @@ mod style;
 pub mod yaml;
 
 pub use edit::{EditError, Edited, TextEdit, edited};
-pub use encoding::{Encoding, decoded, is_utf16_without_mark};
+pub use encoding::decoded;
 pub use error::ManifestError;
 pub use fields::{Field, Fields};
 pub use limited::{LIMIT, Limited};

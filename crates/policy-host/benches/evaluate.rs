@@ -1,5 +1,5 @@
 //! The cost of an evaluation, as ratios that are measured in one run: `make bench`, or `cargo bench -p policy-host`
-//! for the numbers alone. `make bench` writes the tables in docs/performance.md and the picture in docs/.
+//! for the numbers alone. `make bench` writes the tables in docs/performance.md.
 //!
 //! Criterion runs the measurements (`-- --save-baseline NAME`, `--baseline NAME` and filters work). Each of its iterations
 //! runs a pair in turns, see `measure.rs`. The tables show the minimum time of each and the ratio of the two, because
@@ -10,7 +10,6 @@
 //! guest, and the answer copied out. The guest that does not read the list shows the cost of the host and the engine. Most
 //! of it is page faults, because the memory of a new instance is new. `the module alone` is the difference of the two.
 //!
-//! `HCO_BENCH_MODULES=one.wasm:other.wasm` also measures the cold load of other modules, and
 //! `HCO_BENCH_MODULE=ours.wasm` measures another build of the policy instead of the embedded module.
 
 #![expect(
@@ -24,10 +23,7 @@
 )]
 
 mod guests;
-mod images;
-mod kwctl;
 mod measure;
-mod picture;
 mod requests;
 mod tables;
 
@@ -36,7 +32,7 @@ use policy_host::Policy;
 use serde_json::json;
 
 use self::guests::{Host, compile, judge};
-use self::measure::{Measurements, skip, timed_by_the_wall};
+use self::measure::{Measurements, skip};
 
 /// The sizes of the list.
 const NODES: [usize; 6] = [0, 10, 100, 1_000, 5_000, 15_000];
@@ -51,13 +47,6 @@ fn main() {
     }
     let ours = guests::ours();
     let usual = guests::build("usual-way", &[]);
-    let mut others = guests::others();
-    others.extend(
-        usual
-            .clone()
-            .map(|module| ("the usual way".to_owned(), module)),
-    );
-
     let mut measured = Measurements::new();
     let policy = compile(&ours);
     let usual_policy = usual.as_deref().map(compile);
@@ -69,37 +58,20 @@ fn main() {
     for (name, payload) in &small {
         small_request(&mut measured, &policy, usual_policy.as_ref(), name, payload);
     }
-    images::measure(&mut measured, &policy);
-    for (name, module) in &others {
-        measured.run(
-            "cold load",
-            name,
-            &|| timed_by_the_wall(|| drop(compile(&ours))),
-            &|| timed_by_the_wall(|| drop(compile(module))),
-        );
-    }
-
     let names: Vec<&str> = small.iter().map(|(name, _)| *name).collect();
-    let of_kwctl = kwctl::bench(&ours);
     // Otherwise, the tables in the page would lose rows.
-    let is_all = measured.is_complete()
-        && of_kwctl.is_ok()
-        && usual.is_some()
-        && std::env::var_os("HCO_BENCH_MODULES").is_some();
+    let is_all = measured.is_complete() && usual.is_some();
     let text = [
         tables::growth(&measured),
         tables::terms(&measured),
         tables::memory(&ours, usual.as_deref()),
-        tables::small(&measured, &names, of_kwctl),
-        tables::images(&measured),
-        tables::cold(&measured, &ours, &others),
+        tables::small(&measured, &names),
     ]
     .join("\n");
     println!("\n{text}");
     if std::env::var_os("HCO_BENCH_WRITE").is_some() {
         if is_all {
             tables::write(&text);
-            picture::write(&measured);
         } else {
             println!(
                 "not written: something was not run, and the tables in docs/performance.md have it"

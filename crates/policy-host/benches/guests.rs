@@ -27,18 +27,6 @@ pub(crate) fn ours() -> Vec<u8> {
     }
 }
 
-/// Other modules whose cold load is measured, each with its file name.
-pub(crate) fn others() -> Vec<(String, Vec<u8>)> {
-    let paths = std::env::var_os("HCO_BENCH_MODULES").unwrap_or_default();
-    std::env::split_paths(&paths)
-        .filter(|path| !path.as_os_str().is_empty())
-        .map(|path| {
-            let name = path.file_stem().unwrap_or_default();
-            (name.to_string_lossy().into_owned(), read(&path))
-        })
-        .collect()
-}
-
 fn read(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

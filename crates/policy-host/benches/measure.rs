@@ -2,7 +2,7 @@
 //! load on the machine affects both.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use criterion::measurement::{Measurement, ValueFormatter};
 use criterion::{Criterion, SamplingMode, Throughput};
@@ -120,13 +120,6 @@ pub(crate) fn skip(documents: &[&[u8]]) -> Duration {
             let IgnoredAny = serde_json::from_slice(std::hint::black_box(document)).unwrap();
         }
     }) / repeats
-}
-
-/// The wall-clock time of an operation, for operations with several threads.
-pub(crate) fn timed_by_the_wall(run: impl FnOnce()) -> Duration {
-    let begun = Instant::now();
-    run();
-    begun.elapsed()
 }
 
 /// The values are ratios.

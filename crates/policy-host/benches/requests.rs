@@ -6,9 +6,6 @@ use serde_json::{Value, json};
 pub(crate) const POD: &str =
     r#"{"request":{"uid":"0","kind":{"group":"","version":"v1","kind":"Pod"}},"settings":{}}"#;
 
-/// [`POD`] with the fields that kwctl requires, because an API server always sends them.
-pub(crate) const POD_FOR_KWCTL: &str = r#"{"uid":"0","kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"operation":"CREATE","userInfo":{"username":"u"}}"#;
-
 pub(crate) fn create(spec: &Value) -> Vec<u8> {
     request("CREATE", spec, &Value::Null)
 }

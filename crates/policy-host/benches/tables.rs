@@ -9,15 +9,12 @@ use serde_json::json;
 
 use crate::guests::{Host, least_memory};
 use crate::measure::{Measurements, Pair};
-use crate::{NODES, images, requests};
+use crate::{NODES, requests};
 
 pub(crate) const BLIND: &str = "list not read";
 pub(crate) const PLAIN: &str = "this policy";
 pub(crate) const AFFINITY: &str = "affinity of 4 terms";
 pub(crate) const USUAL: &str = "the usual way";
-
-/// The name of the measurements with images.
-pub(crate) const IMAGES: &str = "images";
 
 /// How many terms an affinity has, and on how many nodes.
 pub(crate) const TERMS: [usize; 3] = [1, 100, 250];
@@ -114,11 +111,7 @@ pub(crate) fn memory(ours: &[u8], usual: Option<&[u8]>) -> String {
     )
 }
 
-pub(crate) fn small(
-    measured: &Measurements,
-    names: &[&str],
-    kwctl: Result<(String, String), String>,
-) -> String {
+pub(crate) fn small(measured: &Measurements, names: &[&str]) -> String {
     let mut table = String::from(
         "| 3 nodes | native `IgnoredAny` | this policy | the usual way |\n| --- | ---: | ---: | ---: |\n",
     );
@@ -133,56 +126,6 @@ pub(crate) fn small(
             cell(pair(PLAIN)),
             cell(pair(USUAL))
         );
-    }
-    let kwctl = match kwctl {
-        Ok((least, mean)) => format!("{least} at the least and {mean} in the mean"),
-        Err(why) => format!("not run: {why}"),
-    };
-    let _ = writeln!(
-        table,
-        "\n`kwctl bench` for the smallest request, which keeps one instance for all: {kwctl}."
-    );
-    table
-}
-
-pub(crate) fn images(measured: &Measurements) -> String {
-    let mut table = String::from(
-        "| 3 nodes, images answered from memory | without `images` | `images: verify` | times |\n| --- | ---: | ---: | ---: |\n",
-    );
-    for (name, ..) in images::ROWS {
-        let _ = match measured.get(IMAGES, name) {
-            Some(pair) => writeln!(
-                table,
-                "| {name} | {} | {} | {:.2} |",
-                time(pair.beside),
-                time(pair.time),
-                pair.times()
-            ),
-            None => writeln!(table, "| {name} | {NOT_RUN} | {NOT_RUN} | |"),
-        };
-    }
-    table
-}
-
-pub(crate) fn cold(measured: &Measurements, ours: &[u8], others: &[(String, Vec<u8>)]) -> String {
-    let mut table = String::from(
-        "| cold load of | module | time | times ours |\n| --- | ---: | ---: | ---: |\n",
-    );
-    let mut row = |name: &str, module: &[u8], taken: Option<Duration>, times: &str| {
-        let taken = taken.map_or_else(|| NOT_RUN.to_owned(), time);
-        let size = module.len() / 1_000;
-        let _ = writeln!(table, "| {name} | {size} kB | {taken} | {times} |");
-    };
-    let pair = |name: &str| measured.get("cold load", name);
-    let least = others.iter().filter_map(|(name, _)| pair(name));
-    row(PLAIN, ours, least.map(|pair| pair.beside).min(), "1.00");
-    for (name, module) in others {
-        let pair = pair(name);
-        let times = pair.map_or_else(String::new, |pair| format!("{:.2}", pair.times()));
-        row(name, module, pair.map(|pair| pair.time), &times);
-    }
-    if std::env::var_os("HCO_BENCH_MODULES").is_none() {
-        table.push_str("| other policies | not run | HCO_BENCH_MODULES names none | |\n");
     }
     table
 }

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
-pub use connection::{Connection, Contexts};
+pub use connection::Connection;
 pub use error::ClusterError;
 
 use crate::node_list::reduction::Reduction;

@@ -48,7 +48,7 @@ mod timely;
 #[cfg(feature = "run")]
 pub use cache::{cache_directory, private};
 #[cfg(feature = "run")]
-pub use cluster::{Cluster, ClusterError, Connection, Contexts};
+pub use cluster::{Cluster, ClusterError, Connection};
 #[cfg(feature = "run")]
 pub use error::HostError;
 pub use failing::Failing;

@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use manifest::{Encoding, Fields, Limited, ManifestError, decoded, is_utf16_without_mark};
+use manifest::{Fields, Limited, ManifestError};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
@@ -260,11 +260,6 @@ fn read_text(text: &[u8], reduction: Reduction<'_>) -> Result<NodeList, NodeList
 
 fn read(mut text: impl BufRead, reduction: Reduction<'_>) -> Result<NodeList, Stopped> {
     let start = text.fill_buf()?;
-    if Encoding::of(start) != Encoding::Utf8 || is_utf16_without_mark(start) {
-        let mut bytes = Vec::new();
-        text.read_to_end(&mut bytes)?;
-        return read(decoded(&bytes)?.as_bytes(), reduction);
-    }
     if start.starts_with(MARK) {
         text.consume(MARK.len());
     }

@@ -34,10 +34,7 @@ impl Process {
             .spawn()?;
         let child = Arc::new(Mutex::new(child));
         running.push((Arc::clone(&child), directory.to_owned()));
-        Ok(Self {
-            child,
-            log,
-        })
+        Ok(Self { child, log })
     }
 
     /// Checks that it still runs.
@@ -75,13 +72,6 @@ fn end(child: &Mutex<Child>) {
     // It may have exited already. Its data is not needed afterwards, so it is killed.
     let _ = child.kill();
     let _ = child.wait();
-}
-
-/// The process IDs of all running programs.
-pub(crate) fn ids() -> Vec<u32> {
-    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-    let id = |child: &Mutex<Child>| child.lock().unwrap_or_else(PoisonError::into_inner).id();
-    running.iter().map(|(child, _)| id(child)).collect()
 }
 
 /// Stops all running programs when this process gets a signal.

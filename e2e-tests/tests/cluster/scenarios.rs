@@ -11,7 +11,6 @@ mod contexts;
 mod grant;
 mod images;
 mod kubectl_verbs;
-mod load;
 mod manifests;
 mod messages;
 mod node_changes;
@@ -20,7 +19,6 @@ mod preflight;
 mod procedures;
 mod repair;
 mod rules;
-mod signals;
 mod status;
 mod virtual_machines;
 
@@ -40,12 +38,6 @@ pub(crate) struct Scenario {
 pub(crate) const AUDIT_SCANNER: usize = 19;
 
 pub(crate) const SCENARIOS: &[Scenario] = &[
-    Scenario {
-        number: 0,
-        about: "SIGTERM ends all that was started",
-        crds: Crds::V1beta1,
-        run: signals::run,
-    },
     Scenario {
         number: 1,
         about: "the documented procedures",
@@ -99,12 +91,6 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         about: "hco-preflight, the plugin of kubectl",
         crds: Crds::Each,
         run: preflight::run,
-    },
-    Scenario {
-        number: 10,
-        about: "load",
-        crds: Crds::V1beta1,
-        run: load::run,
     },
     Scenario {
         number: 11,
@@ -162,7 +148,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         number: 20,
-        about: "hco-preflight with several contexts; the commands of fix",
+        about: "the commands of fix, with several contexts",
         crds: Crds::V1beta1,
         run: contexts::run,
     },

@@ -45,44 +45,6 @@ fn template(name: &str, architectures: &str) -> Value {
 }
 
 #[test]
-fn an_annotation_of_ten_megabytes_is_judged_and_not_echoed() {
-    for entries in [
-        "x".repeat(10_000_000),
-        ",".repeat(10_000_000),
-        "amd64,".repeat(1_700_000),
-    ] {
-        let report = create(&json!([template("big", &entries)]));
-        assert!(!report.findings.is_empty());
-        for finding in &report.findings {
-            assert!(finding.fact.len() + finding.fix.len() < 2048);
-        }
-    }
-    // Every entry another one.
-    let entries: Vec<String> = (0..1_000_000).map(|number| format!("{number:x}")).collect();
-    assert_eq!(
-        create(&json!([template("big", &entries.join(","))])).code,
-        Some(403)
-    );
-}
-
-#[test]
-fn a_hundred_thousand_templates_are_judged_and_counted() {
-    let templates: Vec<Value> = (0..100_000)
-        .map(|number| template(&format!("t{number}"), "AMD64"))
-        .collect();
-    let report = create(&Value::from(templates));
-    let message = report.message.unwrap();
-    assert!(message.contains("200000 problems"), "{message}");
-    assert!(message.contains(" and 99994 more"), "{message}");
-    // Each template is unsupported and malformed: a word for each, cut off with their number.
-    let words = &report.audit_annotations.get("findings").unwrap();
-    let words: Vec<&str> = words.split(' ').collect();
-    let (last, rest) = words.split_last().unwrap();
-    assert_eq!(*last, format!("truncated={}", 200_000 - rest.len()));
-    assert!(rest.is_sorted());
-}
-
-#[test]
 fn characters_that_a_terminal_obeys_are_shown_not_sent() {
     let report = create(&json!([template(
         "a\u{0}b\u{202e}c\n`d",

@@ -1,6 +1,5 @@
 //! The flags of kubectl that say which cluster is asked.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,9 +14,9 @@ pub(crate) struct Connection {
     #[arg(long, value_name = "FILE", help_heading = CONNECTION)]
     kubeconfig: Option<PathBuf>,
 
-    /// The context to use instead of the current one; can be repeated to check several clusters
+    /// The context to use instead of the current one
     #[arg(long, value_name = "NAME", help_heading = CONNECTION)]
-    context: Vec<String>,
+    context: Option<String>,
 
     /// The namespace for objects without a namespace, and for reading HyperConverged objects from the cluster
     #[arg(long, short = 'n', value_name = "NAMESPACE", help_heading = CONNECTION)]
@@ -54,10 +53,9 @@ impl Connection {
     /// Takes out what is empty: a variable that is not set. kubectl takes it for a flag that is not given, too. An empty path
     /// is refused before.
     pub(super) fn without_empty(&mut self) {
-        for flags in [&mut self.context, &mut self.impersonate_groups] {
-            flags.retain(|value| !value.is_empty());
-        }
+        self.impersonate_groups.retain(|group| !group.is_empty());
         for flag in [
+            &mut self.context,
             &mut self.namespace,
             &mut self.impersonate,
             &mut self.token,
@@ -68,26 +66,9 @@ impl Connection {
         }
     }
 
-    /// The contexts that are named, each once.
-    pub(crate) fn contexts(&self) -> Vec<String> {
-        let mut contexts = self.context.clone();
-        let mut seen = BTreeSet::new();
-        contexts.retain(|name| seen.insert(name.clone()));
-        contexts
-    }
-
-    /// The same with one context.
-    pub(crate) fn with_context(&self, name: &str) -> Self {
-        Self {
-            context: vec![name.to_owned()],
-            ..self.clone()
-        }
-    }
-
-    /// A flag that means one cluster.
-    pub(crate) fn of_one_cluster(&self) -> Option<&'static str> {
-        let token = self.token.as_ref().map(|_| "--token");
-        token.or(self.server.as_ref().map(|_| "--server"))
+    /// The context that is named.
+    pub(crate) fn context(&self) -> Option<&str> {
+        self.context.as_deref()
     }
 
     /// The flags that say which cluster is asked, and as whom, for a command that is printed. In this context, because
@@ -117,7 +98,7 @@ impl From<&Connection> for policy_host::Connection {
     fn from(words: &Connection) -> Self {
         Self {
             kubeconfig: words.kubeconfig.clone(),
-            context: words.context.first().cloned(),
+            context: words.context.clone(),
             namespace: words.namespace.clone(),
             impersonate: words.impersonate.clone(),
             impersonate_groups: words.impersonate_groups.clone(),

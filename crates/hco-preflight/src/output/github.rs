@@ -6,7 +6,7 @@ use crate::entry::{Entry, Severity};
 use crate::verdict::Verdicts;
 
 /// A command a line.
-pub(crate) fn render(verdicts: &[Verdicts]) -> String {
+pub(crate) fn render(verdicts: &Verdicts) -> String {
     let mut text = String::new();
     for entry in Entry::all(verdicts) {
         let word = match entry.severity {

@@ -9,7 +9,7 @@ use crate::entry::{CLUSTER, Entry, Severity};
 use crate::verdict::Verdicts;
 
 /// An entry for each finding.
-pub(crate) fn render(verdicts: &[Verdicts]) -> Result<String> {
+pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
     let entries = Entry::all(verdicts);
     let entries: Vec<Value> = entries.iter().map(entry).collect();
     let mut text = serde_json::to_string_pretty(&entries)?;

@@ -12,16 +12,7 @@ use crate::policy::Policy;
 use crate::report::{Finding, Machine};
 use crate::verdict::{Judged, Origin, Verdicts};
 
-/// The verdicts of several clusters.
-#[derive(Serialize)]
-struct Several<'v> {
-    allowed: bool,
-    clusters: Vec<Document<'v>>,
-    /// What is about no cluster.
-    errors: Vec<Error<'v>>,
-}
-
-/// The whole, or that of one of several clusters.
+/// The document.
 #[derive(Serialize)]
 struct Document<'v> {
     allowed: bool,
@@ -74,26 +65,10 @@ struct Object<'v> {
 }
 
 /// One line for each key, since people read it too.
-pub(crate) fn render(verdicts: &[Verdicts]) -> Result<String> {
-    let mut text = match verdicts {
-        [verdicts] if !verdicts.is_one_of_several => {
-            serde_json::to_string_pretty(&document(verdicts))?
-        }
-        all => serde_json::to_string_pretty(&several(all))?,
-    };
+pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
+    let mut text = serde_json::to_string_pretty(&document(verdicts))?;
     text.push('\n');
     Ok(text)
-}
-
-fn several(all: &[Verdicts]) -> Several<'_> {
-    let (of_clusters, others): (Vec<&Verdicts>, Vec<_>) =
-        all.iter().partition(|verdicts| verdicts.cluster.is_some());
-    let errors = others.iter().flat_map(|verdicts| &verdicts.failures);
-    Several {
-        allowed: all.iter().all(|it| it.exit() == Exit::Accepted),
-        clusters: of_clusters.into_iter().map(document).collect(),
-        errors: errors.map(error).collect(),
-    }
 }
 
 fn document(verdicts: &Verdicts) -> Document<'_> {

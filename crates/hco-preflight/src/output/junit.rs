@@ -1,4 +1,4 @@
-//! A check as JUnit XML: a suite for each file, and each of several clusters; a test for each object.
+//! A check as JUnit XML: a suite for each file; a test for each object.
 //!
 //! A test for each object, not for each finding: GitLab and Jenkins compare the tests of two runs by name, and a
 //! finding that is gone would be a test that vanished instead of one that was fixed. Of several failures of a test
@@ -16,7 +16,6 @@ use quick_xml::events::BytesText;
 
 use crate::entry::CLUSTER;
 use crate::exit::Exit;
-use crate::foreign::Foreign;
 use crate::prose::count;
 use crate::report::Level;
 use crate::verdict::{Judged, Verdicts};
@@ -31,33 +30,27 @@ struct Case {
 }
 
 /// The document.
-pub(crate) fn render(verdicts: &[Verdicts]) -> Result<String> {
-    let mut suites: BTreeMap<(&str, &str), Vec<Case>> = BTreeMap::new();
-    for verdicts in verdicts {
-        let context = verdicts.context().map_or("", Foreign::raw);
-        for object in &verdicts.objects {
-            let file = object.place.as_ref().map_or(CLUSTER, |place| &place.file);
-            suites
-                .entry((context, file))
-                .or_default()
-                .push(case(object));
-        }
-        for failure in &verdicts.failures {
-            let file = failure.file.as_deref().unwrap_or(CLUSTER);
-            suites.entry((context, file)).or_default().push(Case {
-                name: "can be checked".to_owned(),
-                wrong: Some(("error", failure.what.clone(), failure.to_string())),
-                out: String::new(),
-            });
-        }
+pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
+    let mut suites: BTreeMap<&str, Vec<Case>> = BTreeMap::new();
+    for object in &verdicts.objects {
+        let file = object.place.as_ref().map_or(CLUSTER, |place| &place.file);
+        suites.entry(file).or_default().push(case(object));
+    }
+    for failure in &verdicts.failures {
+        let file = failure.file.as_deref().unwrap_or(CLUSTER);
+        suites.entry(file).or_default().push(Case {
+            name: "can be checked".to_owned(),
+            wrong: Some(("error", failure.what.clone(), failure.to_string())),
+            out: String::new(),
+        });
     }
     let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
     writer
         .create_element("testsuites")
         .with_attribute(("name", "hco-preflight"))
         .write_inner_content(|writer| {
-            for ((context, file), cases) in &suites {
-                write_suite(writer, context, file, cases)?;
+            for (file, cases) in &suites {
+                write_suite(writer, file, cases)?;
             }
             Ok(())
         })?;
@@ -113,48 +106,34 @@ fn findings(object: &Judged, level: Level) -> String {
     text
 }
 
-fn write_suite(
-    writer: &mut Writer<Vec<u8>>,
-    context: &str,
-    file: &str,
-    cases: &[Case],
-) -> std::io::Result<()> {
+fn write_suite(writer: &mut Writer<Vec<u8>>, file: &str, cases: &[Case]) -> std::io::Result<()> {
     let wrong = |kind: &str| {
         let of_kind = |case: &&Case| case.wrong.as_ref().is_some_and(|(it, ..)| *it == kind);
         cases.iter().filter(of_kind).count().to_string()
     };
     let (tests, failures, errors) = (cases.len().to_string(), wrong("failure"), wrong("error"));
     let file = &*clean(file);
-    let suite = match context {
-        "" => file.to_owned(),
-        context => format!("{}: {file}", clean(context)),
-    };
     writer
         .create_element("testsuite")
-        .with_attribute(("name", &*suite))
+        .with_attribute(("name", file))
         .with_attribute(("tests", &*tests))
         .with_attribute(("failures", &*failures))
         .with_attribute(("errors", &*errors))
         .write_inner_content(|writer| {
             for case in cases {
-                write_case(writer, &suite, file, case)?;
+                write_case(writer, file, case)?;
             }
             Ok(())
         })?;
     Ok(())
 }
 
-fn write_case(
-    writer: &mut Writer<Vec<u8>>,
-    suite: &str,
-    file: &str,
-    case: &Case,
-) -> std::io::Result<()> {
+fn write_case(writer: &mut Writer<Vec<u8>>, file: &str, case: &Case) -> std::io::Result<()> {
     let name = clean(&case.name);
     let element = writer
         .create_element("testcase")
         .with_attribute(("name", &*name))
-        .with_attribute(("classname", suite))
+        .with_attribute(("classname", file))
         .with_attribute(("file", file));
     if case.wrong.is_none() && case.out.is_empty() {
         return element.write_empty().map(drop);

@@ -14,11 +14,9 @@ macro_rules! line {
 }
 
 /// A section for each object.
-pub(crate) fn render(verdicts: &[Verdicts]) -> String {
+pub(crate) fn render(verdicts: &Verdicts) -> String {
     let mut text = String::new();
-    for verdicts in verdicts {
-        of_each(&mut text, verdicts);
-    }
+    of_each(&mut text, verdicts);
     text
 }
 

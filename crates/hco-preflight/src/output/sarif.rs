@@ -14,7 +14,7 @@ use crate::remedy::edits;
 use crate::verdict::{Judged, Verdicts};
 
 /// One run.
-pub(crate) fn render(verdicts: &[Verdicts]) -> Result<String> {
+pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
     let entries = Entry::all(verdicts);
     let (results, notifications): (Vec<&Entry<'_>>, Vec<_>) =
         entries.iter().partition(|entry| entry.object.is_some());
@@ -40,7 +40,7 @@ pub(crate) fn render(verdicts: &[Verdicts]) -> Result<String> {
                 "rules": rules,
             }},
             "invocations": [{
-                "executionSuccessful": verdicts.iter().all(|it| it.exit() != Exit::Unjudged),
+                "executionSuccessful": verdicts.exit() != Exit::Unjudged,
                 "toolExecutionNotifications": notifications,
             }],
             "results": results,
@@ -125,13 +125,7 @@ fn position(text: &str, byte: usize) -> (usize, usize) {
 fn location(entry: &Entry<'_>) -> Value {
     let name = entry.object.map(Judged::name).unwrap_or_default();
     // GitHub takes no result without a file.
-    let in_cluster = || {
-        let cluster = entry.cluster.map(|cluster| format!("/{cluster}"));
-        (
-            format!("{CLUSTER}{}/{name}", cluster.unwrap_or_default()),
-            1,
-        )
-    };
+    let in_cluster = || (format!("{CLUSTER}/{name}"), 1);
     let physical = physical(entry.in_repository().unwrap_or_else(in_cluster));
     let name = match entry.finding {
         Some(finding) => format!("{name}:{}", Foreign::raw(&finding.path)),

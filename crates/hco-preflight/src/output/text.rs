@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use crate::exit::Exit;
-use crate::foreign::{self, Foreign, one_line, shell_word};
+use crate::foreign::{self, Foreign, one_line};
 use crate::prose::{Line, count, lines, wrap};
 use crate::report::{Boots, Finding, Level, Report, Template, counted, listed};
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
@@ -22,41 +22,14 @@ macro_rules! line {
     ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
 }
 
-/// All objects, then what to do; of several clusters, one after the other.
-pub(crate) fn render(verdicts: &[Verdicts], width: usize, name: &str) -> String {
+/// All objects, then what to do.
+pub(crate) fn render(verdicts: &Verdicts, width: usize, name: &str) -> String {
     let mut text = String::new();
-    for verdicts in verdicts {
-        if let (Some(context), Some(cluster)) = (verdicts.context(), &verdicts.cluster) {
-            let server = cluster.server.as_ref();
-            let server = server.map(|server| format!("  {DIM}{server}{DIM:#}"));
-            let server = server.unwrap_or_default();
-            line!(text, "{BOLD}cluster {context}{BOLD:#}{server}");
-            if verdicts.objects.is_empty() && verdicts.exit() == Exit::Unjudged {
-                line!(text, "{RED}! not checked{RED:#}; see the errors.");
-            } else if verdicts.objects.is_empty() {
-                line!(text, "no HyperConverged");
-            } else {
-                text.push('\n');
-            }
-        }
-        for object in &verdicts.objects {
-            block(&mut text, object, width);
-        }
-        if !verdicts.objects.is_empty() {
-            closing(&mut text, verdicts, width, name);
-        }
-        if verdicts.context().is_some() {
-            text.push('\n');
-        }
+    for object in &verdicts.objects {
+        block(&mut text, object, width);
     }
-    let of_clusters: Vec<&Verdicts> = verdicts
-        .iter()
-        .filter(|it| it.context().is_some())
-        .collect();
-    if !of_clusters.is_empty() {
-        let exits: Vec<Exit> = of_clusters.iter().map(|it| it.exit()).collect();
-        let clusters = count(exits.len(), "cluster");
-        line!(text, "{BOLD}{clusters}{BOLD:#}: {}", came_to(&exits));
+    if !verdicts.objects.is_empty() {
+        closing(&mut text, verdicts, width, name);
     }
     text
 }
@@ -326,15 +299,8 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
             options if options.is_empty() => options,
             options => format!(" except {options}"),
         };
-        let (context, same) = match verdicts.context() {
-            Some(context) => {
-                let context = shell_word(&context.to_string());
-                (format!(" --context {context}"), "same other options")
-            }
-            None => (String::new(), "same options"),
-        };
         let fix = format!(
-            "`{name} fix{context}` with the {same}{more}{except} shows how to fix {findings}."
+            "`{name} fix` with the same options{more}{except} shows how to fix {findings}."
         );
         for line in wrap(&fix, width) {
             line!(text, "{line}");

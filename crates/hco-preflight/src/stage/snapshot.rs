@@ -18,7 +18,7 @@ use crate::apply::LAST_APPLIED;
 use crate::field::{items, text};
 use crate::files;
 use crate::foreign::{chain, masked, one_line};
-use crate::made_from::{self, cloned, mounted};
+use crate::made_from;
 use crate::notes::Notes;
 use crate::object_name::{key, name, namespace};
 use crate::owner::{self, CLEAN_UP, CREATED_BY, CRON, DEPRECATED, OWNER};
@@ -537,49 +537,6 @@ impl Snapshot {
         Ok(serde_json::to_string_pretty(&list)? + "\n")
     }
 
-    /// Replaces the names of virtual machines: the n-th one is `vm-n`. A disk or a `DataVolume` can have the name of one: a disk
-    /// that belongs to no boot source is left out, and so is a `DataVolume` that is not made from one.
-    pub(crate) fn redact(&mut self) {
-        let mut disks = Disks::of(self);
-        disks.namespaces = BTreeSet::new();
-        self.retain(&disks);
-        let named = DISKS.iter().flat_map(|kind| self.of(kind));
-        let named: BTreeSet<String> = named.map(|disk| key(&disk)).collect();
-        let mut names = BTreeMap::new();
-        for kind in ["VirtualMachine", "VirtualMachineInstance"] {
-            for text in self.objects.get_mut(kind).into_iter().flatten() {
-                let mut object = of_text(text);
-                let Some(name) = object.pointer_mut("/metadata/name") else {
-                    continue;
-                };
-                let next = names.len() + 1;
-                let number = *names.entry(name.to_string()).or_insert(next);
-                *name = json!(format!("vm-{number}"));
-                remove_names(&mut object, &named);
-                *text = to_text(&object);
-            }
-        }
-        if let Some(volumes) = self.objects.get_mut(DATA_VOLUME) {
-            let mut number = 0;
-            volumes.retain_mut(|text| {
-                let mut volume = of_text(text);
-                if volume.pointer(CRON).is_some() {
-                    return true;
-                }
-                number += 1;
-                let name = json!(format!("disk-{number}"));
-                put(&mut volume, "/metadata/name", name);
-                // They name the disk.
-                let status = volume.get_mut("status").and_then(Value::as_object_mut);
-                status.and_then(|fields| fields.remove("conditions"));
-                let own = namespace(&volume).to_owned();
-                remove_clone(&mut volume, &own, &named);
-                *text = to_text(&volume);
-                owner::machine(&volume).is_some() || is_copy(&volume)
-            });
-        }
-    }
-
     /// Keeps these disks alone.
     fn retain(&mut self, disks: &Disks) {
         for kind in DISKS {
@@ -829,45 +786,10 @@ fn reduce_items(object: &mut Value, list: &str, pointers: &[&str]) {
     }
 }
 
-/// Removes what can contain the name of a virtual machine: which of its disks it boots from is unknown then. The disks of
-/// boot sources keep their names.
-fn remove_names(machine: &mut Value, named: &BTreeSet<String>) {
-    let own = namespace(machine).to_owned();
-    let disks = ["/spec/sourceRef", "/spec/source"];
-    reduce_items(machine, "/spec/dataVolumeTemplates", &disks);
-    let disks = machine.pointer_mut("/spec/dataVolumeTemplates");
-    for disk in disks.and_then(Value::as_array_mut).into_iter().flatten() {
-        remove_clone(disk, &own, named);
-    }
-    let metadata = machine.get_mut("metadata").and_then(Value::as_object_mut);
-    metadata.and_then(|fields| fields.remove("annotations"));
-    if let Some(spec) = machine.pointer_mut("/spec/template/spec") {
-        spec.as_object_mut().and_then(|it| it.remove("domain"));
-    }
-    for volumes in ["/spec/template/spec/volumes", "/spec/volumes"] {
-        let volumes = machine.pointer_mut(volumes).and_then(Value::as_array_mut);
-        if let Some(volumes) = volumes {
-            volumes.retain_mut(|volume| {
-                *volume = only(volume, &made_from::DISKS);
-                mounted(volume, &own).is_some_and(|disk| named.contains(&disk))
-            });
-        }
-    }
-}
-
 /// Whether a disk is made from another one.
 fn is_copy(disk: &Value) -> bool {
     let mut sources = ["/spec/sourceRef", "/spec/source"].iter();
     sources.any(|it| disk.pointer(it).is_some())
-}
-
-/// Removes what a disk is cloned from, if that is no boot source.
-fn remove_clone(disk: &mut Value, own: &str, named: &BTreeSet<String>) {
-    if cloned(disk, own).is_none_or(|disk| !named.contains(&disk))
-        && let Some(spec) = disk.get_mut("spec").and_then(Value::as_object_mut)
-    {
-        spec.remove("source");
-    }
 }
 
 /// Of a VM template, only the virtual machines whose disks are made from something are kept, and the parameters that stand

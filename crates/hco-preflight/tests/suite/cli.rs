@@ -3,7 +3,6 @@
 mod boot_sources;
 mod changes;
 mod cluster;
-mod clusters;
 mod deployed;
 mod documentation;
 mod explain;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use http::{HeaderName, HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::Matcher;
 use kube::Config;
-use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError, NamedContext};
+use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use manifest::{LIMIT, Limited, decoded};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -43,15 +43,6 @@ pub struct Connection {
     pub until: Option<Instant>,
 }
 
-/// The contexts of a kubeconfig.
-#[derive(Debug, Default)]
-pub struct Contexts {
-    /// One for each cluster and user: the current one, or the first.
-    pub names: Vec<String>,
-    /// The others, each with the one that stands for it.
-    pub same: Vec<(String, String)>,
-}
-
 /// What to connect to.
 pub(super) struct Target {
     pub(super) config: Config,
@@ -77,39 +68,6 @@ struct Environment<'e> {
 }
 
 impl Connection {
-    /// The contexts of the kubeconfig. Some programs make one for each namespace.
-    ///
-    /// # Errors
-    ///
-    /// If there is no kubeconfig, or it is wrong.
-    pub fn contexts(&self) -> Result<Contexts, ClusterError> {
-        let listed = std::env::var_os("KUBECONFIG");
-        let kubeconfig = self.kubeconfig(listed, std::env::home_dir())?;
-        let Some(kubeconfig) = kubeconfig else {
-            return Err(missing(&[PathBuf::from("~/.kube/config")]));
-        };
-        let current = kubeconfig.current_context.unwrap_or_default();
-        let mut contexts = Contexts::default();
-        let target = |named: &NamedContext| {
-            let context = named.context.as_ref()?;
-            Some((context.cluster.clone(), context.user.clone()))
-        };
-        // The sort is stable.
-        let mut order: Vec<&NamedContext> = kubeconfig.contexts.iter().collect();
-        order.sort_by_key(|named| named.name != current);
-        for named in &kubeconfig.contexts {
-            let is_same = |it: &&&NamedContext| it.context.is_some() && target(it) == target(named);
-            let name = named.name.clone();
-            match order.iter().find(is_same) {
-                Some(first) if first.name != name => {
-                    contexts.same.push((name, first.name.clone()));
-                }
-                _ => contexts.names.push(name),
-            }
-        }
-        Ok(contexts)
-    }
-
     /// What to connect to.
     pub(super) async fn config(&self) -> Result<Target, ClusterError> {
         self.config_in(Environment {

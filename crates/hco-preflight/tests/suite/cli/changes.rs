@@ -8,7 +8,7 @@ use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
 use super::plan::objects_beside;
-use super::{command_on, files, run, scratch};
+use super::{files, run, scratch};
 
 const GOLDEN: &str = "kubevirt-os-images";
 
@@ -1364,29 +1364,4 @@ fn the_json_of_a_plan_has_every_field() {
         }
     }
     assert!(plan["crons"]["rejected"][0]["rejectedPath"].is_string());
-}
-
-/// CDI names the disk in the conditions of its `DataVolume`.
-#[test]
-fn a_redacted_snapshot_has_no_conditions_that_name_disks() {
-    let volume = json!({
-        "metadata": {"name": "secret-vm", "namespace": "default", "labels": {"kubevirt.io/created-by": "1"}},
-        "spec": {"sourceRef": {"kind": "DataSource", "name": "fedora"}},
-        "status": {"phase": "Pending", "conditions": [
-            {"type": "Bound", "status": "False", "message": "PVC secret-vm Pending"},
-        ]},
-    });
-    let server = super::plan::server(|path| match path.rsplit('/').next() {
-        Some("datavolumes") => json!([volume]),
-        _ => json!([]),
-    });
-    let output = command_on(&server)
-        .args(["snapshot", "--cluster", "--redact"])
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        text.contains("disk-1") && !text.contains("secret-vm"),
-        "{text}"
-    );
 }

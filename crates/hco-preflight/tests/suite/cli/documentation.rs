@@ -81,8 +81,6 @@ fn clone(name: &str) -> PathBuf {
     let settings =
         "spec: {module: hco-architecture-guard, settings: {}}\nkind: ClusterAdmissionPolicy\n";
     std::fs::write(clone.join("policy.yaml"), settings).unwrap();
-    let mirrors = "kind: ImageTagMirrorSet\napiVersion: config.openshift.io/v1\n";
-    std::fs::write(clone.join("mirrors.yaml"), mirrors).unwrap();
     clone
 }
 

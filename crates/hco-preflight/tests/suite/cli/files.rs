@@ -190,64 +190,6 @@ fn a_file_that_is_named_has_to_be_a_manifest() {
     assert_eq!(code, 0);
 }
 
-/// `kubectl get … > file` in PowerShell writes it.
-#[rstest]
-#[case::little(u16::to_le_bytes)]
-#[case::big(u16::to_be_bytes)]
-fn utf_16_is_read_and_stays(#[case] bytes_of: fn(u16) -> [u8; 2]) {
-    let encoded = |text: &str| -> Vec<u8> {
-        let units = std::iter::once(0xfeff).chain(text.encode_utf16());
-        units.flat_map(bytes_of).collect()
-    };
-    let directory = scratch(&format!("utf-16-{}", bytes_of(1)[0]));
-    let fixable = fs::read_to_string(files().join("fixable.yaml")).unwrap();
-    fs::write(directory.join("hco.yaml"), encoded(&fixable)).unwrap();
-    let nodes = fs::read_to_string(files().join("nodes.yaml")).unwrap();
-    fs::write(directory.join("nodes.yaml"), encoded(&nodes)).unwrap();
-    let words = "fix -f hco.yaml --nodes nodes.yaml --write --unsafe";
-    let (_, errors, code) = run_in(&directory, words);
-    assert_eq!(code, 0, "{errors}");
-    let after = fs::read(directory.join("hco.yaml")).unwrap();
-    fs::write(directory.join("utf-8.yaml"), fixable).unwrap();
-    run_in(&directory, &words.replace("hco.yaml", "utf-8.yaml"));
-    let expected = fs::read_to_string(directory.join("utf-8.yaml")).unwrap();
-    assert_eq!(after, encoded(&expected));
-}
-
-/// kubectl cannot read it either. In a directory, it would be taken for the file of another program.
-#[rstest]
-#[case::little(u16::to_le_bytes)]
-#[case::big(u16::to_be_bytes)]
-fn utf_16_without_a_mark_is_named(#[case] bytes_of: fn(u16) -> [u8; 2]) {
-    let encoded = |file: &str| -> Vec<u8> {
-        let text = fs::read_to_string(files().join(file)).unwrap();
-        text.encode_utf16().flat_map(bytes_of).collect()
-    };
-    let directory = scratch(&format!("utf-16-unmarked-{}", bytes_of(1)[0]));
-    for (name, file) in [
-        ("d/hco.yaml", "fixable.yaml"),
-        ("d/other.yaml", "comment.yaml"),
-        ("nodes.yaml", "nodes.yaml"),
-    ] {
-        fs::create_dir_all(directory.join("d")).unwrap();
-        fs::write(directory.join(name), encoded(file)).unwrap();
-    }
-    let (_, errors, code) = run_in(&directory, "check -f d --arch amd64=1");
-    let error = "error: d/hco.yaml:1: cannot be read as YAML or JSON, so nothing in it was checked: the text is UTF-16 without a byte order mark; save the file as UTF-8 (column 1)\n";
-    assert!(errors.contains(error), "{errors}");
-    assert!(!errors.contains("d/other.yaml"), "{errors}");
-    assert_eq!(code, 2);
-    let (_, errors, code) = run_in(&directory, "check --from d");
-    let note = "note: d/other.yaml: skipped: the text is UTF-16 without a byte order mark; save the file as UTF-8\n";
-    assert!(errors.contains(note), "{errors}");
-    assert_eq!(code, 2);
-    fs::write(directory.join("hco.yaml"), accepted()).unwrap();
-    let (_, errors, code) = run_in(&directory, "check -f hco.yaml --nodes nodes.yaml");
-    let error = "the text is UTF-16 without a byte order mark; save the file as UTF-8\n";
-    assert!(errors.ends_with(error), "{errors}");
-    assert_eq!(code, 2);
-}
-
 /// It is looked for beside each file.
 #[cfg(unix)]
 #[test]

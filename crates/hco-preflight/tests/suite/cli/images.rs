@@ -617,48 +617,6 @@ fn an_image_is_looked_up_in_its_mirror_first() {
     let fedora = "/v2/disks/fedora/manifests/1".to_owned();
     assert!(!asked.contains(&fedora), "the mirror has it: {asked:?}");
 
-    // The same from a file, with an object that has nothing to do with it.
-    let file = scratch("images-mirrors").join("mirrors.yaml");
-    let set = |kind: &str, list: &str| {
-        json!({"apiVersion": "config.openshift.io/v1", "kind": kind, "spec": {list: [
-            {"source": source.host, "mirrors": [format!("{}/quay", mirror.host)]},
-        ]}})
-    };
-    let list = json!({"apiVersion": "v1", "kind": "List", "items": [
-        {"apiVersion": "v1", "kind": "ConfigMap"},
-        set("ImageTagMirrorSet", "imageTagMirrors"),
-    ]});
-    std::fs::write(&file, list.to_string()).unwrap();
-    assert_eq!(run(&["--mirrors", file.to_str().unwrap()]), by_flag);
-    // It is for digests alone.
-    let other = set("ImageDigestMirrorSet", "imageDigestMirrors");
-    std::fs::write(&file, other.to_string()).unwrap();
-    let by_source = run(&["--mirrors", file.to_str().unwrap()]);
-    assert!(!by_source.contains("MIRROR"), "{by_source}");
-
-    std::fs::write(&file, "apiVersion: v1\nkind: ConfigMap\n").unwrap();
-    let error = run(&["--mirrors", file.to_str().unwrap()]);
-    assert!(
-        error.contains(
-            "no ImageDigestMirrorSet, ImageTagMirrorSet, or ImageContentSourcePolicy in it"
-        ),
-        "{error}"
-    );
-    let with_scheme = format!("http://bob:SECRET@{}/quay", mirror.host);
-    let entry = json!({"source": source.host, "mirrors": [with_scheme]});
-    let set = json!({
-        "apiVersion": "config.openshift.io/v1",
-        "kind": "ImageTagMirrorSet",
-        "spec": {"imageTagMirrors": [entry]},
-    });
-    std::fs::write(&file, set.to_string()).unwrap();
-    let note = run(&["--mirrors", file.to_str().unwrap()]);
-    assert!(
-        note.contains(
-            "skipped the mirror `http://***@MIRROR/quay` of `SOURCE`, because the name of a mirror must not begin with http:// or https://"
-        ),
-        "{note}"
-    );
     for mirror in ["quay.io=http://a.test", "https://quay.io=a.test"] {
         let error = run(&["--mirror", mirror]);
         assert!(error.contains("remove http:// or https://"), "{error}");
@@ -668,29 +626,6 @@ fn an_image_is_looked_up_in_its_mirror_first() {
         error.contains("the format is, for example, quay.io=mirror.example.com/quay"),
         "{error}"
     );
-}
-
-#[test]
-fn a_source_that_must_not_be_contacted_is_not_asked_where_it_has_no_mirror() {
-    let source = with(&["/v2/fedora/manifests/1"]);
-    let file = scratch("images-no-mirror").join("mirrors.json");
-    let set = json!({
-        "apiVersion": "config.openshift.io/v1",
-        "kind": "ImageTagMirrorSet",
-        "spec": {"imageTagMirrors": [{"source": source.host, "mirrorSourcePolicy": "NeverContactSource"}]},
-    });
-    std::fs::write(&file, set.to_string()).unwrap();
-    let mut command = command();
-    let image = format!("{}/fedora:1", source.host);
-    let output = command
-        .args(["images", &image, "--mirrors"])
-        .arg(&file)
-        .output()
-        .unwrap();
-    assert_eq!(source.paths(), [""; 0], "it was asked");
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("no mirror to look it up in: "), "{error}");
-    assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]

@@ -209,9 +209,6 @@ fn a_snapshot_gives_the_same_plan_as_its_cluster() {
         String::from_utf8(live.stdout).unwrap()
     );
     assert_eq!(from.status.code(), live.status.code());
-    let redacted = on("snapshot --cluster --redact");
-    let text = String::from_utf8(redacted.stdout).unwrap();
-    assert!(!text.contains("secret-name") && text.contains("vm-1"));
 }
 
 /// A disk of a virtual machine has its name; those of golden images are read.
@@ -269,26 +266,14 @@ fn a_snapshot_has_the_disks_of_boot_sources_alone() {
         ])),
         _ => items(&json!([])),
     }));
-    let snapshot = |words: &str| {
-        let words = format!("snapshot --cluster {words}");
-        let output = command_on(&server).args(words.split_whitespace()).output();
-        String::from_utf8(output.unwrap().stdout).unwrap()
-    };
-    let text = snapshot("");
+    let output = command_on(&server).args(["snapshot", "--cluster"]).output();
+    let text = String::from_utf8(output.unwrap().stdout).unwrap();
     assert!(!text.contains("secret-vm-disk"), "{text}");
     for name in ["source-disk", "left-disk", "win11"] {
         assert!(text.contains(name), "{name}: {text}");
     }
-    let redacted = snapshot("--redact");
-    assert!(
-        !redacted.contains("win11") && !redacted.contains("secret"),
-        "{redacted}"
-    );
-    for name in ["source-disk", "left-disk"] {
-        assert!(redacted.contains(name), "{name}: {redacted}");
-    }
     // What uses a disk of a boot source is known: a clone, a volume, and a DataVolume.
-    let list: Value = serde_json::from_str(&redacted).unwrap();
+    let list: Value = serde_json::from_str(&text).unwrap();
     let text = list.to_string();
     assert_eq!(
         text.matches(r#"{"pvc":{"name":"left-disk"}}"#).count(),
@@ -296,10 +281,9 @@ fn a_snapshot_has_the_disks_of_boot_sources_alone() {
         "{text}"
     );
     assert!(
-        text.contains(r#"[{"dataVolume":{"name":"left-disk"}}]"#),
+        text.contains(r#"{"dataVolume":{"name":"left-disk"}}"#),
         "{text}"
     );
-    assert_eq!(text.matches(r#""name":"disk-"#).count(), 2, "{text}");
 }
 
 #[test]
