@@ -2,6 +2,7 @@
 //! the expected answer. The tests of the engine, the module, kwctl, and policy-server read them from here.
 
 #![expect(
+    clippy::expect_used,
     clippy::panic,
     clippy::unwrap_used,
     clippy::indexing_slicing,

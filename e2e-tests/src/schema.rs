@@ -1,4 +1,4 @@
-//! The schemas of CustomResourceDefinitions.
+//! The schemas of `CustomResourceDefinitions`.
 
 use serde_json::{Value, json};
 

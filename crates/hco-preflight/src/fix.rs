@@ -550,7 +550,7 @@ fn replace(source: &Source, text: &str) -> Result<()> {
             foreign::path(directory)
         )
     })?;
-    new.write_all(&text.as_bytes())?;
+    new.write_all(text.as_bytes())?;
     new.as_file().set_permissions(metadata.permissions())?;
     #[cfg(unix)]
     {

@@ -36,7 +36,7 @@ pub struct Object {
 /// If the file is neither, or something in it is no object.
 pub fn objects(text: &[u8]) -> Result<Vec<Object>, ManifestError> {
     let text = decoded(text)?;
-    let behind = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let behind = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (bytes, text) = (text.len() - behind.len(), behind);
     let mut documents = Vec::new();
     if text.trim_start().starts_with('{') {

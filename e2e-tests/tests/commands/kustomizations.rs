@@ -1,5 +1,7 @@
 //! The kustomizations in the pages.
 
+use std::path::Path;
+
 use e2e_tests::Page;
 use e2e_tests::repository::{root, text};
 
@@ -8,7 +10,7 @@ use crate::manifests::kustomize;
 fn kustomizations() -> Vec<String> {
     let docs = std::fs::read_dir(root().join("docs")).unwrap();
     docs.map(|entry| format!("docs/{}", entry.unwrap().file_name().display()))
-        .filter(|path| path.ends_with(".md"))
+        .filter(|path| Path::new(path).extension().is_some_and(|end| end == "md"))
         .flat_map(|path| {
             let page = Page {
                 text: text(&path),

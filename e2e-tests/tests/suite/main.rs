@@ -1,7 +1,6 @@
 //! Tests that need no other program: the module, and what is published with it.
 
 #![expect(
-    clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,

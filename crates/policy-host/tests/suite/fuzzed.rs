@@ -15,7 +15,7 @@ use serde_json::Value;
 fn wasm_vs_native() {
     match std::env::var("FUZZ_INPUTS") {
         Ok(directory) => {
-            test_data::replay_directory(&Path::new(&directory).join("report"), is_the_same)
+            test_data::replay_directory(&Path::new(&directory).join("report"), is_the_same);
         }
         Err(_) => test_data::replay("report", is_the_same),
     }

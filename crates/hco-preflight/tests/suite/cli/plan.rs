@@ -281,7 +281,7 @@ fn a_snapshot_has_the_disks_of_boot_sources_alone() {
         "{text}"
     );
     assert!(
-        text.contains(r#"{"dataVolume":{"name":"left-disk"}}"#),
+        text.contains(r#"{"dataVolume":{"name":"left-disk"}"#),
         "{text}"
     );
 }
