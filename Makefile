@@ -38,7 +38,6 @@ hco-preflight: setup ## Build the command, target/release/hco-preflight
 static: setup ## Build the command for any Linux, and run it in an empty directory: hco-preflight-linux-amd64 or -arm64 (MACHINE=aarch64)
 	.ci/static $(or $(MACHINE),$(shell uname -m))
 
-# A debug build takes half the time of a release build, and contains the same module.
 run: setup ## Check the example against a mixed cluster: it is denied, with the fix
 	$(CARGO) build --locked -p hco-preflight
 	$(TARGET)/debug/hco-preflight check -f deploy/examples/hyperconverged.yaml --nodes deploy/examples/mixed-nodes.yaml; test $$? -eq 1
@@ -133,8 +132,7 @@ worst-cases: setup ## Measure the worst inputs that users, nodes, and registries
 bench: setup ## Measure an evaluation, and write docs/performance.md (with policy-server on PATH: a request through it too)
 	HCO_BENCH_WRITE=1 $(CARGO) bench --locked -p policy-host -p hco-preflight -p e2e-tests
 
-# With HCO=path alone, only HCO is compared, by the newest version or by HCO_VERSION=1.18.
-chain-drift: setup ## Compare with the checkouts HCO=path, SSP=path, CDI=path, KUBEVIRT=path (needs Go)
+chain-drift: setup ## Compare with the checkouts HCO=path, SSP=path, CDI=path, KUBEVIRT=path, or with HCO alone (needs Go)
 	HCO=$(HCO) SSP=$(SSP) CDI=$(CDI) KUBEVIRT=$(KUBEVIRT) SEED=$(SEED) HCO_VERSION=$(HCO_VERSION) crates/engine/tests/oracle/drift $(abspath $(TARGET))/drift
 
 clean: ## Remove everything that was built

@@ -28,8 +28,6 @@ mod policy_server;
 pub mod ports;
 pub mod properties;
 pub mod repository;
-#[cfg(not(target_arch = "wasm32"))]
-pub mod schema;
 mod scripted_registry;
 mod session;
 mod test_registry;

@@ -1,4 +1,4 @@
-//! What `check` and `fix` share: from the command line to the verdicts, in steps. `plan` and `status` take the
+//! The steps of `check` and `fix`, from the command line to the verdicts. `plan` and `status` take the
 //! same steps to compare two reports (`compare.rs`). Each step has what the next
 //! one needs, and cheap input is read first:
 //!

@@ -10,9 +10,9 @@ use engine::Resource;
 use serde_json::{Value, json};
 
 use e2e_tests::repository::{documents, root, text};
-use e2e_tests::schema::{crd, mistakes, schema};
 
 use crate::manifests::{kustomize, one, policies, policy};
+use crate::schema::{crd, mistakes, schema};
 
 /// A platform, the namespace of its HCO, and what its policies have in their settings.
 const PLATFORMS: [(&str, &str, &str, &str); 3] = [

@@ -11,3 +11,4 @@ mod combinations;
 mod install;
 mod kustomizations;
 mod manifests;
+mod schema;

@@ -6,8 +6,9 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use e2e_tests::repository::{documents, root, text};
-use e2e_tests::schema::{crd, mistakes, schema};
 use serde_json::{Value, json};
+
+use crate::schema::{crd, mistakes, schema};
 
 /// The output of kubectl for each overlay, for the base, and for the file that users edit.
 fn rendered() -> BTreeMap<String, Vec<Value>> {

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use cel::{Context, Program};
 use e2e_tests::Page;
+use e2e_tests::repository::{documents, root, text};
 use serde_json::{Value, json};
 
-use e2e_tests::repository::{documents, root, text};
-use e2e_tests::schema::{crd, mistakes, schema};
+use crate::schema::{crd, mistakes, schema};
 
 /// Its position, the info string, and the YAML.
 struct Block {

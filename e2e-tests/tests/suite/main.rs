@@ -12,4 +12,6 @@ mod handbook;
 mod metadata;
 mod module;
 mod questions;
+#[path = "../commands/schema.rs"]
+mod schema;
 mod workflows;

@@ -1,7 +1,6 @@
-//! The rules of the forecast, against what the code of HCO, SSP, and CDI made of generated objects and updates.
+//! The rules of the forecast, compared with the code of HCO, SSP, and CDI on generated objects and updates.
 //!
-//! The samples are those of the crate `operators`, which compares the forecast itself. The whole corpora are read from
-//! `../shared` if they are there; its `README.md` explains the columns. How they map to rules:
+//! `e2e-tests/test-data/conformance/README.md` explains the columns. They map to rules:
 //!
 //! | column | rule |
 //! | --- | --- |

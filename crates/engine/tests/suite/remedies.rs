@@ -373,7 +373,7 @@ fn the_law_holds_for_the_updates_of_the_corpus() {
     });
 }
 
-/// Checks the law for the rows of a corpus.
+/// Checks the property for the rows of a corpus.
 fn agree(corpus: &str, law: impl Fn(&Value) -> Result<usize, String>) {
     let applied = Cell::new(0);
     let rows = super::all_agree(test_data::rows(corpus), |row| {

@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 /// A CRD of Kubewarden or HCO.
-pub fn crd(name: &str) -> Value {
-    crate::repository::documents(&crate::crd(name)).remove(0)
+pub(crate) fn crd(name: &str) -> Value {
+    e2e_tests::repository::documents(&e2e_tests::crd(name)).remove(0)
 }
 
 /// The schema of a version, changed so that it rejects what the API server would prune.
-pub fn schema(crd: &Value, version: &str) -> Value {
+pub(crate) fn schema(crd: &Value, version: &str) -> Value {
     let versions = crd["spec"]["versions"].as_array().unwrap();
     let version = versions.iter().find(|it| it["name"] == version).unwrap();
     let mut schema = version["schema"]["openAPIV3Schema"].clone();
@@ -31,7 +31,7 @@ fn close(schema: &mut Value) {
 }
 
 /// The parts of a manifest that the schema rejects.
-pub fn mistakes(schema: &Value, manifest: &Value) -> Vec<String> {
+pub(crate) fn mistakes(schema: &Value, manifest: &Value) -> Vec<String> {
     let validator = jsonschema::validator_for(schema).unwrap();
     let errors = validator.iter_errors(manifest);
     errors
