@@ -5,22 +5,17 @@ use kube_objects::json::Object;
 use operator_models::forecast::Objects;
 use operator_models::hco::version::HcoVersion;
 
-use crate::cluster::Cluster;
-
 /// What the payload of `report` holds beside the request and the settings.
 pub(crate) struct Comparison<'a> {
     /// The version that HCO will have.
     pub(crate) version: Option<String>,
     /// The version that HCO has.
     pub(crate) version_before: Option<String>,
-    /// The nodes before.
-    pub(crate) nodes_before: Option<NodesBefore<'a>>,
+    /// The list of the nodes before.
+    pub(crate) nodes_before: Option<&'a str>,
     /// The objects before, in the place of their forecast.
     pub(crate) objects: Objects<'a>,
 }
-
-/// A list of nodes that is not asked for.
-pub(crate) struct NodesBefore<'a>(&'a str);
 
 impl<'a> Comparison<'a> {
     /// Reads it from a payload; `None` if the payload holds nothing of it.
@@ -38,10 +33,7 @@ impl<'a> Comparison<'a> {
         Ok(Some(Self {
             version,
             version_before: self::version(&before)?,
-            nodes_before: before
-                .field("nodes")
-                .json()
-                .map(|nodes| NodesBefore(nodes.text())),
+            nodes_before: before.field("nodes").json().map(|nodes| nodes.text()),
             objects: Objects::read(&before.field("objects")).map_err(|error| error.to_string())?,
         }))
     }
@@ -55,11 +47,5 @@ fn version(object: &Object<'_>) -> Result<Option<String>, String> {
             field.path()
         )),
         version => version.map_err(|error| error.to_string()),
-    }
-}
-
-impl Cluster for NodesBefore<'_> {
-    fn nodes(&self) -> Result<Vec<u8>, String> {
-        Ok(self.0.as_bytes().to_vec())
     }
 }

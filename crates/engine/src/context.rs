@@ -1,135 +1,177 @@
-//! What the policy reads of a cluster to judge a VirtualMachine: HyperConverged, KubeVirt, and DataSources. It lists no
+//! What the policy reads of a cluster to evaluate a VirtualMachine: HyperConverged, KubeVirt, and DataSources. It lists no
 //! nodes.
 
-use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use kube_objects::json::{Json, WrongType};
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 use kube_objects::sorted::Set;
 use operator_models::hco::node_info::workload_architectures;
 use operator_models::kubevirt::installation::KubeVirt;
-use operator_models::kubevirt::virtual_machine::DataSource;
+use operator_models::kubevirt::virtual_machine::{DataSource, Reason, SourceRef, VirtualMachine};
+use operator_models::ssp::architecture::Architecture;
 
 use crate::cluster::{Cluster, Permission, Resource, ServiceAccount, is_forbidden};
 
-/// Reads a list.
-type Read<'r> = dyn for<'l> FnMut(Json<'l>) -> Result<(), WrongType<'l>> + 'r;
-
-/// Why something cannot be read.
-#[derive(Debug, Clone)]
+/// Something that cannot be read.
+#[derive(Debug)]
 pub(crate) struct Unreadable {
     pub(crate) resource: Resource,
-    pub(crate) reason: Reason,
+    pub(crate) reason: UnreadableReason,
 }
 
 /// The reason why something cannot be read.
-#[derive(Debug, Clone)]
-pub(crate) enum Reason {
-    /// The API server reports that the service account of the policy-server does not have this permission.
-    Forbidden(&'static str),
+#[derive(Debug)]
+pub(crate) enum UnreadableReason {
+    /// The API server reports that this service account does not have the permission for this verb.
+    Forbidden(ServiceAccount, &'static str),
     /// The host returned an error, or something else than a list.
     Error(String),
 }
 
 /// The cluster of a VirtualMachine.
-pub(crate) struct Context<'a> {
-    cluster: &'a dyn Cluster,
-    account: Option<&'a ServiceAccount>,
+#[derive(Debug, Default)]
+pub(crate) struct Context {
     /// The architectures of the workload nodes; `None` if they are unknown.
     pub(crate) workload: Option<Set<String>>,
     pub(crate) kubevirt: KubeVirt,
-    /// The first problem.
-    unreadable: RefCell<Option<Unreadable>>,
-    /// The DataSources that were asked for, with namespace and name: a few.
-    data_sources: RefCell<Vec<(String, String, Option<DataSource>)>>,
+    /// The first problem. A DataSource that cannot be read is not reported, unless a permission is missing.
+    pub(crate) unreadable: Option<Unreadable>,
+    /// The DataSources that were read, by namespace and name; `None` if they do not exist.
+    data_sources: BTreeMap<(String, String), Option<DataSource>>,
 }
 
-impl<'a> Context<'a> {
-    /// Reads HyperConverged and KubeVirt.
-    pub(crate) fn read(cluster: &'a dyn Cluster, account: Option<&'a ServiceAccount>) -> Self {
-        let mut context = Self {
+impl Context {
+    /// Reads HyperConverged, KubeVirt, and the DataSources of these VMs.
+    pub(crate) fn read(
+        vms: &[&VirtualMachine],
+        cluster: &dyn Cluster,
+        account: Option<&ServiceAccount>,
+    ) -> Self {
+        let mut reader = Reader {
             cluster,
             account,
-            workload: None,
-            kubevirt: KubeVirt::default(),
-            unreadable: RefCell::default(),
-            data_sources: RefCell::default(),
+            context: Self::default(),
         };
-        let mut workload = None;
-        context.list(Resource::HyperConvergeds, &mut |list| {
-            workload = workload_architectures(list)?;
-            Ok(())
-        });
-        let mut kubevirt = KubeVirt::default();
-        context.list(Resource::KubeVirts, &mut |list| {
-            kubevirt = KubeVirt::only(list)?;
-            Ok(())
-        });
-        (context.workload, context.kubevirt) = (workload, kubevirt);
-        context
+        let workload = reader.list(Resource::HyperConvergeds, workload_architectures);
+        reader.context.workload = workload.flatten();
+        let kubevirt = reader.list(Resource::KubeVirts, KubeVirt::only);
+        reader.context.kubevirt = kubevirt.unwrap_or_default();
+        for vm in vms {
+            reader.read_data_sources(vm);
+        }
+        reader.context
     }
 
-    /// The first thing that cannot be read. A DataSource that cannot be read is not reported, unless a permission is missing.
-    pub(crate) fn unreadable(&self) -> Option<Unreadable> {
-        self.unreadable.borrow().clone()
-    }
-
-    /// The service account of the policy-server, if the settings name it.
-    pub(crate) fn account(&self) -> Option<&'a ServiceAccount> {
-        self.account
-    }
-
-    /// A DataSource; `None` if it does not exist or cannot be read.
+    /// A DataSource; `None` if it does not exist, or was not read.
     pub(crate) fn data_source(&self, namespace: &str, name: &str) -> Option<DataSource> {
+        let key = (namespace.to_owned(), name.to_owned());
+        self.data_sources.get(&key)?.clone()
+    }
+
+    /// The architecture that a VM gets.
+    pub(crate) fn architecture(&self, vm: &VirtualMachine) -> (String, Reason) {
+        vm.resolve(&self.kubevirt.default_architecture, |namespace, name| {
+            let reads_labels = self.kubevirt.reads_labels();
+            reads_labels.then(|| self.data_source(namespace, name))?
+        })
+    }
+
+    /// The DataSource with the same image for another architecture, if there is one: its namespace and name. SSP and CDI add
+    /// the architecture to the name.
+    pub(crate) fn sibling(
+        &self,
+        source: &SourceRef,
+        architecture: Architecture,
+    ) -> Option<(String, String)> {
+        let found = self.data_source(&source.namespace, &source.name)?;
+        let (namespace, name) = found
+            .points_to
+            .unwrap_or_else(|| (source.namespace.clone(), source.name.clone()));
+        let base = Architecture::ALL.into_iter().find_map(|it| {
+            let base = name.strip_suffix(it.name())?;
+            base.strip_suffix('-')
+        });
+        let name = architecture.suffixed(base.unwrap_or(&name));
+        Some((namespace, name))
+    }
+}
+
+/// Reads a context.
+struct Reader<'a> {
+    cluster: &'a dyn Cluster,
+    account: Option<&'a ServiceAccount>,
+    context: Context,
+}
+
+impl Reader<'_> {
+    /// Reads the DataSources by which KubeVirt chooses the architecture, the one of the boot disk, and its sibling for the
+    /// architecture of the VM.
+    fn read_data_sources(&mut self, vm: &VirtualMachine) {
+        let reads_labels = self.context.kubevirt.reads_labels();
+        let default = self.context.kubevirt.default_architecture.clone();
+        let (architecture, _) = vm.resolve(&default, |namespace, name| {
+            reads_labels.then(|| self.read_data_source(namespace, name))?
+        });
+        let Some(boot) = vm.boot_data_source() else {
+            return;
+        };
+        let label = boot.label(|namespace, name| self.read_data_source(namespace, name));
+        let architecture = Architecture::parse(&architecture);
+        if let Some(architecture) =
+            architecture.filter(|it| label.is_some_and(|label| label != it.name()))
+            && let Some((namespace, name)) = self.context.sibling(boot, architecture)
+        {
+            self.read_data_source(&namespace, &name);
+        }
+    }
+
+    fn read_data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource> {
         /// The most DataSources that one request asks for.
         ///
         /// DIVERGES: KubeVirt has no limit.
         const LIMIT: usize = 16;
-        let mut known = self.data_sources.borrow_mut();
-        let mut same = known
-            .iter()
-            .filter(|(of, its, _)| of == namespace && its == name);
-        if let Some((.., read)) = same.next() {
-            return read.clone();
+        let key = (namespace.to_owned(), name.to_owned());
+        if let Some(known) = self.context.data_sources.get(&key) {
+            return known.clone();
         }
         // The host puts both into a path.
         let is_name = is_dns1123_label(namespace) && is_dns1123_subdomain(name);
-        if !is_name || known.len() >= LIMIT {
+        if !is_name || self.context.data_sources.len() >= LIMIT {
             return None;
         }
-        let read = self.ask(namespace, name);
-        known.push((namespace.to_owned(), name.to_owned(), read.clone()));
+        let read = if self.has_permission("get", Resource::DataSources, Some(namespace)) {
+            let text = self.cluster.data_source(namespace, name);
+            text.and_then(|text| DataSource::read(Json::parse(&text).ok()?).ok())
+        } else {
+            None
+        };
+        self.context.data_sources.insert(key, read.clone());
         read
     }
 
-    fn ask(&self, namespace: &str, name: &str) -> Option<DataSource> {
-        if !self.has_permission("get", Resource::DataSources, Some(namespace)) {
-            return None;
-        }
-        let text = self.cluster.data_source(namespace, name)?;
-        DataSource::read(Json::parse(&text).ok()?).ok()
-    }
-
-    /// Lists all objects of a kind.
-    #[inline(never)]
-    fn list(&self, resource: Resource, read: &mut Read<'_>) {
+    /// Lists all objects of a kind, and reads the list.
+    fn list<T>(
+        &mut self,
+        resource: Resource,
+        read: impl for<'l> FnOnce(Json<'l>) -> Result<T, WrongType<'l>>,
+    ) -> Option<T> {
         // Without the permission, the host never answers. If the service account is known, the permission is checked first.
         for verb in ["list", "watch"] {
             if !self.has_permission(verb, resource, None) {
-                return;
+                return None;
             }
         }
         let read = self.cluster.list(resource).and_then(|list| {
             let list = Json::parse(&list).map_err(|error| error.to_string())?;
             read(list).map_err(|error| error.to_string())
         });
-        if let Err(error) = read {
-            self.report(resource, Reason::Error(error));
-        }
+        let error = |error| self.report(resource, UnreadableReason::Error(error));
+        read.map_err(error).ok()
     }
 
     fn has_permission(
-        &self,
+        &mut self,
         verb: &'static str,
         resource: Resource,
         namespace: Option<&str>,
@@ -139,17 +181,19 @@ impl<'a> Context<'a> {
             resource,
             namespace,
         };
-        let is_forbidden = self
-            .account
-            .is_some_and(|account| is_forbidden(self.cluster, account, &permission));
-        if is_forbidden {
-            self.report(resource, Reason::Forbidden(verb));
+        let account = self.account;
+        match account.filter(|account| is_forbidden(self.cluster, account, &permission)) {
+            None => true,
+            Some(account) => {
+                let reason = UnreadableReason::Forbidden(account.clone(), verb);
+                self.report(resource, reason);
+                false
+            }
         }
-        !is_forbidden
     }
 
-    fn report(&self, resource: Resource, reason: Reason) {
-        let mut unreadable = self.unreadable.borrow_mut();
-        unreadable.get_or_insert(Unreadable { resource, reason });
+    fn report(&mut self, resource: Resource, reason: UnreadableReason) {
+        let unreadable = Unreadable { resource, reason };
+        self.context.unreadable.get_or_insert(unreadable);
     }
 }

@@ -1,66 +1,111 @@
-//! What a rule proposes to resolve a finding. The remedies work it out: the edits, and whether a person has to decide.
+//! A way to resolve a finding, as data: the text of `fix:`, the command, and the JSON Patch follow from the same edits.
 
 use kube_objects::edit::Edit;
-use operator_models::hco::template::Template;
+use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
+use kube_objects::path::{FieldPath, Segment};
+use kube_objects::value::Value;
+use operator_models::hco::hyperconverged::HyperConverged;
 
-/// A way to resolve a finding, as the rule proposes it.
-#[derive(Debug, Clone)]
-pub(crate) enum Fix<'a> {
-    /// Something that only a person can do.
-    Advice(String),
-    /// The same, with a command to paste.
-    Command { advice: String, command: String },
-    /// Edits that the rule knows.
-    Edits {
-        summary: String,
-        edits: Vec<Edit>,
-        /// Whether they need nobody's decision.
-        complete: bool,
-    },
-    /// Enable the import, and correct the annotations that HCO then reads.
-    EnableImport,
-    /// The same for a rule that does not need the import: complete only if another rule needs it.
-    EnableImportIfNeeded,
-    /// Place the workloads on one architecture: a remedy for each architecture that can be selected.
-    Place {
-        summary: &'static str,
-        /// What to do if none can be selected.
-        otherwise: Option<&'static str>,
-    },
-    /// Correct the entries of a template's annotation.
-    Correct(&'a Template<'a>),
-    /// List the architectures of the image in a template's annotation.
-    List {
-        template: &'a Template<'a>,
-        summary: &'static str,
-    },
-    /// Add the missing architectures of the nodes to a template's annotation.
-    AddMissing(&'a Template<'a>),
-    /// Remove a template's architectures annotation.
-    RemoveAnnotation {
-        template: &'a Template<'a>,
-        complete: bool,
-    },
-    /// Enable a template of the spec.
-    Enable(&'a Template<'a>),
-    /// Disable a template of the spec.
-    Disable(&'a Template<'a>),
-    /// Disable a common template that is not in the spec.
-    DisableCommon(&'a str),
+/// One way to resolve a finding.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fix {
+    /// What to do: an imperative on one line, without a period.
+    pub(crate) summary: String,
+    /// Whether the edits resolve the finding without a human decision.
+    pub(crate) complete: bool,
+    pub(crate) edits: Vec<Edit>,
+    /// A command to paste.
+    pub(crate) command: Option<String>,
+    /// The repair in the settings that makes these edits.
+    pub(crate) repair: Option<Repair>,
 }
 
-impl Fix<'_> {
-    /// Something that only a person can do.
-    pub(crate) fn advice(text: impl Into<String>) -> Self {
-        Self::Advice(text.into())
+/// A fix that can be applied at admission if the settings name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Repair {
+    EnableImport,
+    /// Place the workloads on this architecture.
+    PlaceOn(String),
+    /// Correct an annotation.
+    Normalise,
+    /// Set the annotation of a template to the architectures of its image.
+    FromImage,
+}
+
+impl Repair {
+    /// Its name in the settings and in the audit annotation.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::EnableImport => "enable-import",
+            Self::PlaceOn(_) => "place-on",
+            Self::Normalise => "normalise",
+            Self::FromImage => "from-image",
+        }
+    }
+}
+
+impl Fix {
+    /// A fix that only a person can apply.
+    pub(crate) fn advice(summary: impl Into<String>) -> Self {
+        Self::edits(summary, Vec::new())
     }
 
     /// Edits that a person has to confirm.
     pub(crate) fn edits(summary: impl Into<String>, edits: Vec<Edit>) -> Self {
-        Self::Edits {
+        Self {
             summary: summary.into(),
-            edits,
             complete: false,
+            edits,
+            command: None,
+            repair: None,
         }
     }
+
+    /// The same fix, marked as complete if the argument is true.
+    pub(crate) fn complete_if(self, complete: bool) -> Self {
+        Self { complete, ..self }
+    }
+
+    /// The same fix with a command to paste.
+    pub(crate) fn with_command(self, command: Option<String>) -> Self {
+        Self { command, ..self }
+    }
+
+    /// The same fix, with the repair that applies it.
+    pub(crate) fn with_repair(self, repair: Repair) -> Self {
+        Self {
+            repair: Some(repair),
+            ..self
+        }
+    }
+}
+
+/// The `kubectl` command that merges a patch into the live object.
+///
+/// It names the version, because from HCO 1.18 on, the preferred version is v1, which does not have the v1beta1 fields.
+pub(crate) fn merge_command(
+    hco: &HyperConverged<'_>,
+    path: &FieldPath,
+    value: impl Into<Value>,
+) -> String {
+    let mut patch: Value = value.into();
+    for segment in path.segments().into_iter().rev() {
+        if let Segment::Key(key) = segment {
+            patch = Value::Object(vec![(key.clone(), patch)]);
+        }
+    }
+    let name = if is_dns1123_subdomain(&hco.name) {
+        &hco.name
+    } else {
+        "NAME"
+    };
+    let namespace = if is_dns1123_label(&hco.namespace) {
+        &hco.namespace
+    } else {
+        "NAMESPACE"
+    };
+    let version = hco.version.name();
+    format!(
+        "kubectl patch hyperconvergeds.{version}.hco.kubevirt.io {name} -n {namespace} --type merge -p '{patch}'"
+    )
 }

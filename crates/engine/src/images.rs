@@ -1,25 +1,32 @@
-//! What registries answered about images. Each look-up takes time, so each image is looked up only once.
+//! The images of a request, looked up in their registries.
 
-use kube_objects::sorted::{Map, Set};
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::collections::{BTreeMap, BTreeSet};
 
+use kube_objects::sorted::Set;
 use kube_objects::text;
 use operator_models::cdi::image::{Contents, Image, Registry, Unknown};
-use operator_models::hco::golden_image::{CommonTemplates, GoldenImage};
+use operator_models::hco::golden_image::{Annotation, CommonTemplates, GoldenImage};
+use operator_models::hco::import::Import;
+use operator_models::hco::node::Census;
+
+use crate::rule::{Level, RepairKind};
+use crate::rules::RULES;
+use crate::settings::{ImageChecks, Settings, Updates};
+use crate::stated::Stated;
+use crate::world::World;
 
 /// What is known about the images of an object.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Images<'a> {
-    /// The settings do not ask for look-ups, or this is the object before the update.
+#[derive(Debug)]
+pub(crate) enum Images {
+    /// The settings do not ask for look-ups.
     NotWanted,
     /// The settings ask for look-ups, but none is made. Then no fix of an annotation is complete.
     Skipped,
-    LookedUp(&'a Lookups),
+    LookedUp(Lookups),
 }
 
-/// What an image has, or why that is unknown. Thousands of templates can have the same image.
-pub(crate) type Answer = Rc<Result<Contents, Unknown>>;
+/// The contents of an image, or why they are unknown.
+type Answer = Result<Contents, Unknown>;
 
 /// The most look-ups of a request. The host makes one after the other while the API server waits.
 const LIMIT: usize = 20;
@@ -27,24 +34,50 @@ const LIMIT: usize = 20;
 /// The images of a request that were looked up, and why others were not.
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
-    /// By the name of the template and the URL.
-    pub(crate) answers: Map<(String, String), Answer>,
+    answers: Vec<Answer>,
+    /// The index of the answer, by the name of the template and the URL. Thousands of templates can have the same image.
+    indexes: BTreeMap<(String, String), usize>,
     /// The number of images that exceed the limit.
-    pub(crate) excess: usize,
+    excess: usize,
     /// Hosts that the settings do not list.
-    pub(crate) unlisted_hosts: Set<String>,
+    unlisted_hosts: BTreeSet<String>,
     /// Templates whose source is not a registry.
-    pub(crate) other_sources: Set<String>,
+    other_sources: BTreeSet<String>,
 }
 
-impl Images<'_> {
-    /// What the image of a template has, or why that is unknown; `None` if it was not looked up.
-    pub(crate) fn of(&self, name: &str, url: &str) -> Option<Result<&Contents, &Unknown>> {
+impl Images {
+    /// Looks up the images that the settings ask for. With the import off, images matter only for the fix that enables it,
+    /// and not for an existing problem.
+    pub(crate) fn read(
+        new: &Stated<'_>,
+        world: &World<'_>,
+        settings: &Settings,
+        registry: &dyn Registry,
+    ) -> Self {
+        if !settings.wants_images() || !new.deploys_golden_images {
+            return Self::NotWanted;
+        }
+        let Some(census) = world.census(new).filter(|_| world.is_compared) else {
+            return Self::Skipped;
+        };
+        let is_read = match new.import {
+            Import::Enabled => true,
+            Import::Disabled => needs_import(new, census, settings),
+        };
+        if is_read {
+            Self::LookedUp(Lookups::read(new, world, census, settings, registry))
+        } else {
+            Self::Skipped
+        }
+    }
+
+    /// The contents of the image of a template, or why they are unknown; `None` if it was not looked up.
+    pub(crate) fn contents(&self, name: &str, url: &str) -> Option<Result<&Contents, &Unknown>> {
         let Self::LookedUp(lookups) = self else {
             return None;
         };
-        let answer = lookups.answers.get(&(name.to_owned(), url.to_owned()))?;
-        Some(answer.as_ref().as_ref())
+        let index = lookups.indexes.get(&(name.to_owned(), url.to_owned()))?;
+        lookups.answers.get(*index).map(Result::as_ref)
     }
 
     /// Why images were not checked, one sentence for each reason.
@@ -56,44 +89,73 @@ impl Images<'_> {
     }
 }
 
-/// What the registry answered in this request, so that it is asked once: an object that is repaired is judged again.
-pub(crate) struct AnswerCache<'a> {
-    registry: &'a dyn Registry,
-    answers: RefCell<Map<Image, Answer>>,
-    /// How many look-ups are left.
-    left: Cell<usize>,
-}
-
-impl<'a> AnswerCache<'a> {
-    pub(crate) fn new(registry: &'a dyn Registry) -> Self {
-        Self {
-            registry,
-            answers: RefCell::default(),
-            left: Cell::new(LIMIT),
-        }
-    }
-
-    /// What the registry answers about an image, or answered before; `None` if too few look-ups are left for all that could
-    /// be needed. So it does not depend on the answers which images are looked up.
-    ///
-    /// A repair of the placement leaves fewer architectures, for which the answer holds too.
-    pub(crate) fn ask(&self, image: Image, architectures: &Set<String>) -> Option<Answer> {
-        if let Some(known) = self.answers.borrow().get(&image) {
-            return Some(known.clone());
-        }
-        let left = self.left.get();
-        self.left
-            .set(left.checked_sub(Image::look_ups(architectures.len()))?);
-        let answer = Rc::new(image.contents(architectures, self.registry));
-        self.answers.borrow_mut().insert(image, answer.clone());
-        Some(answer)
-    }
+/// Whether the object lacks the import, and did not lack it before.
+fn needs_import(new: &Stated<'_>, census: &Census, settings: &Settings) -> bool {
+    let is_existing = settings.updates == Updates::Ratchet
+        && new.before.is_some_and(|old| old.import == Import::Disabled);
+    let mut rules = RULES
+        .iter()
+        .filter(|rule| rule.repairs == RepairKind::Import);
+    !is_existing
+        && !new.golden_images.is_empty()
+        && census.workload.len() > 1
+        && rules.any(|rule| settings.is_checked(rule))
 }
 
 impl Lookups {
+    fn read(
+        new: &Stated<'_>,
+        world: &World<'_>,
+        census: &Census,
+        settings: &Settings,
+        registry: &dyn Registry,
+    ) -> Self {
+        let existing = existing(new, world, census, settings);
+        let mut lookups = Self::default();
+        // The templates of each image.
+        let mut images: BTreeMap<Image, Vec<(String, String)>> = BTreeMap::new();
+        for image in &new.golden_images {
+            if !is_checked(image, settings) || existing.contains(&identity(&new.common, image)) {
+                continue;
+            }
+            let url = url(&new.common, image);
+            let key = || (image.name.to_owned(), url.unwrap_or_default().to_owned());
+            match url.and_then(Image::of_cron) {
+                None => drop(lookups.other_sources.insert(text::quote(image.name))),
+                Some(Err(why)) => lookups.add(Err(Unknown::Url(why)), [key()]),
+                Some(Ok(image)) if !settings.allows(image.host()) => {
+                    lookups.unlisted_hosts.insert(text::quote(image.host()));
+                }
+                Some(Ok(image)) => images.entry(image).or_default().push(key()),
+            }
+        }
+        // Beyond what an annotation lists, a fix needs to know what it can add.
+        let architectures: Set<String> = census.workload.keys().cloned().collect();
+        let each = Image::look_ups(architectures.len());
+        let mut left = LIMIT;
+        for (image, templates) in images {
+            // So it does not depend on the answers which images are looked up.
+            let Some(rest) = left.checked_sub(each) else {
+                lookups.excess += 1;
+                continue;
+            };
+            left = rest;
+            lookups.add(image.contents(&architectures, registry), templates);
+        }
+        lookups
+    }
+
+    fn add(&mut self, answer: Answer, templates: impl IntoIterator<Item = (String, String)>) {
+        let index = self.answers.len();
+        self.answers.push(answer);
+        let templates = templates.into_iter();
+        self.indexes
+            .extend(templates.map(|template| (template, index)));
+    }
+
     fn not_checked(&self) -> Vec<String> {
         const SHOWN: usize = 3;
-        let list = |set: &Set<String>| {
+        let list = |set: &BTreeSet<String>| {
             let items: Vec<&String> = set.iter().collect();
             text::list(&items, SHOWN)
         };
@@ -123,6 +185,43 @@ impl Lookups {
         }
         lines
     }
+}
+
+/// Whether an image is looked up according to the settings.
+fn is_checked(image: &GoldenImage<'_>, settings: &Settings) -> bool {
+    let is_selected = match image.annotation {
+        Annotation::Spec(_) => true,
+        Annotation::Shipped(_) => settings.images == ImageChecks::VerifyAll,
+        Annotation::Unknown => false,
+    };
+    let mut rules = RULES.iter().filter(|rule| rule.is_about_images);
+    is_selected && rules.any(|rule| settings.level(rule, Some(image.name)) != Level::Ignore)
+}
+
+/// The images that the object before the update already had, so that an outage of a registry or a changed tag does not
+/// deny an update of something else. For an image that HCO ships, only the architectures of the nodes matter, so it counts
+/// as new if the update adds one of them.
+fn existing(
+    new: &Stated<'_>,
+    world: &World<'_>,
+    census: &Census,
+    settings: &Settings,
+) -> BTreeSet<String> {
+    let has_ratchet = settings.updates == Updates::Ratchet;
+    let old = new.before.filter(|_| has_ratchet);
+    let Some(old) = old.filter(|old| old.import == Import::Enabled) else {
+        return BTreeSet::new();
+    };
+    let before = world.census(old).filter(|old| !old.workload.is_empty());
+    let adds_architecture = before.is_some_and(|before| {
+        let mut names = census.workload.keys();
+        names.any(|name| !before.workload.contains_key(name))
+    });
+    let is_existing = |image: &&GoldenImage<'_>| {
+        !adds_architecture || matches!(image.annotation, Annotation::Spec(_))
+    };
+    let images = old.golden_images.iter().filter(is_existing);
+    images.map(|image| identity(&old.common, image)).collect()
 }
 
 /// The URL of an image.

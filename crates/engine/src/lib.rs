@@ -16,39 +16,38 @@
 #![forbid(unsafe_code)]
 
 mod architecture;
-mod catalogue;
-mod checked_rule;
-mod checks;
 mod cluster;
 mod comparison;
 mod context;
+mod evaluate;
 mod facts;
 mod finding;
 mod fix;
+mod fixes;
 mod images;
-mod judge;
-mod look_up;
 mod machine;
+mod needs;
 mod nodes;
+mod proposal;
 mod rejected_path;
-mod remedies;
-mod remedy;
 mod render;
 mod repair;
 mod report;
+mod request;
 mod rule;
 mod rules;
 mod settings;
-mod stages;
+mod stated;
 mod version;
+mod violation;
 mod virtual_machine;
 mod words;
+mod world;
 
 pub use architecture::is_architecture;
-pub use catalogue::RULES;
 pub use cluster::{Cluster, Host, Permission, Resource, ServiceAccount};
+pub use evaluate::{judge, report, validate_settings};
 pub use finding::Outcome;
-pub use judge::{judge, report, validate_settings};
 pub use kube_objects::edit::PatchOperation;
 pub use kube_objects::placement;
 pub use kube_objects::sorted::{Map, Set};
@@ -60,5 +59,6 @@ pub use operator_models::cdi::image::{
 pub use operator_models::hco::import::Import;
 pub use operator_models::hco::node;
 pub use report::{Boot, FindingReport, RemedyReport, Report, TemplateReport, VirtualMachineReport};
-pub use rule::{Level, ObjectKind, Ratchet, Reads, RepairKind, Rule, Subject};
+pub use rule::{ComparesNodes, Level, ObjectKind, Ratchet, RepairKind, Rule, Subject};
+pub use rules::RULES;
 pub use words::{HCO_CRASHES, HCO_DENIES, HCO_FAILS, why_unimportable, why_unknown};

@@ -1,6 +1,6 @@
 //! A VirtualMachine, as the rules about it see it.
 
-use kube_objects::edit::{Edit, Edits};
+use kube_objects::edit::Edits;
 use kube_objects::json::{Json, Object};
 use kube_objects::path::FieldPath;
 use kube_objects::placement::ARCHITECTURE_LABEL;
@@ -9,15 +9,14 @@ use operator_models::kubevirt::virtual_machine::{Launcher, Reason, SourceRef, Vi
 use operator_models::ssp::architecture::{Architecture, KNOWN};
 
 use crate::context::Context;
-use crate::finding::{Finding, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
 
 /// A VirtualMachine, and what KubeVirt makes of it.
 pub(crate) struct Machine<'a> {
     pub(crate) vm: &'a VirtualMachine,
     /// The object as it was sent.
     object: Json<'a>,
-    pub(crate) context: &'a Context<'a>,
+    pub(crate) context: &'a Context,
     /// The architecture that it gets; empty if it is unknown.
     pub(crate) architecture: String,
     pub(crate) reason: Reason,
@@ -25,16 +24,10 @@ pub(crate) struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    pub(crate) fn new(vm: &'a VirtualMachine, object: Json<'a>, context: &'a Context<'a>) -> Self {
-        let kubevirt = &context.kubevirt;
-        let default = &kubevirt.default_architecture;
-        let (architecture, reason) = vm.resolve(default, |namespace, name| {
-            kubevirt
-                .reads_labels()
-                .then(|| context.data_source(namespace, name))?
-        });
+    pub(crate) fn new(vm: &'a VirtualMachine, object: Json<'a>, context: &'a Context) -> Self {
+        let (architecture, reason) = context.architecture(vm);
         Self {
-            launcher: vm.launcher(&architecture, kubevirt.is_cross_architecture),
+            launcher: vm.launcher(&architecture, context.kubevirt.is_cross_architecture),
             vm,
             object,
             context,
@@ -73,7 +66,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Give the VM this architecture, and the nodeSelector too. A person has to confirm it.
-    pub(crate) fn set_architecture(&self, architecture: &str) -> Fix<'static> {
+    pub(crate) fn set_architecture(&self, architecture: &str) -> Proposal<'static> {
         let instance = Object::root(self.object).object("spec").object("template");
         let field = instance.object("spec").field("architecture");
         let edits = Edits::default().set(&field, architecture);
@@ -84,31 +77,15 @@ impl<'a> Machine<'a> {
             }
             _ => edits,
         };
-        Fix::edits(format!("use {architecture}"), edits.finish())
+        Proposal::edits(format!("use {architecture}"), edits.finish())
     }
 
-    /// Use the DataSource with the same image for this architecture, if there is one. SSP and CDI add the architecture to
-    /// the name.
-    pub(crate) fn replace_source(
-        &self,
-        source: &SourceRef,
-        architecture: &str,
-    ) -> Option<Fix<'static>> {
-        let architecture = Architecture::parse(architecture)?;
-        let found = self.context.data_source(&source.namespace, &source.name)?;
-        let (namespace, name) = found
-            .points_to
-            .unwrap_or_else(|| (source.namespace.clone(), source.name.clone()));
-        let base = Architecture::ALL.into_iter().find_map(|it| {
-            let base = name.strip_suffix(it.name())?;
-            base.strip_suffix('-')
-        });
-        let name = architecture.suffixed(base.unwrap_or(&name));
-        let label = self
-            .context
-            .data_source(&namespace, &name)?
-            .architecture_label?;
-        if label != architecture.name() {
+    /// Use the DataSource with the same image for the VM's architecture, if there is one.
+    pub(crate) fn replace_source(&self, source: &SourceRef) -> Option<Proposal<'static>> {
+        let architecture = Architecture::parse(&self.architecture)?;
+        let (namespace, name) = self.context.sibling(source, architecture)?;
+        let sibling = self.context.data_source(&namespace, &name)?;
+        if sibling.architecture_label? != architecture.name() {
             return None;
         }
         let path = FieldPath::of(&["spec", "dataVolumeTemplates"]).index(source.index);
@@ -117,8 +94,8 @@ impl<'a> Machine<'a> {
         if namespace != source.namespace {
             edits = edits.add(path.key("namespace"), namespace.as_str());
         }
-        let summary = ["use the DataSource for ", architecture.name()].concat();
-        Some(Fix::edits(summary, edits.finish()))
+        let summary = format!("use the DataSource for {}", architecture.name());
+        Some(Proposal::edits(summary, edits.finish()))
     }
 
     /// The architectures that the VM could have instead: those that KubeVirt supports, and that a workload node has.
@@ -138,22 +115,4 @@ impl<'a> Machine<'a> {
             escape(&self.architecture, 32)
         }
     }
-}
-
-/// A finding about a VirtualMachine. The identity and the fact consist of several parts.
-#[inline(never)]
-pub(crate) fn finding(
-    identity: &[&str],
-    path: FieldPath,
-    fact: &[&str],
-    fixes: Vec<Fix<'static>>,
-) -> (Identity<'static>, Finding<'static>) {
-    let fact = fact.concat();
-    let finding = Finding { path, fact, fixes };
-    (Identity::value(identity.concat()), finding)
-}
-
-/// Remove the value of the nodeSelector.
-pub(crate) fn remove_selector() -> Vec<Edit> {
-    Edits::default().remove(Machine::selector_path()).finish()
 }

@@ -1,4 +1,4 @@
-//! Writes reports: what was judged, and the answers without a judgement.
+//! Writes reports: about what was evaluated, and the answers without an evaluation.
 
 mod audit;
 mod fix;
@@ -9,8 +9,6 @@ mod warnings;
 use kube_objects::sorted::{Map, Set};
 
 use kube_objects::edit::Edit;
-use kube_objects::path::FieldPath;
-use kube_objects::placement::MOST_REQUIREMENTS;
 use kube_objects::text::{cut, escape, quote};
 use operator_models::forecast::Forecast;
 use operator_models::hco::golden_image::GoldenImage;
@@ -19,10 +17,9 @@ use operator_models::hco::node::Census;
 use operator_models::kubevirt::default_architecture::default_architecture;
 use operator_models::ssp::architecture::is_known;
 
-use crate::checked_rule::CheckedRule;
 use crate::facts::Facts;
-use crate::finding::{Outcome, Shown};
-use crate::remedy::Remedy;
+use crate::finding::{Described, Outcome, Shown};
+use crate::fix::Fix;
 use crate::repair::Step;
 use crate::report::{Boot, FindingReport, RemedyReport, Report, TemplateReport};
 use crate::rule::Rule;
@@ -70,7 +67,7 @@ fn rejected_with(settings: &Settings, code: u16, fact: &str, message: String) ->
 
 /// An object that cannot be decoded is never silently accepted. `types` are the arguments of `kubectl explain`.
 pub(crate) fn undecodable(
-    object: &ObjectName<'_>,
+    object: &ObjectName,
     types: &str,
     reason: &str,
     settings: &Settings,
@@ -86,7 +83,7 @@ pub(crate) fn undecodable(
 }
 
 /// An object of a version that the policy does not know.
-pub(crate) fn unknown_version(object: &ObjectName<'_>, version: &str) -> Report {
+pub(crate) fn unknown_version(object: &ObjectName, version: &str) -> Report {
     rejected(
         BAD_REQUEST,
         format!(
@@ -110,7 +107,7 @@ pub(crate) fn unreadable_payload(reason: &str) -> Report {
 }
 
 /// The policy was deployed with invalid settings, despite `validate_settings`.
-pub(crate) fn invalid_settings(object: &ObjectName<'_>, problems: &str) -> Report {
+pub(crate) fn invalid_settings(object: &ObjectName, problems: &str) -> Report {
     rejected(
         INTERNAL_ERROR,
         format!(
@@ -120,38 +117,24 @@ pub(crate) fn invalid_settings(object: &ObjectName<'_>, problems: &str) -> Repor
     )
 }
 
-/// The placement of the workloads is too long to be compared with each node, so nothing about the nodes was judged.
-///
-/// DIVERGES: HCO has no limit.
-pub(crate) fn placement_too_long(
-    object: &ObjectName<'_>,
-    path: &FieldPath,
-    settings: &Settings,
-) -> Report {
-    let fact = format!(
-        "The affinity has more than {MOST_REQUIREMENTS} requirements: the policy cannot check the object against the nodes."
-    );
-    let message = format!(
-        "{object} was not checked\n\n\
-         {path}\n\
-         {fact}\n\
-         fix: use at most {MOST_REQUIREMENTS} requirements; list several values in one `In` requirement"
-    );
-    rejected_with(settings, FORBIDDEN, &fact, message)
+/// The findings about an object, and what was repaired.
+pub(crate) struct Conclusion<'e> {
+    pub(crate) findings: &'e [Described],
+    pub(crate) repairs: &'e [Step],
+    /// Why a repair that the settings ask for was not applied.
+    pub(crate) obstacle: Option<&'e str>,
 }
 
-/// What the rules found.
+/// The report about a HyperConverged.
 pub(crate) fn report(
-    object: &ObjectName<'_>,
+    object: &ObjectName,
     facts: &Facts<'_>,
     settings: &Settings,
-    checked: &[CheckedRule<'_>],
-    repairs: &[Step],
-    obstacle: Option<&str>,
+    conclusion: &Conclusion<'_>,
     detail: Detail,
 ) -> Report {
     let written = (detail == Detail::Everything).then_some(facts);
-    let census = facts.census_if_read();
+    let census = facts.counted;
     let list = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<String>>();
     let report = Report {
         nodes: census.map(|census| census.workload.clone()),
@@ -165,44 +148,43 @@ pub(crate) fn report(
             .map(str::to_owned),
         multi_arch_import: Some(facts.import),
         templates: census
-            .zip(written)
+            .zip(written.filter(|facts| facts.deploys_golden_images))
             .map(|(census, facts)| templates(facts, census)),
         forecast: written.and_then(forecast::forecast),
-        forecast_before: written.and_then(|it| forecast::forecast(it.old?)),
-        changes: written.and_then(|it| it.changes.map(forecast::changes)),
-        repairs: repairs.iter().map(Step::warning).collect(),
-        not_checked: facts.images.not_checked(),
+        forecast_before: written.and_then(|facts| forecast::forecast(facts.old?)),
+        changes: written.and_then(|facts| facts.changes.as_ref().map(forecast::changes)),
+        repairs: conclusion.repairs.iter().map(Step::warning).collect(),
+        not_checked: facts.world.images.not_checked(),
         ..Report::accepted()
     };
-    with_findings(report, object, settings, checked, repairs, obstacle)
+    with_findings(report, object, settings, conclusion)
 }
 
 /// The verdict of a report, and the findings in it.
 pub(crate) fn with_findings(
     mut report: Report,
-    object: &ObjectName<'_>,
+    object: &ObjectName,
     settings: &Settings,
-    checked: &[CheckedRule<'_>],
-    repairs: &[Step],
-    obstacle: Option<&str>,
+    conclusion: &Conclusion<'_>,
 ) -> Report {
-    let denies = |checked: &&CheckedRule<'_>| checked.found.count(Outcome::Deny) > 0;
-    let denying: Vec<_> = checked.iter().filter(denies).collect();
+    let denies = |rule: &&Described| rule.count(Outcome::Deny) > 0;
+    let denying: Vec<_> = conclusion.findings.iter().filter(denies).collect();
     let code = match denying.as_slice() {
         [] => None,
-        [checked] if checked.rule.is_about_the_policy => Some(INTERNAL_ERROR),
+        [only] if only.rule.is_about_the_policy => Some(INTERNAL_ERROR),
         _ => Some(FORBIDDEN),
     };
     let mut done = Vec::new();
-    let rules: Vec<Written<'_>> = checked
+    let rules: Vec<Written<'_>> = conclusion
+        .findings
         .iter()
-        .map(|it| Written::new(it, &mut done))
+        .map(|described| Written::new(described, &mut done))
         .collect();
     report.allowed = code.is_none();
     report.code = code;
     report.more_findings = rules.iter().map(Written::omitted).sum();
     let mut message = code.map(|_| message::message(object, &rules));
-    let mut obstacle = obstacle;
+    let mut obstacle = conclusion.obstacle;
     if let Some((message, paragraph)) = message.as_mut().zip(obstacle)
         && message.len() + paragraph.len() + 2 <= message::LIMIT
     {
@@ -212,81 +194,70 @@ pub(crate) fn with_findings(
     }
     report.message = message;
     report.warnings = warnings::warnings(&report, &rules, settings.denials_as_warnings, obstacle);
-    report.audit_annotations = audit::annotations(&report, checked, repairs);
+    report.audit_annotations = audit::annotations(&report, conclusion);
     report.findings = rules.into_iter().flat_map(|rule| rule.findings).collect();
     report
 }
 
 /// The findings of one rule, as the report shows them.
-struct Written<'j> {
-    checked: &'j CheckedRule<'j>,
+struct Written<'e> {
+    described: &'e Described,
     findings: Vec<FindingReport>,
 }
 
-impl<'j> Written<'j> {
-    /// `done` are the edits of recommended remedies that several rules share. They are made once.
-    fn new(checked: &'j CheckedRule<'_>, done: &mut Vec<Edit>) -> Self {
-        let mut findings = Vec::new();
-        for (shown, remedies) in checked.found.shown.iter().zip(&checked.remedies) {
-            if shown.is_reported {
-                findings.push(finding(checked.rule, shown, remedies, done));
-            }
+impl<'e> Written<'e> {
+    /// `done` are the edits of recommended fixes that several rules share. They are made once.
+    fn new(described: &'e Described, done: &mut Vec<Edit>) -> Self {
+        let shown = described.shown.iter().filter(|shown| shown.is_reported);
+        let findings = shown.map(|shown| finding(described.rule, shown, done));
+        Self {
+            findings: findings.collect(),
+            described,
         }
-        Self { checked, findings }
     }
 
     /// The findings with this outcome that are shown, and the number of the others.
     fn with(&self, outcome: Outcome) -> (Vec<&FindingReport>, usize) {
         let shown = self.findings.iter();
         let shown: Vec<_> = shown.filter(|finding| finding.level == outcome).collect();
-        let more = self.checked.found.count(outcome) - shown.len();
+        let more = self.described.count(outcome) - shown.len();
         (shown, more)
     }
 
     /// The number of findings that are not shown.
     fn omitted(&self) -> usize {
-        let outcomes = [Outcome::Deny, Outcome::Warn, Outcome::Carried];
-        let all: usize = outcomes.map(|it| self.checked.found.count(it)).iter().sum();
-        all - self.findings.len()
+        self.described.total() - self.findings.len()
     }
 }
 
-fn finding(
-    rule: &Rule,
-    shown: &Shown<'_>,
-    remedies: &[Remedy],
-    done: &mut Vec<Edit>,
-) -> FindingReport {
+fn finding(rule: &Rule, shown: &Shown, done: &mut Vec<Edit>) -> FindingReport {
     let report = FindingReport {
         rule: rule.id,
         level: shown.outcome,
-        path: shown.finding.path.to_string(),
+        path: shown.path.to_string(),
         // Not escaped, because programs compare the name.
-        template: shown.template.map(|name| {
+        template: shown.template.as_deref().map(|name| {
             let end = name.floor_char_boundary(NAME);
             name.get(..end).unwrap_or(name).to_owned()
         }),
-        fact: shown.finding.fact.clone(),
-        fix: fix::text(remedies),
-        remedies: remedies
-            .iter()
-            .map(|remedy| report_of(remedy, done))
-            .collect(),
+        fact: shown.fact.clone(),
+        fix: fix::text(&shown.fixes),
+        remedies: shown.fixes.iter().map(|fix| report_of(fix, done)).collect(),
     };
-    if let Some(recommended) = remedies.first() {
+    if let Some(recommended) = shown.fixes.first() {
         let edits = recommended.edits.iter();
         done.extend(edits.filter(|edit| edit.is_once_only()).cloned());
     }
     report
 }
 
-fn report_of(remedy: &Remedy, done: &[Edit]) -> RemedyReport {
-    let edits = remedy.edits.iter().filter(|edit| !done.contains(edit));
+fn report_of(fix: &Fix, done: &[Edit]) -> RemedyReport {
+    let edits = fix.edits.iter().filter(|edit| !done.contains(edit));
     RemedyReport {
-        summary: remedy.summary.clone(),
-        complete: remedy.complete,
+        summary: fix.summary.clone(),
+        complete: fix.complete,
         patch: edits.map(Edit::operation).collect(),
-        command: remedy.command.clone(),
+        command: fix.command.clone(),
     }
 }
 
@@ -294,32 +265,38 @@ fn report_of(remedy: &Remedy, done: &[Edit]) -> RemedyReport {
 pub(crate) const HYPER_CONVERGED: &str = "HyperConverged";
 
 /// The kind and the name of the object, for users.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ObjectName<'a> {
+#[derive(Debug, Clone)]
+pub(crate) struct ObjectName {
     pub(crate) kind: &'static str,
-    pub(crate) namespace: &'a str,
-    pub(crate) name: &'a str,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
 }
 
-impl<'a> ObjectName<'a> {
+impl ObjectName {
     /// The same name with the namespace and the name of the object, where the request does not contain them.
-    pub(crate) fn or(self, namespace: &'a str, name: &'a str) -> Self {
-        let first = |one: &'a str, other| if one.is_empty() { other } else { one };
+    pub(crate) fn or(self, namespace: &str, name: &str) -> Self {
+        let first = |one: String, other: &str| {
+            if one.is_empty() {
+                other.to_owned()
+            } else {
+                one
+            }
+        };
         Self {
+            kind: self.kind,
             namespace: first(self.namespace, namespace),
             name: first(self.name, name),
-            ..self
         }
     }
 }
 
-impl std::fmt::Display for ObjectName<'_> {
+impl std::fmt::Display for ObjectName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} ", self.kind)?;
         if !self.namespace.is_empty() {
-            write!(f, "{}/", escape(self.namespace, NAME))?;
+            write!(f, "{}/", escape(&self.namespace, NAME))?;
         }
-        match self.name {
+        match self.name.as_str() {
             "" => f.write_str("(without a name)"),
             name => f.write_str(&escape(name, NAME)),
         }
@@ -330,7 +307,7 @@ fn templates(facts: &Facts<'_>, census: &Census) -> Vec<TemplateReport> {
     /// More templates than a user reads in a table.
     const SHOWN: usize = 1000;
     let images = facts.golden_images.iter().take(SHOWN);
-    let missing = facts.forecast.map(missing_crons).unwrap_or_default();
+    let missing = facts.forecast().map(missing_crons).unwrap_or_default();
     images
         .map(|image| TemplateReport {
             name: image.name.to_owned(),

@@ -1,6 +1,6 @@
-//! Repairs at admission: the remedies that the settings name, applied to the object that was sent.
+//! Repairs at admission: the fixes that the settings name, applied to the object that was sent.
 
-use kube_objects::sorted::Set;
+use std::collections::BTreeSet;
 
 use kube_objects::edit::{self, Edit};
 use kube_objects::json::Json;
@@ -9,11 +9,10 @@ use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::hyperconverged::{HyperConverged, LocatedFields};
 use operator_models::ssp::architecture::knows_all;
 
-use crate::checked_rule::CheckedRule;
 use crate::facts::Facts;
-use crate::finding::{Found, Outcome};
-use crate::remedies::set_import;
-use crate::remedy::Repair;
+use crate::finding::{Described, Outcome};
+use crate::fix::Repair;
+use crate::fixes::set_import;
 use crate::report::Report;
 use crate::rule::{RepairKind, Rule};
 use crate::settings::Settings;
@@ -57,29 +56,30 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The repairs of the findings that are not carried over from the old object. `too_large` are the rules whose repairs
-    /// the object is too large for.
+    /// The repairs of the findings that are not existing problems. `too_large` are the rules whose repairs the object is too
+    /// large for.
     pub(crate) fn new(
         facts: &Facts<'_>,
         settings: &Settings,
-        checked: &[CheckedRule<'_>],
+        described: &[Described],
         too_large: &[&str],
     ) -> Self {
         let mut plan = Self::default();
-        let is_new = |found: &Found<'_>| {
-            let outcomes = [Outcome::Deny, Outcome::Warn];
-            outcomes.iter().any(|outcome| found.count(*outcome) > 0)
-        };
-        if checked
-            .iter()
-            .any(|it| too_large.contains(&it.rule.id) && is_new(&it.found))
-        {
+        let is_new =
+            |rule: &Described| rule.count(Outcome::Deny) > 0 || rule.count(Outcome::Warn) > 0;
+        let mut rules = described.iter();
+        if rules.any(|rule| too_large.contains(&rule.rule.id) && is_new(rule)) {
             let why = "No repair was applied: the object has more than 128 KiB.";
             plan.obstacle = Some(why.to_owned());
         }
-        for rule in checked {
+        for rule in described {
             if let Some(wanted) = settings.repair(rule.rule) {
-                plan.add(rule, facts, wanted, &untouchable(settings, checked, wanted));
+                plan.add(
+                    rule,
+                    facts,
+                    wanted,
+                    &untouchable(settings, described, wanted),
+                );
             }
         }
         plan
@@ -87,44 +87,40 @@ impl Plan {
 
     fn add(
         &mut self,
-        checked: &CheckedRule<'_>,
+        described: &Described,
         facts: &Facts<'_>,
         wanted: &Repair,
-        untouchable: &Set<&str>,
+        untouchable: &BTreeSet<&str>,
     ) {
-        let rule = checked.rule;
-        let mut last = None;
-        for (shown, remedies) in checked.found.shown.iter().zip(&checked.remedies) {
-            // The findings about a template have one remedy and are adjacent. Compared by address, because two
-            // templates can have the same name.
-            let address = shown.template.map(str::as_ptr);
-            let is_kept = shown.outcome == Outcome::Carried
-                || shown
-                    .template
-                    .is_some_and(|name| untouchable.contains(name));
-            if is_kept || last.replace(address) == Some(address) {
+        let rule = described.rule;
+        let mut done = BTreeSet::new();
+        for shown in &described.shown {
+            let template = shown.template.as_deref();
+            let is_untouchable = template.is_some_and(|name| untouchable.contains(name));
+            // The findings at one path have one fix.
+            if shown.outcome == Outcome::Carried
+                || is_untouchable
+                || !done.insert(shown.path.to_string())
+            {
                 continue;
             }
-            let mut remedies = remedies.iter();
-            let remedy = remedies.find(|remedy| remedy.repair.as_ref() == Some(wanted));
-            let Some(remedy) = remedy else {
+            let mut fixes = shown.fixes.iter();
+            let Some(fix) = fixes.find(|fix| fix.repair.as_ref() == Some(wanted)) else {
                 // An image that cannot be read does not prevent the repairs of others, unless it denies the request.
                 if *wanted != Repair::FromImage || shown.outcome == Outcome::Deny {
-                    let obstacle = || obstacle(rule, facts, shown.template, wanted);
+                    let obstacle = || obstacle(rule, facts, template, wanted);
                     self.obstacle = self.obstacle.take().or_else(obstacle);
                 }
                 continue;
             };
             self.steps.push(Step {
                 rule,
-                template: shown.template.map(str::to_owned),
+                template: shown.template.clone(),
                 repair: wanted.clone(),
                 edits: match wanted {
                     // Annotations have separate repairs.
-                    Repair::EnableImport => set_import(facts.hco, facts.version).finish(),
-                    Repair::PlaceOn(_) | Repair::Normalise | Repair::FromImage => {
-                        remedy.edits.clone()
-                    }
+                    Repair::EnableImport => set_import(facts.hco, &facts.version).finish(),
+                    Repair::PlaceOn(_) | Repair::Normalise | Repair::FromImage => fix.edits.clone(),
                 },
             });
         }
@@ -136,26 +132,24 @@ impl Plan {
     }
 }
 
-/// The templates whose annotation has an entry that no repair may change: it is carried over, or its rule has no repair.
-fn untouchable<'a>(
+/// The templates whose annotation has an entry that no repair may change: it is an existing problem, or its rule has no
+/// repair.
+fn untouchable<'d>(
     settings: &Settings,
-    checked: &[CheckedRule<'a>],
+    described: &'d [Described],
     wanted: &Repair,
-) -> Set<&'a str> {
-    let mut kept = Set::new();
+) -> BTreeSet<&'d str> {
     if !matches!(wanted, Repair::Normalise | Repair::FromImage) {
-        return kept;
+        return BTreeSet::new();
     }
-    for checked in checked
-        .iter()
-        .filter(|it| it.rule.repairs == RepairKind::Normalise)
-    {
-        let is_repaired = settings.repair(checked.rule).is_some();
-        let templates = checked.found.templates.iter();
-        let templates = templates.filter(|(_, outcomes)| !is_repaired || outcomes.is_any_carried);
-        kept.extend(templates.map(|(name, _)| *name));
-    }
-    kept
+    let rules = described.iter();
+    let rules = rules.filter(|rule| rule.rule.repairs == RepairKind::Normalise);
+    let templates = rules.flat_map(|rule| {
+        let is_repaired = settings.repair(rule.rule).is_some();
+        let templates = rule.templates.iter();
+        templates.filter(move |(_, outcomes)| !is_repaired || outcomes.contains(&Outcome::Carried))
+    });
+    templates.map(|(name, _)| name.as_str()).collect()
 }
 
 /// Why a repair is not possible. If an annotation cannot be normalized, a person has to correct it, and the finding
@@ -167,14 +161,14 @@ fn obstacle(
     repair: &Repair,
 ) -> Option<String> {
     let why = match repair {
-        Repair::EnableImport if facts.census_if_read().is_some_and(knows_all) => {
+        Repair::EnableImport if facts.census().is_some_and(knows_all) => {
             "the fix cannot be applied automatically".to_owned()
         }
         Repair::EnableImport => {
             "the SSP operator does not support the architectures of the cluster".to_owned()
         }
         Repair::PlaceOn(architecture) => {
-            let census = facts.census_if_read()?;
+            let census = facts.census()?;
             if census.workload.contains_key(architecture) {
                 format!(
                     "with the existing placement, the label kubernetes.io/arch does not select exactly the {architecture} nodes"
@@ -210,7 +204,7 @@ pub(crate) fn repair(
     object: Json<'_>,
     version: ApiVersion,
     mut plan: Plan,
-    judge: impl Fn(Json<'_>, &HyperConverged<'_>, &[Step]) -> (Report, Plan),
+    evaluate: impl Fn(Json<'_>, &HyperConverged<'_>, &[Step]) -> (Report, Plan),
 ) -> Result<Option<Report>, String> {
     /// More than the number of repairs that can make others necessary.
     const PASSES: usize = 8;
@@ -225,7 +219,10 @@ pub(crate) fn repair(
             return match report {
                 None => Ok(None),
                 Some(report) if !report.allowed => Err(still_denied(&report)),
-                Some(report) => Ok(Some(report.with_object(object))),
+                Some(report) => Ok(Some(Report {
+                    repaired_object: Some(object),
+                    ..report
+                })),
             };
         }
         let repaired = Json::parse(object.as_bytes()).ok();
@@ -238,7 +235,7 @@ pub(crate) fn repair(
             parsed.and_then(|json| Some((json, LocatedFields::new(json, version).read().ok()?)));
         let (json, hco) =
             read.ok_or("No repair was applied: the repaired object cannot be read.")?;
-        let (new, next) = judge(json, &hco, &made);
+        let (new, next) = evaluate(json, &hco, &made);
         (report, plan) = (Some(new), next);
     }
     Err("No repair was applied: each repair made another repair necessary.".to_owned())
@@ -266,7 +263,7 @@ mod tests {
     fn plan() -> Plan {
         Plan {
             steps: vec![Step {
-                rule: &crate::catalogue::ARCHITECTURES_UNTIDY,
+                rule: &crate::rules::architectures_untidy::RULE,
                 template: None,
                 repair: Repair::Normalise,
                 edits: Vec::new(),

@@ -16,7 +16,7 @@ pub struct Report {
     /// Whether the request is allowed.
     pub allowed: bool,
     /// The HTTP status of a denial: 403 because of the object, 400 if it cannot be read, 500 if the policy cannot
-    /// judge it.
+    /// evaluate it.
     pub code: Option<u16>,
     /// The message of a denial, for users.
     pub message: Option<String>,
@@ -26,12 +26,12 @@ pub struct Report {
     pub workload_architectures: Option<Vec<String>>,
     /// The architectures of the control-plane nodes, sorted.
     pub control_plane_architectures: Option<Vec<String>>,
-    /// The version of HCO by which the object was judged, and where it is known from; `None` if nothing was judged.
+    /// The version of HCO by which the object was evaluated, and its source; `None` if nothing was evaluated.
     pub hco_version: Option<String>,
     /// The architecture that KubeVirt gives to virtual machines that do not request one; `None` if no nodes were read, if
     /// there is none, or if this version of HCO does not set it.
     pub default_architecture: Option<String>,
-    /// The import, as HCO resolves it; `None` if nothing was judged.
+    /// The import, as HCO resolves it; `None` if nothing was evaluated.
     pub multi_arch_import: Option<Import>,
     /// The architectures on which VMs boot from each golden image, those of the spec first; `None` if no nodes were
     /// read, if there are no golden images, or if they are not requested.
@@ -43,7 +43,7 @@ pub struct Report {
     pub forecast_before: Option<ForecastReport>,
     /// What the update changes in the cluster.
     pub changes: Option<ChangesReport>,
-    /// What KubeVirt makes of a VirtualMachine; `None` if the object is another one, or if it was not judged.
+    /// What KubeVirt makes of a VirtualMachine; `None` if the object is another one, or if it was not evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub virtual_machine: Option<VirtualMachineReport>,
     /// The findings: by rule in the order of the table, then by position in the object.
@@ -221,7 +221,7 @@ pub struct FindingReport {
     pub template: Option<String>,
     /// The state, then the consequence.
     pub fact: String,
-    /// What to do, made from the remedies.
+    /// What to do, as text: the first fixes.
     pub fix: String,
     /// Ways to resolve it; the first one is recommended.
     pub remedies: Vec<RemedyReport>,
@@ -242,7 +242,7 @@ pub struct RemedyReport {
 }
 
 impl Report {
-    /// A request that needs no judgement.
+    /// A request that needs no evaluation.
     pub(crate) fn accepted() -> Self {
         Self {
             allowed: true,
@@ -266,14 +266,6 @@ impl Report {
             not_checked: Vec::new(),
             warnings: Vec::new(),
             audit_annotations: Map::new(),
-        }
-    }
-
-    /// The report about the repaired object, with that object.
-    pub(crate) fn with_object(self, object: String) -> Self {
-        Self {
-            repaired_object: Some(object),
-            ..self
         }
     }
 }

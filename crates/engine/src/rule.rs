@@ -43,24 +43,25 @@ impl Subject {
 /// Whether an update carries the findings of a rule over that its old object has as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ratchet {
-    /// The old object is judged too.
+    /// The old object is evaluated too.
     Applies,
     /// Every finding counts: the rule is about the update itself, or about the policy.
     Exempt,
 }
 
-/// What a rule reads, which determines when it is checked. A rule that is checked later can use what was read for an
-/// earlier one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reads {
-    /// The object, and the nodes if it asks for them.
-    Object,
-    /// What the operators behind HCO will make of the object.
-    Forecast,
-    /// The nodes, but only if another rule has asked for them.
-    NodesOfOthers,
-    /// The images in their registries.
-    Images,
+/// Whether a rule compares an object with the nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ComparesNodes {
+    /// It does not, or only with nodes that were read for another rule.
+    Never,
+    /// While the multi-architecture import is off.
+    WithImportOff,
+    /// While the multi-architecture import is on.
+    WithImportOn,
+    /// If there is an object before the update.
+    ForUpdates,
+    /// It always does.
+    Always,
 }
 
 /// How a finding of a rule can be repaired at admission.
@@ -98,13 +99,13 @@ pub struct Rule {
     pub subject: Subject,
     /// Whether an update carries its findings over.
     pub ratchet: Ratchet,
-    /// What it reads.
-    pub reads: Reads,
+    /// Whether it compares the object with the nodes.
+    pub compares_nodes: ComparesNodes,
     /// Whether it is about golden images: it is silent where HCO deploys none.
     pub is_about_golden_images: bool,
-    /// Whether its fix depends on the images. If a rule without this property denies a request, no image is looked up.
-    pub is_fixed_by_images: bool,
-    /// Whether it says that the policy cannot judge: if it alone denies a request, the answer is an error of the server.
+    /// Whether it is about images, which are looked up for it.
+    pub is_about_images: bool,
+    /// Whether it says that the policy cannot evaluate the object: if it alone denies a request, the answer is an error of the server.
     pub is_about_the_policy: bool,
     /// How its findings can be repaired at admission.
     pub repairs: RepairKind,
@@ -119,9 +120,9 @@ impl Rule {
             kind: ObjectKind::HyperConverged,
             subject: Subject::Object,
             ratchet: Ratchet::Applies,
-            reads: Reads::Object,
+            compares_nodes: ComparesNodes::Never,
             is_about_golden_images: false,
-            is_fixed_by_images: false,
+            is_about_images: false,
             is_about_the_policy: false,
             repairs: RepairKind::None,
         }
@@ -151,7 +152,7 @@ impl Rule {
         }
     }
 
-    /// The same rule, which says that the policy cannot judge. Updates never carry its findings over.
+    /// The same rule, which says that the policy cannot evaluate the object. Updates never carry its findings over.
     pub(crate) const fn about_the_policy(self) -> Self {
         Self {
             is_about_the_policy: true,
@@ -167,62 +168,24 @@ impl Rule {
         }
     }
 
-    /// The same rule, whose fix depends on the images.
-    pub(crate) const fn fixed_by_images(self) -> Self {
+    /// The same rule, for which images are looked up.
+    pub(crate) const fn about_images(self) -> Self {
         Self {
-            is_fixed_by_images: true,
+            is_about_images: true,
             ..self
         }
     }
 
-    /// The same rule, checked when this can be read.
-    pub(crate) const fn reading(self, reads: Reads) -> Self {
-        Self { reads, ..self }
+    /// The same rule, which compares the object with the nodes.
+    pub(crate) const fn comparing_nodes(self, compares_nodes: ComparesNodes) -> Self {
+        Self {
+            compares_nodes,
+            ..self
+        }
     }
 
     /// The same rule, with a repair.
     pub(crate) const fn repaired_by(self, repairs: RepairKind) -> Self {
         Self { repairs, ..self }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    use super::*;
-
-    /// In the catalogue, the compiler runs these methods.
-    #[test]
-    fn each_method_says_one_thing_about_a_rule() {
-        let object = Rule::about_object("o", Level::Deny);
-        let read = (object.subject, object.ratchet, object.reads, object.repairs);
-        let none = RepairKind::None;
-        let (of_object, applies) = (Subject::Object, Ratchet::Applies);
-        assert_eq!(read, (of_object, applies, Reads::Object, none));
-        assert!(!object.is_about_golden_images && !object.is_fixed_by_images);
-        assert!(!object.is_about_the_policy);
-        let policy = Rule::about_object("p", Level::Deny).about_the_policy();
-        assert!(policy.is_about_the_policy);
-        assert_eq!(policy.ratchet, Ratchet::Exempt);
-
-        assert_eq!(object.kind, ObjectKind::HyperConverged);
-        let machine = Rule::about_virtual_machines("m", Level::Warn);
-        assert_eq!(machine.kind, ObjectKind::VirtualMachine);
-
-        let template = Rule::about_templates("t", Level::Warn);
-        assert_eq!((template.id, template.level), ("t", Level::Warn));
-        assert_eq!(template.subject, Subject::Template);
-        let template = template.exempt_from_ratchet();
-        assert_eq!(template.ratchet, Ratchet::Exempt);
-        let template = template.about_golden_images();
-        assert!(template.is_about_golden_images && !template.is_fixed_by_images);
-        let template = template.fixed_by_images();
-        assert!(template.is_fixed_by_images);
-        let template = template.reading(Reads::Images);
-        assert_eq!(template.reads, Reads::Images);
-        let template = template.repaired_by(RepairKind::Normalise);
-        assert_eq!(template.repairs, RepairKind::Normalise);
     }
 }

@@ -10,10 +10,10 @@ use kube_objects::text::{self, quote};
 
 use self::prefixes::Prefixes;
 use self::reader::Reader;
-use crate::catalogue::RULES;
 use crate::cluster::ServiceAccount;
-use crate::remedy::Repair;
+use crate::fix::Repair;
 use crate::rule::{Level, Rule, Subject};
+use crate::rules::RULES;
 
 /// All settings; the Rancher form also sends `description`.
 const KEYS: [&str; 12] = [

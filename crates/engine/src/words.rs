@@ -1,7 +1,5 @@
 //! Words that several rules and remedies share.
 
-use kube_objects::sorted::Set;
-
 use kube_objects::text::{self, escape, quote};
 use operator_models::cdi::data_import_cron::{NAME_MAX, POLLED_NAME_MAX, Rejection};
 use operator_models::cdi::data_source;
@@ -130,8 +128,8 @@ pub(crate) fn longest_name(has_suffix: bool) -> usize {
 }
 
 /// The names of boot sources for users: the first three, each shortened.
-pub(crate) fn boot_sources(keys: &Set<&Key>) -> String {
-    let names: Vec<String> = keys.iter().map(|key| quote(&key.name)).collect();
+pub(crate) fn boot_sources<'k>(keys: impl IntoIterator<Item = &'k Key>) -> String {
+    let names: Vec<String> = keys.into_iter().map(|key| quote(&key.name)).collect();
     text::list(&names, 3)
 }
 

@@ -1,12 +1,12 @@
 //! The audit annotations: an interface for programs.
 
-use kube_objects::sorted::Map;
+use std::collections::BTreeMap;
 
+use kube_objects::sorted::Map;
 use kube_objects::text::{cut, percent_encode};
 
-use super::NAME;
-use crate::checked_rule::CheckedRule;
-use crate::finding::Outcome;
+use super::{Conclusion, NAME};
+use crate::finding::{Described, Outcome};
 use crate::repair::Step;
 use crate::report::Report;
 use crate::rule::Rule;
@@ -14,14 +14,10 @@ use crate::rule::Rule;
 /// The maximum length of an annotation.
 const LIMIT: usize = 16 * 1024;
 
-pub(super) fn annotations(
-    report: &Report,
-    checked: &[CheckedRule<'_>],
-    repairs: &[Step],
-) -> Map<String, String> {
+pub(super) fn annotations(report: &Report, conclusion: &Conclusion<'_>) -> Map<String, String> {
     let pairs = [
-        ("findings", findings(checked)),
-        ("repairs", made(repairs)),
+        ("findings", findings(conclusion.findings)),
+        ("repairs", made(conclusion.repairs)),
         (
             "workload-architectures",
             architectures(report.workload_architectures.as_deref()),
@@ -63,18 +59,23 @@ fn architectures(names: Option<&[String]>) -> Option<String> {
 }
 
 /// `rule-id/template=deny rule-id=warn`: sorted, one word for each rule and template, with its most severe outcome.
-fn findings(checked: &[CheckedRule<'_>]) -> Option<String> {
-    let mut words = Map::new();
-    // The most severe outcome is written last.
-    for wanted in [Outcome::Carried, Outcome::Warn, Outcome::Deny] {
-        for checked in checked {
-            let templates = checked.found.templates.iter();
-            for (template, _) in templates.filter(|(_, outcomes)| outcomes.worst == wanted) {
-                words.insert(word(checked.rule, template), wanted.name());
-            }
+fn findings(described: &[Described]) -> Option<String> {
+    let mut words: BTreeMap<String, Outcome> = BTreeMap::new();
+    for rule in described {
+        for (template, outcomes) in &rule.templates {
+            // Two names can become equal when they are truncated.
+            let worst = words
+                .entry(word(rule.rule, template))
+                .or_insert(Outcome::Carried);
+            *worst = outcomes.iter().copied().fold(*worst, Ord::min);
         }
     }
-    bounded(words)
+    let words = words.into_iter();
+    bounded(
+        words
+            .map(|(word, outcome)| (word, outcome.name()))
+            .collect(),
+    )
 }
 
 /// `rule-id/template=normalise rule-id=enable-import`, in the same format as the findings.
@@ -86,14 +87,13 @@ fn made(repairs: &[Step]) -> Option<String> {
     bounded(words.collect())
 }
 
-/// `rule-id/template=`. The equals sign is part of the sort key, so that whole words are in order. Two names
-/// can become equal when they are truncated.
+/// `rule-id/template=`. The equals sign is part of the sort key, so that whole words are in order.
 fn word(rule: &Rule, template: &str) -> String {
     let slash = if template.is_empty() { "" } else { "/" };
     [rule.id, slash, &percent_encode(template, NAME), "="].concat()
 }
 
-fn bounded(words: Map<String, &'static str>) -> Option<String> {
+fn bounded(words: BTreeMap<String, &'static str>) -> Option<String> {
     /// Enough space for `truncated=` and any number.
     const REST: usize = 32;
     let all = words.len();
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn words_are_whole_up_to_the_limit_and_then_counted() {
         // 16 bytes for each word but the last, with the blank behind it.
-        let words = |last: usize| -> Map<String, &'static str> {
+        let words = |last: usize| -> BTreeMap<String, &'static str> {
             let words = (0..1023).map(|number| (format!("{number:010}="), "deny"));
             let last = (format!("{:x>1$}=", "z", last - 5), "deny");
             words.chain([last]).collect()

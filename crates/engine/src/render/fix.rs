@@ -7,22 +7,22 @@ use kube_objects::path::Segment;
 use kube_objects::text::escape;
 use kube_objects::value::Value;
 
-use crate::remedy::Remedy;
+use crate::fix::Fix;
 
-/// All remedies of a finding as the text after `fix: `; each alternative begins with `or: ` on its own line.
-pub(crate) fn text(remedies: &[Remedy]) -> String {
-    /// The report contains all remedies; users need only the recommended one and an alternative.
+/// All fixes of a finding as the text after `fix: `; each alternative begins with `or: ` on its own line.
+pub(crate) fn text(fixes: &[Fix]) -> String {
+    /// The report contains all fixes; users need only the recommended one and an alternative.
     const SHOWN: usize = 2;
-    let shown: Vec<String> = remedies.iter().take(SHOWN).map(remedy).collect();
+    let shown: Vec<String> = fixes.iter().take(SHOWN).map(fix).collect();
     shown.join("\nor: ")
 }
 
-/// The remedy for users: the summary, and what to type or paste. The lines after the first are indented.
-fn remedy(remedy: &Remedy) -> String {
+/// A fix for users: the summary, and what to type or paste. The lines after the first are indented.
+fn fix(fix: &Fix) -> String {
     /// The maximum number of changes that are listed.
     const SHOWN: usize = 4;
-    let mut text = remedy.summary.clone();
-    let mut changes = remedy.edits.iter().filter(|edit| !edit.adds_a_parent());
+    let mut text = fix.summary.clone();
+    let mut changes = fix.edits.iter().filter(|edit| !edit.adds_a_parent());
     match (changes.next(), changes.next()) {
         (Some(only), None) if annotation_of(only).is_none() => {
             let _ = write!(text, ": {}", describe(only));
@@ -45,7 +45,7 @@ fn remedy(remedy: &Remedy) -> String {
         }
         (None, _) => {}
     }
-    if let Some(command) = &remedy.command {
+    if let Some(command) = &fix.command {
         let _ = write!(text, "\n  {command}");
     }
     text
@@ -135,7 +135,7 @@ mod tests {
             let path = FieldPath::of(&["a"]);
             let edits = kube_objects::edit::Edits::default();
             let edits = (0..count).fold(edits, |edits, index| edits.add(path.index(index), true));
-            remedy(&Remedy::edits("change it", edits.finish()))
+            fix(&Fix::edits("change it", edits.finish()))
         };
         let lines = |count| "\n  add true to a".repeat(count);
         assert_eq!(text(1), "change it: add true to a");

@@ -16,7 +16,7 @@ use crate::words::rejection;
 
 /// The forecast of an object.
 pub(super) fn forecast(facts: &Facts<'_>) -> Option<ForecastReport> {
-    let forecast = facts.forecast?;
+    let forecast = facts.forecast()?;
     let sources = forecast.of_templates();
     Some(ForecastReport {
         crons: forecast

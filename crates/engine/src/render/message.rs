@@ -17,17 +17,15 @@ const NAMED: usize = 5;
 const FIXES: usize = 3;
 
 /// The message about the rules that deny.
-pub(super) fn message(object: &ObjectName<'_>, rules: &[Written<'_>]) -> String {
+pub(super) fn message(object: &ObjectName, rules: &[Written<'_>]) -> String {
     /// Space for the line with the number of omitted findings.
     const REST: usize = 64;
     let count = |rules: &[&Written<'_>]| -> usize {
         let rules = rules.iter();
-        rules
-            .map(|rule| rule.checked.found.count(Outcome::Deny))
-            .sum()
+        rules.map(|rule| rule.described.count(Outcome::Deny)).sum()
     };
     let denying = rules.iter();
-    let denying = denying.filter(|rule| rule.checked.found.count(Outcome::Deny) > 0);
+    let denying = denying.filter(|rule| rule.described.count(Outcome::Deny) > 0);
     let denying: Vec<&Written<'_>> = denying.collect();
     let all = count(&denying);
     let s = if all == 1 { "" } else { "s" };
@@ -51,7 +49,7 @@ fn paragraph(rule: &Written<'_>) -> String {
     };
     let mut text = format!(
         "\n\n[{}] {}\n{}",
-        rule.checked.rule.id, first.path, first.fact
+        rule.described.rule.id, first.path, first.fact
     );
     text.push_str(&also(first, others, more));
     let mut fixes = vec![first.fix.as_str()];
@@ -116,24 +114,19 @@ mod tests {
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
     use super::*;
-    use crate::catalogue::ARCHITECTURES_UNTIDY;
-    use crate::checked_rule::CheckedRule;
-    use crate::finding::Found;
+    use crate::finding::Described;
+    use crate::rules::architectures_untidy;
 
     #[test]
     fn a_message_is_whole_as_long_as_there_is_room_to_count_the_rest() {
         let object = ObjectName {
             kind: "HyperConverged",
-            namespace: "",
-            name: "x",
+            namespace: String::new(),
+            name: "x".to_owned(),
         };
-        let checked = CheckedRule {
-            rule: &ARCHITECTURES_UNTIDY,
-            found: Found::denying(1),
-            remedies: Vec::new(),
-        };
+        let described = Described::denying(&architectures_untidy::RULE);
         let written = |fact: usize| Written {
-            checked: &checked,
+            described: &described,
             findings: vec![FindingReport {
                 rule: "a",
                 level: Outcome::Deny,

@@ -45,13 +45,13 @@ pub(super) fn warnings(
     }
     for rule in rules {
         if let Some(first) = rule.with(Outcome::Carried).0.first() {
-            let more = match rule.checked.found.count(Outcome::Carried) - 1 {
+            let more = match rule.described.count(Outcome::Carried) - 1 {
                 0 => String::new(),
                 more => format!(", and {more} more"),
             };
             lines.push(format!(
                 "[{}] Existing problem{more}: {}",
-                rule.checked.rule.id, first.fact
+                rule.described.rule.id, first.fact
             ));
         }
     }
@@ -71,7 +71,7 @@ impl Lines {
     fn findings(&mut self, rule: &Written<'_>, outcome: Outcome, meaning: &str) {
         let (shown, more) = rule.with(outcome);
         for finding in shown {
-            let id = rule.checked.rule.id;
+            let id = rule.described.rule.id;
             self.push(format!("[{id}] {meaning}{}", finding.fact));
         }
         self.omitted += more;

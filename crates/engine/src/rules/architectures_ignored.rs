@@ -1,81 +1,117 @@
 //! See `architectures-ignored.md`.
 
+use std::borrow::Cow;
+
+use kube_objects::path::FieldPath;
 use kube_objects::text::quote;
 use operator_models::hco::golden_image::{Annotation, invalid};
 use operator_models::hco::import::Import;
+use operator_models::hco::template::Template;
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
+use crate::rule::{Level, Rule};
+use crate::violation::Violation;
 
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) static RULE: Rule =
+    Rule::about_templates("architectures-ignored", Level::Warn).about_golden_images();
+
+/// An architectures annotation without effect.
+pub(crate) struct IgnoredArchitectures<'f> {
+    template: &'f Template<'f>,
+    value: &'f str,
+    why: Why<'f>,
+}
+
+enum Why<'f> {
+    /// While the import is off, HCO removes the annotation before it passes the template to the SSP operator.
+    ///
+    /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, hcoDictToSSP.
+    ImportOff,
+    /// HCO uses the annotation that it ships, if there is one.
+    ///
+    /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
+    /// adoptOrigCommonDictAnnotation.
+    Shipped(Option<&'f str>),
+}
+
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Vec<IgnoredArchitectures<'f>> {
     match facts.import {
-        Import::Disabled => without_import(facts, findings),
-        Import::Enabled => overridden(facts, findings),
+        Import::Disabled => without_import(facts).collect(),
+        Import::Enabled => overridden(facts).collect(),
     }
 }
 
-/// While the import is off, HCO removes the annotation before it passes the template to the SSP operator.
-///
-/// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
-/// hcoDictToSSP.
-fn without_import<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    for template in &facts.hco.templates {
-        let Some(value) = &template.architectures else {
-            continue;
-        };
-        if !template.is_enabled() || invalid(template, facts.hco, facts.common).is_some() {
-            continue;
-        }
-        findings.add(Identity::template(&template.name).with_value(value), || {
-            Finding {
-                path: facts.architectures_path(template),
-                fact: format!(
-                    "The architectures annotation of template {} has no effect while the multi-architecture import is off.",
-                    quote(&template.name)
-                ),
-                fixes: vec![
-                    // If no other finding needs the import, the user has to choose one of the two.
-                    Fix::EnableImportIfNeeded,
-                    Fix::RemoveAnnotation { template, complete: false },
-                ],
-            }
-        });
-    }
+fn without_import<'f>(
+    facts: &'f Facts<'f>,
+) -> impl Iterator<Item = IgnoredArchitectures<'f>> {
+    let templates = facts.hco.templates.iter();
+    let used = templates.filter(|template| {
+        template.is_enabled() && invalid(template, facts.hco, &facts.common).is_none()
+    });
+    used.filter_map(|template| {
+        Some(IgnoredArchitectures {
+            template,
+            value: template.architectures.as_deref()?,
+            why: Why::ImportOff,
+        })
+    })
 }
 
-/// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
-/// adoptOrigCommonDictAnnotation.
-fn overridden<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    for image in facts.golden_images.iter() {
-        let Some((template, Annotation::Shipped(shipped))) =
-            image.template.zip(Some(image.annotation))
-        else {
-            continue;
-        };
-        let Some(value) = template.architectures.as_deref() else {
-            continue;
-        };
-        if shipped == Some(value) {
-            continue;
+fn overridden<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = IgnoredArchitectures<'f>> {
+    facts.golden_images.iter().filter_map(|image| {
+        let template = image.template?;
+        let value = template.architectures.as_deref()?;
+        match image.annotation {
+            Annotation::Shipped(shipped) if shipped != Some(value) => Some(IgnoredArchitectures {
+                template,
+                value,
+                why: Why::Shipped(shipped),
+            }),
+            _ => None,
         }
-        findings.add(Identity::template(&template.name).with_value(value), || {
-            Finding {
-                path: facts.architectures_path(template),
-                fact: format!(
-                    "Common template {} keeps HCO's registry: HCO ignores {} and {}.",
-                    quote(&template.name),
-                    quote(value),
-                    shipped.map_or_else(
-                        || "removes the annotation".to_owned(),
-                        |shipped| format!("uses {}", quote(shipped))
-                    )
-                ),
-                fixes: vec![Fix::RemoveAnnotation {
-                    template,
-                    complete: true,
-                }],
+    })
+}
+
+impl<'f> Violation<'f> for IgnoredArchitectures<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn value(&self) -> Cow<'_, str> {
+        self.value.into()
+    }
+
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        facts.architectures_path(self.template)
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        let name = quote(&self.template.name);
+        let uses = match self.why {
+            Why::ImportOff => {
+                return format!(
+                    "The architectures annotation of template {name} has no effect while the multi-architecture import is off."
+                );
             }
-        });
+            Why::Shipped(None) => "removes the annotation".to_owned(),
+            Why::Shipped(Some(shipped)) => format!("uses {}", quote(shipped)),
+        };
+        format!(
+            "Common template {name} keeps HCO's registry: HCO ignores {} and {uses}.",
+            quote(self.value)
+        )
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        let remove = |complete| Proposal::RemoveAnnotation {
+            template: self.template,
+            complete,
+        };
+        match self.why {
+            // If no other finding needs the import, the user has to choose one of the two.
+            Why::ImportOff => vec![Proposal::EnableImportIfNeeded, remove(false)],
+            Why::Shipped(_) => vec![remove(true)],
+        }
     }
 }

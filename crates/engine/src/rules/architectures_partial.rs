@@ -1,40 +1,71 @@
 //! See `architectures-partial.md`.
 
+use std::borrow::Cow;
+
+use kube_objects::path::FieldPath;
 use kube_objects::text::quote;
-use operator_models::hco::architectures::Coverage;
+use operator_models::hco::architectures::{Architectures, Coverage};
+use operator_models::hco::node::Census;
+use operator_models::hco::template::Template;
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
+use crate::rule::{ComparesNodes, Level, Rule};
+use crate::violation::Violation;
 use crate::words::names;
 
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    for (template, value) in facts.annotations() {
-        if value.0.is_empty() || !findings.wants(&template.name) {
-            continue;
-        }
-        let Some(census) = facts.workload() else {
-            return;
-        };
-        if value.coverage(&census.workload) != Coverage::Some {
-            continue;
-        }
-        findings.add(
-            Identity::template(&template.name).with_value(value.0),
-            || {
-                let supported = value.supported(&census.workload);
-                let all = census.workload.keys();
-                let missing = all.filter(|name| !supported.contains(name.as_str()));
-                Finding {
-                    path: facts.architectures_path(template),
-                    fact: format!(
-                        "The golden image of template {} is not imported for {}: VMs from it run on the other nodes only.",
-                        quote(&template.name),
-                        names(missing)
-                    ),
-                    fixes: vec![Fix::AddMissing(template)],
-                }
-            },
-        );
+pub(crate) static RULE: Rule = Rule::about_templates("architectures-partial", Level::Warn)
+    .about_golden_images()
+    .comparing_nodes(ComparesNodes::WithImportOn);
+
+/// A template lists some of the workload architectures, but not all.
+pub(crate) struct PartialArchitectures<'f> {
+    template: &'f Template<'f>,
+    value: Architectures<'f>,
+    census: &'f Census,
+}
+
+pub(crate) fn check<'f>(
+    facts: &'f Facts<'f>,
+) -> impl Iterator<Item = PartialArchitectures<'f>> {
+    let census = facts.workload();
+    census.into_iter().flat_map(|census| {
+        facts
+            .annotations()
+            .filter(|(_, value)| value.coverage(&census.workload) == Coverage::Some)
+            .map(move |(template, value)| PartialArchitectures {
+                template,
+                value,
+                census,
+            })
+    })
+}
+
+impl<'f> Violation<'f> for PartialArchitectures<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn value(&self) -> Cow<'_, str> {
+        self.value.0.into()
+    }
+
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        facts.architectures_path(self.template)
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        let supported = self.value.supported(&self.census.workload);
+        let all = self.census.workload.keys();
+        let missing = all.filter(|name| !supported.contains(name.as_str()));
+        format!(
+            "The golden image of template {} is not imported for {}: VMs from it run on the other nodes only.",
+            quote(&self.template.name),
+            names(missing)
+        )
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        vec![Proposal::AddMissing(self.template)]
     }
 }

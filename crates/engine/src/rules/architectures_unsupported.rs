@@ -1,5 +1,8 @@
 //! See `architectures-unsupported.md`.
 
+use std::borrow::Cow;
+
+use kube_objects::path::FieldPath;
 use kube_objects::text::quote;
 use operator_models::hco::architectures::{Architectures, Coverage};
 use operator_models::hco::golden_image::{Annotation, GoldenImage};
@@ -8,80 +11,94 @@ use operator_models::hco::node::Census;
 
 use crate::architecture::corrected;
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
+use crate::rule::{ComparesNodes, Level, Rule};
+use crate::violation::Violation;
 use crate::words::names;
+
+pub(crate) static RULE: Rule = Rule::about_templates("architectures-unsupported", Level::Deny)
+    .about_golden_images()
+    .comparing_nodes(ComparesNodes::WithImportOn);
+
+/// None of a template's architectures is a workload architecture.
+pub(crate) struct UnsupportedArchitectures<'f> {
+    image: &'f GoldenImage<'f>,
+    value: Architectures<'f>,
+    census: &'f Census,
+}
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// setDataImportCronTemplateStatusMultiArch; validateMultiArchDict: an empty value is missing, not unsupported.
 ///
 /// DIVERGES: without any workload architecture, HCO raises the alert for every template; we report
 /// `no-workload-nodes` once.
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    if facts.import == Import::Disabled {
-        return;
-    }
-    for image in facts.golden_images.iter() {
-        let value = image.annotation.value();
-        let Some(value) = value.filter(|value| !value.0.is_empty()) else {
-            continue;
-        };
-        if !findings.wants(image.name) {
-            continue;
-        }
-        let Some(census) = facts.workload() else {
-            return;
-        };
-        if value.coverage(&census.workload) == Coverage::None {
-            let identity = Identity::template(image.name).with_value(value.0);
-            findings.add(identity, || describe(facts, image, value, census));
-        }
-    }
+pub(crate) fn check<'f>(
+    facts: &'f Facts<'f>,
+) -> impl Iterator<Item = UnsupportedArchitectures<'f>> {
+    let census = facts.workload().filter(|_| facts.import == Import::Enabled);
+    census.into_iter().flat_map(|census| {
+        facts.golden_images.iter().filter_map(|image| {
+            let value = image.annotation.value()?;
+            let is_violation =
+                !value.0.is_empty() && value.coverage(&census.workload) == Coverage::None;
+            is_violation.then_some(UnsupportedArchitectures {
+                image,
+                value,
+                census,
+            })
+        })
+    })
 }
 
-fn describe<'a>(
-    facts: &Facts<'_>,
-    image: &GoldenImage<'a>,
-    value: Architectures<'_>,
-    census: &Census,
-) -> Finding<'a> {
-    let (what, path, fixes) = match (image.template, image.annotation) {
-        (Some(template), Annotation::Spec(_)) => {
-            let corrected = corrected(value, &census.workload);
-            let coverage = Architectures(&corrected.value).coverage(&census.workload);
-            let set = if coverage == Coverage::None {
-                Fix::List {
-                    template,
-                    summary: "set the annotation",
-                }
-            } else {
-                Fix::Correct(template)
-            };
-            let ways = vec![set, Fix::Disable(template)];
-            ("Template", facts.architectures_path(template), ways)
+impl<'f> Violation<'f> for UnsupportedArchitectures<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(self.image.name)
+    }
+
+    fn value(&self) -> Cow<'_, str> {
+        self.value.0.into()
+    }
+
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        match (self.image.template, self.image.annotation) {
+            (Some(template), Annotation::Spec(_)) => facts.architectures_path(template),
+            (Some(template), _) => facts.path_of(template).keys(&["metadata", "annotations"]),
+            (None, _) => facts.hco.fields.common_import.path(),
         }
-        (Some(template), _) => (
-            "Common template",
-            facts.path_of(template).keys(&["metadata", "annotations"]),
-            vec![
-                Fix::Disable(template),
-                Fix::advice("import an image that supports one of these architectures"),
-            ],
-        ),
-        (None, _) => (
-            "Common template",
-            facts.hco.fields.common_import.path(),
-            vec![Fix::DisableCommon(image.name)],
-        ),
-    };
-    Finding {
-        path,
-        fact: format!(
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        let what = match (self.image.template, self.image.annotation) {
+            (Some(_), Annotation::Spec(_)) => "Template",
+            _ => "Common template",
+        };
+        format!(
             "{what} {} lists {}, but the workload nodes report {}: HCO does not deploy the golden image.",
-            quote(image.name),
-            quote(value.0),
-            names(census.workload.keys())
-        ),
-        fixes,
+            quote(self.image.name),
+            quote(self.value.0),
+            names(self.census.workload.keys())
+        )
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        match (self.image.template, self.image.annotation) {
+            (Some(template), Annotation::Spec(_)) => {
+                let workload = &self.census.workload;
+                let corrected = corrected(self.value, workload).value;
+                let set = match Architectures(&corrected).coverage(workload) {
+                    Coverage::None => Proposal::List {
+                        template,
+                        summary: "set the annotation",
+                    },
+                    Coverage::Some | Coverage::All => Proposal::Correct(template),
+                };
+                vec![set, Proposal::Disable(template)]
+            }
+            (Some(template), _) => vec![
+                Proposal::Disable(template),
+                Proposal::advice("import an image that supports one of these architectures"),
+            ],
+            (None, _) => vec![Proposal::DisableCommon(self.image.name)],
+        }
     }
 }

@@ -1,45 +1,70 @@
 //! See `architectures-untidy.md`.
 
-use kube_objects::sorted::Set;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use kube_objects::path::FieldPath;
 use kube_objects::text::quote;
+use operator_models::hco::template::Template;
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
+use crate::rule::{Level, RepairKind, Rule};
+use crate::violation::Violation;
 
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    for (template, value) in facts.annotations() {
-        // `architectures-missing` reports an empty annotation.
-        if value.0.is_empty() {
-            continue;
+pub(crate) static RULE: Rule = Rule::about_templates("architectures-untidy", Level::Warn)
+    .about_golden_images()
+    .repaired_by(RepairKind::Normalise);
+
+/// An entry that is empty, or listed more than once.
+pub(crate) struct UntidyEntry<'f> {
+    template: &'f Template<'f>,
+    entry: &'f str,
+}
+
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = UntidyEntry<'f>> {
+    // `architectures-missing` reports an empty annotation.
+    let annotations = facts
+        .annotations()
+        .filter(|(_, value)| !value.0.is_empty());
+    annotations.flat_map(|(template, value)| {
+        let (mut seen, mut reported) = (BTreeSet::new(), BTreeSet::new());
+        value
+            .entries()
+            .filter(move |entry| entry.trim().is_empty() || !seen.insert(*entry))
+            .filter(move |entry| reported.insert(*entry))
+            .map(move |entry| UntidyEntry { template, entry })
+    })
+}
+
+impl<'f> Violation<'f> for UntidyEntry<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn value(&self) -> Cow<'_, str> {
+        self.entry.into()
+    }
+
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        facts.architectures_path(self.template)
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        let name = quote(&self.template.name);
+        if self.entry.trim().is_empty() {
+            format!(
+                "The architectures annotation of template {name} has an empty entry, which HCO ignores."
+            )
+        } else {
+            format!(
+                "The architectures annotation of template {name} lists {} more than once, which has no effect.",
+                quote(self.entry)
+            )
         }
-        let (mut seen, mut reported) = (Set::new(), Set::new());
-        let mut reported_last = None;
-        for entry in value.entries() {
-            if reported_last == Some(entry) {
-                continue;
-            }
-            let is_empty = entry.is_empty() || entry.trim().is_empty();
-            let is_fine = !is_empty && seen.insert(entry);
-            if is_fine || !reported.insert(entry) {
-                continue;
-            }
-            reported_last = Some(entry);
-            findings.add(Identity::template(&template.name).with_value(entry), || {
-                let name = quote(&template.name);
-                Finding {
-                    path: facts.architectures_path(template),
-                    fact: if is_empty {
-                        format!("The architectures annotation of template {name} has an empty entry, which HCO ignores.")
-                    } else {
-                        format!(
-                            "The architectures annotation of template {name} lists {} more than once, which has no effect.",
-                            quote(entry)
-                        )
-                    },
-                    fixes: vec![Fix::Correct(template)],
-                }
-            });
-        }
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        vec![Proposal::Correct(self.template)]
     }
 }

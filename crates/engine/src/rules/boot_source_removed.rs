@@ -1,38 +1,53 @@
 //! See `boot-source-removed.md`.
 
-use kube_objects::sorted::Set;
+use std::collections::BTreeSet;
 
+use kube_objects::path::FieldPath;
 use operator_models::ssp::data_sources::Key;
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
+use crate::rule::{ComparesNodes, Level, Rule};
+use crate::violation::Violation;
 use crate::words::{UNLESS_PVC, boot_sources, is_of_bundle};
+
+pub(crate) static RULE: Rule = Rule::about_object("boot-source-removed", Level::Warn)
+    .about_golden_images()
+    .comparing_nodes(ComparesNodes::ForUpdates)
+    .exempt_from_ratchet();
+
+/// Boot sources that had a disk, and will not have one.
+pub(crate) struct RemovedBootSources<'f>(BTreeSet<&'f Key>);
 
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSources: SSP deletes the DataSources
 /// that it does not want any more. containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let Some(changes) = facts.changes else {
-        return;
-    };
-    let removed: Set<&Key> = changes.lost_image.iter().collect();
-    if removed.is_empty() {
-        return;
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<RemovedBootSources<'f>> {
+    let changes = facts.changes.as_ref()?;
+    let removed: BTreeSet<&Key> = changes.lost_image.iter().collect();
+    (!removed.is_empty()).then_some(RemovedBootSources(removed))
+}
+
+impl<'f> Violation<'f> for RemovedBootSources<'f> {
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        facts.changed_path()
     }
-    findings.add(Identity::only(), || Finding {
-        path: facts.changed_path(),
-        fact: format!(
-            "After the update, new VMs cannot use {}{}: no disk is left.",
-            boot_sources(&removed),
-            // SSP uses such a PVC only for the DataSources of its VM templates.
-            if removed.iter().any(|key| is_of_bundle(&key.name)) {
-                UNLESS_PVC
-            } else {
-                ""
-            }
-        ),
-        fixes: vec![Fix::advice(
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        // SSP uses such a PVC only for the DataSources of its VM templates.
+        let unless = if self.0.iter().any(|key| is_of_bundle(&key.name)) {
+            UNLESS_PVC
+        } else {
+            ""
+        };
+        format!(
+            "After the update, new VMs cannot use {}{unless}: no disk is left.",
+            boot_sources(self.0.iter().copied())
+        )
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        vec![Proposal::advice(
             "before the update, change the VM templates and VM manifests that use these boot sources",
-        )],
-    });
+        )]
+    }
 }

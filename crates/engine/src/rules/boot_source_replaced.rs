@@ -1,39 +1,64 @@
 //! See `boot-source-replaced.md`.
 
-use kube_objects::sorted::Set;
+use std::collections::BTreeSet;
 
+use kube_objects::path::FieldPath;
 use operator_models::ssp::data_sources::Key;
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
+use crate::rule::{ComparesNodes, Level, Rule};
+use crate::violation::Violation;
 use crate::words::boot_sources;
+
+pub(crate) static RULE: Rule = Rule::about_object("boot-source-replaced", Level::Warn)
+    .about_golden_images()
+    .comparing_nodes(ComparesNodes::ForUpdates)
+    .exempt_from_ratchet();
+
+/// Boot sources that have no disk until an import is done.
+pub(crate) struct ReplacedBootSources<'f> {
+    replaced: BTreeSet<&'f Key>,
+    /// Whether a disk is deleted. Otherwise, a pointer moves to a disk that is not there yet.
+    is_deleted: bool,
+}
 
 /// MIRRORS: ssp-operator internal/common/resource.go, createOrUpdateWithImmutableSpec: SSP deletes a cron whose spec
 /// differs, and creates it again. containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup: with
 /// the retention policy None, the DataSource and the disk are deleted with the cron.
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let Some(changes) = facts.changes else {
-        return;
-    };
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<ReplacedBootSources<'f>> {
+    let changes = facts.changes.as_ref()?;
     let imported = changes.disks.deleted.intersection(&changes.disks.imported);
-    let mut replaced: Set<&Key> = changes.empty_meanwhile.iter().collect();
+    let mut replaced: BTreeSet<&Key> = changes.empty_meanwhile.iter().collect();
     replaced.extend(imported.map(|disk| &disk.data_source));
-    if replaced.is_empty() {
-        return;
-    }
-    // Otherwise, a pointer moves to a disk that is not there yet.
     let mut deleted = changes.disks.deleted.iter();
     let is_deleted = deleted.any(|disk| replaced.contains(&disk.data_source));
-    findings.add(Identity::only(), || Finding {
-        path: facts.changed_path(),
-        fact: format!(
+    (!replaced.is_empty()).then_some(ReplacedBootSources {
+        replaced,
+        is_deleted,
+    })
+}
+
+impl<'f> Violation<'f> for ReplacedBootSources<'f> {
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        facts.changed_path()
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        format!(
             "New VMs cannot use {} until an import is done: the update {} disk.",
-            boot_sources(&replaced),
-            if is_deleted { "replaces the" } else { "needs a new" }
-        ),
-        fixes: vec![Fix::advice(
+            boot_sources(self.replaced.iter().copied()),
+            if self.is_deleted {
+                "replaces the"
+            } else {
+                "needs a new"
+            }
+        )
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        vec![Proposal::advice(
             "apply the update when no new VM needs these boot sources; running VMs have disks of their own",
-        )],
-    });
+        )]
+    }
 }

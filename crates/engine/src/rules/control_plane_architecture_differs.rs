@@ -1,43 +1,57 @@
 //! See `control-plane-architecture-differs.md`.
 
+use kube_objects::path::FieldPath;
 use kube_objects::text::escape;
 use operator_models::hco::import::Import;
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
+use crate::rule::{ComparesNodes, Level, Rule};
+use crate::violation::Violation;
+
+pub(crate) static RULE: Rule = Rule::about_object("control-plane-architecture-differs", Level::Warn)
+    .about_golden_images()
+    .comparing_nodes(ComparesNodes::WithImportOff);
+
+/// VM templates request an architecture that no workload node has.
+pub(crate) struct ControlPlaneDiffers<'f> {
+    control_plane: &'f str,
+    workload: &'f str,
+}
 
 /// MIRRORS: ssp-operator internal/architecture/architecture.go, `GetSSPArchs`: with the import off, the SSP operator
 /// uses the first architecture of the control plane, or else the first one of the workloads, for its VM templates.
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<ControlPlaneDiffers<'f>> {
     if facts.import == Import::Enabled || facts.golden_images.is_empty() {
-        return;
+        return None;
     }
-    let Some(census) = facts.census() else {
-        return;
-    };
-    let mut workload = census.workload.keys();
-    let (Some(workload), None, Some(first)) = (
-        workload.next(),
-        workload.next(),
-        census.control_plane.first(),
-    ) else {
-        return;
-    };
-    if workload == first {
-        return;
+    let census = facts.census().filter(|census| census.workload.len() == 1)?;
+    let workload = census.workload.keys().next()?;
+    let control_plane = census.control_plane.first()?;
+    (workload != control_plane).then_some(ControlPlaneDiffers {
+        control_plane,
+        workload,
+    })
+}
+
+impl<'f> Violation<'f> for ControlPlaneDiffers<'f> {
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        facts.import_path()
     }
-    findings.add(Identity::only(), || Finding {
-        path: facts.import_path(),
-        fact: format!(
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        format!(
             "VM templates request {}, but all workload nodes report {}: VMs from these templates cannot be scheduled.",
-            escape(first, 32),
-            escape(workload, 32)
-        ),
-        // Enabling the import is no remedy: the boot sources that SSP ships point to the control plane's architecture, for
-        // which nothing is imported then.
-        fixes: vec![Fix::advice(
+            escape(self.control_plane, 32),
+            escape(self.workload, 32)
+        )
+    }
+
+    /// Enabling the import does not help: the boot sources that SSP ships point to the control plane's architecture, for
+    /// which nothing is imported then.
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        vec![Proposal::advice(
             "in VMs from these templates, set spec.template.spec.architecture to the architecture of the workload nodes",
-        )],
-    });
+        )]
+    }
 }

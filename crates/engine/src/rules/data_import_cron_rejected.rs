@@ -4,38 +4,65 @@ use kube_objects::edit::{Edit, Edits};
 use kube_objects::path::FieldPath;
 use kube_objects::text::quote;
 use operator_models::cdi::data_import_cron::{Cause, Rejection};
-use operator_models::forecast::Cron;
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
 use crate::rejected_path::rejected_path;
+use crate::rule::{ComparesNodes, Level, Rule};
+use crate::violation::Violation;
 use crate::words::rejection;
+
+pub(crate) static RULE: Rule = Rule::about_templates("data-import-cron-rejected", Level::Deny)
+    .about_golden_images()
+    .comparing_nodes(ComparesNodes::Always);
+
+/// The API server or CDI's webhook rejects the DataImportCron of a template.
+pub(crate) struct RejectedCron<'f> {
+    template: &'f str,
+    index: usize,
+    reason: &'f Rejection,
+}
 
 /// A name that is rejected is a finding of `template-name-invalid`.
 ///
 /// MIRRORS: containerized-data-importer `pkg/apiserver/webhooks/dataimportcron-validate.go`,
 /// `validateDataImportCronSpec`;
 /// ssp-operator `internal/controllers/ssp_controller.go`, reconcileOperands: the first error ends the reconcile.
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let Some(forecast) = facts.forecast else {
-        return;
-    };
-    let reason = |cron: &'a Cron| cron.rejected().filter(|it| it.cause() == Cause::Other);
-    for (template, index, reason) in forecast.first_of_templates(reason) {
-        findings.add(Identity::template(template.name), || Finding {
-            path: rejected_path(facts, index, reason),
-            fact: format!(
-                "The image of template {} is not imported, and SSP stops: unwanted imports stay, and VM templates are not updated. The DataImportCron is rejected ({}).",
-                quote(template.name),
-                rejection(reason)
-            ),
-            // Another reason can be behind this one, so a person has to look.
-            fixes: vec![Fix::edits(
-                advice(reason).to_owned(),
-                edits(rejected_path(facts, index, reason), reason),
-            )],
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = RejectedCron<'f>> {
+    facts.forecast().into_iter().flat_map(|forecast| {
+        let rejected = forecast.first_of_templates(|cron| {
+            let reason = cron.rejected();
+            reason.filter(|reason| reason.cause() == Cause::Other)
         });
+        rejected.map(|(template, index, reason)| RejectedCron {
+            template: template.name,
+            index,
+            reason,
+        })
+    })
+}
+
+impl<'f> Violation<'f> for RejectedCron<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(self.template)
+    }
+
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        rejected_path(facts, self.index, self.reason)
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        format!(
+            "The image of template {} is not imported, and SSP stops: unwanted imports stay, and VM templates are not updated. The DataImportCron is rejected ({}).",
+            quote(self.template),
+            rejection(self.reason)
+        )
+    }
+
+    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        // CDI can have another reason after this one, so a person has to look.
+        let edits = edits(self.path(facts), self.reason);
+        vec![Proposal::edits(advice(self.reason), edits)]
     }
 }
 

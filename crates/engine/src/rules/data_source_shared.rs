@@ -1,133 +1,137 @@
 //! See `data-source-shared.md`.
 
-use kube_objects::sorted::Map;
+use std::collections::{BTreeMap, BTreeSet};
 
+use kube_objects::path::FieldPath;
 use kube_objects::text::quote;
 use operator_models::forecast::{Forecast, HandedOver};
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
+use crate::rule::{ComparesNodes, Level, Rule};
+use crate::violation::Violation;
+
+pub(crate) static RULE: Rule = Rule::about_templates("data-source-shared", Level::Deny)
+    .about_golden_images()
+    .comparing_nodes(ComparesNodes::Always);
+
+/// Two templates manage one DataSource, or create DataImportCrons with the same name.
+pub(crate) struct SharedDataSource<'f> {
+    /// The template whose image is not imported.
+    loser: &'f HandedOver<'f>,
+    /// The template whose image is imported; `None` if SSP uses the DataSource itself.
+    winner: Option<&'f HandedOver<'f>>,
+    shared: Shared<'f>,
+}
+
+/// The name of the object that both templates want.
+enum Shared<'f> {
+    DataSource(&'f str),
+    DataImportCron(&'f str),
+}
 
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getCronsByDataSourceMultiArch,
 /// getCronsByDataSource, and addDataSourceReferenceForCrons: crons are kept by the DataSource that they manage, so that
 /// the template whose name sorts last wins; a cron whose DataSource is a pointer's name is dropped.
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let Some(forecast) = facts.forecast else {
-        return;
-    };
-    let pointers = by_pointer(forecast);
-    let mut last = None;
-    for lost in &forecast.lost {
-        if last.replace(lost.template) == Some(lost.template) {
-            continue;
-        }
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = SharedDataSource<'f>> {
+    facts.forecast().into_iter().flat_map(|forecast| {
+        of_data_sources(forecast).chain(of_data_import_crons(forecast))
+    })
+}
+
+fn of_data_sources<'f>(
+    forecast: &'f Forecast<'f>,
+) -> impl Iterator<Item = SharedDataSource<'f>> {
+    // The templates with pointers, by the name of the pointer.
+    let pointers: BTreeMap<&str, usize> = forecast
+        .templates
+        .iter()
+        .enumerate()
+        .filter(|(_, template)| template.architectures.is_some())
+        .map(|(index, template)| (template.spec.managed_data_source.as_str(), index))
+        .collect();
+    let mut seen = BTreeSet::new();
+    let first_of_templates = forecast
+        .lost
+        .iter()
+        .filter(move |lost| seen.insert(lost.template));
+    first_of_templates.filter_map(move |lost| {
         let name = &*lost.source.name;
         let winner = lost.to.or_else(|| pointers.get(name).copied());
-        add(
-            facts,
-            findings,
-            forecast,
-            lost.template,
-            winner,
-            name,
-            false,
-        );
-    }
-    // Crons of the same name: SSP deletes and creates the object in turn.
-    let mut first = Map::new();
-    for cron in &forecast.crons {
-        if !forecast.same_name.contains(&cron.key) {
-            continue;
-        }
-        let winner = *first.or_insert_with(&cron.key, || cron.template);
-        if winner != cron.template {
-            let name = &*cron.key.name;
-            add(
-                facts,
-                findings,
-                forecast,
-                cron.template,
-                Some(winner),
-                name,
-                true,
-            );
-        }
-    }
+        Some(SharedDataSource {
+            loser: forecast.templates.get(lost.template)?,
+            winner: winner.and_then(|winner| forecast.templates.get(winner)),
+            shared: Shared::DataSource(name),
+        })
+    })
 }
 
-/// The templates with pointers, by the name of the pointer.
-fn by_pointer<'f>(forecast: &'f Forecast<'_>) -> Map<&'f str, usize> {
-    let mut pointers = Map::new();
-    for (index, template) in forecast.templates.iter().enumerate() {
-        if template.architectures.is_some() {
-            pointers.insert(template.spec.managed_data_source.as_str(), index);
-        }
-    }
-    pointers
+/// Crons of the same name: SSP deletes and creates the object in turn.
+fn of_data_import_crons<'f>(
+    forecast: &'f Forecast<'f>,
+) -> impl Iterator<Item = SharedDataSource<'f>> {
+    let mut first = BTreeMap::new();
+    let crons = forecast.crons.iter();
+    let same_name = crons.filter(|cron| forecast.same_name.contains(&cron.key));
+    same_name.filter_map(move |cron| {
+        let winner = *first.entry(&cron.key).or_insert(cron.template);
+        (winner != cron.template).then_some(SharedDataSource {
+            loser: forecast.templates.get(cron.template)?,
+            winner: forecast.templates.get(winner),
+            shared: Shared::DataImportCron(&cron.key.name),
+        })
+    })
 }
 
-fn add<'a>(
-    facts: &Facts<'a>,
-    findings: &mut Findings<'a, '_>,
-    forecast: &Forecast<'a>,
-    loser: usize,
-    winner: Option<usize>,
-    name: &str,
-    is_same_name: bool,
-) {
-    let Some(loser) = forecast.templates.get(loser) else {
-        return;
-    };
-    let winner = winner.and_then(|winner| forecast.templates.get(winner));
-    // A common template that no status lists may not be there; HCO maintains a common one.
-    let is_doubtful = loser.index.is_none() || winner.is_some_and(|it| is_unlisted(facts, it));
-    let path = match loser.index {
-        Some(_) if is_same_name => {
-            let path = facts.path_of_index(loser.index);
-            path.keys(&["metadata", "name"])
+impl<'f> Violation<'f> for SharedDataSource<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(self.loser.name)
+    }
+
+    /// A common template that no status lists may not be there; HCO maintains a common one.
+    fn is_doubtful(&self, facts: &'f Facts<'f>) -> bool {
+        let is_unlisted = |template: &HandedOver<'_>| {
+            let mut listed = facts.hco.status_templates.iter();
+            template.index.is_none() && !listed.any(|listed| listed.name == template.name)
+        };
+        self.loser.index.is_none() || self.winner.is_some_and(is_unlisted)
+    }
+
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        let path = facts.path_of_index(self.loser.index);
+        match (self.loser.index, &self.shared) {
+            (None, _) => path,
+            (Some(_), Shared::DataSource(_)) => path.keys(&["spec", "managedDataSource"]),
+            (Some(_), Shared::DataImportCron(_)) => path.keys(&["metadata", "name"]),
         }
-        Some(_) => {
-            let path = facts.path_of_index(loser.index);
-            path.keys(&["spec", "managedDataSource"])
-        }
-        None => facts.path_of_index(None),
-    };
-    let describe = || {
-        let name = quote(name);
-        let loser = quote(loser.name);
-        let other = winner.map_or_else(
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        let loser = quote(self.loser.name);
+        let other = self.winner.map_or_else(
             || "SSP".to_owned(),
             |winner| format!("template {}", quote(winner.name)),
         );
-        Finding {
-            path,
-            fact: if is_same_name {
-                format!(
-                    "The images of template {loser} and {other} are not imported reliably: both create the DataImportCron {name}, which SSP deletes and creates in turn."
-                )
-            } else {
-                format!(
-                    "The image of template {loser} is not imported: {other} uses the same DataSource {name}."
-                )
-            },
-            fixes: vec![Fix::advice(if is_same_name {
-                "rename the template; names with the suffix of an architecture must differ, too"
-            } else {
-                "use another managedDataSource; names with the suffix of an architecture must differ, too"
-            })],
+        match self.shared {
+            Shared::DataImportCron(name) => format!(
+                "The images of template {loser} and {other} are not imported reliably: both create the DataImportCron {}, which SSP deletes and creates in turn.",
+                quote(name)
+            ),
+            Shared::DataSource(name) => format!(
+                "The image of template {loser} is not imported: {other} uses the same DataSource {}.",
+                quote(name)
+            ),
         }
-    };
-    let identity = Identity::template(loser.name);
-    if is_doubtful {
-        findings.add_doubt(identity, describe);
-    } else {
-        findings.add(identity, describe);
     }
-}
 
-/// Whether a template is a common one that HCO adds, and no status lists it.
-fn is_unlisted(facts: &Facts<'_>, template: &HandedOver<'_>) -> bool {
-    let mut listed = facts.hco.status_templates.iter();
-    template.index.is_none() && !listed.any(|it| it.name == template.name)
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        vec![Proposal::advice(match self.shared {
+            Shared::DataImportCron(_) => {
+                "rename the template; names with the suffix of an architecture must differ, too"
+            }
+            Shared::DataSource(_) => {
+                "use another managedDataSource; names with the suffix of an architecture must differ, too"
+            }
+        })]
+    }
 }

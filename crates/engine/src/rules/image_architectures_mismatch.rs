@@ -1,7 +1,9 @@
 //! See `image-architectures-mismatch.md`.
 
-use kube_objects::sorted::Set;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
+use kube_objects::path::FieldPath;
 use kube_objects::text::{escape, list, quote};
 use operator_models::cdi::image::{Availability, Contents};
 use operator_models::hco::golden_image::{Annotation, GoldenImage};
@@ -10,121 +12,163 @@ use operator_models::hco::node::Census;
 
 use crate::architecture::is_architecture;
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
 use crate::images;
+use crate::proposal::Proposal;
+use crate::rule::{ComparesNodes, Level, RepairKind, Rule};
+use crate::violation::Violation;
 use crate::words::names;
+
+pub(crate) static RULE: Rule = Rule::about_templates("image-architectures-mismatch", Level::Deny)
+    .about_golden_images()
+    .about_images()
+    .comparing_nodes(ComparesNodes::WithImportOn)
+    .repaired_by(RepairKind::FromImage);
+
+/// A listed architecture that cannot be imported.
+pub(crate) struct MismatchingImage<'f> {
+    image: &'f GoldenImage<'f>,
+    identity: String,
+    census: &'f Census,
+    contents: &'f Contents,
+    /// The architectures that the annotation lists, and the image does not support.
+    lacking: BTreeSet<&'f str>,
+}
 
 /// `architectures-malformed` reports an entry that is not the name of an architecture: HCO does not import it.
 ///
 /// Users cannot correct the annotation of a template that HCO ships, so only architectures of the nodes count there.
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    if facts.import == Import::Disabled {
-        return;
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = MismatchingImage<'f>> {
+    let census = facts.census().filter(|_| facts.import == Import::Enabled);
+    census.into_iter().flat_map(move |census| {
+        facts.golden_images.iter().filter_map(move |image| {
+            let value = image.annotation.value()?;
+            let contents = facts.contents_of(image)?.ok()?;
+            let is_in_spec = matches!(image.annotation, Annotation::Spec(_));
+            let lacking: BTreeSet<&str> = value
+                .entries()
+                .filter(|entry| {
+                    is_architecture(entry)
+                        && !contents.supported.contains(*entry)
+                        && (is_in_spec || census.workload.contains_key(*entry))
+                })
+                .collect();
+            (!lacking.is_empty()).then(|| MismatchingImage {
+                image,
+                identity: images::identity(&facts.common, image),
+                census,
+                contents,
+                lacking,
+            })
+        })
+    })
+}
+
+impl MismatchingImage<'_> {
+    /// The architectures that the index lists, and the registry does not have.
+    fn missing(&self) -> Vec<String> {
+        let is_missing = |name: &&&str| {
+            self.contents.availability.get(**name) == Some(&Availability::ListedButMissing)
+        };
+        let missing = self.lacking.iter().filter(is_missing);
+        missing.map(|name| (*name).to_owned()).collect()
     }
-    for image in facts.golden_images.iter() {
-        let Some(value) = image.annotation.value() else {
-            continue;
-        };
-        if !findings.wants(image.name) {
-            continue;
-        }
-        let Some(Ok(contents)) = facts.contents_of(image) else {
-            continue;
-        };
-        let Some(census) = facts.census() else { return };
-        // Of an image that HCO ships, only the architectures of the workload nodes matter to the user.
-        let is_in_spec = matches!(image.annotation, Annotation::Spec(_));
-        let lacking = value.entries().filter(|entry| {
-            is_architecture(entry)
-                && !contents.supported.contains(*entry)
-                && (is_in_spec || census.workload.contains_key(*entry))
+
+    /// The architectures whose image says that it is for another one.
+    fn contradictions(&self) -> Vec<String> {
+        let contradictions = self.lacking.iter().filter_map(|name| {
+            let Some(Availability::Contradicts(other)) = self.contents.availability.get(*name)
+            else {
+                return None;
+            };
+            let says = match other.as_str() {
+                "" => "names no architecture".to_owned(),
+                other => format!("says {}", quote(other)),
+            };
+            let name = escape(name, 32);
+            Some(format!("{name} is listed, but its configuration {says}"))
         });
-        let lacking = lacking.collect::<Set<_>>();
-        if !lacking.is_empty() {
-            let identity = images::identity(facts.common, image);
-            let identity = Identity::template(image.name).with_value(identity);
-            findings.add(identity, || {
-                describe(facts, image, census, &lacking, contents)
-            });
+        contradictions.collect()
+    }
+
+    fn shown_support(&self) -> String {
+        let supported = if self.contents.supported.is_empty() {
+            "no architecture".to_owned()
+        } else {
+            format!("only {}", names(&self.contents.supported))
+        };
+        let mut differences = self.contradictions();
+        let missing = self.missing();
+        if !missing.is_empty() {
+            differences.push(format!("listed, but not in the registry: {}", names(&missing)));
+        }
+        match differences.as_slice() {
+            [] => supported,
+            differences => format!("{supported} ({})", list(differences, 6)),
         }
     }
 }
 
-fn describe<'a>(
-    facts: &Facts<'_>,
-    image: &GoldenImage<'a>,
-    census: &Census,
-    lacking: &Set<&str>,
-    contents: &Contents,
-) -> Finding<'a> {
-    let supported = &contents.supported;
-    let (path, mut fixes) = match (image.template, image.annotation) {
-        (Some(template), Annotation::Spec(_)) => {
-            let set = Fix::List {
-                template,
-                summary: "set the annotation",
-            };
-            let disable = Fix::Disable(template);
-            (facts.architectures_path(template), vec![set, disable])
-        }
-        (Some(template), _) => (facts.path_of(template), vec![Fix::Disable(template)]),
-        (None, _) => (
-            facts.hco.fields.common_import.path(),
-            vec![Fix::advice(
-                "disable the template, or import its image from a registry of your own",
-            )],
-        ),
-    };
-    let is_needed = lacking
-        .iter()
-        .any(|name| census.workload.contains_key(*name));
-    let name = quote(image.name);
-    let (mut missing, mut differences) = (Vec::new(), Vec::new());
-    for name in lacking {
-        match contents.availability.get(*name) {
-            Some(Availability::ListedButMissing) => missing.push((*name).to_owned()),
-            Some(Availability::Contradicts(other)) => {
-                let says = match other.as_str() {
-                    "" => "names no architecture".to_owned(),
-                    other => "says ".to_owned() + &quote(other),
-                };
-                differences.push(escape(name, 32) + " is listed, but its configuration " + &says);
-            }
-            _ => {}
+impl<'f> Violation<'f> for MismatchingImage<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(self.image.name)
+    }
+
+    fn value(&self) -> Cow<'_, str> {
+        self.identity.as_str().into()
+    }
+
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        match (self.image.template, self.image.annotation) {
+            (Some(template), Annotation::Spec(_)) => facts.architectures_path(template),
+            (Some(template), _) => facts.path_of(template),
+            (None, _) => facts.hco.fields.common_import.path(),
         }
     }
-    if !missing.is_empty() {
-        differences.push("listed, but not in the registry: ".to_owned() + &names(&missing));
-        let advice = Fix::advice("mirror all images that the index lists");
-        fixes.insert(fixes.len().min(1), advice);
-    }
-    let mut supports = if supported.is_empty() {
-        "no architecture".to_owned()
-    } else {
-        "only ".to_owned() + &names(supported)
-    };
-    if !differences.is_empty() {
-        supports = supports + " (" + &list(&differences, 6) + ")";
-    }
-    let lacking: Vec<String> = lacking.iter().map(|name| (*name).to_owned()).collect();
-    let lacking = names(&lacking);
-    let workload = &census.workload;
-    let fact = if !workload.is_empty() && !supported.iter().any(|name| workload.contains_key(name))
-    {
-        let nodes = names(workload.keys());
-        format!(
-            "The image of template {name} supports {supports}, but the workload nodes report {nodes}: no VM can boot from the golden image."
-        )
-    } else {
-        let consequence = if is_needed {
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        let workload = &self.census.workload;
+        let name = quote(self.image.name);
+        let supports = self.shown_support();
+        let mut supported = self.contents.supported.iter();
+        if !workload.is_empty() && !supported.any(|name| workload.contains_key(name)) {
+            return format!(
+                "The image of template {name} supports {supports}, but the workload nodes report {}: no VM can boot from the golden image.",
+                names(workload.keys())
+            );
+        }
+        let mut lacking = self.lacking.iter();
+        let consequence = if lacking.any(|name| workload.contains_key(*name)) {
             "the import fails"
         } else {
             "the import fails as soon as a node with such an architecture joins"
         };
+        let lacking: Vec<String> = self.lacking.iter().map(|name| (*name).to_owned()).collect();
         format!(
-            "The architectures annotation of template {name} lists {lacking}, but its image supports {supports}: {consequence}."
+            "The architectures annotation of template {name} lists {}, but its image supports {supports}: {consequence}.",
+            names(&lacking)
         )
-    };
-    Finding { path, fact, fixes }
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        let mut fixes = match (self.image.template, self.image.annotation) {
+            (Some(template), Annotation::Spec(_)) => vec![
+                Proposal::List {
+                    template,
+                    summary: "set the annotation",
+                },
+                Proposal::Disable(template),
+            ],
+            (Some(template), _) => vec![Proposal::Disable(template)],
+            (None, _) => vec![Proposal::advice(
+                "disable the template, or import its image from a registry of your own",
+            )],
+        };
+        if !self.missing().is_empty() {
+            fixes.insert(
+                1,
+                Proposal::advice("mirror all images that the index lists"),
+            );
+        }
+        fixes
+    }
 }

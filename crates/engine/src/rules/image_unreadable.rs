@@ -1,51 +1,84 @@
 //! See `image-unreadable.md`.
 
+use std::borrow::Cow;
+
+use kube_objects::path::FieldPath;
 use kube_objects::text::{self, escape, quote};
+use operator_models::cdi::image::Unknown;
+use operator_models::hco::golden_image::GoldenImage;
 use operator_models::hco::import::Import;
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
 use crate::images;
+use crate::proposal::Proposal;
+use crate::rule::{ComparesNodes, Level, Rule};
+use crate::violation::Violation;
 use crate::words;
 
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    if facts.import == Import::Disabled {
-        return;
-    }
-    for image in facts.golden_images.iter() {
-        if !findings.wants(image.name) {
-            continue;
-        }
+pub(crate) static RULE: Rule = Rule::about_templates("image-unreadable", Level::Warn)
+    .about_golden_images()
+    .about_images()
+    .comparing_nodes(ComparesNodes::WithImportOn);
+
+/// An image, or the one of a listed architecture, could not be read.
+pub(crate) struct UnreadableImage<'f> {
+    image: &'f GoldenImage<'f>,
+    identity: String,
+    /// Empty if the whole image is unreadable.
+    architecture: &'f str,
+    why: &'f Unknown,
+}
+
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = UnreadableImage<'f>> {
+    let images = facts.golden_images.iter();
+    let images = images.filter(|_| facts.import == Import::Enabled);
+    images.filter_map(|image| {
         let is_listed = |name: &str| {
             let value = image.annotation.value();
             value.is_none_or(|value| value.entries().any(|entry| entry == name))
         };
-        let unreadable = facts
-            .contents_of(image)
-            .and_then(|contents| match contents {
-                Ok(contents) => contents.unreadable().find(|it| is_listed(it.0)),
-                Err(why) => Some(("", why)),
-            });
-        let Some((architecture, why)) = unreadable else {
-            continue;
+        let (architecture, why) = match facts.contents_of(image)? {
+            Ok(contents) => contents.unreadable().find(|it| is_listed(it.0))?,
+            Err(why) => ("", why),
         };
-        let identity = images::identity(facts.common, image);
-        findings.add(Identity::template(image.name).with_value(identity), || Finding {
-            path: match image.template {
-                Some(template) => facts.image_path(template),
-                None => facts.hco.fields.common_import.path(),
-            },
-            fact: format!(
-                "The {}image of template {} cannot be read ({}): its architectures were not checked.",
-                blank_after(architecture),
-                quote(image.name),
-                in_one_line(&words::why_unknown(why))
-            ),
-            fixes: vec![Fix::advice(
-                "correct the URL, or give the policy-server access to the registry",
-            )],
-        });
+        Some(UnreadableImage {
+            image,
+            identity: images::identity(&facts.common, image),
+            architecture,
+            why,
+        })
+    })
+}
+
+impl<'f> Violation<'f> for UnreadableImage<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(self.image.name)
+    }
+
+    fn value(&self) -> Cow<'_, str> {
+        self.identity.as_str().into()
+    }
+
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        match self.image.template {
+            Some(template) => facts.image_path(template),
+            None => facts.hco.fields.common_import.path(),
+        }
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        format!(
+            "The {}image of template {} cannot be read ({}): its architectures were not checked.",
+            blank_after(self.architecture),
+            quote(self.image.name),
+            in_one_line(&words::why_unknown(self.why))
+        )
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        vec![Proposal::advice(
+            "correct the URL, or give the policy-server access to the registry",
+        )]
     }
 }
 

@@ -1,42 +1,56 @@
 //! See `import-contradiction.md`.
 
 use kube_objects::edit::Edits;
+use kube_objects::path::FieldPath;
 use kube_objects::value::Value;
 use operator_models::hco::import::GATE;
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
+use crate::rule::{Level, Rule};
+use crate::violation::Violation;
 use crate::words::HCO_DENIES;
 
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let import = &facts.hco.import;
-    let Some(index) = import.gate_index(facts.version.hco) else {
-        return;
-    };
-    if !facts.contradicts_itself() {
-        return;
+pub(crate) static RULE: Rule =
+    Rule::about_object("import-contradiction", Level::Deny).exempt_from_ratchet();
+
+/// The feature gate and the field for the import contradict each other.
+pub(crate) struct ImportContradiction {
+    /// The index of the feature gate.
+    gate: usize,
+}
+
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<ImportContradiction> {
+    let gate = facts.hco.import.gate_index(facts.version.hco)?;
+    facts
+        .contradicts_itself()
+        .then_some(ImportContradiction { gate })
+}
+
+impl<'f> Violation<'f> for ImportContradiction {
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        facts.hco.fields.gates.path().index(self.gate)
     }
-    let gate = facts.hco.fields.gates.path().index(index);
-    let field = &facts.hco.fields.import.path();
-    findings.add(Identity::only(), || {
+
+    fn fact(&self, facts: &'f Facts<'f>) -> String {
+        let field = facts.hco.fields.import.path();
+        format!(
+            "The deprecated feature gate {GATE} and the field {field} contradict each other: {HCO_DENIES}"
+        )
+    }
+
+    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
         // An absent field counts as off here.
-        let wanted = import.field.unwrap_or(false);
-        let state = if wanted { "Enabled" } else { "Disabled" };
-        let agree = Edits::default()
-            .replace(gate.clone(), Value::object([("name", GATE.into()), ("state", state.into())]))
-            .finish();
-        Finding {
-            path: gate.clone(),
-            fact: format!(
-                "The deprecated feature gate {GATE} and the field {field} contradict each other: {HCO_DENIES}"
-            ),
-            fixes: vec![
-                Fix::edits("set the feature gate to the value of the field", agree),
-                Fix::advice(format!(
-                    "remove the feature gate, and set {field} to the value that you want"
-                )),
-            ],
-        }
-    });
+        let is_wanted = facts.hco.import.field.unwrap_or(false);
+        let state = if is_wanted { "Enabled" } else { "Disabled" };
+        let gate = Value::object([("name", GATE.into()), ("state", state.into())]);
+        let agree = Edits::default().replace(self.path(facts), gate).finish();
+        let field = facts.hco.fields.import.path();
+        vec![
+            Proposal::edits("set the feature gate to the value of the field", agree),
+            Proposal::advice(format!(
+                "remove the feature gate, and set {field} to the value that you want"
+            )),
+        ]
+    }
 }

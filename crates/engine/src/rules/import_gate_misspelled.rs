@@ -1,70 +1,44 @@
 //! See `import-gate-misspelled.md`.
 
+use std::borrow::Cow;
+
 use kube_objects::edit::Edits;
+use kube_objects::path::FieldPath;
 use kube_objects::text::{distance, quote};
 use operator_models::hco::import::{GATE, Gate};
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
+use crate::rule::{Level, Rule};
+use crate::violation::Violation;
+
+pub(crate) static RULE: Rule = Rule::about_object("import-gate-misspelled", Level::Warn);
 
 /// The maximum number of wrong letters.
 const TYPOS: usize = 2;
 
+/// The name of a feature gate is similar to that of the import.
+pub(crate) struct MisspelledGate<'f> {
+    index: usize,
+    gate: &'f Gate,
+    /// The number of wrong letters; 0 if only the letter case differs.
+    typos: usize,
+}
+
 /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, Index: any letter case from 1.19 on,
 /// exact in 1.18. No other feature gate of HCO is within two letters of this one (see the test below).
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let gates = &facts.hco.import.gates;
-    let version = facts.version;
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = MisspelledGate<'f>> {
+    let version = &facts.version;
     // If the version is known, the letter case is a problem only before 1.19.
     let is_case_ignored = version.is_known && version.hco.ignores_case_of_gates();
-    let is_alone = gates.iter().filter_map(typos).count() == 1;
-    let is_listed = gates.iter().any(|gate| gate.name == GATE);
-    for (index, gate) in gates.iter().enumerate() {
-        let Some(typos) = typos(gate).filter(|_| gate.name != GATE) else {
-            continue;
-        };
-        if typos == 0 && is_case_ignored {
-            continue;
-        }
-        let name = facts.hco.fields.gates.path().index(index).key("name");
-        findings.add(Identity::value(&gate.name), || {
-            // A name that is listed twice is invalid.
-            let edits = if gate.has_plain_key && !is_listed {
-                Edits::default().replace(name.clone(), GATE).finish()
-            } else {
-                Vec::new()
-            };
-            Finding {
-                path: name.clone(),
-                fact: match typos {
-                    0 if version.is_known => format!(
-                        "The feature gate {} has the wrong letter case: HCO {} ignores it.",
-                        quote(&gate.name),
-                        version.hco
-                    ),
-                    0 => format!(
-                        "The feature gate {} has the wrong letter case: HCO 1.18 and earlier ignore it.",
-                        quote(&gate.name)
-                    ),
-                    _ => format!(
-                        "The feature gate {} is unknown: HCO ignores it.",
-                        quote(&gate.name)
-                    ),
-                },
-                // Correcting the name can change the import, unless this version ignores the letter case.
-                fixes: vec![Fix::Edits {
-                    summary: format!("use the name {GATE}"),
-                    complete: typos == 0
-                        && version.hco.ignores_case_of_gates()
-                        && is_alone
-                        && gate.has_plain_key
-                        && !edits.is_empty(),
-                    edits,
-                }],
-            }
-        });
-    }
+    let gates = facts.hco.import.gates.iter().enumerate();
+    gates
+        .filter(|(_, gate)| gate.name != GATE)
+        .filter_map(|(index, gate)| {
+            let typos = typos(gate)?;
+            Some(MisspelledGate { index, gate, typos })
+        })
+        .filter(move |violation| violation.typos > 0 || !is_case_ignored)
 }
 
 /// The number of wrong letters in a gate's name, if it is similar to the gate of the import.
@@ -72,6 +46,52 @@ fn typos(gate: &Gate) -> Option<usize> {
     // A character has at most four bytes; most names are much too short or too long to be similar.
     let is_near = gate.name.len().abs_diff(GATE.len()) <= 4 * TYPOS;
     is_near.then(|| distance(&gate.name, GATE, TYPOS)).flatten()
+}
+
+impl<'f> Violation<'f> for MisspelledGate<'f> {
+    fn value(&self) -> Cow<'_, str> {
+        self.gate.name.as_str().into()
+    }
+
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        facts.hco.fields.gates.path().index(self.index).key("name")
+    }
+
+    fn fact(&self, facts: &'f Facts<'f>) -> String {
+        let name = quote(&self.gate.name);
+        match self.typos {
+            0 if facts.version.is_known => format!(
+                "The feature gate {name} has the wrong letter case: HCO {} ignores it.",
+                facts.version.hco
+            ),
+            0 => format!(
+                "The feature gate {name} has the wrong letter case: HCO 1.18 and earlier ignore it."
+            ),
+            _ => format!("The feature gate {name} is unknown: HCO ignores it."),
+        }
+    }
+
+    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        let gates = &facts.hco.import.gates;
+        // A name that is listed twice is invalid.
+        let is_listed = gates.iter().any(|gate| gate.name == GATE);
+        let is_editable = self.gate.has_plain_key && !is_listed;
+        let edits = if is_editable {
+            Edits::default().replace(self.path(facts), GATE).finish()
+        } else {
+            Vec::new()
+        };
+        let is_alone = gates.iter().filter_map(typos).count() == 1;
+        vec![Proposal::Edits {
+            summary: format!("use the name {GATE}"),
+            edits,
+            // Correcting the name can change the import, unless this version ignores the letter case.
+            complete: self.typos == 0
+                && facts.version.hco.ignores_case_of_gates()
+                && is_alone
+                && is_editable,
+        }]
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,18 @@
 //! See `jsonpatch-overrides-architectures.md`.
 
+use std::borrow::Cow;
+
 use kube_objects::path::FieldPath;
 use kube_objects::text::quote;
 use operator_models::hco::jsonpatch::{IN_SSP, operations};
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
+use crate::rule::{Level, Rule};
+use crate::violation::Violation;
+
+pub(crate) static RULE: Rule =
+    Rule::about_object("jsonpatch-overrides-architectures", Level::Warn);
 
 const IN_KUBEVIRT: [&str; 2] = [
     "/spec/workloads",
@@ -14,73 +20,125 @@ const IN_KUBEVIRT: [&str; 2] = [
 ];
 const IN_CDI: [&str; 1] = ["/spec/workload"];
 
-/// HCO applies the patch to the values that it sets, so the other rules' findings about these values are not certain.
-///
-/// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch.
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let fields = &facts.hco.fields.patches;
-    let patches = &facts.hco.patches;
-    for (field, patch, resource, fields) in [
-        (&fields.ssp, &patches.ssp, "SSP", &IN_SSP[..]),
-        (
-            &fields.kubevirt,
-            &patches.kubevirt,
-            "KubeVirt",
-            &IN_KUBEVIRT,
-        ),
-        (&fields.cdi, &patches.cdi, "CDI", &IN_CDI),
-    ] {
-        if let Some(patch) = patch {
-            check_patch(findings, &field.path(), patch, resource, fields);
+/// A jsonpatch annotation that HCO rejects, or that overrides what HCO sets.
+pub(crate) struct OverridingPatch<'f> {
+    resource: PatchedResource,
+    /// The operation as it was written, or the whole annotation.
+    text: &'f str,
+    problem: Problem,
+}
+
+/// The resource to which HCO applies the patch.
+#[derive(Clone, Copy)]
+enum PatchedResource {
+    Ssp,
+    KubeVirt,
+    Cdi,
+}
+
+enum Problem {
+    /// The annotation is not a JSON Patch.
+    Unreadable,
+    /// HCO rejects the path of the operation.
+    Inapplicable(Option<String>),
+    /// The path of a field that HCO sets.
+    Overrides(String),
+}
+
+impl PatchedResource {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ssp => "SSP",
+            Self::KubeVirt => "KubeVirt",
+            Self::Cdi => "CDI",
         }
     }
 }
 
-fn check_patch(
-    findings: &mut Findings<'_, '_>,
-    path: &FieldPath,
-    patch: &str,
-    resource: &str,
+/// HCO applies the patch to the values that it sets, so the other rules' findings about these values are not certain.
+///
+/// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch.
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = OverridingPatch<'f>> {
+    let patches = &facts.hco.patches;
+    let patches = [
+        (PatchedResource::Ssp, &patches.ssp, &IN_SSP[..]),
+        (PatchedResource::KubeVirt, &patches.kubevirt, &IN_KUBEVIRT),
+        (PatchedResource::Cdi, &patches.cdi, &IN_CDI),
+    ];
+    patches.into_iter().flat_map(|(resource, patch, fields)| {
+        let patch = patch.iter();
+        patch.flat_map(move |patch| check_patch(resource, patch, fields))
+    })
+}
+
+fn check_patch<'f>(
+    resource: PatchedResource,
+    patch: &'f str,
     fields: &[&str],
-) {
-    let finding = |fact: String, advice: &str| Finding {
-        path: path.clone(),
-        fact,
-        fixes: vec![Fix::advice(advice)],
+) -> Vec<OverridingPatch<'f>> {
+    let violation = |text, problem| OverridingPatch {
+        resource,
+        text,
+        problem,
     };
     let Some(operations) = operations(patch) else {
-        findings.add(Identity::value(format!("{resource} {patch}")), || {
-            finding(
-                format!("The {resource} patch is not a valid JSON Patch: HCO rejects it."),
-                "correct or remove the annotation",
-            )
-        });
-        return;
+        return vec![violation(patch, Problem::Unreadable)];
     };
-    for operation in operations {
-        // The same operation in another patch is a different problem.
-        let value = || Identity::value(format!("{resource} {}", operation.text));
-        if !operation.is_applicable() {
-            findings.add(value(), || {
-                let path = operation.path.as_deref();
-                finding(
-                    format!(
-                        "The {resource} patch has an operation {}, but paths must begin with /spec/: HCO rejects the patch.",
-                        path.map_or("without a path".to_owned(), |path| format!("with path {}", quote(path)))
-                    ),
-                    "correct or remove the operation",
-                )
-            });
-        } else if let Some(touched) = operation.touched(fields) {
-            findings.add(value(), || {
-                finding(
-                    format!(
-                        "The {resource} patch overrides {}: HCO's value has no effect.",
-                        quote(touched)
-                    ),
-                    "remove the operation, and set the fields of HyperConverged instead",
-                )
-            });
+    let problems = operations.into_iter().filter_map(|operation| {
+        let problem = if operation.is_applicable() {
+            Problem::Overrides(operation.touched(fields)?.to_owned())
+        } else {
+            Problem::Inapplicable(operation.path.as_deref().map(str::to_owned))
+        };
+        Some(violation(operation.text, problem))
+    });
+    problems.collect()
+}
+
+impl<'f> Violation<'f> for OverridingPatch<'f> {
+    /// The same operation in another patch is a different problem.
+    fn value(&self) -> Cow<'_, str> {
+        format!("{} {}", self.resource.name(), self.text).into()
+    }
+
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        let patches = &facts.hco.fields.patches;
+        match self.resource {
+            PatchedResource::Ssp => patches.ssp.path(),
+            PatchedResource::KubeVirt => patches.kubevirt.path(),
+            PatchedResource::Cdi => patches.cdi.path(),
         }
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        let resource = self.resource.name();
+        match &self.problem {
+            Problem::Unreadable => {
+                format!("The {resource} patch is not a valid JSON Patch: HCO rejects it.")
+            }
+            Problem::Inapplicable(path) => {
+                let path = match path {
+                    None => "without a path".to_owned(),
+                    Some(path) => format!("with path {}", quote(path)),
+                };
+                format!(
+                    "The {resource} patch has an operation {path}, but paths must begin with /spec/: HCO rejects the patch."
+                )
+            }
+            Problem::Overrides(path) => format!(
+                "The {resource} patch overrides {}: HCO's value has no effect.",
+                quote(path)
+            ),
+        }
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        vec![Proposal::advice(match self.problem {
+            Problem::Unreadable => "correct or remove the annotation",
+            Problem::Inapplicable(_) => "correct or remove the operation",
+            Problem::Overrides(_) => {
+                "remove the operation, and set the fields of HyperConverged instead"
+            }
+        })]
     }
 }

@@ -1,46 +1,60 @@
 //! See `multi-arch-import-disabled.md`.
 
+use kube_objects::path::FieldPath;
 use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
+use operator_models::ssp::architecture::knows_all;
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
+use crate::rule::{ComparesNodes, Level, RepairKind, Rule};
+use crate::violation::Violation;
 use crate::words::names;
-use operator_models::ssp::architecture::knows_all;
+
+pub(crate) static RULE: Rule = Rule::about_object("multi-arch-import-disabled", Level::Deny)
+    .about_golden_images()
+    .comparing_nodes(ComparesNodes::WithImportOff)
+    .repaired_by(RepairKind::Import);
+
+/// The import is off, although the workload nodes have several architectures.
+pub(crate) struct ImportDisabled<'f>(&'f Census);
 
 /// MIRRORS: hyperconverged-cluster-operator `pkg/monitoring/hyperconverged/collectors/operator_collectors.go`,
 /// getMultiArchBootImagesStatusCallback, for the alert `HCOMultiArchGoldenImagesDisabled`: several workload
 /// architectures and at least one golden image.
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<ImportDisabled<'f>> {
     if facts.import == Import::Enabled || facts.golden_images.is_empty() {
-        return;
+        return None;
     }
-    let Some(census) = facts.census().filter(|census| census.workload.len() > 1) else {
-        return;
-    };
-    findings.add(Identity::only(), || Finding {
-        path: facts.import_path(),
-        fact: format!(
-            "The multi-architecture import is off, but the workload nodes have {} architectures ({}): each golden image is imported for only one of them.",
-            census.workload.len(),
-            names(census.workload.keys())
-        ),
-        fixes: ways_out(census),
-    });
+    let census = facts.census().filter(|census| census.workload.len() > 1)?;
+    Some(ImportDisabled(census))
 }
 
-fn ways_out(census: &Census) -> Vec<Fix<'_>> {
-    let place = Fix::Place {
-        summary: "keep the workloads on one architecture, if no VM runs on the other nodes",
-        otherwise: Some(
-            "keep the workloads on one architecture: correct the workloads' node placement",
-        ),
-    };
-    // Otherwise, the SSP operator rejects its configuration with the import on, too.
-    if knows_all(census) {
-        vec![Fix::EnableImport, place]
-    } else {
-        vec![place]
+impl<'f> Violation<'f> for ImportDisabled<'f> {
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        facts.import_path()
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        format!(
+            "The multi-architecture import is off, but the workload nodes have {} architectures ({}): each golden image is imported for only one of them.",
+            self.0.workload.len(),
+            names(self.0.workload.keys())
+        )
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        let place = Proposal::Place {
+            summary: "keep the workloads on one architecture, if no VM runs on the other nodes",
+            otherwise: Some(
+                "keep the workloads on one architecture: correct the workloads' node placement",
+            ),
+        };
+        // Otherwise, the SSP operator rejects its configuration with the import on, too.
+        if knows_all(self.0) {
+            vec![Proposal::EnableImport, place]
+        } else {
+            vec![place]
+        }
     }
 }

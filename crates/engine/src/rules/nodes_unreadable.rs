@@ -1,51 +1,67 @@
 //! See `nodes-unreadable.md`.
 
 use kube_objects::path::FieldPath;
-use kube_objects::text::{behind, escape};
+use kube_objects::text::escape;
 
 use crate::cluster::ServiceAccount;
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
 use crate::nodes::NodesError;
+use crate::proposal::Proposal;
+use crate::rule::{Level, Rule};
+use crate::violation::Violation;
 
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let Some(error) = facts.nodes.error() else {
-        return;
-    };
-    let account = facts.nodes.account();
-    findings.add(Identity::only(), || {
-        let (reason, fix) = match (error, account) {
-            (NodesError::Forbidden { account, verb }, _) => (
-                format!(
-                    ": the service account {} of the policy-server cannot {verb} nodes",
-                    name(account)
-                ),
-                grant(Some(account), ""),
+pub(crate) static RULE: Rule =
+    Rule::about_object("nodes-unreadable", Level::Deny).about_the_policy();
+
+/// The nodes were needed, and could not be read.
+pub(crate) struct UnreadableNodes<'f>(&'f NodesError);
+
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<UnreadableNodes<'f>> {
+    facts.nodes_error().map(UnreadableNodes)
+}
+
+impl<'f> Violation<'f> for UnreadableNodes<'f> {
+    /// The object could not be denied because of its nodes.
+    fn is_doubtful(&self, facts: &'f Facts<'f>) -> bool {
+        !facts.could_nodes_deny
+    }
+
+    fn path(&self, _: &'f Facts<'f>) -> FieldPath {
+        FieldPath::of(&["nodes"])
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        let reason = match self.0 {
+            NodesError::Forbidden { account, verb } => format!(
+                ": the service account {} of the policy-server cannot {verb} nodes",
+                name(account)
             ),
-            (NodesError::Host(error), account) => {
-                // The causes and, if backtraces are on, a backtrace follow on the next lines.
-                let first = error.lines().next().unwrap_or_default();
-                let error = escape(first.trim_end_matches('.'), 160);
+            NodesError::Host { error, .. } => {
+                let error = escape(first_line(error).trim_end_matches('.'), 160);
                 let colon = if error.is_empty() { "" } else { ": " };
-                (
-                    format!(", because it cannot read the nodes{colon}{error}"),
-                    resolve(first, account),
-                )
+                format!(", because it cannot read the nodes{colon}{error}")
             }
-            (NodesError::List(error), _) => (
-                format!(", because the node list is invalid: {}", escape(error, 160)),
-                Fix::advice(
-                    "see the log of the policy-server, which reads the list from the API server",
-                ),
-            ),
+            NodesError::List(error) => {
+                format!(", because the node list is invalid: {}", escape(error, 160))
+            }
         };
-        Finding {
-            path: FieldPath::of(&["nodes"]),
-            fact: format!("The policy cannot check the object against the nodes{reason}."),
-            fixes: vec![fix],
-        }
-    });
+        format!("The policy cannot check the object against the nodes{reason}.")
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        vec![match self.0 {
+            NodesError::Forbidden { account, .. } => grant(Some(account), ""),
+            NodesError::Host { error, account } => resolve(first_line(error), account.as_ref()),
+            NodesError::List(_) => Proposal::advice(
+                "see the log of the policy-server, which reads the list from the API server",
+            ),
+        }]
+    }
+}
+
+/// The causes and, if backtraces are on, a backtrace follow on the next lines.
+fn first_line(error: &str) -> &str {
+    error.lines().next().unwrap_or_default()
 }
 
 fn name(account: &ServiceAccount) -> String {
@@ -56,35 +72,35 @@ fn name(account: &ServiceAccount) -> String {
 ///
 /// Not with the manifest: it binds one account, and applying it for another account would replace the binding of an
 /// overlay.
-fn grant(account: Option<&ServiceAccount>, condition: &str) -> Fix<'static> {
+fn grant(account: Option<&ServiceAccount>, condition: &str) -> Proposal<'static> {
     let account = account.map_or_else(|| "NAMESPACE/NAME".to_owned(), name);
-    Fix::Command {
-        advice: format!(
+    Proposal::command(
+        format!(
             "{condition}grant the policy-server's service account permission to list and watch nodes, as deploy/base/rbac.yaml does for kubewarden/policy-server"
         ),
-        command: format!("hco-preflight rbac --service-account {account} | kubectl apply -f -"),
-    }
+        format!("hco-preflight rbac --service-account {account} | kubectl apply -f -"),
+    )
 }
 
 /// How to fix a host's error.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs and
 /// `src/callback_handler/mod.rs`, for the words that identify the errors.
-fn resolve(error: &str, account: Option<&ServiceAccount>) -> Fix<'static> {
-    if behind(error, "access to Kubernetes").is_some() {
-        Fix::advice(
+fn resolve(error: &str, account: Option<&ServiceAccount>) -> Proposal<'static> {
+    if error.contains("access to Kubernetes") {
+        Proposal::advice(
             "add {apiVersion: v1, kind: Node} to spec.contextAwareResources of the ClusterAdmissionPolicy",
         )
-    } else if behind(error, "granted access to the").is_some() {
-        Fix::advice(
+    } else if error.contains("granted access to the") {
+        Proposal::advice(
             "allow the host capability kubernetes/list_resources_all: in hostCapabilities of policies.yml, or with --allowed-host-capabilities of kwctl",
         )
-    } else if behind(error, "not initialized").is_some() {
-        Fix::advice(
+    } else if error.contains("not initialized") {
+        Proposal::advice(
             "connect the policy-server to a cluster: it needs a service account or a kubeconfig",
         )
-    } else if behind(error, "(Connect)").is_some() {
-        Fix::advice(
+    } else if error.contains("(Connect)") {
+        Proposal::advice(
             "make the API server reachable from the policy-server; the log of the policy-server has the cause",
         )
     } else {

@@ -1,55 +1,76 @@
 //! See `placement-invalid.md`.
 
+use std::borrow::Cow;
+
 use kube_objects::path::FieldPath;
-use kube_objects::placement::REQUIRED;
-use kube_objects::placement::{List, SelectorError};
+use kube_objects::placement::{List, REQUIRED, SelectorError};
 use kube_objects::text::quote;
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
+use crate::rule::{Level, Rule};
+use crate::violation::Violation;
 use crate::words::HCO_DENIES;
+
+pub(crate) static RULE: Rule = Rule::about_object("placement-invalid", Level::Deny);
+
+/// A requirement that Kubernetes' parser rejects.
+pub(crate) struct InvalidRequirement<'f> {
+    affinity: Affinity,
+    error: &'f SelectorError,
+}
+
+#[derive(Clone, Copy)]
+enum Affinity {
+    Workloads,
+    Infra,
+}
 
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateAffinity: the required
 /// affinity of the workloads and of the infrastructure; no preferred terms, no nodeSelector.
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let fields = &facts.hco.fields;
-    let placement = &facts.hco.placement;
-    let workloads = fields.node_affinity.path().key(REQUIRED);
-    for error in placement.errors() {
-        add(findings, "workloads", &workloads, error);
-    }
-    let infra = fields.infra_required.path();
-    for error in &facts.hco.infra_errors {
-        add(findings, "infra", &infra, error);
-    }
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = InvalidRequirement<'f>> {
+    let in_affinity =
+        |affinity| move |error: &'f SelectorError| InvalidRequirement { affinity, error };
+    let workloads = facts.hco.placement.errors().iter();
+    let infra = facts.hco.infra_errors.iter();
+    workloads
+        .map(in_affinity(Affinity::Workloads))
+        .chain(infra.map(in_affinity(Affinity::Infra)))
 }
 
-fn add(
-    findings: &mut Findings<'_, '_>,
-    affinity: &str,
-    required: &FieldPath,
-    error: &SelectorError,
-) {
-    // The same requirement in the other affinity is a different problem.
-    let identity = Identity::value(format!("{affinity} {}", error.requirement));
-    findings.add(identity, || describe(required, error));
-}
+impl<'f> Violation<'f> for InvalidRequirement<'f> {
+    /// The same requirement in the other affinity is a different problem.
+    fn value(&self) -> Cow<'_, str> {
+        let affinity = match self.affinity {
+            Affinity::Workloads => "workloads",
+            Affinity::Infra => "infra",
+        };
+        format!("{affinity} {}", self.error.requirement).into()
+    }
 
-fn describe(required: &FieldPath, error: &SelectorError) -> Finding<'static> {
-    let example = match error.position.list {
-        List::Fields => "{key: metadata.name, operator: In, values: [NODE]}",
-        List::Expressions => "{key: kubernetes.io/arch, operator: In, values: [amd64]}",
-    };
-    Finding {
-        path: error.path(required),
-        fact: format!(
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        let fields = &facts.hco.fields;
+        self.error.path(&match self.affinity {
+            Affinity::Workloads => fields.node_affinity.path().key(REQUIRED),
+            Affinity::Infra => fields.infra_required.path(),
+        })
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        format!(
             "The requirement {} is not valid ({}): {HCO_DENIES}",
-            quote(&error.requirement),
-            error.reason
-        ),
-        fixes: vec![Fix::advice(format!(
+            quote(&self.error.requirement),
+            self.error.reason
+        )
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        let example = match self.error.position.list {
+            List::Fields => "{key: metadata.name, operator: In, values: [NODE]}",
+            List::Expressions => "{key: kubernetes.io/arch, operator: In, values: [amd64]}",
+        };
+        vec![Proposal::advice(format!(
             "correct the requirement, for example {example}"
-        ))],
+        ))]
     }
 }

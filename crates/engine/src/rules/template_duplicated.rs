@@ -1,35 +1,60 @@
 //! See `template-duplicated.md`.
 
-use kube_objects::sorted::{Map, Set};
+use std::collections::{BTreeMap, BTreeSet};
 
+use kube_objects::path::FieldPath;
 use kube_objects::text::quote;
+use operator_models::hco::template::Template;
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
+use crate::rule::{Level, Rule};
+use crate::violation::Violation;
 use crate::words::HCO_FAILS;
+
+pub(crate) static RULE: Rule = Rule::about_templates("template-duplicated", Level::Deny);
+
+/// Two templates have the same name.
+pub(crate) struct DuplicatedTemplate<'f> {
+    template: &'f Template<'f>,
+    /// The index of the first template with the name.
+    first: usize,
+}
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, getDicMapFromCr:
 /// names are compared regardless of whether a template is enabled.
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    let mut first = Map::new();
-    let mut reported = Set::new();
-    for template in &facts.hco.templates {
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = DuplicatedTemplate<'f>> {
+    let mut indexes = BTreeMap::new();
+    let mut reported = BTreeSet::new();
+    facts.hco.templates.iter().filter_map(move |template| {
         let name = template.name.as_str();
-        let index = *first.or_insert_with(name, || template.index);
+        let first = *indexes.entry(name).or_insert(template.index);
         // A name that occurs three times is one problem.
-        if index == template.index || !reported.insert(name) {
-            continue;
-        }
-        findings.add(Identity::template(name), || Finding {
-            path: facts.path_of(template).keys(&["metadata", "name"]),
-            fact: format!(
-                "Duplicate template name {}; entry [{index}] already uses it: {HCO_FAILS}",
-                quote(name)
-            ),
-            fixes: vec![Fix::advice(
-                "rename or remove one of the templates; disabled templates also count",
-            )],
-        });
+        let is_violation = first != template.index && reported.insert(name);
+        is_violation.then_some(DuplicatedTemplate { template, first })
+    })
+}
+
+impl<'f> Violation<'f> for DuplicatedTemplate<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        facts.path_of(self.template).keys(&["metadata", "name"])
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        format!(
+            "Duplicate template name {}; entry [{}] already uses it: {HCO_FAILS}",
+            quote(&self.template.name),
+            self.first
+        )
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        vec![Proposal::advice(
+            "rename or remove one of the templates; disabled templates also count",
+        )]
     }
 }

@@ -1,59 +1,65 @@
 //! See `template-invalid.md`.
 
+use kube_objects::path::FieldPath;
 use kube_objects::text::quote;
 use operator_models::hco::golden_image::{Invalid, invalid};
 use operator_models::hco::template::{ENABLE, Template};
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
+use crate::rule::{Level, Rule};
+use crate::violation::Violation;
 use crate::words::{HCO_CRASHES, HCO_DENIES};
 
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    for template in &facts.hco.templates {
-        if let Some(invalid) = invalid(template, facts.hco, facts.common) {
-            findings.add(Identity::template(&template.name), || {
-                describe(facts, template, invalid)
-            });
-        }
-    }
+pub(crate) static RULE: Rule = Rule::about_templates("template-invalid", Level::Deny);
+
+/// HCO's webhook denies a template, or HCO crashes because of it.
+pub(crate) struct InvalidTemplate<'f> {
+    template: &'f Template<'f>,
+    reason: Invalid<'f>,
 }
 
-fn describe<'a>(
-    facts: &Facts<'_>,
-    template: &'a Template<'a>,
-    invalid: Invalid<'_>,
-) -> Finding<'a> {
-    let name = quote(&template.name);
-    let (path, fact, fixes) = match invalid {
-        Invalid::Enable(value) => {
-            let path = facts.annotation_path(template, ENABLE);
-            (
-                path,
-                format!(
-                    "The enable annotation of template {name} must be \"true\" or \"false\", not {}: {HCO_DENIES}",
-                    quote(value)
-                ),
-                vec![Fix::Enable(template), Fix::Disable(template)],
-            )
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = InvalidTemplate<'f>> {
+    facts.hco.templates.iter().filter_map(|template| {
+        let reason = invalid(template, facts.hco, &facts.common)?;
+        Some(InvalidTemplate { template, reason })
+    })
+}
+
+impl<'f> Violation<'f> for InvalidTemplate<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        let template = facts.path_of(self.template);
+        match self.reason {
+            Invalid::Enable(_) => facts.annotation_path(self.template, ENABLE),
+            Invalid::NoSpec => template.key("spec"),
+            Invalid::NoSource => template.keys(&["spec", "template", "spec", "source"]),
         }
-        Invalid::NoSpec => (
-            facts.path_of(template).key("spec"),
-            format!("Template {name} is enabled and has no spec: {HCO_DENIES}"),
-            vec![Fix::advice("add the spec"), Fix::Disable(template)],
-        ),
-        Invalid::NoSource => (
-            facts
-                .path_of(template)
-                .keys(&["spec", "template", "spec", "source"]),
-            format!("Common template {name} has no source: {HCO_CRASHES}"),
-            vec![
-                Fix::advice(
-                    "add the source, for example {registry: {url: \"docker://quay.io/containerdisks/fedora:latest\"}}",
-                ),
-                Fix::Disable(template),
-            ],
-        ),
-    };
-    Finding { path, fact, fixes }
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        let name = quote(&self.template.name);
+        match self.reason {
+            Invalid::Enable(value) => format!(
+                "The enable annotation of template {name} must be \"true\" or \"false\", not {}: {HCO_DENIES}",
+                quote(value)
+            ),
+            Invalid::NoSpec => format!("Template {name} is enabled and has no spec: {HCO_DENIES}"),
+            Invalid::NoSource => format!("Common template {name} has no source: {HCO_CRASHES}"),
+        }
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        let first = match self.reason {
+            Invalid::Enable(_) => Proposal::Enable(self.template),
+            Invalid::NoSpec => Proposal::advice("add the spec"),
+            Invalid::NoSource => Proposal::advice(
+                "add the source, for example {registry: {url: \"docker://quay.io/containerdisks/fedora:latest\"}}",
+            ),
+        };
+        vec![first, Proposal::Disable(self.template)]
+    }
 }

@@ -1,140 +1,126 @@
 //! See `template-name-invalid.md`.
 
 use kube_objects::name::is_dns1123_subdomain;
+use kube_objects::path::FieldPath;
 use kube_objects::text::quote;
-use operator_models::cdi::data_import_cron::{Cause, NAME_MAX, NeverRuns};
+use operator_models::cdi::data_import_cron::{Cause, NAME_MAX, NeverRuns, Rejection};
 use operator_models::cdi::data_source;
 use operator_models::forecast::{CreatedBy, Cron, Forecast, HandedOver, Rejected};
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
+use crate::rule::{ComparesNodes, Level, Rule};
+use crate::violation::Violation;
 use crate::words::{data_source_rejection, longest_name, rejection};
+
+pub(crate) static RULE: Rule = Rule::about_templates("template-name-invalid", Level::Deny)
+    .about_golden_images()
+    .comparing_nodes(ComparesNodes::Always);
+
+/// A name of which no DataImportCron, DataSource, or CronJob can be made.
+pub(crate) struct InvalidName<'f> {
+    template: &'f str,
+    index: usize,
+    field: NameField,
+    reason: Reason<'f>,
+    /// Whether the names of the objects have the suffix of an architecture.
+    has_suffix: bool,
+}
+
+/// The field with the name.
+#[derive(Clone, Copy)]
+enum NameField {
+    Name,
+    ManagedDataSource,
+}
+
+enum Reason<'f> {
+    /// The template has no name.
+    Missing,
+    /// The name is invalid whatever the nodes are.
+    Syntax,
+    DataImportCron(&'f Rejection),
+    DataSource(data_source::Rejection),
+    CronJob,
+}
+
+const STOPS_AT_CRON: &str = "the image is not imported, and SSP stops there.";
 
 /// The name of a template is the name of its DataImportCron, and its managedDataSource the name of a DataSource.
 ///
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateDataImportCronTemplates, for a missing name; for the rest
 /// see `operator_models::cdi`.
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
-    match (facts.forecast, facts.rejected) {
-        (Some(forecast), _) => in_forecast(facts, forecast, findings),
-        (None, Some(Rejected::NameMissing)) => without_forecast(facts, findings, str::is_empty),
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Vec<InvalidName<'f>> {
+    match (facts.forecast(), facts.rejected()) {
+        (Some(forecast), _) => in_forecast(forecast).collect(),
+        (None, Some(Rejected::NameMissing)) => without_forecast(facts, str::is_empty),
         // Another rule says why nothing is created.
-        (None, Some(_)) => {}
+        (None, Some(_)) => Vec::new(),
         // Some names are invalid whatever the nodes are.
-        (None, None) => without_forecast(facts, findings, |name| {
+        (None, None) => without_forecast(facts, |name| {
             !is_dns1123_subdomain(name) || name.len() > NAME_MAX
         }),
     }
 }
 
-fn without_forecast<'a>(
-    facts: &Facts<'a>,
-    findings: &mut Findings<'a, '_>,
+fn without_forecast<'f>(
+    facts: &'f Facts<'f>,
     is_invalid: impl Fn(&str) -> bool,
-) {
-    let templates = facts.hco.templates.iter().filter(|it| it.is_enabled());
-    for template in templates.filter(|it| is_invalid(&it.name)) {
-        let name = template.name.as_str();
-        findings.add(Identity::template(name), || Finding {
-            path: facts.path_of(template).keys(&["metadata", "name"]),
-            fact: if name.is_empty() {
-                "The template has no name: SSP rejects every change from HCO.".to_owned()
+) -> Vec<InvalidName<'f>> {
+    let templates = facts.hco.templates.iter();
+    templates
+        .filter(|template| template.is_enabled() && is_invalid(&template.name))
+        .map(|template| InvalidName {
+            template: &template.name,
+            index: template.index,
+            field: NameField::Name,
+            reason: if template.name.is_empty() {
+                Reason::Missing
             } else {
-                format!(
-                    "Template name {} is not a valid name of a DataImportCron: {STOPS_AT_CRON}",
-                    quote(name)
-                )
+                Reason::Syntax
             },
-            fixes: vec![rename(longest_name(true))],
-        });
-    }
+            has_suffix: true,
+        })
+        .collect()
 }
 
-fn in_forecast<'a>(facts: &Facts<'a>, forecast: &Forecast<'a>, findings: &mut Findings<'a, '_>) {
-    let problem = |cron: &Cron| {
-        let has_suffix = cron.architecture.is_some();
-        problem(forecast, cron).map(|(field, fact)| (field, fact, has_suffix))
-    };
-    for (template, index, (field, fact, has_suffix)) in forecast.first_of_templates(problem) {
-        findings.add(Identity::template(template.name), || Finding {
-            path: facts.path_of_index(Some(index)).keys(field.path()),
-            fact: format!("{} of template {} {fact}", field.name(), quote(template.name)),
-            fixes: vec![match field {
-                Field::Name => rename(longest_name(has_suffix)),
-                Field::ManagedDataSource => Fix::advice(format!(
-                    "use at most {} lowercase letters, digits, and `-` for managedDataSource, and begin and end with a letter or digit",
-                    if has_suffix { NAME_MAX - "-amd64".len() } else { NAME_MAX }
-                )),
-            }],
-        });
-    }
-}
-
-/// The field whose value is invalid.
-#[derive(Clone, Copy)]
-enum Field {
-    Name,
-    ManagedDataSource,
-}
-
-impl Field {
-    fn path(self) -> &'static [&'static str] {
-        match self {
-            Self::Name => &["metadata", "name"],
-            Self::ManagedDataSource => &["spec", "managedDataSource"],
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Name => "The name",
-            Self::ManagedDataSource => "The managedDataSource",
-        }
-    }
-}
-
-const STOPS_AT_CRON: &str = "the image is not imported, and SSP stops there.";
-
-/// What is wrong with one of the two names, because of a cron: the end of a sentence.
-fn problem(forecast: &Forecast<'_>, cron: &Cron) -> Option<(Field, String)> {
-    let of_cron = cron.rejected().and_then(|reason| match reason.cause() {
-        Cause::Name => Some((Field::Name, reason)),
-        Cause::ManagedDataSource => Some((Field::ManagedDataSource, reason)),
-        Cause::Other => None,
+fn in_forecast<'f>(forecast: &'f Forecast<'f>) -> impl Iterator<Item = InvalidName<'f>> {
+    let problems = forecast.first_of_templates(|cron| {
+        let (field, reason) = problem(forecast, cron)?;
+        Some((field, reason, cron.architecture.is_some()))
     });
-    if let Some((field, reason)) = of_cron {
-        let reason = rejection(reason);
-        return Some((
-            field,
-            format!("makes the DataImportCron invalid ({reason}): {STOPS_AT_CRON}"),
-        ));
-    }
-    if let Some(reason) = rejected_source(forecast, cron) {
-        let field = match reason {
-            data_source::Rejection::CronLabelTooLong | data_source::Rejection::CronLabelInvalid => {
-                Field::Name
-            }
-            _ => Field::ManagedDataSource,
+    problems.map(|(template, index, (field, reason, has_suffix))| InvalidName {
+        template: template.name,
+        index,
+        field,
+        reason,
+        has_suffix,
+    })
+}
+
+/// What is wrong with one of the two names, because of a cron.
+fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<(NameField, Reason<'f>)> {
+    if let Some(rejection) = cron.rejected() {
+        let field = match rejection.cause() {
+            Cause::Name => Some(NameField::Name),
+            Cause::ManagedDataSource => Some(NameField::ManagedDataSource),
+            Cause::Other => None,
         };
-        let reason = data_source_rejection(reason);
-        return Some((
-            field,
-            format!(
-                "makes a DataSource invalid ({reason}): SSP stops before the DataImportCrons, so no golden image is added or changed."
-            ),
-        ));
+        if let Some(field) = field {
+            return Some((field, Reason::DataImportCron(rejection)));
+        }
     }
-    if cron.verdict.never_runs.contains(&NeverRuns::NameTooLong) {
-        let longest = longest_name(cron.architecture.is_some());
-        return Some((
-            Field::Name,
-            format!(
-                "has more than {longest} characters, so no CronJob can be created for it: its image is never imported."
-            ),
-        ));
+    if let Some(rejection) = rejected_source(forecast, cron) {
+        let field = match rejection {
+            data_source::Rejection::CronLabelTooLong | data_source::Rejection::CronLabelInvalid => {
+                NameField::Name
+            }
+            _ => NameField::ManagedDataSource,
+        };
+        return Some((field, Reason::DataSource(rejection)));
     }
-    None
+    let is_too_long = cron.verdict.never_runs.contains(&NeverRuns::NameTooLong);
+    is_too_long.then_some((NameField::Name, Reason::CronJob))
 }
 
 /// Why the API server rejects the DataSource of a cron, or the one that points to it.
@@ -153,8 +139,61 @@ fn rejected_source(forecast: &Forecast<'_>, cron: &Cron) -> Option<data_source::
         .find_map(|source| source.rejected)
 }
 
-fn rename(longest: usize) -> Fix<'static> {
-    Fix::advice(format!(
-        "rename the template: at most {longest} characters; lowercase letters, digits, `-`, and `.`; a letter or digit first and last"
-    ))
+impl<'f> Violation<'f> for InvalidName<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(self.template)
+    }
+
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        let template = facts.path_of_index(Some(self.index));
+        template.keys(match self.field {
+            NameField::Name => &["metadata", "name"],
+            NameField::ManagedDataSource => &["spec", "managedDataSource"],
+        })
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        let name = quote(self.template);
+        let field = match self.field {
+            NameField::Name => "The name",
+            NameField::ManagedDataSource => "The managedDataSource",
+        };
+        match self.reason {
+            Reason::Missing => {
+                "The template has no name: SSP rejects every change from HCO.".to_owned()
+            }
+            Reason::Syntax => format!(
+                "Template name {name} is not a valid name of a DataImportCron: {STOPS_AT_CRON}"
+            ),
+            Reason::DataImportCron(reason) => format!(
+                "{field} of template {name} makes the DataImportCron invalid ({}): {STOPS_AT_CRON}",
+                rejection(reason)
+            ),
+            Reason::DataSource(reason) => format!(
+                "{field} of template {name} makes a DataSource invalid ({}): SSP stops before the DataImportCrons, so no golden image is added or changed.",
+                data_source_rejection(reason)
+            ),
+            Reason::CronJob => format!(
+                "{field} of template {name} has more than {} characters, so no CronJob can be created for it: its image is never imported.",
+                longest_name(self.has_suffix)
+            ),
+        }
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        let advice = match self.field {
+            NameField::Name => format!(
+                "rename the template: at most {} characters; lowercase letters, digits, `-`, and `.`; a letter or digit first and last",
+                longest_name(self.has_suffix)
+            ),
+            NameField::ManagedDataSource => {
+                let suffix = if self.has_suffix { "-amd64".len() } else { 0 };
+                format!(
+                    "use at most {} lowercase letters, digits, and `-` for managedDataSource, and begin and end with a letter or digit",
+                    NAME_MAX - suffix
+                )
+            }
+        };
+        vec![Proposal::advice(advice)]
+    }
 }

@@ -1,39 +1,48 @@
 //! See `v1-only-fields-unreadable.md`.
 
 use kube_objects::edit::Edits;
+use kube_objects::path::FieldPath;
 use kube_objects::text::escape;
 use operator_models::hco::import::UnreadableV1Only;
 
 use crate::facts::Facts;
-use crate::finding::{Finding, Findings, Identity};
-use crate::fix::Fix;
+use crate::proposal::Proposal;
+use crate::rule::{Level, Rule};
+use crate::violation::Violation;
 
-pub(crate) fn check<'a>(facts: &Facts<'a>, findings: &mut Findings<'a, '_>) {
+pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-unreadable", Level::Deny);
+
+/// HCO's conversion cannot read the annotation.
+pub(crate) struct UnreadableAnnotation<'f>(&'f UnreadableV1Only);
+
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<UnreadableAnnotation<'f>> {
     // Earlier versions do not read the annotation.
-    if !facts.version.hco.reads_v1_only_fields() {
-        return;
+    let is_read = facts.version.hco.reads_v1_only_fields();
+    let error = facts.hco.import.v1_only.as_ref().err();
+    error.filter(|_| is_read).map(UnreadableAnnotation)
+}
+
+impl<'f> Violation<'f> for UnreadableAnnotation<'f> {
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        facts.hco.fields.v1_only.path()
     }
-    let Err(error) = &facts.hco.import.v1_only else {
-        return;
-    };
-    let path = &facts.hco.fields.v1_only.path();
-    findings.add(Identity::only(), || {
-        let why = match error {
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        let why = match self.0 {
             UnreadableV1Only::Json => "it is not valid JSON",
             UnreadableV1Only::Type(why) => why,
         };
-        let removed = Edits::default().remove(path.clone()).finish();
-        Finding {
-            path: path.clone(),
-            fact: format!(
-                "The annotation is not valid ({}): HCO cannot convert the object to v1.",
-                escape(why, 120)
-            ),
-            // The values in the annotation are lost.
-            fixes: vec![Fix::edits(
-                "move its values to the regular fields, then remove the annotation",
-                removed,
-            )],
-        }
-    });
+        format!(
+            "The annotation is not valid ({}): HCO cannot convert the object to v1.",
+            escape(why, 120)
+        )
+    }
+
+    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        // The values in the annotation are lost.
+        vec![Proposal::edits(
+            "move its values to the regular fields, then remove the annotation",
+            Edits::default().remove(self.path(facts)).finish(),
+        )]
+    }
 }

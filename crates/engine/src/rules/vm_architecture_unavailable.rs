@@ -1,45 +1,79 @@
 //! See `vm-architecture-unavailable.md`.
 
+use std::borrow::Cow;
+
+use kube_objects::path::FieldPath;
 use operator_models::kubevirt::virtual_machine::is_unsupported;
 
-use crate::finding::{Finding, Identity};
-use crate::fix::Fix;
-use crate::machine::{Machine, finding};
+use crate::machine::Machine;
+use crate::proposal::Proposal;
+use crate::rule::{Level, Rule};
+use crate::violation::Violation;
 use crate::words::names;
 
-pub(crate) fn check(machine: &Machine<'_>) -> Option<(Identity<'static>, Finding<'static>)> {
+pub(crate) static RULE: Rule =
+    Rule::about_virtual_machines("vm-architecture-unavailable", Level::Warn);
+
+/// The VM cannot start, because of its architecture.
+pub(crate) struct UnavailableArchitecture<'f> {
+    architecture: &'f str,
+    why: Unavailable<'f>,
+}
+
+enum Unavailable<'f> {
+    /// KubeVirt does not support the architecture.
+    Unsupported,
+    /// No workload node has it; these are the architectures that they have.
+    Absent(Vec<&'f String>),
+}
+
+pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnavailableArchitecture<'f>> {
     let architecture = machine.architecture.as_str();
     let workload = machine.context.workload.as_ref()?;
-    let is_unsupported = is_unsupported(architecture);
-    if architecture.is_empty() || (machine.is_available(architecture)? && !is_unsupported) {
+    let why = if architecture.is_empty() {
         return None;
+    } else if is_unsupported(architecture) {
+        Unavailable::Unsupported
+    } else if machine.is_available(architecture)? {
+        return None;
+    } else {
+        Unavailable::Absent(workload.iter().collect())
+    };
+    Some(UnavailableArchitecture { architecture, why })
+}
+
+impl<'f> Violation<'f, Machine<'f>> for UnavailableArchitecture<'f> {
+    fn value(&self) -> Cow<'_, str> {
+        self.architecture.into()
     }
-    let (shown, have) = (machine.shown(), names(workload));
-    let rejected = [
-        "KubeVirt does not support the VM's architecture ",
-        &shown,
-        ": the VM does not start.",
-    ];
-    let missing = [
-        "No workload node has the VM's architecture ",
-        &shown,
-        " (they have ",
-        &have,
-        "): the VM does not start until one has it.",
-    ];
-    let fact: &[&str] = if is_unsupported { &rejected } else { &missing };
-    let mut fixes = Vec::new();
-    for other in machine.others() {
-        // A disk for another architecture would not boot.
-        if machine.boots_on(other) {
-            fixes.push(machine.set_architecture(other));
+
+    fn path(&self, _: &'f Machine<'f>) -> FieldPath {
+        Machine::path(&["architecture"])
+    }
+
+    fn fact(&self, machine: &'f Machine<'f>) -> String {
+        let shown = machine.shown();
+        match &self.why {
+            Unavailable::Unsupported => format!(
+                "KubeVirt does not support the VM's architecture {shown}: the VM does not start."
+            ),
+            Unavailable::Absent(workload) => format!(
+                "No workload node has the VM's architecture {shown} (they have {}): the VM does not start until one has it.",
+                names(workload.iter().copied())
+            ),
         }
     }
-    fixes.push(Fix::advice(if is_unsupported {
-        "use an architecture that KubeVirt supports"
-    } else {
-        "add a workload node with the VM's architecture"
-    }));
-    let path = Machine::path(&["architecture"]);
-    Some(finding(&[architecture], path, fact, fixes))
+
+    fn fixes(&self, machine: &'f Machine<'f>) -> Vec<Proposal<'f>> {
+        // A disk for another architecture would not boot.
+        let others = machine.others().into_iter();
+        let others = others.filter(|other| machine.boots_on(other));
+        let others = others.map(|other| machine.set_architecture(other));
+        others
+            .chain([Proposal::advice(match self.why {
+                Unavailable::Unsupported => "use an architecture that KubeVirt supports",
+                Unavailable::Absent(_) => "add a workload node with the VM's architecture",
+            })])
+            .collect()
+    }
 }

@@ -3,44 +3,51 @@
 use kube_objects::path::FieldPath;
 use kube_objects::text::escape;
 
-use crate::context::Reason;
-use crate::finding::{Finding, Identity};
-use crate::fix::Fix;
-use crate::machine::{Machine, finding};
+use crate::context::{Unreadable, UnreadableReason};
+use crate::machine::Machine;
+use crate::proposal::Proposal;
+use crate::rule::{Level, Rule};
+use crate::violation::Violation;
 
-pub(crate) fn check(machine: &Machine<'_>) -> Option<(Identity<'static>, Finding<'static>)> {
-    let unreadable = machine.context.unreadable()?;
-    let (kind, plural) = (unreadable.resource.kind(), unreadable.resource.plural());
-    let error;
-    let fact: &[&str] = match (&unreadable.reason, machine.context.account()) {
-        (Reason::Forbidden(verb), Some(account)) => &[
-            "The service account ",
-            &account.namespace,
-            "/",
-            &account.name,
-            " of the policy-server cannot ",
-            verb,
-            " ",
-            plural,
-            ": the VM is not checked completely.",
-        ],
-        (Reason::Forbidden(reason), None) => &["The VM is not checked completely: ", reason, "."],
-        (Reason::Error(reason), _) => {
-            // The causes and, if backtraces are on, a backtrace follow on the next lines.
-            error = escape(reason.lines().next().unwrap_or_default(), 120);
-            let end = if error.ends_with('.') { "" } else { "." };
-            &[
-                "The VM is not checked completely, because ",
-                kind,
-                " cannot be read: ",
-                &error,
-                end,
-            ]
+pub(crate) static RULE: Rule =
+    Rule::about_virtual_machines("vm-context-unreadable", Level::Warn).about_the_policy();
+
+/// Something that is needed to evaluate the VM cannot be read.
+pub(crate) struct UnreadableContext<'f>(&'f Unreadable);
+
+pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnreadableContext<'f>> {
+    machine.context.unreadable.as_ref().map(UnreadableContext)
+}
+
+impl<'f> Violation<'f, Machine<'f>> for UnreadableContext<'f> {
+    fn path(&self, _: &'f Machine<'f>) -> FieldPath {
+        FieldPath::of(&["cluster"])
+    }
+
+    fn fact(&self, _: &'f Machine<'f>) -> String {
+        let resource = self.0.resource;
+        match &self.0.reason {
+            UnreadableReason::Forbidden(account, verb) => format!(
+                "The service account {}/{} of the policy-server cannot {verb} {}: the VM is not checked completely.",
+                account.namespace,
+                account.name,
+                resource.plural()
+            ),
+            UnreadableReason::Error(reason) => {
+                // The causes and, if backtraces are on, a backtrace follow on the next lines.
+                let error = escape(reason.lines().next().unwrap_or_default(), 120);
+                let end = if error.ends_with('.') { "" } else { "." };
+                format!(
+                    "The VM is not checked completely, because {} cannot be read: {error}{end}",
+                    resource.kind()
+                )
+            }
         }
-    };
-    let fix = Fix::advice(
-        "give the policy-server and the policy what deploy/components/virtual-machines grants: permission to list and watch hyperconvergeds and kubevirts, and to get datasources",
-    );
-    let path = FieldPath::of(&["cluster"]);
-    Some(finding(&[], path, fact, vec![fix]))
+    }
+
+    fn fixes(&self, _: &'f Machine<'f>) -> Vec<Proposal<'f>> {
+        vec![Proposal::advice(
+            "give the policy-server and the policy what deploy/components/virtual-machines grants: permission to list and watch hyperconvergeds and kubevirts, and to get datasources",
+        )]
+    }
 }

@@ -1,48 +1,74 @@
 //! See `vm-disk-architecture-differs.md`.
 
+use std::borrow::Cow;
+
 use kube_objects::path::FieldPath;
 use kube_objects::text::quote;
+use operator_models::kubevirt::virtual_machine::SourceRef;
 
-use crate::finding::{Finding, Identity};
-use crate::fix::Fix;
-use crate::machine::{Machine, finding};
+use crate::machine::Machine;
+use crate::proposal::Proposal;
+use crate::rule::{Level, Rule};
+use crate::violation::Violation;
 
-pub(crate) fn check(machine: &Machine<'_>) -> Option<(Identity<'static>, Finding<'static>)> {
+pub(crate) static RULE: Rule =
+    Rule::about_virtual_machines("vm-disk-architecture-differs", Level::Warn);
+
+/// The DataSource of the boot disk is for another architecture.
+pub(crate) struct DifferingDisk<'f> {
+    source: &'f SourceRef,
+    /// The architecture of the DataSource.
+    label: String,
+    /// The architecture of the VM.
+    architecture: &'f str,
+}
+
+pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<DifferingDisk<'f>> {
     let architecture = machine.architecture.as_str();
     let (source, label) = machine.boot_source()?;
-    if architecture.is_empty() || label == architecture {
-        return None;
-    }
-    let mut fixes = Vec::new();
-    fixes.extend(machine.replace_source(source, architecture));
-    if machine.is_available(&label) != Some(false) {
-        fixes.push(machine.set_architecture(&label));
-    }
-    // The architecture of the disk, if no workload node has that of the VM.
-    if machine.is_available(architecture) == Some(false) {
-        fixes.reverse();
-    }
-    if fixes.is_empty() {
-        fixes.push(Fix::advice("use a DataSource for the VM's architecture"));
-    }
-    let path = FieldPath::of(&["spec", "dataVolumeTemplates"]).index(source.index);
-    let fact = [
-        "The boot disk is made from DataSource ",
-        &quote(&source.name),
-        ", which is for ",
-        &label,
-        ", but the VM's architecture is ",
-        &machine.shown(),
-        ": it does not boot.",
-    ];
-    let identity = [
-        &source.namespace,
-        "/",
-        &source.name,
-        &label,
-        " ",
+    let differs = !architecture.is_empty() && label != architecture;
+    differs.then_some(DifferingDisk {
+        source,
+        label,
         architecture,
-    ];
-    let path = path.keys(&["spec", "sourceRef"]);
-    Some(finding(&identity, path, &fact, fixes))
+    })
+}
+
+impl<'f> Violation<'f, Machine<'f>> for DifferingDisk<'f> {
+    fn value(&self) -> Cow<'_, str> {
+        let SourceRef {
+            namespace, name, ..
+        } = self.source;
+        format!("{namespace}/{name} {} {}", self.label, self.architecture).into()
+    }
+
+    fn path(&self, _: &'f Machine<'f>) -> FieldPath {
+        let template = FieldPath::of(&["spec", "dataVolumeTemplates"]).index(self.source.index);
+        template.keys(&["spec", "sourceRef"])
+    }
+
+    fn fact(&self, machine: &'f Machine<'f>) -> String {
+        format!(
+            "The boot disk is made from DataSource {}, which is for {}, but the VM's architecture is {}: it does not boot.",
+            quote(&self.source.name),
+            self.label,
+            machine.shown()
+        )
+    }
+
+    fn fixes(&self, machine: &'f Machine<'f>) -> Vec<Proposal<'f>> {
+        let mut fixes = Vec::new();
+        fixes.extend(machine.replace_source(self.source));
+        if machine.is_available(&self.label) != Some(false) {
+            fixes.push(machine.set_architecture(&self.label));
+        }
+        // The architecture of the disk, if no workload node has the one of the VM.
+        if machine.is_available(self.architecture) == Some(false) {
+            fixes.reverse();
+        }
+        if fixes.is_empty() {
+            fixes.push(Proposal::advice("use a DataSource for the VM's architecture"));
+        }
+        fixes
+    }
 }

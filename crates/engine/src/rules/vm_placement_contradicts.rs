@@ -1,85 +1,118 @@
 //! See `vm-placement-contradicts.md`.
 
+use std::borrow::Cow;
+
+use kube_objects::edit::Edits;
+use kube_objects::path::FieldPath;
 use kube_objects::placement::{ARCHITECTURE_LABEL, REQUIRED};
 use kube_objects::text::{ascii_lower, escape};
 use operator_models::kubevirt::virtual_machine::is_unsupported;
 use operator_models::ssp::architecture::{KNOWN, is_known};
 
-use crate::finding::{Finding, Identity};
-use crate::fix::Fix;
-use crate::machine::{Machine, finding, remove_selector};
+use crate::machine::Machine;
+use crate::proposal::Proposal;
+use crate::rule::{Level, Rule};
+use crate::violation::Violation;
 
-pub(crate) fn check(machine: &Machine<'_>) -> Option<(Identity<'static>, Finding<'static>)> {
-    let architecture = &machine.architecture;
-    // What KubeVirt does not support is the problem of another rule.
+pub(crate) static RULE: Rule =
+    Rule::about_virtual_machines("vm-placement-contradicts", Level::Deny);
+
+/// The placement of a VM excludes the nodes with its architecture.
+pub(crate) struct ContradictingPlacement<'f> {
+    architecture: &'f str,
+    part: Part<'f>,
+}
+
+/// The part of the placement that excludes the nodes.
+enum Part<'f> {
+    /// The nodeSelector requires this architecture.
+    NodeSelector(&'f str),
+    Affinity,
+}
+
+pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<ContradictingPlacement<'f>> {
+    let architecture = machine.architecture.as_str();
+    // `vm-architecture-unavailable` reports what KubeVirt does not support.
     if architecture.is_empty() || is_unsupported(architecture) {
         return None;
     }
     let kubevirt = &machine.context.kubevirt;
-    let own = machine.vm.node_selector.as_deref();
     // With emulation, KubeVirt removes the label from the nodeSelector.
-    let own =
-        own.filter(|own| !kubevirt.is_cross_architecture && *own != ascii_lower(architecture));
-    if let Some(own) = own {
-        return Some(selector(machine, own));
-    }
-    let mut nodes = KNOWN.into_iter();
-    let excludes = |node| {
-        machine
-            .vm
-            .affinity
-            .affinity_excludes(ARCHITECTURE_LABEL, node)
+    let selector = machine.vm.node_selector.as_deref().filter(|selector| {
+        !kubevirt.is_cross_architecture && *selector != ascii_lower(architecture)
+    });
+    let part = if let Some(selector) = selector {
+        Part::NodeSelector(selector)
+    } else {
+        let affinity = &machine.vm.affinity;
+        let excludes = |node| affinity.affinity_excludes(ARCHITECTURE_LABEL, node);
+        let mut nodes = KNOWN.into_iter();
+        if nodes.any(|node| kubevirt.can_run(architecture, node) && !excludes(node)) {
+            return None;
+        }
+        Part::Affinity
     };
-    nodes
-        .all(|node| !kubevirt.can_run(architecture, node) || excludes(node))
-        .then(|| affinity(machine))
+    Some(ContradictingPlacement { architecture, part })
 }
 
-fn selector(machine: &Machine<'_>, own: &str) -> (Identity<'static>, Finding<'static>) {
-    let architecture = machine.architecture.as_str();
-    let mut fixes = vec![Fix::edits(
-        "remove the architecture from the nodeSelector",
-        remove_selector(),
-    )];
-    // A disk for another architecture would not boot.
-    if is_known(own) && machine.is_available(own) != Some(false) && machine.boots_on(own) {
-        // The nodeSelector is what the user wrote; KubeVirt fills in an architecture that is not stated.
-        fixes.insert(0, machine.set_architecture(own));
-    }
-    let fact = [
-        "The nodeSelector requires kubernetes.io/arch=",
-        &escape(own, 32),
-        ", but the VM's architecture is ",
-        architecture,
-        ": the VM cannot start.",
-    ];
-    let identity = [own, " ", architecture];
-    finding(&identity, Machine::selector_path(), &fact, fixes)
-}
-
-fn affinity(machine: &Machine<'_>) -> (Identity<'static>, Finding<'static>) {
-    let architecture = machine.architecture.as_str();
-    let advice = [
-        "allow kubernetes.io/arch ",
-        architecture,
-        " in the required node affinity",
-    ];
-    let mut fixes = vec![Fix::advice(advice.concat())];
-    for other in machine.others() {
-        if machine.boots_on(other)
-            && !machine
-                .vm
-                .affinity
-                .affinity_excludes(ARCHITECTURE_LABEL, other)
-        {
-            fixes.push(machine.set_architecture(other));
+impl<'f> Violation<'f, Machine<'f>> for ContradictingPlacement<'f> {
+    fn value(&self) -> Cow<'_, str> {
+        match self.part {
+            Part::NodeSelector(selector) => format!("{selector} {}", self.architecture).into(),
+            Part::Affinity => format!("affinity {}", self.architecture).into(),
         }
     }
-    let fact = [
-        "The required node affinity excludes the nodes with the VM's architecture ",
-        architecture,
-        ": the VM cannot start.",
-    ];
-    let path = Machine::path(&["affinity", "nodeAffinity", REQUIRED]);
-    finding(&["affinity ", architecture], path, &fact, fixes)
+
+    fn path(&self, _: &'f Machine<'f>) -> FieldPath {
+        match self.part {
+            Part::NodeSelector(_) => Machine::selector_path(),
+            Part::Affinity => Machine::path(&["affinity", "nodeAffinity", REQUIRED]),
+        }
+    }
+
+    fn fact(&self, _: &'f Machine<'f>) -> String {
+        let architecture = self.architecture;
+        match self.part {
+            Part::NodeSelector(selector) => format!(
+                "The nodeSelector requires kubernetes.io/arch={}, but the VM's architecture is {architecture}: the VM cannot start.",
+                escape(selector, 32)
+            ),
+            Part::Affinity => format!(
+                "The required node affinity excludes the nodes with the VM's architecture {architecture}: the VM cannot start."
+            ),
+        }
+    }
+
+    fn fixes(&self, machine: &'f Machine<'f>) -> Vec<Proposal<'f>> {
+        match self.part {
+            Part::NodeSelector(selector) => {
+                let removed = Edits::default().remove(Machine::selector_path()).finish();
+                let mut fixes = vec![Proposal::edits(
+                    "remove the architecture from the nodeSelector",
+                    removed,
+                )];
+                // A disk for another architecture would not boot.
+                let can_start = is_known(selector)
+                    && machine.is_available(selector) != Some(false)
+                    && machine.boots_on(selector);
+                if can_start {
+                    // The user wrote the nodeSelector; KubeVirt fills in an architecture that is not stated.
+                    fixes.insert(0, machine.set_architecture(selector));
+                }
+                fixes
+            }
+            Part::Affinity => {
+                let affinity = &machine.vm.affinity;
+                let excludes = |other| affinity.affinity_excludes(ARCHITECTURE_LABEL, other);
+                let others = machine.others().into_iter();
+                let others = others.filter(|other| machine.boots_on(other) && !excludes(other));
+                let advice = Proposal::advice(format!(
+                    "allow kubernetes.io/arch {} in the required node affinity",
+                    self.architecture
+                ));
+                let others = others.map(|other| machine.set_architecture(other));
+                [advice].into_iter().chain(others).collect()
+            }
+        }
+    }
 }

@@ -11,10 +11,10 @@ use operator_models::hco::version::HcoVersion;
 use operator_models::ssp::architecture::KNOWN;
 
 use super::{Levels, Settings};
-use crate::catalogue::RULES;
 use crate::cluster::ServiceAccount;
-use crate::remedy::Repair;
+use crate::fix::Repair;
 use crate::rule::{Level, RepairKind, Subject};
+use crate::rules::RULES;
 
 /// Collects the problems while the settings are read. Their order does not depend on the order of the keys.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use e2e_tests::{ClusterOf, FakeCluster, Images, Objects, Page, pages};
-use engine::{RULES, Reads, Report};
+use engine::{ComparesNodes, RULES, Report};
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -205,8 +205,9 @@ fn every_page_has_the_same_headings() {
 #[test]
 fn a_page_about_the_operators_behind_hco_names_their_versions() {
     for rule in RULES {
-        let reads = [Reads::Forecast, Reads::Images].contains(&rule.reads);
-        if !reads && rule.id != "default-architecture-changes" {
+        let is_forecast = [ComparesNodes::Always, ComparesNodes::ForUpdates];
+        let is_about_operators = rule.is_about_images || is_forecast.contains(&rule.compares_nodes);
+        if !is_about_operators && rule.id != "default-architecture-changes" {
             continue;
         }
         let pages = pages();

@@ -1,6 +1,6 @@
 //! Enable the import.
 
-use kube_objects::sorted::{Map, Set};
+use kube_objects::sorted::Map;
 use std::fmt::Write as _;
 
 use kube_objects::edit::Edits;
@@ -14,37 +14,29 @@ use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::import::{GATE, Gate};
 use operator_models::hco::template::{ARCHITECTURES, Template};
 
-use operator_models::ssp::data_sources::Key;
-
-use super::Remedies;
-use super::annotation::Fit;
+use super::Fixes;
+use super::annotation::ImageAgreement;
 use super::consequences::Consequences;
 use crate::architecture::corrected;
-use crate::catalogue::ARCHITECTURES_MISSING;
-use crate::remedy::{Remedy, Repair, merge_command};
+use crate::fix::{Fix, Repair, merge_command};
+use crate::rules::architectures_missing;
 use crate::version::Version;
 use crate::words::boot_sources;
 
-impl Remedies<'_, '_> {
-    /// Enable the import, and in the same change correct the annotations that HCO then reads. Complete only if the import
-    /// is needed. If it is not, or if the problem is carried over, no image was looked up.
-    pub(super) fn enable_import(&self, is_needed: bool) -> Remedy {
-        let remedy = self.enable_import.get_or_init(|| self.new_enable_import());
-        remedy.clone().complete_if(remedy.complete && is_needed)
-    }
-
-    fn new_enable_import(&self) -> Remedy {
+impl Fixes<'_, '_> {
+    /// Enable the import, and in the same change correct the annotations that HCO then reads.
+    pub(super) fn enable_import(&self) -> Fix {
         const ADVICE: &str = "enable the multi-architecture import";
         let facts = self.facts;
         let hco = facts.hco;
-        if !self.can_judge_again() {
-            return Remedy::advice(ADVICE);
+        if !self.can_evaluate_again() {
+            return Fix::advice(ADVICE);
         }
         let corrections = self.corrections();
         let is_all = corrections.is_some();
         let corrections = corrections.unwrap_or_default();
         let has_corrections = !corrections.is_empty();
-        let mut edits = set_import(hco, facts.version);
+        let mut edits = set_import(hco, &facts.version);
         for (template, value) in corrections {
             edits = match value {
                 Some(value) => self.set_annotation(edits, template, ARCHITECTURES, value),
@@ -53,19 +45,18 @@ impl Remedies<'_, '_> {
         }
         let edits = edits.finish();
         let Some(Consequences { revealed, lost, .. }) = self.consequences(&edits) else {
-            return Remedy::advice(ADVICE);
+            return Fix::advice(ADVICE);
         };
         if !lost.is_empty() && revealed.is_empty() {
-            let keys: Set<&Key> = lost.iter().collect();
-            return Remedy::advice(format!(
+            return Fix::advice(format!(
                 "before you enable the multi-architecture import, which would leave {} without a disk, move what uses these boot sources to others",
-                boot_sources(&keys)
+                boot_sources(&lost)
             ));
         }
         let is_flag_alone = is_all && !has_corrections && revealed.is_empty();
 
         let mut summary = ADVICE.to_owned();
-        let version = facts.version;
+        let version = &facts.version;
         let is_field_alone = hco.version == ApiVersion::V1beta1
             || if version.is_known {
                 version.hco.has_import_field()
@@ -84,7 +75,7 @@ impl Remedies<'_, '_> {
                 version.hco
             );
         }
-        if revealed.contains(ARCHITECTURES_MISSING.id) {
+        if revealed.contains(architectures_missing::RULE.id) {
             summary += ", and in the same change add the architectures annotation to each template without one";
         } else if !revealed.is_empty() {
             let rules: Vec<&str> = revealed.iter().copied().collect();
@@ -94,13 +85,13 @@ impl Remedies<'_, '_> {
         }
         let command = (is_flag_alone && is_field_alone)
             .then(|| merge_command(hco, &hco.fields.import.path(), true));
-        let remedy = Remedy::edits(summary, edits)
+        let fix = Fix::edits(summary, edits)
             .complete_if(is_all && revealed.is_empty() && !self.skips_images())
             .with_command(command);
         if lost.is_empty() {
-            remedy.with_repair(Repair::EnableImport)
+            fix.with_repair(Repair::EnableImport)
         } else {
-            remedy
+            fix
         }
     }
 
@@ -110,7 +101,7 @@ impl Remedies<'_, '_> {
     fn corrections(&self) -> Option<Vec<(&Template<'_>, Option<String>)>> {
         const MOST: usize = 32;
         let none = Map::new();
-        let census = self.facts.census_if_read();
+        let census = self.facts.census();
         let workload = census.map_or(&none, |census| &census.workload);
         let mut corrections = Vec::new();
         for image in self.facts.golden_images.iter() {
@@ -124,9 +115,11 @@ impl Remedies<'_, '_> {
                     let is_clear = corrected.is_certain && !corrected.value.is_empty();
                     let fit = self.fit(template, workload, &corrected.value);
                     let wanted = match fit {
-                        Some(Fit::Wrong(by_image) | Fit::Partial(by_image)) => Some(by_image),
-                        Some(Fit::Unusable) => None,
-                        Some(Fit::Right) | None => is_clear.then_some(corrected.value),
+                        Some(
+                            ImageAgreement::Wrong(by_image) | ImageAgreement::Partial(by_image),
+                        ) => Some(by_image),
+                        Some(ImageAgreement::Unusable) => None,
+                        Some(ImageAgreement::Right) | None => is_clear.then_some(corrected.value),
                     };
                     if let Some(wanted) = wanted.filter(|wanted| value != Some(wanted)) {
                         corrections.push((template, Some(wanted)));

@@ -7,14 +7,14 @@ use operator_models::hco::node::Census;
 use operator_models::kubevirt::default_architecture::default_architecture;
 use operator_models::ssp::architecture::is_known;
 
-use super::Remedies;
-use crate::remedy::{Remedy, Repair, merge_command};
+use super::Fixes;
+use crate::fix::{Fix, Repair, merge_command};
 
-impl Remedies<'_, '_> {
-    /// A remedy for each architecture that golden images support and that a nodeSelector can select, HCO's default
+impl Fixes<'_, '_> {
+    /// A fix for each architecture that golden images support and that a nodeSelector can select, HCO's default
     /// first.
-    pub(super) fn place(&self, summary: &str) -> Vec<Remedy> {
-        let Some(census) = self.facts.census_if_read() else {
+    pub(super) fn place(&self, summary: &str) -> Vec<Fix> {
+        let Some(census) = self.facts.census() else {
             return Vec::new();
         };
         let default = default_architecture(census);
@@ -32,11 +32,11 @@ impl Remedies<'_, '_> {
     }
 
     /// `label` is the field for the architecture's label.
-    fn place_on(&self, architecture: &str, summary: &str, label: &Field<'_>) -> Remedy {
+    fn place_on(&self, architecture: &str, summary: &str, label: &Field<'_>) -> Fix {
         let hco = self.facts.hco;
         let edits = Edits::default().set(label, architecture).finish();
         let command = merge_command(hco, &label.path(), architecture);
-        Remedy::edits(summary, edits)
+        Fix::edits(summary, edits)
             .with_command(Some(command))
             .with_repair(Repair::PlaceOn(architecture.to_owned()))
     }

@@ -1,0 +1,161 @@
+//! From a payload to a report, one step after the other.
+
+use kube_objects::json::Json;
+
+use crate::cluster::Host;
+use crate::facts::Facts;
+use crate::finding::{Before, find};
+use crate::fixes::Fixes;
+use crate::needs::Needs;
+use crate::nodes::NodesError;
+use crate::render::{self, Conclusion, Detail};
+use crate::repair::{self, Plan, Step};
+use crate::report::Report;
+use crate::request::{HyperConvergedRequest, Parsed};
+use crate::settings::Settings;
+use crate::stated::Stated;
+use crate::virtual_machine;
+use crate::world::World;
+
+/// Evaluates the payload of waPC's `validate`: `{"request": …, "settings": …}`.
+///
+/// Never fails: if the object cannot be evaluated, the report says so.
+///
+/// ```
+/// struct Unreachable;
+/// impl engine::Registry for Unreachable {
+///     fn manifest(&self, _: &str) -> Result<Vec<u8>, String> {
+///         Err("no route to host".to_owned())
+///     }
+///     fn manifest_and_config(&self, _: &str) -> Result<Vec<u8>, String> {
+///         Err("no route to host".to_owned())
+///     }
+/// }
+/// impl engine::Cluster for Unreachable {
+///     fn nodes(&self) -> Result<Vec<u8>, String> {
+///         Err("no route to host".to_owned())
+///     }
+/// }
+/// let pod = r#"{"request": {"kind": {"group": "", "version": "v1", "kind": "Pod"}}, "settings": {}}"#;
+/// assert!(engine::judge(pod.as_bytes(), &Unreachable).allowed);
+/// ```
+pub fn judge(payload: &[u8], cluster: &dyn Host) -> Report {
+    evaluate(payload, cluster, Detail::Verdict)
+}
+
+/// Evaluates a request for the `report` operation: the report also contains the golden images.
+///
+/// Beside the request and the settings the payload may hold `hcoVersion`, the version that HCO will have, and
+/// `before: {nodes, hcoVersion, objects}`, what is in the cluster before.
+pub fn report(payload: &[u8], cluster: &dyn Host) -> Report {
+    evaluate(payload, cluster, Detail::Everything)
+}
+
+fn evaluate(payload: &[u8], cluster: &dyn Host, detail: Detail) -> Report {
+    match Parsed::parse(payload, detail) {
+        Parsed::Answered(report) => *report,
+        Parsed::VirtualMachine(request) => virtual_machine::evaluate(&request, cluster),
+        Parsed::HyperConverged(request) => evaluate_hyperconverged(&request, cluster),
+    }
+}
+
+/// Reads what the request needs, and evaluates the object. If the settings name repairs, they are applied until none is
+/// left; if the result is still denied, nothing is changed.
+fn evaluate_hyperconverged(request: &HyperConvergedRequest<'_>, cluster: &dyn Host) -> Report {
+    let (before, now) = request.environments();
+    let old = request.old.as_ref();
+    let old = old.map(|old| Stated::before(old, &before));
+    let new = Stated {
+        is_complete: request.is_unsent(),
+        ..Stated::new(&request.new, &now, old.as_ref())
+    };
+    let repaired = request.repaired_placement();
+    let needs = Needs::new(&new, &request.settings, repaired.as_ref(), request.detail);
+    let world = World::read(
+        &needs,
+        &new,
+        &request.settings,
+        request.comparison.as_ref(),
+        cluster,
+    );
+    let world = match world {
+        Ok(world) => world,
+        Err(NodesError::List(error)) => {
+            return render::unreadable_payload(&format!("before.nodes: {error}"));
+        }
+        Err(_) => return render::unreadable_payload("before.nodes is not a list"),
+    };
+    let evaluation = Evaluation {
+        request,
+        world: &world,
+        old: old.as_ref(),
+    };
+    let (report, plan) = evaluation.evaluate(request.object, &new, &[], None);
+    if plan.obstacle.is_some() {
+        return report;
+    }
+    let repaired = repair::repair(
+        request.object,
+        request.version,
+        plan,
+        |object, hco, made| evaluation.evaluate(object, &new.corrected(hco), made, None),
+    );
+    match repaired {
+        Ok(Some(repaired)) => repaired,
+        Ok(None) => report,
+        Err(obstacle) => {
+            evaluation
+                .evaluate(request.object, &new, &[], Some(&obstacle))
+                .0
+        }
+    }
+}
+
+/// Everything that an evaluation depends on, except for the object.
+struct Evaluation<'a> {
+    request: &'a HyperConvergedRequest<'a>,
+    world: &'a World<'a>,
+    old: Option<&'a Stated<'a>>,
+}
+
+impl Evaluation<'_> {
+    /// Evaluates the object after these repairs, and plans the next ones.
+    fn evaluate(
+        &self,
+        object: Json<'_>,
+        new: &Stated<'_>,
+        repairs: &[Step],
+        obstacle: Option<&str>,
+    ) -> (Report, Plan) {
+        let settings: &Settings = &self.request.settings;
+        let old = self.old.map(|old| Facts::new(old, None, self.world));
+        let facts = Facts::new(new, old.as_ref(), self.world);
+        let for_templates = old.as_ref().and_then(|old| old.for_templates(&facts));
+        let before = old.as_ref().map(|old| Before {
+            object: old,
+            templates: for_templates.as_ref().unwrap_or(old),
+        });
+        let findings = find(&facts, before, settings);
+        let findings = Fixes::new(&facts, before, settings, object, &findings).describe();
+        let plan = Plan::new(&facts, settings, &findings, &self.request.unrepaired);
+        let conclusion = Conclusion {
+            findings: &findings,
+            repairs,
+            obstacle: obstacle.or(plan.obstacle.as_deref()),
+        };
+        let name = &self.request.name;
+        let report = render::report(name, &facts, settings, &conclusion, self.request.detail);
+        (report, plan)
+    }
+}
+
+/// Evaluates settings for the operation `validate_settings`.
+///
+/// # Errors
+///
+/// All problems in the settings, one on each line.
+pub fn validate_settings(payload: &[u8]) -> Result<(), String> {
+    let settings = Json::parse(payload)
+        .map_err(|error| format!("the settings are not valid JSON: {error}"))?;
+    Settings::read(Some(settings)).map(drop)
+}

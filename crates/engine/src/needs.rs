@@ -1,0 +1,82 @@
+//! What has to be read for a request, decided before anything is read.
+
+use kube_objects::placement::Placement;
+use operator_models::hco::golden_image::GoldenImage;
+use operator_models::hco::import::Import;
+
+use crate::render::Detail;
+use crate::rule::{ComparesNodes, Level, Rule, Subject};
+use crate::rules::RULES;
+use crate::settings::Settings;
+use crate::stated::Stated;
+
+/// What has to be read.
+#[derive(Debug)]
+pub(crate) struct Needs<'a> {
+    /// Whether rules compare the object with the nodes.
+    pub(crate) nodes: bool,
+    /// Whether the report shows the nodes.
+    is_complete: bool,
+    /// Whether a rule could deny the object because of the nodes.
+    pub(crate) could_nodes_deny: bool,
+    /// The placements for which the nodes are counted.
+    pub(crate) placements: Vec<&'a Placement>,
+}
+
+impl<'a> Needs<'a> {
+    /// `repaired` is the placement that a repair in the settings sets.
+    pub(crate) fn new(
+        new: &Stated<'a>,
+        settings: &Settings,
+        repaired: Option<&'a Placement>,
+        detail: Detail,
+    ) -> Self {
+        let old = new.before;
+        let has_images = |stated: &Stated<'_>| !stated.golden_images.is_empty();
+        let needs_rule = |level: &[Level]| {
+            let mut rules = RULES.iter();
+            rules.any(|rule| is_needed_by(rule, new, settings, level))
+        };
+        let moves = old.is_some_and(|old| old.hco.placement != new.hco.placement);
+        let has_golden_images =
+            new.deploys_golden_images && (has_images(new) || old.is_some_and(has_images));
+        let placements = [
+            Some(&new.hco.placement),
+            old.map(|old| &old.hco.placement),
+            repaired,
+        ];
+        Self {
+            nodes: (has_golden_images || moves) && needs_rule(&[Level::Deny, Level::Warn]),
+            is_complete: detail == Detail::Everything,
+            could_nodes_deny: has_golden_images && needs_rule(&[Level::Deny]),
+            placements: placements.into_iter().flatten().collect(),
+        }
+    }
+
+    pub(crate) fn reads_nodes(&self) -> bool {
+        self.nodes || self.is_complete
+    }
+}
+
+/// Whether a rule compares this object with the nodes, and has one of these levels for it.
+fn is_needed_by(rule: &Rule, new: &Stated<'_>, settings: &Settings, levels: &[Level]) -> bool {
+    let is_possible = match rule.compares_nodes {
+        ComparesNodes::Never => false,
+        ComparesNodes::WithImportOff => new.import == Import::Disabled,
+        ComparesNodes::WithImportOn => new.import == Import::Enabled,
+        ComparesNodes::ForUpdates => new.before.is_some(),
+        ComparesNodes::Always => true,
+    };
+    // With the import off, the rules are silent about the templates that HCO adds by itself.
+    let is_evaluated =
+        |image: &&GoldenImage<'_>| image.template.is_some() || new.import == Import::Enabled;
+    let has_level = |template| levels.contains(&settings.level(rule, template));
+    is_possible
+        && match rule.subject {
+            Subject::Object => has_level(None),
+            Subject::Template => {
+                let mut images = new.golden_images.iter().filter(is_evaluated);
+                images.any(|image| has_level(Some(image.name)))
+            }
+        }
+}

@@ -1,0 +1,78 @@
+//! A way to resolve a violation, as its rule proposes it.
+
+use kube_objects::edit::Edit;
+use operator_models::hco::template::Template;
+
+/// A way to resolve a violation. [`Fixes`](crate::fixes::Fixes) determines the edits, and whether a person has to decide.
+#[derive(Debug, Clone)]
+pub(crate) enum Proposal<'a> {
+    /// Something that only a person can do, with a command to paste.
+    Advice {
+        summary: String,
+        command: Option<String>,
+    },
+    /// Edits that the rule knows.
+    Edits {
+        summary: String,
+        edits: Vec<Edit>,
+        /// Whether they need no human decision.
+        complete: bool,
+    },
+    /// Enable the import, and correct the annotations that HCO then reads.
+    EnableImport,
+    /// The same for a rule that does not need the import: complete only if another rule needs it.
+    EnableImportIfNeeded,
+    /// Place the workloads on one architecture: a fix for each architecture that can be selected.
+    Place {
+        summary: &'static str,
+        /// What to do if none can be selected.
+        otherwise: Option<&'static str>,
+    },
+    /// Correct the entries of a template's annotation.
+    Correct(&'a Template<'a>),
+    /// List the architectures of the image in a template's annotation.
+    List {
+        template: &'a Template<'a>,
+        summary: &'static str,
+    },
+    /// Add the missing architectures of the nodes to a template's annotation.
+    AddMissing(&'a Template<'a>),
+    /// Remove a template's architectures annotation.
+    RemoveAnnotation {
+        template: &'a Template<'a>,
+        complete: bool,
+    },
+    /// Enable a template of the spec.
+    Enable(&'a Template<'a>),
+    /// Disable a template of the spec.
+    Disable(&'a Template<'a>),
+    /// Disable a common template that is not in the spec.
+    DisableCommon(&'a str),
+}
+
+impl Proposal<'_> {
+    /// Something that only a person can do.
+    pub(crate) fn advice(summary: impl Into<String>) -> Self {
+        Self::Advice {
+            summary: summary.into(),
+            command: None,
+        }
+    }
+
+    /// Something that only a person can do, with a command to paste.
+    pub(crate) fn command(summary: impl Into<String>, command: impl Into<String>) -> Self {
+        Self::Advice {
+            summary: summary.into(),
+            command: Some(command.into()),
+        }
+    }
+
+    /// Edits that a person has to confirm.
+    pub(crate) fn edits(summary: impl Into<String>, edits: Vec<Edit>) -> Self {
+        Self::Edits {
+            summary: summary.into(),
+            edits,
+            complete: false,
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! The payload of a request: what is evaluated, and what is answered immediately.
+
+use kube_objects::json::{Field, Json, Object};
+use kube_objects::placement::Placement;
+use kube_objects::request::{Operation, Request};
+use operator_models::hco::api_version::{ApiVersion, is_hyperconverged};
+use operator_models::hco::golden_image;
+use operator_models::hco::hyperconverged::{self, HyperConverged, LocatedFields};
+use operator_models::kubevirt::virtual_machine::{VirtualMachine, is_virtual_machine};
+use operator_models::ssp::data_sources::{GOLDEN_IMAGES_NAMESPACE, golden_images_namespace};
+
+use crate::comparison::Comparison;
+use crate::fixes::EVALUATED_AGAIN;
+use crate::render::{self, Detail, HYPER_CONVERGED, ObjectName};
+use crate::report::Report;
+use crate::settings::{GoldenImages, Settings};
+use crate::stated::Environment;
+use crate::version::Version;
+
+/// A parsed payload.
+pub(crate) enum Parsed<'a> {
+    /// Nothing has to be read for the answer.
+    Answered(Box<Report>),
+    HyperConverged(Box<HyperConvergedRequest<'a>>),
+    VirtualMachine(Box<VirtualMachineRequest<'a>>),
+}
+
+/// A request about a HyperConverged.
+pub(crate) struct HyperConvergedRequest<'a> {
+    pub(crate) name: ObjectName,
+    pub(crate) version: ApiVersion,
+    /// The object as it was sent.
+    pub(crate) object: Json<'a>,
+    pub(crate) new: HyperConverged<'a>,
+    /// The object before an update; `None` if it cannot be read.
+    pub(crate) old: Option<HyperConverged<'a>>,
+    /// Whether no evaluated field differs from the old object; only with a comparison.
+    is_unchanged: bool,
+    pub(crate) settings: Settings,
+    /// The rules whose repairs were removed from the settings, because the object is too large for them.
+    pub(crate) unrepaired: Vec<&'static str>,
+    pub(crate) comparison: Option<Comparison<'a>>,
+    pub(crate) detail: Detail,
+}
+
+/// A request about a VirtualMachine.
+pub(crate) struct VirtualMachineRequest<'a> {
+    pub(crate) name: ObjectName,
+    pub(crate) object: Json<'a>,
+    pub(crate) new: VirtualMachine,
+    /// The object before an update; `None` if it cannot be read.
+    pub(crate) old: Option<(Json<'a>, VirtualMachine)>,
+    pub(crate) settings: Settings,
+}
+
+/// The report that answers a request without an evaluation.
+type Answered = Box<Report>;
+
+impl<'a> Parsed<'a> {
+    /// Parses a payload.
+    pub(crate) fn parse(payload: &'a [u8], detail: Detail) -> Self {
+        Self::try_parse(payload, detail).unwrap_or_else(Self::Answered)
+    }
+
+    fn try_parse(payload: &'a [u8], detail: Detail) -> Result<Self, Answered> {
+        let payload = Json::parse(payload)
+            .map_err(|error| unreadable(&format!("it is not valid JSON: {error}")))?;
+        let payload = Object::root(payload);
+        let request = payload.field("request");
+        if payload.fields().is_ok() && !request.is_present() {
+            return Err(unreadable("the payload has no request"));
+        }
+        let comparison = match detail {
+            Detail::Everything => Comparison::read(&payload).map_err(|error| unreadable(&error))?,
+            Detail::Verdict => None,
+        };
+        let request = Request::read(&request).map_err(|error| unreadable(&error.to_string()))?;
+        if request.operation == Operation::Other || !request.sub_resource.is_empty() {
+            return Err(accepted());
+        }
+        let Some(kind) = &request.kind else {
+            return Err(unreadable("the request has no kind"));
+        };
+        let settings = payload.field("settings");
+        if is_virtual_machine(kind) {
+            return Ok(Self::VirtualMachine(Box::new(VirtualMachineRequest::read(
+                &request, &settings,
+            )?)));
+        }
+        if !is_hyperconverged(kind) {
+            return Err(accepted());
+        }
+        let version = kind.version.as_str();
+        let request =
+            HyperConvergedRequest::read(&request, version, &settings, comparison, detail)?;
+        Ok(Self::HyperConverged(Box::new(request)))
+    }
+}
+
+fn accepted() -> Answered {
+    Box::new(Report::accepted())
+}
+
+fn unreadable(reason: &str) -> Answered {
+    Box::new(render::unreadable_payload(reason))
+}
+
+fn object_name(kind: &'static str, request: &Request<'_>) -> ObjectName {
+    ObjectName {
+        kind,
+        namespace: request.namespace.clone(),
+        name: request.name.clone(),
+    }
+}
+
+fn read_settings(settings: &Field<'_>, name: &ObjectName) -> Result<Settings, Answered> {
+    Settings::read(settings.json())
+        .map_err(|problems| Box::new(render::invalid_settings(name, &problems)))
+}
+
+/// The object before an update.
+fn old_object<'a>(request: &Request<'a>) -> Option<Json<'a>> {
+    let old = request.old_object.json();
+    old.filter(|_| request.operation == Operation::Update)
+}
+
+impl<'a> HyperConvergedRequest<'a> {
+    fn read(
+        request: &Request<'a>,
+        requested: &str,
+        settings: &Field<'a>,
+        comparison: Option<Comparison<'a>>,
+        detail: Detail,
+    ) -> Result<Self, Answered> {
+        let name = object_name(HYPER_CONVERGED, request);
+        let Some(object) = request.object.json() else {
+            return Err(unreadable("the request has no object"));
+        };
+        let api_version = hyperconverged::api_version(object);
+        let Some(version) = ApiVersion::of(api_version.as_deref(), requested) else {
+            let version = api_version.as_deref().unwrap_or(requested);
+            return Err(Box::new(render::unknown_version(&name, version)));
+        };
+        let fields = LocatedFields::new(object, version);
+        let old = old_object(request).and_then(|old| {
+            let version = ApiVersion::of(hyperconverged::api_version(old).as_deref(), requested)?;
+            Some(LocatedFields::new(old, version))
+        });
+        let is_unchanged = old.as_ref().is_some_and(|old| fields.is_judged_like(old));
+        if fields.is_being_deleted() || is_unchanged && comparison.is_none() {
+            return Err(accepted());
+        }
+        let mut settings = read_settings(settings, &name)?;
+        let unrepaired = if object.text().len() > EVALUATED_AGAIN {
+            settings.remove_repairs()
+        } else {
+            Vec::new()
+        };
+        let new = fields.read().map_err(|error| {
+            let version = version.name();
+            let types =
+                format!("hyperconvergeds --recursive --api-version=hco.kubevirt.io/{version}");
+            let error = error.to_string();
+            Box::new(render::undecodable(&name, &types, &error, &settings))
+        })?;
+        Ok(Self {
+            name: name.or(&new.namespace, &new.name),
+            version,
+            object,
+            // If the old object cannot be read, the new one is evaluated in full.
+            old: old.and_then(|old| old.read().ok()),
+            new,
+            is_unchanged,
+            settings,
+            unrepaired,
+            comparison,
+            detail,
+        })
+    }
+
+    /// The environments of the old object and of the new one.
+    pub(crate) fn environments(&self) -> (Environment<'_>, Environment<'_>) {
+        let before = self.comparison.as_ref();
+        let before = before.and_then(|comparison| comparison.version_before.as_deref());
+        let old = self.old.as_ref().unwrap_or(&self.new);
+        (
+            self.environment(old, before),
+            self.environment(&self.new, self.given_version()),
+        )
+    }
+
+    fn environment(&self, hco: &HyperConverged<'_>, version: Option<&str>) -> Environment<'_> {
+        let common = self.settings.common_templates.as_ref();
+        Environment {
+            version: Version::of(version, &self.new, self.old.as_ref(), &self.settings),
+            common: golden_image::common_templates(hco, common),
+            golden_namespace: self.golden_namespace(),
+            deploys_golden_images: self.deploys_golden_images(),
+        }
+    }
+
+    fn given_version(&self) -> Option<&str> {
+        self.comparison.as_ref()?.version.as_deref()
+    }
+
+    /// Whether nobody sends the object: it stays as it is stored, and only the cluster around it changes.
+    pub(crate) fn is_unsent(&self) -> bool {
+        let (before, now) = self.environments();
+        self.is_unchanged
+            && self.new.is_stored
+            && !before
+                .version
+                .hco
+                .is_written_in_the_upgrade_to(now.version.hco)
+    }
+
+    /// The placement that a repair sets. It is known in advance, so that the nodes are listed only once.
+    pub(crate) fn repaired_placement(&self) -> Option<Placement> {
+        let architecture = self.settings.placement_repair()?;
+        Some(self.new.placement.on(architecture))
+    }
+
+    /// The namespace of golden images, as the status shows it; without a status, that of the settings.
+    fn golden_namespace(&self) -> &str {
+        let old = self.old.as_ref();
+        let old = old.and_then(|old| old.status_version.as_deref());
+        let stated = self.settings.golden_images_namespace.as_deref();
+        match old.or(self.new.status_version.as_deref()) {
+            Some(version) => golden_images_namespace(version),
+            None => stated.unwrap_or(GOLDEN_IMAGES_NAMESPACE),
+        }
+    }
+
+    fn deploys_golden_images(&self) -> bool {
+        let before = self.old.as_ref().and_then(|old| old.deploys_ssp);
+        let shown = before.or(self.new.deploys_ssp);
+        shown.unwrap_or(self.settings.golden_images != GoldenImages::Absent)
+    }
+}
+
+impl<'a> VirtualMachineRequest<'a> {
+    /// An update that changes no evaluated field is accepted.
+    fn read(request: &Request<'a>, settings: &Field<'a>) -> Result<Self, Answered> {
+        let name = object_name("VirtualMachine", request);
+        let Some(object) = request.object.json() else {
+            return Err(unreadable("the request has no object"));
+        };
+        let new = VirtualMachine::read(object);
+        let old = old_object(request).map(|old| (old, VirtualMachine::read(old)));
+        let is_unchanged = match (&new, &old) {
+            (Ok(new), Some((_, Ok(old)))) => new.is_judged_like(old),
+            (Err(new), Some((_, Err(old)))) => new == old,
+            _ => false,
+        };
+        if is_unchanged || new.as_ref().is_ok_and(|new| new.is_being_deleted) {
+            return Err(accepted());
+        }
+        let settings = read_settings(settings, &name)?;
+        let new = new.map_err(|error| {
+            let types = "virtualmachines --recursive --api-version=kubevirt.io/v1";
+            let error = error.to_string();
+            Box::new(render::undecodable(&name, types, &error, &settings))
+        })?;
+        Ok(Self {
+            name: name.or(&new.namespace, &new.name),
+            object,
+            new,
+            // If the old object cannot be read, the new one is evaluated in full.
+            old: old.and_then(|(json, old)| Some((json, old.ok()?))),
+            settings,
+        })
+    }
+}

@@ -1,0 +1,43 @@
+//! A problem in an object, as the check of a rule finds it.
+
+use std::borrow::Cow;
+
+use kube_objects::path::FieldPath;
+
+use crate::facts::Facts;
+use crate::proposal::Proposal;
+
+/// A problem that a rule has found, in a HyperConverged or in another object `O`. The check only finds it; the texts are
+/// written for the findings that are shown.
+pub(crate) trait Violation<'f, O: 'f = Facts<'f>> {
+    /// The template that it is about.
+    fn template(&self) -> Option<&'f str> {
+        None
+    }
+
+    /// What distinguishes it from other violations of the rule, or from those about the same template: two violations with
+    /// the same template and value are the same, even at different positions in the object.
+    fn value(&self) -> Cow<'_, str> {
+        Cow::Borrowed("")
+    }
+
+    /// Whether it is a warning at most, because the object alone does not prove it.
+    fn is_doubtful(&self, _: &'f O) -> bool {
+        false
+    }
+
+    /// The field with the problem.
+    fn path(&self, object: &'f O) -> FieldPath;
+
+    /// The state, then the consequence: one sentence on one line.
+    fn fact(&self, object: &'f O) -> String;
+
+    /// Ways to resolve it; the first one is recommended.
+    fn fixes(&self, object: &'f O) -> Vec<Proposal<'f>>;
+}
+
+/// What makes two violations of a rule the same: the template and the value.
+pub(crate) type Identity<'v> = (Option<&'v str>, Cow<'v, str>);
+
+/// The violations of one rule.
+pub(crate) type Violations<'f, O = Facts<'f>> = Vec<Box<dyn Violation<'f, O> + 'f>>;
