@@ -62,7 +62,9 @@ impl<'a> Needs<'a> {
 fn is_needed_by(rule: &Rule, new: &Stated<'_>, settings: &Settings, levels: &[Level]) -> bool {
     let is_possible = match rule.compares_nodes {
         ComparesNodes::Never => false,
-        ComparesNodes::WithImportOff => new.import == Import::Disabled,
+        ComparesNodes::WithImportOff => {
+            new.import == Import::Disabled && !new.golden_images.is_empty()
+        }
         ComparesNodes::WithImportOn => new.import == Import::Enabled,
         ComparesNodes::ForUpdates => new.before.is_some(),
         ComparesNodes::Always => true,
@@ -72,6 +74,7 @@ fn is_needed_by(rule: &Rule, new: &Stated<'_>, settings: &Settings, levels: &[Le
         |image: &&GoldenImage<'_>| image.template.is_some() || new.import == Import::Enabled;
     let has_level = |template| levels.contains(&settings.level(rule, template));
     is_possible
+        && (settings.wants_images() || !rule.is_about_images)
         && match rule.subject {
             Subject::Object => has_level(None),
             Subject::Template => {
