@@ -62,7 +62,7 @@ impl Images {
         };
         let is_read = match new.import {
             Import::Enabled => true,
-            Import::Disabled => needs_import(new, census, settings),
+            Import::Disabled => needs_import(new, world, census, settings),
         };
         if is_read {
             Self::LookedUp(Lookups::read(new, world, census, settings, registry))
@@ -90,16 +90,21 @@ impl Images {
 }
 
 /// Whether the object lacks the import, and did not lack it before.
-fn needs_import(new: &Stated<'_>, census: &Census, settings: &Settings) -> bool {
-    let is_existing = settings.updates == Updates::Ratchet
-        && new.before.is_some_and(|old| old.import == Import::Disabled);
-    let mut rules = RULES
-        .iter()
-        .filter(|rule| rule.repairs == RepairKind::Import);
-    !is_existing
-        && !new.golden_images.is_empty()
-        && census.workload.len() > 1
-        && rules.any(|rule| settings.is_checked(rule))
+fn needs_import(new: &Stated<'_>, world: &World<'_>, census: &Census, settings: &Settings) -> bool {
+    let lacks_import = |stated: &Stated<'_>, census: &Census| {
+        stated.import == Import::Disabled
+            && !stated.golden_images.is_empty()
+            && census.workload.len() > 1
+    };
+    let old = new.before.filter(|_| settings.updates == Updates::Ratchet);
+    let is_existing = old.is_some_and(|old| {
+        let census = world.census(old);
+        census.is_some_and(|census| lacks_import(old, census))
+    });
+    let mut rules = RULES.iter();
+    lacks_import(new, census)
+        && !is_existing
+        && rules.any(|rule| rule.repairs == RepairKind::Import && settings.is_checked(rule))
 }
 
 impl Lookups {

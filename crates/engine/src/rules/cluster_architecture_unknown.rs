@@ -27,7 +27,8 @@ pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<UnknownArchitectures<'f>
     let census = facts.census()?;
     let all = census.workload.keys().chain(&census.control_plane);
     let unknown: BTreeSet<&String> = all.filter(|name| !is_known(name)).collect();
-    (!unknown.is_empty()).then_some(UnknownArchitectures { unknown, census })
+    let is_violation = !unknown.is_empty() && !facts.golden_images.is_empty();
+    is_violation.then_some(UnknownArchitectures { unknown, census })
 }
 
 impl<'f> Violation<'f> for UnknownArchitectures<'f> {

@@ -7,7 +7,8 @@ use crate::proposal::Proposal;
 use crate::rule::{Level, Rule};
 use crate::violation::Violation;
 
-pub(crate) static RULE: Rule = Rule::about_object("no-workload-nodes", Level::Warn);
+pub(crate) static RULE: Rule = 
+    Rule::about_object("no-workload-nodes", Level::Warn).about_golden_images();
 
 /// The workload architectures are empty.
 pub(crate) struct NoWorkloadNodes;
@@ -16,7 +17,8 @@ pub(crate) struct NoWorkloadNodes;
 /// and the rules that compare with the workload architectures do not fire.
 pub(crate) fn check(facts: &Facts<'_>) -> Option<NoWorkloadNodes> {
     let census = facts.census()?;
-    census.workload.is_empty().then_some(NoWorkloadNodes)
+    let is_violation = census.workload.is_empty() && !facts.golden_images.is_empty();
+    is_violation.then_some(NoWorkloadNodes)
 }
 
 impl<'f> Violation<'f> for NoWorkloadNodes {

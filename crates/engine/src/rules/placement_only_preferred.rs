@@ -12,6 +12,7 @@ use crate::violation::Violation;
 use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_object("placement-only-preferred", Level::Warn)
+    .about_golden_images()
     .comparing_nodes(ComparesNodes::WithImportOff);
 
 /// The placement prefers an architecture, and excludes no node.

@@ -335,55 +335,6 @@ fn findings_beyond_the_list_are_counted() {
     assert_eq!((report.findings.len(), report.more_findings), (2 * 128, 0));
 }
 
-/// Each requirement is compared with each node.
-#[test]
-fn an_affinity_of_more_than_250_requirements_is_denied_and_not_compared() {
-    let affinity = |requirements: usize| {
-        // Two lists, and a term of its own for the last one.
-        let of = |count: usize, key: &str| -> Value {
-            let requirement = |number: usize| json!({"key": key, "operator": "In", "values": [format!("v{number}")]});
-            (0..count).map(requirement).collect()
-        };
-        json!([
-            {"matchExpressions": of(150, "zone"), "matchFields": of(requirements - 151, "metadata.uid")},
-            {"matchExpressions": of(1, "zone")},
-        ])
-    };
-    let judge = |requirements: usize, old: Option<usize>| {
-        let object = |requirements: usize| {
-            json!({"apiVersion": "hco.kubevirt.io/v1beta1", "metadata": {"name": "x"}, "spec": {
-                "workloads": {"nodePlacement": {"affinity": {"nodeAffinity": {
-                    "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": affinity(requirements)},
-                }}}},
-            }})
-        };
-        let payload = json!({"request": {
-            "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
-            "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
-            "object": object(requirements),
-            "oldObject": old.map(object),
-        }});
-        engine::judge(payload.to_string().as_bytes(), &mixed())
-    };
-    let rules = |report: &Report| -> Vec<_> { report.findings.iter().map(|it| it.rule).collect() };
-    assert_eq!(rules(&judge(250, None)), ["no-workload-nodes"]);
-    // The ratchet does not matter: what cannot be compared cannot be an existing problem either.
-    for old in [None, Some(252)] {
-        let report = judge(251, old);
-        assert_eq!(report.code, Some(403), "{old:?}");
-        assert!(report.findings.is_empty() && report.workload_architectures.is_none());
-        assert!(!report.audit_annotations.contains_key("findings"));
-        assert_eq!(
-            report.message.unwrap(),
-            "HyperConverged x was not checked\n\n\
-             spec.workloads.nodePlacement.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution\n\
-             The affinity has more than 250 requirements: the policy cannot check the object against the nodes.\n\
-             fix: use at most 250 requirements; list several values in one `In` requirement"
-        );
-    }
-    assert_eq!(rules(&judge(250, Some(251))), ["no-workload-nodes"]);
-}
-
 /// Findings repeat the architectures of nodes, and a kubelet can report any string.
 #[test]
 fn an_architecture_that_is_too_long_is_cut() {

@@ -71,10 +71,8 @@ fn no_image_is_looked_up_without_need() {
         "image-unreadable/not-in-a-registry",
         "image-unreadable/digest",
         "image-unreadable/tag-and-digest",
-        "images/denied-anyway",
         "images/ignored-template",
         "images/no-nodes-no-look-up",
-        "images/unknown-architecture",
         "images/update-of-the-placement",
     ] {
         let cases = cases();

@@ -20,7 +20,7 @@ fn every_rule_has_a_page_and_every_page_a_rule() {
     let without_rule: Vec<_> = pages.difference(&rules).collect();
     assert!(
         without_rule.is_empty(),
-        "crates/engine/src/catalogue.rs has no rule for the pages of {without_rule:?}"
+        "crates/engine/src/rules.rs lists no rule for the pages of {without_rule:?}"
     );
     assert_eq!(rules.len(), RULES.len(), "two rules have one id");
 }
@@ -35,7 +35,7 @@ fn every_page_tells_the_level_of_its_rule() {
         assert_eq!(
             page.level(),
             rule.level.name(),
-            "left: `Level:` in {}.md, right: crates/engine/src/catalogue.rs",
+            "left: `Level:` in {}.md, right: the `RULE` in its file",
             page.id
         );
     }
@@ -48,7 +48,7 @@ fn the_pages_of_rules_about_golden_images_say_so() {
         assert_eq!(
             page.is_silent_on_plain_kubernetes(),
             rule.is_about_golden_images,
-            "{}.md needs the line `Plain Kubernetes: `silent`` if, and only if, crates/engine/src/catalogue.rs has \
+            "{}.md needs the line `Plain Kubernetes: `silent`` if, and only if, the file of the rule has \
              about_golden_images()",
             page.id
         );
