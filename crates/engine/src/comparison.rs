@@ -1,7 +1,7 @@
 //! What a program knows beside a request, so that the report compares more than two objects: another version of HCO, other
 //! nodes, and what is really in the cluster.
 
-use kube_objects::json::Object;
+use kube_objects::json::{Json, Object};
 use operator_models::forecast::Objects;
 use operator_models::hco::version::HcoVersion;
 
@@ -33,7 +33,7 @@ impl<'a> Comparison<'a> {
         Ok(Some(Self {
             version,
             version_before: self::version(&before)?,
-            nodes_before: before.field("nodes").json().map(|nodes| nodes.text()),
+            nodes_before: before.field("nodes").json().map(Json::text),
             objects: Objects::read(&before.field("objects")).map_err(|error| error.to_string())?,
         }))
     }

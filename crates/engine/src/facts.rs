@@ -51,9 +51,12 @@ impl<'a> Facts<'a> {
     ) -> Self {
         let counted = world.census(stated);
         let given = counted.and_then(|census| given(stated, census));
-        let prediction = given.map(|given| match stated.contradicts_itself() {
-            true => Err(Rejected::ByHco),
-            false => Forecast::new(&given),
+        let prediction = given.map(|given| {
+            if stated.contradicts_itself() {
+                Err(Rejected::ByHco)
+            } else {
+                Forecast::new(&given)
+            }
         });
         let mut facts = Self {
             stated,

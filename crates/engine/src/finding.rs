@@ -142,7 +142,7 @@ impl<'f, O: 'f> RuleFindings<'f, O> {
             let is_reported = *count <= SHOWN;
             let template = finding.violation.template().map(str::to_owned);
             let key = template.clone().unwrap_or_default();
-            let outcomes = described.templates.entry(key).or_insert_with(BTreeSet::new);
+            let outcomes = described.templates.entry(key).or_default();
             let is_first = outcomes.insert(outcome);
             if is_reported || is_repaired && is_first {
                 described.shown.push(Shown {

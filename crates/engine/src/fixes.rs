@@ -67,7 +67,7 @@ impl<'r, 'f> Fixes<'r, 'f> {
                 self.work_out(proposals)
             })
         });
-        let mut described = described.collect();
+        let mut described: Vec<Described> = described.collect();
         self.confirm(&mut described);
         described
     }

@@ -30,7 +30,7 @@ pub(super) struct Consequences {
 impl Fixes<'_, '_> {
     /// Takes back that fixes are complete if the object is denied for another reason once all of them are applied, or if
     /// a boot source has no disk any more.
-    pub(super) fn confirm(&self, described: &mut Vec<Described>) {
+    pub(super) fn confirm(&self, described: &mut [Described]) {
         let edits = recommended_edits(described);
         if edits.is_empty() {
             return;

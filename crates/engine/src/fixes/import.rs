@@ -104,7 +104,7 @@ impl Fixes<'_, '_> {
         let census = self.facts.census();
         let workload = census.map_or(&none, |census| &census.workload);
         let mut corrections = Vec::new();
-        for image in self.facts.golden_images.iter() {
+        for image in &self.facts.golden_images {
             let Some(template) = image.template else {
                 continue;
             };
