@@ -72,6 +72,7 @@ pub struct Expected {
     control_plane: Option<String>,
     hco_version: Option<String>,
     default_architecture: Option<String>,
+    nodes_from: Option<String>,
     /// `rule-id[/template]=level path`: all findings, in any order.
     #[serde(default)]
     pub findings: Vec<String>,
@@ -213,6 +214,7 @@ impl Expected {
             control_plane: annotation(&self.control_plane, "control-plane-architectures"),
             hco_version: annotation(&self.hco_version, "hco-version"),
             default_architecture: annotation(&self.default_architecture, "default-architecture"),
+            nodes_from: annotation(&self.nodes_from, "nodes-from"),
             findings,
             changes: changes(object, repaired(report).as_ref()),
             repairs: report.audit_annotations.get("repairs").cloned(),

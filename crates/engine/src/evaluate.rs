@@ -69,8 +69,8 @@ fn evaluate_hyperconverged(request: &HyperConvergedRequest<'_>, cluster: &dyn Ho
         is_complete: request.is_unsent(),
         ..Stated::new(&request.new, &now, old.as_ref())
     };
-    let repaired = request.repaired_placement();
-    let needs = Needs::new(&new, &request.settings, repaired.as_ref(), request.detail);
+    let proposed = request.proposed_placements();
+    let needs = Needs::new(&new, &request.settings, &proposed, request.detail);
     let world = World::read(
         &needs,
         &new,

@@ -9,9 +9,10 @@ use operator_models::forecast::{self, Changes, Forecast, Given, Rejected, State}
 use operator_models::hco::golden_image::GoldenImage;
 use operator_models::hco::jsonpatch;
 use operator_models::hco::node::Census;
+use operator_models::kubevirt::default_architecture::default_architecture;
 
 use crate::images;
-use crate::nodes::NodesError;
+use crate::nodes::{NodesError, NodesSource};
 use crate::stated::Stated;
 use crate::world::World;
 
@@ -137,6 +138,37 @@ impl<'a> Facts<'a> {
         self.counted.filter(|_| self.world.is_compared)
     }
 
+    /// Where the nodes come from, if they could be read.
+    pub(crate) fn nodes_source(&self) -> Option<&'a NodesSource> {
+        let nodes = self.world.nodes.as_ref()?.as_ref().ok()?;
+        Some(&nodes.source)
+    }
+
+    /// KubeVirt's default architecture, if HCO sets one and the nodes that decide about it are known.
+    pub(crate) fn default_architecture(&self) -> Option<&'a str> {
+        let default = self.default_architecture_of_nodes();
+        default.filter(|_| self.version.hco.sets_defaults())
+    }
+
+    /// The architecture that HCO takes for the default of these nodes.
+    pub(crate) fn default_architecture_of_nodes(&self) -> Option<&'a str> {
+        let census = self.counted?;
+        match self.nodes_source()? {
+            NodesSource::List => default_architecture(census),
+            NodesSource::Status {
+                default_architecture: Some(default),
+            } => Some(default),
+            // Without the numbers of the nodes, the most common architecture is not known.
+            NodesSource::Status { .. } => {
+                let first = census.control_plane.first();
+                let first = first.filter(|first| census.workload.contains_key(*first));
+                let mut workload = census.workload.keys();
+                let only = workload.next().filter(|_| workload.next().is_none());
+                first.or(only).map(String::as_str)
+            }
+        }
+    }
+
     /// The nodes, for rules that compare with the workload architectures: also `None` if there are no workload
     /// architectures, which `no-workload-nodes` reports.
     pub(crate) fn workload(&self) -> Option<&'a Census> {
@@ -174,10 +206,12 @@ impl<'a> Facts<'a> {
 }
 
 fn given<'a>(stated: &'a Stated<'a>, census: &'a Census) -> Option<Given<'a>> {
-    let is_patched = jsonpatch::overrides(stated.hco.patches.ssp.as_deref(), &jsonpatch::IN_SSP);
+    let patch = stated.hco.patches.ssp.as_deref();
+    let is_patched = jsonpatch::overrides(patch, &[jsonpatch::SSP_TEMPLATES]);
     (stated.deploys_golden_images && !is_patched).then_some(Given {
         hco: stated.hco,
         import: stated.import,
+        patched_import: jsonpatch::patched_import(patch),
         common: &stated.common,
         golden_namespace: stated.golden_namespace,
         version: stated.version.hco,

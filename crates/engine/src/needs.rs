@@ -3,6 +3,7 @@
 use kube_objects::placement::Placement;
 use operator_models::hco::golden_image::GoldenImage;
 use operator_models::hco::import::Import;
+use operator_models::hco::node_info::NodeInfo;
 
 use crate::render::Detail;
 use crate::rule::{ComparesNodes, Level, Rule, Subject};
@@ -15,8 +16,10 @@ use crate::stated::Stated;
 pub(crate) struct Needs<'a> {
     /// Whether rules compare the object with the nodes.
     pub(crate) nodes: bool,
-    /// Whether the report shows the nodes.
+    /// Whether the report shows the nodes, with their numbers.
     is_complete: bool,
+    /// What HCO has read for the placement of the object, if the nodes need not be listed.
+    pub(crate) node_info: Option<&'a NodeInfo>,
     /// Whether a rule could deny the object because of the nodes.
     pub(crate) could_nodes_deny: bool,
     /// The placements for which the nodes are counted.
@@ -24,11 +27,11 @@ pub(crate) struct Needs<'a> {
 }
 
 impl<'a> Needs<'a> {
-    /// `repaired` is the placement that a repair in the settings sets.
+    /// `proposed` are the placements that a fix or a repair can set.
     pub(crate) fn new(
         new: &Stated<'a>,
         settings: &Settings,
-        repaired: Option<&'a Placement>,
+        proposed: &'a [Placement],
         detail: Detail,
     ) -> Self {
         let old = new.before;
@@ -40,22 +43,30 @@ impl<'a> Needs<'a> {
         let moves = old.is_some_and(|old| old.hco.placement != new.hco.placement);
         let has_golden_images =
             new.deploys_golden_images && (has_images(new) || old.is_some_and(has_images));
-        let placements = [
-            Some(&new.hco.placement),
-            old.map(|old| &old.hco.placement),
-            repaired,
-        ];
+        let placements = [Some(&new.hco.placement), old.map(|old| &old.hco.placement)];
         Self {
             nodes: (has_golden_images || moves) && needs_rule(&[Level::Deny, Level::Warn]),
             is_complete: detail == Detail::Everything,
+            node_info: node_info(new)
+                .filter(|_| detail == Detail::Verdict && settings.placement_repair().is_none()),
             could_nodes_deny: has_golden_images && needs_rule(&[Level::Deny]),
-            placements: placements.into_iter().flatten().collect(),
+            placements: placements.into_iter().flatten().chain(proposed).collect(),
         }
     }
 
     pub(crate) fn reads_nodes(&self) -> bool {
         self.nodes || self.is_complete
     }
+}
+
+/// What HCO has read from the nodes for the placement of the object, if the API server has the object.
+fn node_info<'a>(new: &Stated<'a>) -> Option<&'a NodeInfo> {
+    let stored = match new.before {
+        Some(old) if old.hco.placement == new.hco.placement => old.hco,
+        Some(_) => return None,
+        None => new.hco,
+    };
+    stored.node_info.as_ref().filter(|_| stored.is_stored)
 }
 
 /// Whether a rule compares this object with the nodes, and has one of these levels for it.

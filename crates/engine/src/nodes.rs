@@ -2,6 +2,7 @@
 
 use kube_objects::placement::Placement;
 use operator_models::hco::node::{self, Census};
+use operator_models::hco::node_info::NodeInfo;
 
 use crate::cluster::{Cluster, Permission, Resource, ServiceAccount, is_forbidden};
 
@@ -26,7 +27,30 @@ pub(crate) enum NodesError {
 /// The nodes, counted for several placements.
 #[derive(Debug)]
 pub(crate) struct Nodes<'a> {
+    pub(crate) source: NodesSource,
     counted: Vec<(&'a Placement, Census)>,
+}
+
+/// Where the nodes come from.
+#[derive(Debug, Clone)]
+pub(crate) enum NodesSource {
+    /// HCO has read them, and written their architectures into its status. Their numbers are not known; the default
+    /// architecture is, if HCO writes it.
+    Status {
+        default_architecture: Option<String>,
+    },
+    /// The list of the cluster's nodes.
+    List,
+}
+
+impl NodesSource {
+    /// Its name in the audit annotation.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Status { .. } => "status",
+            Self::List => "list",
+        }
+    }
 }
 
 impl<'a> Nodes<'a> {
@@ -63,8 +87,24 @@ impl<'a> Nodes<'a> {
         let censuses =
             node::census(list, placements).map_err(|error| NodesError::List(error.to_string()))?;
         Ok(Self {
+            source: NodesSource::List,
             counted: placements.iter().copied().zip(censuses).collect(),
         })
+    }
+
+    /// The nodes that HCO has read for this placement.
+    pub(crate) fn from_status(info: &NodeInfo, placement: &'a Placement) -> Self {
+        let census = Census {
+            workload: info.workload.iter().map(|name| (name.clone(), 1)).collect(),
+            control_plane: info.control_plane.iter().cloned().collect(),
+            ..Census::default()
+        };
+        Self {
+            source: NodesSource::Status {
+                default_architecture: info.default_architecture.clone(),
+            },
+            counted: vec![(placement, census)],
+        }
     }
 
     /// The nodes for one of the placements.

@@ -14,12 +14,12 @@ use operator_models::forecast::Forecast;
 use operator_models::hco::golden_image::GoldenImage;
 use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
-use operator_models::kubevirt::default_architecture::default_architecture;
 use operator_models::ssp::architecture::is_known;
 
 use crate::facts::Facts;
 use crate::finding::{Described, Outcome, Shown};
 use crate::fix::Fix;
+use crate::nodes::NodesSource;
 use crate::repair::Step;
 use crate::report::{Boot, FindingReport, RemedyReport, Report, TemplateReport};
 use crate::rule::Rule;
@@ -137,15 +137,15 @@ pub(crate) fn report(
     let census = facts.counted;
     let list = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<String>>();
     let report = Report {
-        nodes: census.map(|census| census.workload.clone()),
+        nodes: census
+            .filter(|_| matches!(facts.nodes_source(), Some(NodesSource::List)))
+            .map(|census| census.workload.clone()),
         workload_architectures: census.map(|census| list(census.workload.keys().collect())),
         control_plane_architectures: census
             .map(|census| list(census.control_plane.iter().collect())),
         hco_version: Some(facts.version.shown.clone()),
-        default_architecture: census
-            .filter(|_| facts.version.hco.sets_defaults())
-            .and_then(default_architecture)
-            .map(str::to_owned),
+        default_architecture: facts.default_architecture().map(str::to_owned),
+        nodes_from: census.and(facts.nodes_source()).map(NodesSource::name),
         multi_arch_import: Some(facts.import),
         templates: census
             .zip(written.filter(|facts| facts.deploys_golden_images))

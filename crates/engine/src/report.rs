@@ -20,8 +20,11 @@ pub struct Report {
     pub code: Option<u16>,
     /// The message of a denial, for users.
     pub message: Option<String>,
-    /// The workload nodes by architecture; `None` if no nodes were read.
+    /// The workload nodes by architecture; `None` if no nodes were listed.
     pub nodes: Option<Map<String, usize>>,
+    /// Where the nodes come from: `status` or `list`; `None` if they were not read.
+    #[serde(skip)]
+    pub nodes_from: Option<&'static str>,
     /// The workload architectures, sorted.
     pub workload_architectures: Option<Vec<String>>,
     /// The architectures of the control-plane nodes, sorted.
@@ -249,6 +252,7 @@ impl Report {
             code: None,
             message: None,
             nodes: None,
+            nodes_from: None,
             workload_architectures: None,
             control_plane_architectures: None,
             hco_version: None,

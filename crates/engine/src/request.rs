@@ -7,6 +7,7 @@ use operator_models::hco::api_version::{ApiVersion, is_hyperconverged};
 use operator_models::hco::golden_image;
 use operator_models::hco::hyperconverged::{self, HyperConverged, LocatedFields};
 use operator_models::kubevirt::virtual_machine::{VirtualMachine, is_virtual_machine};
+use operator_models::ssp::architecture::KNOWN;
 use operator_models::ssp::data_sources::{GOLDEN_IMAGES_NAMESPACE, golden_images_namespace};
 
 use crate::comparison::Comparison;
@@ -34,6 +35,7 @@ pub(crate) struct HyperConvergedRequest<'a> {
     pub(crate) new: HyperConverged<'a>,
     /// The object before an update; `None` if it cannot be read.
     pub(crate) old: Option<HyperConverged<'a>>,
+    is_update: bool,
     /// Whether no evaluated field differs from the old object; only with a comparison.
     is_unchanged: bool,
     pub(crate) settings: Settings,
@@ -170,6 +172,7 @@ impl<'a> HyperConvergedRequest<'a> {
             // If the old object cannot be read, the new one is evaluated in full.
             old: old.and_then(|old| old.read().ok()),
             new,
+            is_update: request.operation == Operation::Update,
             is_unchanged,
             settings,
             unrepaired,
@@ -182,18 +185,30 @@ impl<'a> HyperConvergedRequest<'a> {
     pub(crate) fn environments(&self) -> (Environment<'_>, Environment<'_>) {
         let before = self.comparison.as_ref();
         let before = before.and_then(|comparison| comparison.version_before.as_deref());
-        let old = self.old.as_ref().unwrap_or(&self.new);
         (
-            self.environment(old, before),
-            self.environment(&self.new, self.given_version()),
+            self.environment(before),
+            self.environment(self.given_version()),
         )
     }
 
-    fn environment(&self, hco: &HyperConverged<'_>, version: Option<&str>) -> Environment<'_> {
+    /// The object whose status counts: a mutating webhook gets the status that the user sends, so in an update it is the old
+    /// object, and otherwise one that the API server has.
+    fn with_status(&self) -> Option<&HyperConverged<'a>> {
+        if self.is_update {
+            self.old.as_ref()
+        } else {
+            Some(&self.new).filter(|new| new.is_stored)
+        }
+    }
+
+    fn environment(&self, version: Option<&str>) -> Environment<'_> {
+        let status = self.with_status();
+        let status_templates = status.map_or(&[][..], |status| &status.status_templates);
         let common = self.settings.common_templates.as_ref();
         Environment {
-            version: Version::of(version, &self.new, self.old.as_ref(), &self.settings),
-            common: golden_image::common_templates(hco, common),
+            version: Version::of(version, status, &self.settings),
+            common: golden_image::common_templates(status_templates, common),
+            status_templates,
             golden_namespace: self.golden_namespace(),
             deploys_golden_images: self.deploys_golden_images(),
         }
@@ -214,26 +229,24 @@ impl<'a> HyperConvergedRequest<'a> {
                 .is_written_in_the_upgrade_to(now.version.hco)
     }
 
-    /// The placement that a repair sets. It is known in advance, so that the nodes are listed only once.
-    pub(crate) fn repaired_placement(&self) -> Option<Placement> {
-        let architecture = self.settings.placement_repair()?;
-        Some(self.new.placement.on(architecture))
+    /// The placements that a fix or a repair can set. They are known in advance, so that the nodes are listed only once.
+    pub(crate) fn proposed_placements(&self) -> [Placement; KNOWN.len()] {
+        KNOWN.map(|architecture| self.new.placement.on(architecture))
     }
 
     /// The namespace of golden images, as the status shows it; without a status, that of the settings.
     fn golden_namespace(&self) -> &str {
-        let old = self.old.as_ref();
-        let old = old.and_then(|old| old.status_version.as_deref());
+        let version = self.with_status();
+        let version = version.and_then(|status| status.status_version.as_deref());
         let stated = self.settings.golden_images_namespace.as_deref();
-        match old.or(self.new.status_version.as_deref()) {
+        match version {
             Some(version) => golden_images_namespace(version),
             None => stated.unwrap_or(GOLDEN_IMAGES_NAMESPACE),
         }
     }
 
     fn deploys_golden_images(&self) -> bool {
-        let before = self.old.as_ref().and_then(|old| old.deploys_ssp);
-        let shown = before.or(self.new.deploys_ssp);
+        let shown = self.with_status().and_then(|status| status.deploys_ssp);
         shown.unwrap_or(self.settings.golden_images != GoldenImages::Absent)
     }
 }

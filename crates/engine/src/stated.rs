@@ -8,7 +8,7 @@ use operator_models::hco::architectures::Architectures;
 use operator_models::hco::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
 use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::import::Import;
-use operator_models::hco::template::{ARCHITECTURES, Template};
+use operator_models::hco::template::{ARCHITECTURES, StatusTemplate, Template};
 
 use crate::version::Version;
 
@@ -18,6 +18,8 @@ pub(crate) struct Environment<'a> {
     pub(crate) version: Version,
     /// The templates that HCO ships.
     pub(crate) common: CommonTemplates,
+    /// The common templates in the status.
+    pub(crate) status_templates: &'a [StatusTemplate],
     /// The namespace of golden images.
     pub(crate) golden_namespace: &'a str,
     /// Whether HCO deploys golden images.

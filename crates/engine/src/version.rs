@@ -1,4 +1,4 @@
-//! Which version of HCO an object is judged by, and where that is known from.
+//! The version of HCO for which an object is evaluated, and its source.
 
 use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::version::HcoVersion;
@@ -17,19 +17,16 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    /// The version that a program gives, else in the status of the old object, else of the object, else in the settings, else
-    /// the newest one.
+    /// The version that a program gives, else the one in the status, else in the settings, else the newest one.
     pub(crate) fn of(
         given: Option<&str>,
-        hco: &HyperConverged<'_>,
-        old: Option<&HyperConverged<'_>>,
+        status: Option<&HyperConverged<'_>>,
         settings: &Settings,
     ) -> Self {
-        let old = old.and_then(|old| old.status_version.as_deref());
+        let status = status.and_then(|status| status.status_version.as_deref());
         let candidates = [
             (given, "given"),
-            (old, "status"),
-            (hco.status_version.as_deref(), "status"),
+            (status, "status"),
             (settings.hco_version.as_deref(), "settings"),
         ];
         for (text, source) in candidates {

@@ -1,5 +1,6 @@
 //! Everything that is read for a request. Nothing else calls the cluster or a registry.
 
+use kube_objects::placement::Placement;
 use operator_models::forecast::Objects;
 use operator_models::hco::node::Census;
 
@@ -35,15 +36,16 @@ impl<'a> World<'a> {
     /// The list of nodes in the payload is not one.
     pub(crate) fn read(
         needs: &Needs<'a>,
-        new: &Stated<'_>,
+        new: &Stated<'a>,
         settings: &Settings,
         comparison: Option<&'a Comparison<'a>>,
         cluster: &dyn Host,
     ) -> Result<Self, NodesError> {
         let account = settings.service_account.as_ref();
-        let nodes = needs
-            .reads_nodes()
-            .then(|| Nodes::read(cluster, account, &needs.placements));
+        let nodes = needs.reads_nodes().then(|| match needs.node_info {
+            Some(info) => Ok(Nodes::from_status(info, &new.hco.placement)),
+            None => Nodes::read(cluster, account, &needs.placements),
+        });
         let nodes_before = comparison.and_then(|comparison| comparison.nodes_before);
         let nodes_before = nodes_before
             .map(|list| Nodes::parse(list.as_bytes(), &needs.placements))
@@ -58,6 +60,11 @@ impl<'a> World<'a> {
         };
         world.images = Images::read(new, &world, settings, cluster);
         Ok(world)
+    }
+
+    /// The nodes for a placement that a fix proposes.
+    pub(crate) fn census_for(&self, placement: &Placement) -> Option<&Census> {
+        self.nodes.as_ref()?.as_ref().ok()?.census(placement)
     }
 
     /// The nodes for the placement of an object.

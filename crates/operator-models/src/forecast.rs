@@ -34,6 +34,8 @@ pub struct Given<'a> {
     pub hco: &'a HyperConverged<'a>,
     /// The multi-architecture import, as HCO resolves it.
     pub import: Import,
+    /// The import that SSP gets instead, if a jsonpatch annotation sets it.
+    pub patched_import: Option<bool>,
     /// The templates that HCO ships.
     pub common: &'a CommonTemplates,
     /// The namespace in which SSP creates the DataSources of golden images.
@@ -224,7 +226,9 @@ impl<'a> Forecast<'a> {
             control_plane: &given.census.control_plane,
             workload: &given.census.workload,
         };
-        let is_multi_arch = given.import == Import::Enabled;
+        let is_multi_arch = given
+            .patched_import
+            .unwrap_or(given.import == Import::Enabled);
         let architectures = cluster
             .architectures(is_multi_arch)
             .map_err(Rejected::Architectures)?;
@@ -243,7 +247,7 @@ impl<'a> Forecast<'a> {
         let sets_default = given.version.sets_defaults();
         let default = default_architecture(given.census).filter(|_| sets_default);
         let mut forecast = Self {
-            import: given.import,
+            import: is_multi_arch.into(),
             architectures,
             default_architecture: default.unwrap_or_default(),
             golden_namespace: given.golden_namespace,

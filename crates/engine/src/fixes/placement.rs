@@ -4,30 +4,47 @@ use kube_objects::edit::Edits;
 use kube_objects::json::Field;
 use kube_objects::placement::ARCHITECTURE_LABEL;
 use operator_models::hco::node::Census;
-use operator_models::kubevirt::default_architecture::default_architecture;
-use operator_models::ssp::architecture::is_known;
+use operator_models::ssp::architecture::{KNOWN, is_known};
 
 use super::Fixes;
 use crate::fix::{Fix, Repair, merge_command};
+use crate::nodes::NodesSource;
 
 impl Fixes<'_, '_> {
-    /// A fix for each architecture that golden images support and that a nodeSelector can select, HCO's default
-    /// first.
+    /// A fix for each workload architecture that golden images support and that a nodeSelector can select, HCO's default
+    /// first. If there is none, a fix for each other architecture that a nodeSelector can select.
     pub(super) fn place(&self, summary: &str) -> Vec<Fix> {
         let Some(census) = self.facts.census() else {
             return Vec::new();
         };
-        let default = default_architecture(census);
+        let default = self.facts.default_architecture_of_nodes();
         let others = census.workload.keys().map(String::as_str);
         let others = others.filter(|name| Some(*name) != default);
+        let workload: Vec<&str> = default
+            .into_iter()
+            .chain(others)
+            .filter(|name| is_known(name) && self.is_selectable(name))
+            .collect();
+        let names = if workload.is_empty() {
+            self.other_architectures(census)
+        } else {
+            workload
+        };
         // Once for all, because a nodeSelector can be long.
         let label = self.facts.hco.fields.node_selector.object();
         let label = label.field(ARCHITECTURE_LABEL);
-        default
+        names
             .into_iter()
-            .chain(others)
-            .filter(|name| is_known(name) && is_selectable(census, name))
             .map(|name| self.place_on(name, summary, &label))
+            .collect()
+    }
+
+    /// The architectures that the workload nodes do not have, and that a nodeSelector can select.
+    fn other_architectures(&self, census: &Census) -> Vec<&'static str> {
+        let is_listed = matches!(self.facts.nodes_source(), Some(NodesSource::List));
+        let others = KNOWN.into_iter().filter(|_| is_listed);
+        others
+            .filter(|name| !census.workload.contains_key(*name) && self.is_selectable(name))
             .collect()
     }
 
@@ -40,11 +57,19 @@ impl Fixes<'_, '_> {
             .with_command(Some(command))
             .with_repair(Repair::PlaceOn(architecture.to_owned()))
     }
-}
 
-/// Whether nodes of the architecture, and no others, match the placement if it also requires the architecture's label.
-/// The label can be missing or wrong, and an existing placement can exclude the architecture.
-fn is_selectable(census: &Census, architecture: &str) -> bool {
-    let selected = census.by_arch_label.get(architecture);
-    selected.is_some_and(|selected| selected.iter().eq([architecture]))
+    /// Whether nodes of the architecture, and no others, match the placement if it also requires the architecture's label.
+    /// The label can be missing or wrong, and an existing placement can exclude the architecture. HCO's status does not show
+    /// the labels.
+    fn is_selectable(&self, architecture: &str) -> bool {
+        match self.facts.nodes_source() {
+            Some(NodesSource::List) => {
+                let placement = self.facts.hco.placement.on(architecture);
+                let census = self.facts.world.census_for(&placement);
+                census.is_some_and(|census| census.workload.keys().eq([architecture]))
+            }
+            Some(NodesSource::Status { .. }) => true,
+            None => false,
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kube_objects::sorted::Map;
-use kube_objects::text::{cut, percent_encode};
+use kube_objects::text::percent_encode;
 
 use super::{Conclusion, NAME};
 use crate::finding::{Described, Outcome};
@@ -26,6 +26,7 @@ pub(super) fn annotations(report: &Report, conclusion: &Conclusion<'_>) -> Map<S
             "control-plane-architectures",
             architectures(report.control_plane_architectures.as_deref()),
         ),
+        ("nodes-from", report.nodes_from.map(str::to_owned)),
         ("hco-version", report.hco_version.clone()),
         (
             "default-architecture",
@@ -54,7 +55,24 @@ fn architectures(names: Option<&[String]>) -> Option<String> {
         .collect();
     Some(match names.as_slice() {
         [] => "none".to_owned(),
-        names => cut(names.join(","), LIMIT),
+        names => {
+            // Room for the number of names that are left out.
+            let fits = |end: &usize| {
+                names
+                    .iter()
+                    .take(*end)
+                    .map(|name| name.len() + 1)
+                    .sum::<usize>()
+                    <= LIMIT - 32
+            };
+            match (0..=names.len()).rfind(fits).unwrap_or_default() {
+                all if all == names.len() => names.join(","),
+                some => {
+                    let shown = names.get(..some).unwrap_or_default().join(",");
+                    format!("{shown},truncated={}", names.len() - some)
+                }
+            }
+        }
     })
 }
 

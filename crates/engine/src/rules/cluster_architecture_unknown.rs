@@ -46,17 +46,27 @@ impl<'f> Violation<'f> for UnknownArchitectures<'f> {
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, updateOperatorCr, and
     /// controllers/handlers/ssp.go, `NewSSP`: on UPDATE, HCO's webhook sends SSP the architectures of the status in a dry
     /// run. They are those before the update, so it denies every change while an unknown one is among them.
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
         const OTHERWISE: &str = "no change to this object fixes this; if you do not need golden images, set the level of this rule to warn";
         // A placement does not affect which nodes are control-plane nodes.
-        let is_placement_enough = self.census.control_plane.iter().all(|name| is_known(name));
-        vec![if is_placement_enough {
-            Proposal::Place {
-                summary: "keep the workloads off these nodes, if no VM runs there (HCO accepts this only while its status.nodeInfo does not list their architecture)",
-                otherwise: Some(OTHERWISE),
-            }
-        } else {
-            Proposal::advice(OTHERWISE)
-        }]
+        if !self.census.control_plane.iter().all(|name| is_known(name)) {
+            return vec![Proposal::advice(OTHERWISE)];
+        }
+        let place = |summary| Proposal::Place {
+            summary,
+            otherwise: Some(OTHERWISE),
+        };
+        match facts.old {
+            None => vec![place(
+                "keep the workloads off these nodes, if no VM runs there",
+            )],
+            Some(_) => vec![
+                Proposal::command(
+                    "first, remove the worker label from these nodes, because HCO denies every update while its status lists their architecture",
+                    "kubectl label node NODE node-role.kubernetes.io/worker-",
+                ),
+                place("then keep the workloads off these nodes, if no VM runs there"),
+            ],
+        }
     }
 }

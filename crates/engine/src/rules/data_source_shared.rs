@@ -91,7 +91,7 @@ impl<'f> Violation<'f> for SharedDataSource<'f> {
     /// A common template that no status lists may not be there; HCO maintains a common one.
     fn is_doubtful(&self, facts: &'f Facts<'f>) -> bool {
         let is_unlisted = |template: &HandedOver<'_>| {
-            let mut listed = facts.hco.status_templates.iter();
+            let mut listed = facts.status_templates.iter();
             template.index.is_none() && !listed.any(|listed| listed.name == template.name)
         };
         self.loser.index.is_none() || self.winner.is_some_and(is_unlisted)

@@ -96,9 +96,11 @@ fn check_patch<'f>(
 }
 
 impl<'f> Violation<'f> for OverridingPatch<'f> {
-    /// The same operation in another patch is a different problem.
+    /// The same operation in another patch is a different problem; one that is only formatted differently is the same.
     fn value(&self) -> Cow<'_, str> {
-        format!("{} {}", self.resource.name(), self.text).into()
+        let parsed: Result<serde_json::Value, _> = serde_json::from_str(self.text);
+        let operation = parsed.map_or_else(|_| self.text.to_owned(), |value| value.to_string());
+        format!("{} {operation}", self.resource.name()).into()
     }
 
     fn path(&self, facts: &'f Facts<'f>) -> FieldPath {

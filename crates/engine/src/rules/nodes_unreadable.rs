@@ -70,15 +70,21 @@ fn name(account: &ServiceAccount) -> String {
 
 /// Grant the service account access to nodes.
 ///
-/// Not with the manifest: it binds one account, and applying it for another account would replace the binding of an
-/// overlay.
+/// Not with the manifest, which binds another account.
 fn grant(account: Option<&ServiceAccount>, condition: &str) -> Proposal<'static> {
-    let account = account.map_or_else(|| "NAMESPACE/NAME".to_owned(), name);
+    const ROLE: &str = "hco-architecture-guard-nodes";
+    let account = account.map_or_else(
+        || "NAMESPACE:NAME".to_owned(),
+        |account| format!("{}:{}", account.namespace, account.name),
+    );
     Proposal::command(
         format!(
             "{condition}grant the policy-server's service account permission to list and watch nodes, as deploy/base/rbac.yaml does for kubewarden/policy-server"
         ),
-        format!("hco-preflight rbac --service-account {account} | kubectl apply -f -"),
+        format!(
+            "kubectl create clusterrole {ROLE} --verb=list,watch --resource=nodes\n  \
+             kubectl create clusterrolebinding {ROLE} --clusterrole={ROLE} --serviceaccount={account}"
+        ),
     )
 }
 

@@ -29,7 +29,6 @@ enum Unavailable<'f> {
 
 pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnavailableArchitecture<'f>> {
     let architecture = machine.architecture.as_str();
-    let workload = machine.context.workload.as_ref()?;
     let why = if architecture.is_empty() {
         return None;
     } else if is_unsupported(architecture) {
@@ -37,7 +36,7 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnavailableArchitect
     } else if machine.is_available(architecture)? {
         return None;
     } else {
-        Unavailable::Absent(workload.iter().collect())
+        Unavailable::Absent(machine.context.workload.iter().flatten().collect())
     };
     Some(UnavailableArchitecture { architecture, why })
 }

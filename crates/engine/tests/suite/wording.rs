@@ -260,8 +260,8 @@ fn an_account_that_is_known_is_never_advised_to_apply_a_manifest_of_another() {
         let report = engine::judge(payload.to_string().as_bytes(), &cluster);
         let fix = &report.findings[0].fix;
         assert!(!fix.contains("apply -f deploy"), "{fix}");
-        let command =
-            format!("\n  hco-preflight rbac --service-account {account} | kubectl apply -f -");
+        let account = account.replace('/', ":");
+        let command = format!("--serviceaccount={account}");
         assert!(fix.contains(&command), "{fix}");
     }
 }

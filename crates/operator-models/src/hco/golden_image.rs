@@ -7,7 +7,7 @@ use kube_objects::value::Value;
 
 use crate::hco::architectures::Architectures;
 use crate::hco::hyperconverged::HyperConverged;
-use crate::hco::template::{Enable, RegistrySource, Source, Template};
+use crate::hco::template::{Enable, RegistrySource, Source, StatusTemplate, Template};
 
 /// The templates that HCO ships, by name.
 pub type CommonTemplates = Map<String, CommonTemplate>;
@@ -98,7 +98,7 @@ const SHIPPED: [(&str, &str, &str); 3] = [
 /// The common templates of this cluster: those in the status, else those in the settings, else those that upstream
 /// ships.
 pub fn common_templates(
-    hco: &HyperConverged<'_>,
+    status: &[StatusTemplate],
     setting: Option<&Map<String, String>>,
 ) -> CommonTemplates {
     let known = |name: &str, url: &str, annotation| CommonTemplate {
@@ -119,7 +119,7 @@ pub fn common_templates(
             })
             .collect(),
     };
-    for template in &hco.status_templates {
+    for template in status {
         if template.modified {
             // The status shows the user's version of the template, so the original comes from the table.
             table.or_insert_with(template.name.clone(), || CommonTemplate {

@@ -7,6 +7,7 @@ use kube_objects::placement::{
 
 use crate::hco::api_version::ApiVersion;
 use crate::hco::import::{GATE, Gate, ImportFields, V1Only};
+use crate::hco::node_info::NodeInfo;
 use crate::hco::template::{StatusTemplate, Template};
 
 /// The annotation in which HCO's conversion stores the fields that only v1 has.
@@ -187,6 +188,7 @@ impl<'a> LocatedFields<'a> {
                 .unwrap_or_default(),
             status_version: operator_version(&status),
             deploys_ssp: deploys_ssp(&status),
+            node_info: NodeInfo::read(&status).filter(|_| is_reconciled(&metadata, &status)),
             fields: judged,
         };
         reading.finish(hco)
@@ -236,6 +238,13 @@ fn deploys_ssp(status: &Object<'_>) -> Option<bool> {
     (is_complete && !objects.is_empty()).then_some(false)
 }
 
+/// Whether the status is about this object, and not about the one before the last update.
+fn is_reconciled(metadata: &Object<'_>, status: &Object<'_>) -> bool {
+    let generation = metadata.field("generation").integer().ok().flatten();
+    let observed = status.field("observedGeneration").integer().ok().flatten();
+    generation.is_none() || observed.is_none() || generation == observed
+}
+
 /// The `apiVersion` of an object, if it is present and readable.
 pub fn api_version(object: Json<'_>) -> Option<String> {
     Object::root(object).field("apiVersion").string().ok()?
@@ -274,4 +283,6 @@ pub struct HyperConverged<'a> {
     pub status_version: Option<String>,
     /// Whether HCO deploys SSP, if the status shows it.
     pub deploys_ssp: Option<bool>,
+    /// The architectures in the status, if HCO has computed them for this object.
+    pub node_info: Option<NodeInfo>,
 }

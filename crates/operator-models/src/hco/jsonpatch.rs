@@ -5,11 +5,24 @@ use std::borrow::Cow;
 use kube_objects::json::{Json, Kind};
 
 /// The fields of SSP that HCO sets from the templates and the nodes.
-pub const IN_SSP: [&str; 3] = [
-    "/spec/enableMultipleArchitectures",
-    "/spec/cluster",
-    "/spec/commonTemplates/dataImportCronTemplates",
-];
+pub const IN_SSP: [&str; 3] = [SSP_IMPORT, "/spec/cluster", SSP_TEMPLATES];
+
+/// The field of SSP with the templates.
+pub const SSP_TEMPLATES: &str = "/spec/commonTemplates/dataImportCronTemplates";
+/// The field of SSP with the multi-architecture import.
+const SSP_IMPORT: &str = "/spec/enableMultipleArchitectures";
+
+/// The multi-architecture import that a patch of SSP sets, if it sets a literal value.
+pub fn patched_import(patch: Option<&str>) -> Option<bool> {
+    let operations = operations(patch?)?;
+    let last = operations
+        .iter()
+        .rfind(|operation| operation.touched(&[SSP_IMPORT]).is_some())?;
+    let is_set = matches!(last.op.as_deref(), Some("add" | "replace"));
+    let is_whole = |path: &str| path.split('/').count() == SSP_IMPORT.split('/').count();
+    last.value
+        .filter(|_| is_set && last.path.as_deref().is_some_and(is_whole))
+}
 
 /// Whether a patch changes one of these fields, or cannot be applied at all.
 pub fn overrides(patch: Option<&str>, fields: &[&str]) -> bool {
@@ -28,6 +41,8 @@ pub struct AnnotationOperation<'a> {
     /// What it changes.
     pub path: Option<Cow<'a, str>>,
     from: Option<Cow<'a, str>>,
+    /// The value that it sets, if that is a boolean.
+    value: Option<bool>,
 }
 
 /// The operations of a patch; `None` if it is not a patch.
@@ -47,11 +62,20 @@ pub fn operations(patch: &str) -> Option<Vec<AnnotationOperation<'_>>> {
             let mut members = members.iter().rev();
             members.find(|(name, _)| name == key)?.1.string()
         };
+        let boolean = |key| {
+            let mut members = members.iter().rev();
+            match members.find(|(name, _)| name == key)?.1.text() {
+                "true" => Some(true),
+                "false" => Some(false),
+                _ => None,
+            }
+        };
         operations.push(AnnotationOperation {
             text: item.text(),
             op: string("op"),
             path: string("path"),
             from: string("from"),
+            value: boolean("value"),
         });
     }
     Some(operations)
@@ -81,10 +105,23 @@ impl AnnotationOperation<'_> {
 fn are_related(pointer: &str, field: &str) -> bool {
     // HCO's patch library ignores everything before the first slash. No segment of the fields needs an escape.
     let mut segments = pointer.split('/').skip(1);
-    field
-        .split('/')
-        .skip(1)
-        .all(|of_field| segments.next().is_none_or(|segment| segment == of_field))
+    field.split('/').skip(1).all(|of_field| {
+        segments
+            .next()
+            .is_none_or(|segment| is_same_key(segment, of_field))
+    })
+}
+
+/// Whether Go reads a key of JSON into a field of this name, which is ASCII. HCO unmarshals the patched resource.
+///
+/// MIRRORS: Go src/encoding/json/fold.go, `foldName`: of the characters that are not ASCII, two fold to a letter.
+fn is_same_key(key: &str, field: &str) -> bool {
+    let folded = key.chars().map(|character| match character {
+        '\u{17f}' => 's',
+        '\u{212a}' => 'k',
+        other => other.to_ascii_lowercase(),
+    });
+    folded.eq(field.chars().map(|letter| letter.to_ascii_lowercase()))
 }
 
 #[cfg(test)]

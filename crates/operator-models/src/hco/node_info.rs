@@ -25,6 +25,38 @@ pub fn workload_architectures(list: Json<'_>) -> Result<Option<Set<String>>, Wro
     reading.finish(Some(names).filter(|names| !names.is_empty()))
 }
 
+/// The architectures that HCO has read from the nodes, and decides by.
+///
+/// MIRRORS: hyperconverged-cluster-operator api/v1beta1, `NodeInfoStatus`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeInfo {
+    /// The workload architectures.
+    pub workload: Vec<String>,
+    /// The architectures of the control-plane nodes.
+    pub control_plane: Vec<String>,
+    /// KubeVirt's default architecture. Older versions of HCO do not write it.
+    pub default_architecture: Option<String>,
+}
+
+impl NodeInfo {
+    /// Reads it from the status of a HyperConverged; `None` unless the status lists architectures of both kinds of nodes. HCO
+    /// writes the status, so an unreadable one counts as absent.
+    pub fn read(status: &Object<'_>) -> Option<Self> {
+        let info = status.object("nodeInfo");
+        let names = |key| {
+            let names = info.field(key).strings().ok().flatten()?.into_iter();
+            let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
+            Some(names).filter(|names| !names.is_empty())
+        };
+        let default = info.field("defaultWorkloadArchitecture").string().ok();
+        Some(Self {
+            workload: names("workloadsArchitectures")?,
+            control_plane: names("controlPlaneArchitectures")?,
+            default_architecture: default.flatten().filter(|name| !name.is_empty()),
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -38,7 +38,7 @@ impl Texts {
             .unwrap()
             .remove(0);
         Some(Cluster {
-            common: common_templates(&hco, None),
+            common: common_templates(&hco.status_templates, None),
             import: hco.import.resolve(MAIN),
             census,
             hco,
@@ -74,6 +74,7 @@ impl<'a> Cluster<'a> {
         Given {
             hco: &self.hco,
             import: self.import,
+            patched_import: None,
             common: &self.common,
             golden_namespace: GOLDEN,
             version,
