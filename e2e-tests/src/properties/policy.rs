@@ -201,7 +201,13 @@ fn overrides(patch: &str, fields: &[&str]) -> Option<bool> {
         Err(_) if patch.contains("\\u") || patch.contains(['e', 'E']) => return None,
         Ok(_) | Err(_) => return Some(true),
     };
+    // Go reads a key in any letter case, and two more characters like a letter.
+    let folded = |pointer: &str| {
+        let ascii = pointer.replace('\u{17f}', "s").replace('\u{212a}', "k");
+        ascii.to_ascii_lowercase()
+    };
     let is_below = |one: &str, other: &str| {
+        let (one, other) = (folded(one), folded(other));
         let other: Vec<&str> = other.split('/').skip(1).collect();
         let one: Vec<&str> = one.split('/').skip(1).collect();
         one.starts_with(&other) || other.starts_with(&one)

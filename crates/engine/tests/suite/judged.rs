@@ -81,8 +81,8 @@ fn judge(case: &Case, request: &Value) -> engine::Report {
     engine::judge(payload.to_string().as_bytes(), &host)
 }
 
-/// The JSON pointers of all values of the spec and the metadata that have nothing below them. The name and the namespace
-/// of an object never change.
+/// The JSON pointers of all values of the spec and the metadata that have nothing below them, without those that the user
+/// cannot change.
 fn leaves(object: &Value) -> Vec<String> {
     let mut leaves = Vec::new();
     let mut next = vec!["/spec".to_owned(), "/metadata".to_owned()];
@@ -98,7 +98,9 @@ fn leaves(object: &Value) -> Vec<String> {
             None => continue,
         };
         if below.is_empty() {
-            if !["/metadata/name", "/metadata/namespace"].contains(&&*pointer) {
+            let fixed = ["name", "namespace", "uid", "generation"];
+            let is_fixed = |key: &str| pointer == format!("/metadata/{key}");
+            if !fixed.into_iter().any(is_fixed) {
                 leaves.push(pointer);
             }
         } else {
