@@ -20,6 +20,8 @@ export interface Report {
   forecastBefore: Forecast | null;
   changes: { emptyMeanwhile: string[]; lostImage: string[] } | null;
   findings: Finding[];
+  /** All fixes that need no decision. */
+  patch: Operation[];
   moreFindings: number;
   repairs: string[];
 }
@@ -46,7 +48,7 @@ export interface Finding {
   template: string | null;
   fact: string;
   fix: string;
-  remedies: Remedy[];
+  fixes: Remedy[];
 }
 
 export interface Remedy {

@@ -355,14 +355,13 @@ function findings({ report, places }: Verdict): HTMLElement[] {
   if (report.findings.length === 0) return [];
   const items = report.findings.map((finding, index) => findingItem(finding, places[index]));
   const complete = report.findings.flatMap((finding) =>
-    finding.remedies.filter((it, index) => index === 0 && it.complete),
+    finding.fixes.filter((it, index) => index === 0 && it.complete),
   );
   const changing = complete.filter((remedy) => remedy.patch.length > 0);
   const all: HTMLElement[] = [];
   if (changing.length > 1) {
     const title = `Apply fixes: all ${changing.length} that do not need a decision`;
-    const patch = complete.flatMap((remedy) => remedy.patch);
-    all.push(element("p", {}, fixButton(title, patch, true)));
+    all.push(element("p", {}, fixButton(title, report.patch, true)));
   }
   if (report.moreFindings > 0) items.push(element("li", {}, `and ${report.moreFindings} more`));
   return section("Findings", ...all, element("ul", { className: "findings" }, ...items));
@@ -371,7 +370,7 @@ function findings({ report, places }: Verdict): HTMLElement[] {
 const LEVELS = { deny: "denied", warn: "warning", carried: "existing problem" } as const;
 
 function findingItem(finding: Finding, place: Range | undefined): HTMLLIElement {
-  const remedies = finding.remedies.map((remedy, index) => remedyItem(finding, remedy, index));
+  const remedies = finding.fixes.map((remedy, index) => remedyItem(finding, remedy, index));
   return element(
     "li",
     { className: finding.level },
@@ -388,9 +387,9 @@ function findingItem(finding: Finding, place: Range | undefined): HTMLLIElement 
   );
 }
 
-function remedyItem({ remedies }: Finding, remedy: Remedy, index: number): HTMLLIElement {
+function remedyItem({ fixes }: Finding, remedy: Remedy, index: number): HTMLLIElement {
   const summary = remedy.summary;
-  const isAmbiguous = remedies.filter((it) => it.summary === summary).length > 1;
+  const isAmbiguous = fixes.filter((it) => it.summary === summary).length > 1;
   const title = `Apply fix: ${summary}${isAmbiguous ? ` (${effect(remedy.patch)})` : ""}`;
   return element(
     "li",

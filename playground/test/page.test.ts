@@ -160,7 +160,7 @@ describe("the page in Chromium", () => {
     return {
       verdict: report.allowed ? "Accepted" : "Denied",
       findings: report.findings.map((it) => [it.level, it.rule, visible(it.path), visible(it.fact)]),
-      fixes: report.findings.map((it) => it.remedies.length),
+      fixes: report.findings.map((it) => it.fixes.length),
       warnings: warnings.map(visible),
       auditAnnotations,
       kubectl: visible(kubectlOutput({ report, warnings, request } as unknown as Verdict)),
@@ -220,8 +220,8 @@ describe("the page in Chromium", () => {
     const { page, context } = await open();
     let fixed = 0;
     for (const native of answers()) {
-      const complete = native.report.findings.filter((it) => it.remedies[0]?.complete);
-      const changing = complete.filter((it) => it.remedies[0]?.patch.length);
+      const complete = native.report.findings.filter((it) => it.fixes[0]?.complete);
+      const changing = complete.filter((it) => it.fixes[0]?.patch.length);
       if (changing.length === 0) continue;
       await restore(page, stateOf(native));
       const name = changing.length > 1 ? /^Apply fixes: all/ : `Apply fix: ${changing[0]?.remedies[0]?.summary}`;

@@ -10,7 +10,7 @@ use kube_objects::json::Json;
 use operator_models::hco::import::Import;
 use operator_models::ssp::architecture::knows_all;
 
-pub(crate) use self::consequences::EVALUATED_AGAIN;
+pub(crate) use self::consequences::{EVALUATED_AGAIN, recommended_edits};
 pub(crate) use self::import::set_import;
 
 use crate::facts::Facts;

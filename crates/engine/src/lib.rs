@@ -11,8 +11,8 @@
 //! | template | an entry of dataImportCronTemplates; *common* if HCO ships one with its name |
 //! | golden image | what HCO creates from a template |
 //! | finding | a problem or possible problem in the user's object |
-//! | remedy | a way to resolve a finding, as data |
-//! | error | the policy cannot judge |
+//! | fix | a way to resolve a finding, as data |
+//! | error | the policy cannot evaluate the object |
 #![forbid(unsafe_code)]
 
 mod architecture;
@@ -58,7 +58,7 @@ pub use operator_models::cdi::image::{
 };
 pub use operator_models::hco::import::Import;
 pub use operator_models::hco::node;
-pub use report::{Boot, FindingReport, RemedyReport, Report, TemplateReport, VirtualMachineReport};
+pub use report::{Boot, FindingReport, FixReport, Report, TemplateReport, VirtualMachineReport};
 pub use rule::{ComparesNodes, Level, ObjectKind, Ratchet, RepairKind, Rule, Subject};
 pub use rules::RULES;
 pub use words::{HCO_CRASHES, HCO_DENIES, HCO_FAILS, why_unimportable, why_unknown};

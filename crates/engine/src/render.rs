@@ -19,9 +19,10 @@ use operator_models::ssp::architecture::is_known;
 use crate::facts::Facts;
 use crate::finding::{Described, Outcome, Shown};
 use crate::fix::Fix;
+use crate::fixes::recommended_edits;
 use crate::nodes::NodesSource;
 use crate::repair::Step;
-use crate::report::{Boot, FindingReport, RemedyReport, Report, TemplateReport};
+use crate::report::{Boot, FindingReport, FixReport, Report, TemplateReport};
 use crate::rule::Rule;
 use crate::settings::Settings;
 
@@ -174,12 +175,7 @@ pub(crate) fn with_findings(
         [only] if only.rule.is_about_the_policy => Some(INTERNAL_ERROR),
         _ => Some(FORBIDDEN),
     };
-    let mut done = Vec::new();
-    let rules: Vec<Written<'_>> = conclusion
-        .findings
-        .iter()
-        .map(|described| Written::new(described, &mut done))
-        .collect();
+    let rules: Vec<Written<'_>> = conclusion.findings.iter().map(Written::new).collect();
     report.allowed = code.is_none();
     report.code = code;
     report.more_findings = rules.iter().map(Written::omitted).sum();
@@ -195,6 +191,8 @@ pub(crate) fn with_findings(
     report.message = message;
     report.warnings = warnings::warnings(&report, &rules, settings.denials_as_warnings, obstacle);
     report.audit_annotations = audit::annotations(&report, conclusion);
+    let patch = recommended_edits(conclusion.findings);
+    report.patch = patch.iter().map(Edit::operation).collect();
     report.findings = rules.into_iter().flat_map(|rule| rule.findings).collect();
     report
 }
@@ -206,10 +204,9 @@ struct Written<'e> {
 }
 
 impl<'e> Written<'e> {
-    /// `done` are the edits of recommended fixes that several rules share. They are made once.
-    fn new(described: &'e Described, done: &mut Vec<Edit>) -> Self {
+    fn new(described: &'e Described) -> Self {
         let shown = described.shown.iter().filter(|shown| shown.is_reported);
-        let findings = shown.map(|shown| finding(described.rule, shown, done));
+        let findings = shown.map(|shown| finding(described.rule, shown));
         Self {
             findings: findings.collect(),
             described,
@@ -230,8 +227,8 @@ impl<'e> Written<'e> {
     }
 }
 
-fn finding(rule: &Rule, shown: &Shown, done: &mut Vec<Edit>) -> FindingReport {
-    let report = FindingReport {
+fn finding(rule: &Rule, shown: &Shown) -> FindingReport {
+    FindingReport {
         rule: rule.id,
         level: shown.outcome,
         path: shown.path.to_string(),
@@ -242,21 +239,15 @@ fn finding(rule: &Rule, shown: &Shown, done: &mut Vec<Edit>) -> FindingReport {
         }),
         fact: shown.fact.clone(),
         fix: fix::text(&shown.fixes),
-        remedies: shown.fixes.iter().map(|fix| report_of(fix, done)).collect(),
-    };
-    if let Some(recommended) = shown.fixes.first() {
-        let edits = recommended.edits.iter();
-        done.extend(edits.filter(|edit| edit.is_once_only()).cloned());
+        fixes: shown.fixes.iter().map(fix_report).collect(),
     }
-    report
 }
 
-fn report_of(fix: &Fix, done: &[Edit]) -> RemedyReport {
-    let edits = fix.edits.iter().filter(|edit| !done.contains(edit));
-    RemedyReport {
+fn fix_report(fix: &Fix) -> FixReport {
+    FixReport {
         summary: fix.summary.clone(),
         complete: fix.complete,
-        patch: edits.map(Edit::operation).collect(),
+        patch: fix.edits.iter().map(Edit::operation).collect(),
         command: fix.command.clone(),
     }
 }

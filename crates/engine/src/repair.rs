@@ -281,7 +281,7 @@ mod tests {
             template: None,
             fact: String::new(),
             fix: String::new(),
-            remedies: Vec::new(),
+            fixes: Vec::new(),
         };
         let report = Report {
             allowed: false,

@@ -51,6 +51,8 @@ pub struct Report {
     pub virtual_machine: Option<VirtualMachineReport>,
     /// The findings: by rule in the order of the table, then by position in the object.
     pub findings: Vec<FindingReport>,
+    /// A JSON Patch with all recommended fixes that are complete.
+    pub patch: Vec<PatchOperation>,
     /// The number of findings that are not in the list.
     pub more_findings: usize,
     /// What was repaired, one sentence for each repair; the findings are those that remain.
@@ -227,18 +229,17 @@ pub struct FindingReport {
     /// What to do, as text: the first fixes.
     pub fix: String,
     /// Ways to resolve it; the first one is recommended.
-    pub remedies: Vec<RemedyReport>,
+    pub fixes: Vec<FixReport>,
 }
 
 /// A way to resolve a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RemedyReport {
+pub struct FixReport {
     /// What to do.
     pub summary: String,
     /// Whether the patch resolves the finding without a human decision.
     pub complete: bool,
-    /// A JSON Patch of the object in the version that was sent. The patches of the recommended remedies can be applied
-    /// together, in the order of the findings.
+    /// A JSON Patch of the object in the version that was sent. It can be applied alone.
     pub patch: Vec<PatchOperation>,
     /// A command to paste.
     pub command: Option<String>,
@@ -264,6 +265,7 @@ impl Report {
             changes: None,
             virtual_machine: None,
             findings: Vec::new(),
+            patch: Vec::new(),
             more_findings: 0,
             repairs: Vec::new(),
             repaired_object: None,

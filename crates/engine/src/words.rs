@@ -1,4 +1,4 @@
-//! Words that several rules and remedies share.
+//! Words that several rules and fixes share.
 
 use kube_objects::text::{self, escape, quote};
 use operator_models::cdi::data_import_cron::{NAME_MAX, POLLED_NAME_MAX, Rejection};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use manifest::{EditError, Edited, Object};
 use policy_host::Cluster;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
 use self::patches::Destination;
@@ -251,6 +251,7 @@ impl<'q> Fixed<'q> {
         let as_if = args.sent.as_if.unwrap_or_default();
         let (before, known) = (self.sent.clone(), self.only_live.len());
         for remedy in remedies {
+            let remedy = &without_repetitions(remedy, &self.patch);
             let mut sent = self.sent.clone();
             patch(&mut sent, remedy)?;
             if in_file {
@@ -356,6 +357,17 @@ fn chosen(
         (*first.get_or_insert(&finding.rule) == &finding.rule).then_some(remedy)
     });
     Ok(to_review.cloned().collect())
+}
+
+/// The same fix without the empty parents that an earlier one has added.
+fn without_repetitions(remedy: &Remedy, earlier: &[Value]) -> Remedy {
+    let mut remedy = remedy.clone();
+    let is_empty = |value: &Value| *value == json!({}) || *value == json!([]);
+    let adds_parent = |operation: &Value| operation["op"] == "add" && is_empty(&operation["value"]);
+    remedy
+        .patch
+        .retain(|operation| !(adds_parent(operation) && earlier.contains(operation)));
+    remedy
 }
 
 /// The remedy that a person has to review.

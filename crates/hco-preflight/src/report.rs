@@ -226,7 +226,7 @@ pub(crate) struct Finding {
     /// What to do; the lines after the first are marked, see `prose::lines`.
     pub(crate) fix: String,
     /// Ways to resolve it, the recommended one first.
-    #[serde(default)]
+    #[serde(default, rename = "fixes")]
     pub(crate) remedies: Vec<Remedy>,
     /// Where the field is in the file; nothing for an object of the cluster.
     pub(crate) line: Option<usize>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use engine::{FindingReport, Outcome, RemedyReport, Report};
+use engine::{FindingReport, FixReport, Outcome, PatchOperation, Report};
 use serde_json::{Value, json};
 
 /// Panics if an answer is not within the limits that docs/rules.md promises.
@@ -59,11 +59,15 @@ fn words(annotation: &str) {
 /// Checks the law for a request; returns how many remedies were applied.
 pub fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, String> {
     let before = judge(object);
-    let applied: Vec<&RemedyReport> = before.findings.iter().filter_map(complete).collect();
-    let edited = apply(object, &applied)?;
+    let applied: Vec<&FixReport> = before.findings.iter().filter_map(complete).collect();
+    for fix in before.findings.iter().flat_map(|finding| &finding.fixes) {
+        // Each patch can be applied alone.
+        apply(object, &fix.patch)?;
+    }
+    let edited = apply(object, &before.patch)?;
     for pointer in changes(object, &edited) {
         let is_named = |path: &str| pointer == path || pointer.starts_with(&format!("{path}/"));
-        let mut operations = applied.iter().flat_map(|remedy| &remedy.patch);
+        let mut operations = before.patch.iter();
         if !operations.any(|operation| is_named(&operation.path)) {
             return Err(format!("{pointer} changes, and no remedy names it"));
         }
@@ -96,8 +100,8 @@ pub fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, St
     {
         return Err(format!("{lost:?} loses its disk"));
     }
-    let left: Vec<&RemedyReport> = after.findings.iter().filter_map(complete).collect();
-    if apply(&edited, &left)? != edited {
+    let left: Vec<&FixReport> = after.findings.iter().filter_map(complete).collect();
+    if apply(&edited, &after.patch)? != edited {
         return Err(format!("left to apply: {left:#?}"));
     }
     Ok(applied.len())
@@ -140,8 +144,8 @@ fn impossible(report: &Report) -> BTreeSet<(&str, &str)> {
 }
 
 /// The recommended remedy of a finding, if it is complete.
-fn complete(finding: &FindingReport) -> Option<&RemedyReport> {
-    finding.remedies.first().filter(|remedy| remedy.complete)
+fn complete(finding: &FindingReport) -> Option<&FixReport> {
+    finding.fixes.first().filter(|remedy| remedy.complete)
 }
 
 fn subject(finding: &FindingReport) -> (&'static str, Option<&str>) {
@@ -155,9 +159,9 @@ fn denials(report: &Report) -> impl Iterator<Item = (&'static str, Option<&str>)
 }
 
 /// Applies patches one after the other, by a library that knows nothing of the engine.
-fn apply(object: &Value, remedies: &[&RemedyReport]) -> Result<Value, String> {
+fn apply(object: &Value, patch: &[PatchOperation]) -> Result<Value, String> {
     let mut edited = object.clone();
-    for operation in remedies.iter().flat_map(|remedy| &remedy.patch) {
+    for operation in patch {
         let value = json!(operation.value);
         let is_parent = value == json!({}) || value == json!([]);
         if operation.op == "add" && is_parent && edited.pointer(&operation.path).is_some() {

@@ -116,8 +116,9 @@ impl Fixes<'_, '_> {
     }
 }
 
-/// The edits of all recommended fixes that are complete. Many findings can have one fix.
-fn recommended_edits(described: &[Described]) -> Vec<Edit> {
+/// The edits of all recommended fixes that are complete. Many findings can have one fix, and several fixes can add the same
+/// parent.
+pub(crate) fn recommended_edits(described: &[Described]) -> Vec<Edit> {
     let mut edits: Vec<Edit> = Vec::new();
     let shown = described.iter().flat_map(|rule| &rule.shown);
     for shown in shown.filter(|shown| shown.is_reported) {

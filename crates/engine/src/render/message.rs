@@ -134,7 +134,7 @@ mod tests {
                 template: None,
                 fact: "y".repeat(fact),
                 fix: "z".to_owned(),
-                remedies: Vec::new(),
+                fixes: Vec::new(),
             }],
         };
         let of = |fact: usize| message(&object, &[written(1600), written(1600), written(fact)]);

@@ -1,7 +1,7 @@
 //! What the policy says about images beside the findings: the fix, and what was not looked up.
 
 use e2e_tests::{Call, Case, Judged, cases};
-use engine::{RemedyReport, Report};
+use engine::{FixReport, Report};
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -17,7 +17,7 @@ fn report(name: &str) -> Report {
 }
 
 /// The value that a remedy writes last.
-fn value(remedy: &RemedyReport) -> Option<String> {
+fn value(remedy: &FixReport) -> Option<String> {
     let operation = remedy.patch.last()?;
     let value = serde_json::to_value(operation.value.as_ref()?).unwrap();
     match value {
@@ -139,7 +139,7 @@ fn the_fix_is_what_the_image_supports() {
         let report = report(name);
         let mut findings = report.findings.iter();
         let finding = findings.find(|finding| finding.rule == rule).expect(name);
-        let remedy = &finding.remedies[0];
+        let remedy = &finding.fixes[0];
         assert!(remedy.summary.starts_with(summary), "{name}: {remedy:#?}");
         assert_eq!(value(remedy).as_deref(), annotation, "{name}");
         assert_eq!(remedy.complete, annotation.is_some(), "{name}");
@@ -150,7 +150,7 @@ fn the_fix_is_what_the_image_supports() {
 #[test]
 fn the_import_is_enabled_with_the_annotations_of_the_images() {
     let report = report("image-architectures-mismatch/import-off-mixed");
-    let remedy = &report.findings[0].remedies[0];
+    let remedy = &report.findings[0].fixes[0];
     assert!(remedy.complete, "{remedy:#?}");
     assert_eq!(value(remedy).as_deref(), Some("amd64"));
 }
@@ -233,10 +233,7 @@ fn the_difference_between_an_index_and_its_images_is_reported() {
         let finding = &report.findings[0];
         assert!(finding.fact.ends_with(fact), "{name}: {}", finding.fact);
         let mirror = "mirror all images that the index lists";
-        let has_mirror = finding
-            .remedies
-            .iter()
-            .any(|remedy| remedy.summary == mirror);
+        let has_mirror = finding.fixes.iter().any(|remedy| remedy.summary == mirror);
         assert_eq!(has_mirror, is_mirrored, "{name}: {finding:#?}");
     }
 }

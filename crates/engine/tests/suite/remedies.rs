@@ -6,7 +6,7 @@ use std::cell::Cell;
 
 use e2e_tests::properties::law::{changes, law};
 use e2e_tests::{FakeCluster, Images, cases};
-use engine::{FindingReport, Outcome, RULES, RemedyReport, RepairKind, Report, Rule};
+use engine::{FindingReport, FixReport, Outcome, RULES, RepairKind, Report, Rule};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Map, Value, json};
@@ -62,14 +62,14 @@ fn template(name: &str, annotation: &str, url: &str) -> Value {
     })
 }
 
-fn remedies_of(report: Report, rule: &str) -> Vec<RemedyReport> {
+fn remedies_of(report: Report, rule: &str) -> Vec<FixReport> {
     let mut findings = report.findings.into_iter();
     let finding = findings.find(|finding| finding.rule == rule);
-    finding.expect(rule).remedies
+    finding.expect(rule).fixes
 }
 
 /// The pointers of the remedy that enables the import of a mixed cluster.
-fn enable_import(version: &str, spec: &Value) -> (RemedyReport, Vec<String>) {
+fn enable_import(version: &str, spec: &Value) -> (FixReport, Vec<String>) {
     let report = created_with(version, spec, &workers(&["amd64", "arm64"]));
     let remedy = remedies_of(report, IMPORT).swap_remove(0);
     let operations = remedy.patch.iter();
@@ -193,7 +193,7 @@ fn remedies_with_image(
     settings: &Value,
     image: &[&'static str],
     nodes: &[Value],
-) -> Vec<RemedyReport> {
+) -> Vec<FixReport> {
     let template = template("my-image", annotation, "docker://registry.example.com/a:1");
     let request = json!({
         "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},

@@ -170,12 +170,12 @@ fn every_case_stays_inside_the_bounds() {
             let length = fact.len() + finding.rule.len() + "[] Existing problem: ".len();
             assert!(length <= 256, "{name}: {fact}");
             // An imperative, then indented lines to type or paste.
-            assert!(!finding.remedies.is_empty(), "{name}: {finding:?}");
+            assert!(!finding.fixes.is_empty(), "{name}: {finding:?}");
             for (place, line) in finding.fix.lines().enumerate() {
                 let is_marked = line.starts_with("or: ") || line.starts_with("  ");
                 assert!(place == 0 || is_marked, "{name}: {line}");
             }
-            for remedy in &finding.remedies {
+            for remedy in &finding.fixes {
                 assert!(!remedy.summary.ends_with('.'), "{name}: {}", remedy.summary);
                 assert!(
                     !remedy.complete || !remedy.patch.is_empty(),
