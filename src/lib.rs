@@ -18,17 +18,17 @@ pub extern "C" fn wapc_init() {
     register_function("report", report);
 }
 
-/// Judges a request for the API server.
+/// Evaluates a request for the API server.
 fn validate(payload: &[u8]) -> CallResult {
     response::validation(engine::judge(payload, &Kubewarden))
 }
 
-/// Judges the settings when the policy is deployed.
+/// Checks the settings when the policy is deployed.
 fn validate_settings(payload: &[u8]) -> CallResult {
     response::settings(engine::validate_settings(payload))
 }
 
-/// Judges a request for a program: the same payload as `validate`, the whole report as JSON.
+/// Evaluates a request for a program: the same payload as `validate`, the whole report as JSON.
 fn report(payload: &[u8]) -> CallResult {
     Ok(serde_json::to_vec(&engine::report(payload, &Kubewarden))?)
 }

@@ -3,6 +3,7 @@
 use engine::{Map, Report};
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use serde::Serialize;
+use serde_json::value::RawValue;
 use wapc_guest::CallResult;
 
 /// The SDK's `ValidationResponse` with ordered audit annotations: the SDK stores them in a hash map, so the response
@@ -14,24 +15,21 @@ struct ValidationResponse {
     code: Option<u16>,
     audit_annotations: Option<Map<String, String>>,
     warnings: Option<Vec<String>>,
+    /// The text of the object, in which nothing but the repairs differs.
+    mutated_object: Option<Box<RawValue>>,
 }
 
 /// The answer to `validate`.
 pub(crate) fn validation(report: Report) -> CallResult {
-    let mut answer = serde_json::to_vec(&ValidationResponse {
+    let object = report.repaired_object.map(RawValue::from_string);
+    Ok(serde_json::to_vec(&ValidationResponse {
         accepted: report.allowed,
         message: report.message,
         code: report.code,
         audit_annotations: Some(report.audit_annotations).filter(|map| !map.is_empty()),
         warnings: Some(report.warnings).filter(|lines| !lines.is_empty()),
-    })?;
-    // As text: the engine has parsed it, and a RawValue of serde_json would parse it again, with 3 kB of the module.
-    let object = report.repaired_object;
-    answer.pop();
-    answer.extend_from_slice(br#","mutated_object":"#);
-    answer.extend_from_slice(object.as_deref().unwrap_or("null").as_bytes());
-    answer.push(b'}');
-    Ok(answer)
+        mutated_object: object.transpose()?,
+    })?)
 }
 
 /// The answer to `validate_settings`.
