@@ -134,7 +134,7 @@ fn without_a_forecast_its_reason_is_said() {
         "plan-cluster.yaml",
         &[(
             "uid: 0c4e}",
-            "uid: 0c4e, annotations: {ssp.kubevirt.io/jsonpatch: '[{\"op\": \"remove\", \"path\": \"/spec/enableMultipleArchitectures\"}]'}}",
+            "uid: 0c4e, annotations: {ssp.kubevirt.io/jsonpatch: '[{\"op\": \"remove\", \"path\": \"/spec/commonTemplates/dataImportCronTemplates\"}]'}}",
         )],
     );
     let why = "a jsonpatch annotation changes what SSP gets";

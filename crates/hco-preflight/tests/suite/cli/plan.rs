@@ -856,7 +856,7 @@ fn a_field_that_an_older_version_does_not_have_is_ignored() {
     let object = json!({
         "apiVersion": "hco.kubevirt.io/v1",
         "kind": "HyperConverged",
-        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
+        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged", "uid": "0c4e"},
         "spec": {"workloadSources": {"enableMultiArchBootImageImport": true}},
         "status": {"versions": [{"name": "operator", "version": "1.19.0"}]},
     });
