@@ -135,7 +135,7 @@ fn check(name: &str, words: &str, code: i32) {
 }
 
 /// Compares what a run shows with the section of this name in `transcripts/`, in the file of the name's first word.
-/// `INSTA_UPDATE=always` writes the section (`make generate`).
+/// `INSTA_UPDATE=always` writes the section.
 #[track_caller]
 fn compare(name: &str, shown: &str) {
     static LOCK: Mutex<()> = Mutex::new(());
@@ -160,6 +160,6 @@ fn compare(name: &str, shown: &str) {
     let reviewed = sections.get(name).copied().unwrap_or_default();
     assert!(
         reviewed == shown,
-        "{name} differs from transcripts/{group}.txt; write it with `make generate`\n--- reviewed\n{reviewed}\n--- shown\n{shown}"
+        "{name} differs from transcripts/{group}.txt; `INSTA_UPDATE=always` writes it\n--- reviewed\n{reviewed}\n--- shown\n{shown}"
     );
 }
