@@ -155,7 +155,7 @@ function fragment(info, object, before) {
               "Policy has not been granted access to Kubernetes v1/Node resources.",
           }
         : nodes(
-            join(root, "cases"),
+            join(root, "e2e-tests", "cases"),
             cluster,
             /[pP]lacement|nodeSelector/.test(object),
           ),

@@ -6,9 +6,11 @@ use std::ops::Deref;
 use kube_objects::sorted::Set;
 use operator_models::cdi::image::{Contents, Unknown};
 use operator_models::forecast::{self, Changes, Forecast, Given, Rejected, State};
-use operator_models::hco::golden_image::GoldenImage;
+use operator_models::hco::golden_image::{Annotation, GoldenImage};
+use operator_models::hco::import::Import;
 use operator_models::hco::jsonpatch;
 use operator_models::hco::node::Census;
+use operator_models::hco::template::Template;
 use operator_models::kubevirt::default_architecture::default_architecture;
 
 use crate::images;
@@ -173,6 +175,30 @@ impl<'a> Facts<'a> {
     /// architectures, which `no-workload-nodes` reports.
     pub(crate) fn workload(&self) -> Option<&'a Census> {
         self.census().filter(|census| !census.workload.is_empty())
+    }
+
+    /// The only architectures whose VMs KubeVirt accepts; `None` if it accepts all, or if virt-api's architecture is unknown.
+    pub(crate) fn accepted_by_kubevirt(&self) -> Option<&'a Set<String>> {
+        let control_plane = self.census().map(|census| &census.control_plane)?;
+        let is_restricted = self.version.is_known
+            && self.version.hco.rejects_vms_without_import()
+            && self.import == Import::Disabled
+            && !self.hco.places_infra;
+        Some(control_plane).filter(|names| is_restricted && !names.is_empty())
+    }
+
+    /// The templates with boot sources for several architectures, with these architectures.
+    pub(crate) fn boot_sources_by_template(
+        &self,
+    ) -> impl Iterator<Item = (&'a Template<'a>, Annotation<'a>, Vec<String>)> {
+        let workload = self.workload().filter(|_| self.import == Import::Enabled);
+        let images = workload.map_or(&[][..], |_| self.stated.golden_images.as_slice());
+        images.iter().filter_map(move |image| {
+            let supported = image.annotation.value()?.supported(&workload?.workload);
+            let names: Vec<String> = supported.iter().map(|name| (*name).to_owned()).collect();
+            let template = image.template?;
+            (names.len() > 1).then_some((template, image.annotation, names))
+        })
     }
 
     /// Why the nodes cannot be read, if a rule needs them.

@@ -40,16 +40,16 @@ impl<'a> Needs<'a> {
             let mut rules = RULES.iter();
             rules.any(|rule| is_needed_by(rule, new, settings, level))
         };
-        let moves = old.is_some_and(|old| old.hco.placement != new.hco.placement);
         let has_golden_images =
             new.deploys_golden_images && (has_images(new) || old.is_some_and(has_images));
         let placements = [Some(&new.hco.placement), old.map(|old| &old.hco.placement)];
         Self {
-            nodes: (has_golden_images || moves) && needs_rule(&[Level::Deny, Level::Warn]),
+            nodes: (has_golden_images || has_other_placement(new) || rejects_vms(new))
+                && needs_rule(&[Level::Deny, Level::Warn]),
             is_complete: detail == Detail::Everything,
             node_info: node_info(new)
                 .filter(|_| detail == Detail::Verdict && settings.placement_repair().is_none()),
-            could_nodes_deny: has_golden_images && needs_rule(&[Level::Deny]),
+            could_nodes_deny: (has_golden_images || rejects_vms(new)) && needs_rule(&[Level::Deny]),
             placements: placements.into_iter().flatten().chain(proposed).collect(),
         }
     }
@@ -69,6 +69,18 @@ fn node_info<'a>(new: &Stated<'a>) -> Option<&'a NodeInfo> {
     stored.node_info.as_ref().filter(|_| stored.is_stored)
 }
 
+fn has_other_placement(new: &Stated<'_>) -> bool {
+    let mut old = new.before.iter();
+    old.any(|old| old.hco.placement != new.hco.placement)
+}
+
+/// Whether KubeVirt accepts only VMs of virt-api's architecture.
+fn rejects_vms(new: &Stated<'_>) -> bool {
+    let version = &new.version;
+    let is_affected = version.is_known && version.hco.rejects_vms_without_import();
+    is_affected && new.import == Import::Disabled && !new.hco.places_infra
+}
+
 /// Whether a rule compares this object with the nodes, and has one of these levels for it.
 fn is_needed_by(rule: &Rule, new: &Stated<'_>, settings: &Settings, levels: &[Level]) -> bool {
     let is_possible = match rule.compares_nodes {
@@ -76,6 +88,8 @@ fn is_needed_by(rule: &Rule, new: &Stated<'_>, settings: &Settings, levels: &[Le
         ComparesNodes::WithImportOff => {
             new.import == Import::Disabled && !new.golden_images.is_empty()
         }
+        ComparesNodes::WithImportOffBefore118 => rejects_vms(new),
+        ComparesNodes::WithOtherPlacement => has_other_placement(new),
         ComparesNodes::WithImportOn => new.import == Import::Enabled,
         ComparesNodes::ForUpdates => new.before.is_some(),
         ComparesNodes::Always => true,

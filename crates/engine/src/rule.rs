@@ -56,10 +56,14 @@ pub enum ComparesNodes {
     Never,
     /// While the multi-architecture import is off.
     WithImportOff,
+    /// While the multi-architecture import is off and HCO is older than 1.18, even without golden images.
+    WithImportOffBefore118,
     /// While the multi-architecture import is on.
     WithImportOn,
     /// If there is an object before the update.
     ForUpdates,
+    /// If an update changes the placement of the workloads.
+    WithOtherPlacement,
     /// It always does.
     Always,
 }

@@ -52,11 +52,17 @@ rules! {
         architectures_untidy
         architectures_partial
         architectures_ignored
+        source_has_one_architecture
+        image_stream_architecture_unknown
+        default_preference_contradicts
+        virtual_machines_rejected
         placement_invalid
         placement_only_preferred
+        placement_drops_architecture
         control_plane_architecture_differs
         import_contradiction
         import_gate_misspelled
+        import_is_preview
         template_duplicated
         template_invalid
         template_name_invalid
@@ -68,6 +74,7 @@ rules! {
         boot_source_removed
         default_architecture_changes
         v1_only_fields_unreadable
+        v1_only_fields_conflict
         jsonpatch_overrides_architectures
         image_architectures_mismatch
         image_unreadable

@@ -135,6 +135,12 @@ impl<'a> Stated<'a> {
         }
     }
 
+    /// The path of a template's source.
+    pub(crate) fn source_path(&self, template: &Template<'_>) -> FieldPath {
+        self.path_of(template)
+            .keys(&["spec", "template", "spec", "source"])
+    }
+
     /// The path of a template's image.
     pub(crate) fn image_path(&self, template: &Template<'_>) -> FieldPath {
         let source = ["spec", "template", "spec", "source", "registry", "url"];

@@ -2,4 +2,5 @@
 
 pub mod default_architecture;
 pub mod installation;
+pub mod preference;
 pub mod virtual_machine;

@@ -86,7 +86,13 @@ impl Fixes<'_, '_> {
         let command = (is_flag_alone && is_field_alone)
             .then(|| merge_command(hco, &hco.fields.import.path(), true));
         let fix = Fix::edits(summary, edits)
-            .complete_if(is_all && revealed.is_empty() && !self.skips_images())
+            // A preview feature is the user's choice.
+            .complete_if(
+                is_all
+                    && revealed.is_empty()
+                    && !self.skips_images()
+                    && (!version.is_known || version.hco.has_finished_import()),
+            )
             .with_command(command);
         if lost.is_empty() {
             fix.with_repair(Repair::EnableImport)

@@ -23,7 +23,7 @@ impl Fixes<'_, '_> {
         let workload: Vec<&str> = default
             .into_iter()
             .chain(others)
-            .filter(|name| is_known(name) && self.is_selectable(name))
+            .filter(|name| is_known(name) && self.is_selectable(name) && self.is_accepted(name))
             .collect();
         let names = if workload.is_empty() {
             self.other_architectures(census)
@@ -44,8 +44,18 @@ impl Fixes<'_, '_> {
         let is_listed = matches!(self.facts.nodes_source(), Some(NodesSource::List));
         let others = KNOWN.into_iter().filter(|_| is_listed);
         others
-            .filter(|name| !census.workload.contains_key(*name) && self.is_selectable(name))
+            .filter(|name| {
+                !census.workload.contains_key(*name)
+                    && self.is_selectable(name)
+                    && self.is_accepted(name)
+            })
             .collect()
+    }
+
+    /// Whether KubeVirt accepts VMs of the architecture.
+    fn is_accepted(&self, architecture: &str) -> bool {
+        let accepted = self.facts.accepted_by_kubevirt();
+        accepted.is_none_or(|accepted| accepted.contains(architecture))
     }
 
     /// `label` is the field for the architecture's label.

@@ -37,6 +37,7 @@ enum Why<'f> {
 
 pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Vec<IgnoredArchitectures<'f>> {
     match facts.import {
+        Import::Disabled if !facts.version.hco.has_import() => Vec::new(),
         Import::Disabled => without_import(facts).collect(),
         Import::Enabled => overridden(facts).collect(),
     }

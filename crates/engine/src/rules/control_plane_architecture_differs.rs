@@ -49,7 +49,13 @@ impl<'f> Violation<'f> for ControlPlaneDiffers<'f> {
 
     /// Enabling the import does not help: the boot sources that SSP ships point to the control plane's architecture, for
     /// which nothing is imported then.
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        if facts.accepted_by_kubevirt().is_some() {
+            // `virtual-machines-rejected` has the fixes: KubeVirt rejects VMs of the workloads' architecture.
+            return vec![Proposal::advice(
+                "first make KubeVirt accept VMs of the workloads' architecture (virtual-machines-rejected), then set spec.template.spec.architecture to it in VMs from these templates",
+            )];
+        }
         vec![Proposal::advice(
             "in VMs from these templates, set spec.template.spec.architecture to the architecture of the workload nodes",
         )]

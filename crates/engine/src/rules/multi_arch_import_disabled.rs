@@ -32,7 +32,11 @@ pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<ImportDisabled<'f>> {
 
 impl<'f> Violation<'f> for ImportDisabled<'f> {
     fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.import_path()
+        if facts.version.hco.has_import() {
+            facts.import_path()
+        } else {
+            facts.placement_path()
+        }
     }
 
     fn fact(&self, _: &'f Facts<'f>) -> String {
@@ -43,15 +47,15 @@ impl<'f> Violation<'f> for ImportDisabled<'f> {
         )
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
         let place = Proposal::Place {
             summary: "keep the workloads on one architecture, if no VM runs on the other nodes",
             otherwise: Some(
                 "keep the workloads on one architecture: correct the workloads' node placement",
             ),
         };
-        // Otherwise, the SSP operator rejects its configuration with the import on, too.
-        if knows_all(self.0) {
+        // The SSP operator rejects architectures that it does not know, and HCO before 1.16 has no import.
+        if knows_all(self.0) && facts.version.hco.has_import() {
             vec![Proposal::EnableImport, place]
         } else {
             vec![place]

@@ -112,7 +112,7 @@ fn the_examples_do_what_their_headings_say() {
 }
 
 #[test]
-fn the_examples_show_v1beta1_and_fold_v1() {
+fn the_examples_show_v1beta1_first_and_fold_v1() {
     for page in pages() {
         let wanted = match page.only_in() {
             Some(version) => vec![version],
@@ -125,7 +125,11 @@ fn the_examples_show_v1beta1_and_fold_v1() {
                 .map(|(version, _)| version.as_str())
                 .collect();
             versions.dedup();
-            assert_eq!(versions, wanted, "{}, {heading}", page.id);
+            assert!(
+                !versions.is_empty() && wanted.starts_with(&versions),
+                "{}, {heading}: {versions:?}",
+                page.id
+            );
         }
         if page.only_in().is_none() {
             folds_what_few_readers_have(&page);

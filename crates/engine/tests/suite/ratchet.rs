@@ -113,7 +113,7 @@ proptest! {
         if update.multi_arch_import.is_some() {
             // These rules are about updates only.
             let is_about_updates = |rule: &str| {
-                ["boot-source-replaced", "boot-source-removed", "default-architecture-changes"].contains(&rule)
+                ["boot-source-replaced", "boot-source-removed", "default-architecture-changes", "placement-drops-architecture"].contains(&rule)
             };
             let mut findings = update.findings;
             findings.retain(|finding| !is_about_updates(finding.rule));

@@ -45,7 +45,7 @@ fn of_each(text: &mut String, verdicts: &Verdicts) {
 fn section(text: &mut String, object: &Judged) {
     let (sign, word) = match object.exit() {
         Exit::Accepted => ("✅", "would be accepted"),
-        Exit::Denied if object.is_only_reported() => ("⚠️", "would be reported, not denied"),
+        Exit::Denied if object.is_only_reported() => ("⚠", "would be reported, not denied"),
         Exit::Denied => ("❌", "would be denied"),
         Exit::Unjudged => ("❗", "could not be checked"),
     };
@@ -146,7 +146,7 @@ fn table(text: &mut String, object: &Judged, findings: &[&Finding]) {
     for finding in findings {
         let sign = match finding.level {
             Level::Deny if !object.is_only_reported() => "❌",
-            Level::Deny | Level::Warn => "⚠️",
+            Level::Deny | Level::Warn => "⚠",
             Level::Carried => "·",
         };
         let at = match &object.place {

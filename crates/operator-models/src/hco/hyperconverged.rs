@@ -34,6 +34,8 @@ pub struct JudgedFields<'a> {
     pub node_selector: Field<'a>,
     /// The node affinity of the workloads.
     pub node_affinity: Field<'a>,
+    /// The placement of the infrastructure.
+    pub infra: Field<'a>,
     /// The required node affinity of the infrastructure.
     pub infra_required: Field<'a>,
     /// The jsonpatch annotations.
@@ -63,7 +65,8 @@ impl<'a> JudgedFields<'a> {
         match version {
             ApiVersion::V1beta1 => {
                 let workloads = spec.object("workloads").object("nodePlacement");
-                let infra = spec.object("infra").object("nodePlacement");
+                let infra_field = spec.object("infra").field("nodePlacement");
+                let infra = infra_field.object();
                 Self {
                     import: spec.object("featureGates").field(GATE),
                     gates: Field::nowhere(),
@@ -77,6 +80,7 @@ impl<'a> JudgedFields<'a> {
                         .object("affinity")
                         .object("nodeAffinity")
                         .field(REQUIRED),
+                    infra: infra_field,
                     patches,
                 }
             }
@@ -84,11 +88,12 @@ impl<'a> JudgedFields<'a> {
                 let sources = spec.object("workloadSources");
                 let placements = spec.object("deployment").object("nodePlacements");
                 let workload = placements.object("workload");
-                let infra = placements.object("infra");
+                let infra_field = placements.field("infra");
+                let infra = infra_field.object();
                 Self {
                     import: sources.field(GATE),
                     gates: spec.field("featureGates"),
-                    v1_only: Field::nowhere(),
+                    v1_only: annotations.field(V1_ONLY),
                     common_import: sources.field("enableCommonBootImageImport"),
                     common_namespace: sources.field(COMMON_NAMESPACE),
                     templates: sources.field("dataImportCronTemplates"),
@@ -98,6 +103,7 @@ impl<'a> JudgedFields<'a> {
                         .object("affinity")
                         .object("nodeAffinity")
                         .field(REQUIRED),
+                    infra: infra_field,
                     patches,
                 }
             }
@@ -158,7 +164,11 @@ impl<'a> LocatedFields<'a> {
                 api_version: version,
                 field: reading.take(judged.import.boolean()),
                 gates: reading.take(Gate::list(&judged.gates)),
-                v1_only: V1Only::parse(v1_only.as_deref()),
+                v1_only: match version {
+                    ApiVersion::V1beta1 => V1Only::parse(v1_only.as_deref()),
+                    // HCO does not convert a v1 object when it is stored, so an unreadable annotation counts as absent.
+                    ApiVersion::V1 => Ok(V1Only::parse(v1_only.as_deref()).unwrap_or_default()),
+                },
             },
             is_stored: metadata.field("uid").is_present(),
             imports_common: reading.take(judged.common_import.boolean()).unwrap_or(true),
@@ -173,6 +183,7 @@ impl<'a> LocatedFields<'a> {
                 )
                 .unwrap_or_default(),
             placement: Placement::parse(node_selector, affinity),
+            places_infra: places(&judged.infra),
             infra_errors: infra.as_ref().map(check_required).unwrap_or_default(),
             patches: Patches {
                 ssp: reading.take(judged.patches.ssp.string()),
@@ -193,6 +204,16 @@ impl<'a> LocatedFields<'a> {
         };
         reading.finish(hco)
     }
+}
+
+/// Whether a placement restricts the nodes.
+fn places(placement: &Field<'_>) -> bool {
+    let placement = placement.object();
+    ["nodeSelector", "affinity"].into_iter().any(|name| {
+        let json = placement.field(name).json();
+        json.and_then(Json::members)
+            .is_some_and(|members| !members.is_empty())
+    })
 }
 
 /// The version of HCO in a status, in its own numbering or in that of OpenShift Virtualization.
@@ -273,6 +294,8 @@ pub struct HyperConverged<'a> {
     pub templates: Vec<Template<'a>>,
     /// The placement of the workloads.
     pub placement: Placement,
+    /// Whether the placement of the infrastructure restricts its nodes.
+    pub places_infra: bool,
     /// What Kubernetes' parser rejects in the affinity of the infrastructure. HCO does not place workloads by it.
     pub infra_errors: Vec<SelectorError>,
     /// The jsonpatch annotations.

@@ -64,14 +64,27 @@ impl ImportFields {
     /// v1beta1 becomes the field, so it takes precedence over the annotation. Before 1.19, v1 has no field and the gate
     /// is known by its exact name only, and v1beta1 has no such annotation.
     pub fn resolve(&self, version: HcoVersion) -> Import {
+        if !version.has_import() {
+            return Import::Disabled;
+        }
         let v1_only = self.v1_only.as_ref().ok();
-        let v1_only = v1_only.filter(|_| version.reads_v1_only_fields());
+        let v1_only = v1_only
+            .filter(|_| version.reads_v1_only_fields() && self.api_version == ApiVersion::V1beta1);
         self.known_field(version)
             .or_else(|| v1_only?.enabled)
             .or_else(|| self.gate(version))
             .or_else(|| gate(&v1_only?.gates, version))
             .unwrap_or(false)
             .into()
+    }
+
+    /// The import in the annotation that stores v1's fields, if the annotation says anything about it. A v1 object can carry
+    /// the annotation too: it takes effect when a client writes the object in v1beta1.
+    pub fn in_annotation(&self, version: HcoVersion) -> Option<Import> {
+        let v1_only = self.v1_only.as_ref().ok();
+        let v1_only = v1_only.filter(|_| version.reads_v1_only_fields())?;
+        let enabled = v1_only.enabled.or_else(|| gate(&v1_only.gates, version));
+        enabled.map(Import::from)
     }
 
     /// The field, where this version of HCO knows it. v1beta1's gate is a field in every version.

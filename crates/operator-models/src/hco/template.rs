@@ -8,6 +8,11 @@ pub const ARCHITECTURES: &str = "ssp.kubevirt.io/dict.architectures";
 /// The annotation that enables or disables a template.
 pub const ENABLE: &str = "dataimportcrontemplate.kubevirt.io/enable";
 
+/// The label with the preference that VMs infer from a volume, and the label with its kind.
+const PREFERENCE: &str = "instancetype.kubevirt.io/default-preference";
+const PREFERENCE_KIND: &str = "instancetype.kubevirt.io/default-preference-kind";
+const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
+
 /// An entry of dataImportCronTemplates.
 #[derive(Debug)]
 pub struct Template<'a> {
@@ -19,6 +24,8 @@ pub struct Template<'a> {
     pub name: String,
     /// The architectures annotation.
     pub architectures: Option<String>,
+    /// The shipped preference that VMs from the golden image infer.
+    pub default_preference: Option<String>,
     /// The enable annotation.
     pub enable: Enable,
     /// Where its image comes from.
@@ -59,6 +66,9 @@ impl<'a> Template<'a> {
         let template = item.object();
         let metadata = template.object("metadata");
         let annotations = metadata.object("annotations");
+        let labels = metadata.object("labels");
+        let label = |name| labels.field(name).string().ok().flatten();
+        let is_cluster_wide = label(PREFERENCE_KIND).is_none_or(|kind| kind == CLUSTER_PREFERENCE);
         let mut reading = Reading::default();
         let enable = reading.take(annotations.entry(ENABLE));
         let source = Source::read(&template.field("spec"));
@@ -67,6 +77,7 @@ impl<'a> Template<'a> {
             json: item.json_or_null(),
             name: reading.text(&metadata, "name"),
             architectures: reading.take(annotations.entry(ARCHITECTURES)),
+            default_preference: label(PREFERENCE).filter(|_| is_cluster_wide),
             enable: match enable {
                 None => Enable::Enabled,
                 Some(value) => match &*ascii_lower(&value) {
@@ -135,6 +146,11 @@ impl RegistrySource {
             url: Some(url.to_owned()),
             ..Self::default()
         }
+    }
+
+    /// Whether the image comes from an image stream.
+    pub fn is_image_stream(&self) -> bool {
+        self.image_stream.is_some()
     }
 
     fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {

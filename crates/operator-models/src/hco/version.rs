@@ -22,7 +22,7 @@ const OPENSHIFT_VIRTUALIZATION: [(u32, u32, u32); 5] = [
 pub enum Standing {
     /// It is one of them.
     Known(HcoVersion),
-    /// It is older than all of them, and judged as the oldest.
+    /// It is older than all of them, and does not have the import.
     Older,
     /// It is newer than all of them, and judged as the newest.
     Newer,
@@ -56,6 +56,8 @@ impl Standing {
 }
 
 impl HcoVersion {
+    /// All versions without the multi-architecture import.
+    pub const WITHOUT_IMPORT: Self = Self(15);
     /// The oldest known version: the first one with the multi-architecture import.
     pub const OLDEST: Self = Self(16);
     /// The first version that serves v1, and that sets KubeVirt's default architecture.
@@ -69,7 +71,7 @@ impl HcoVersion {
     pub fn parse(version: &str) -> Option<Self> {
         Some(match Standing::of(version)? {
             Standing::Known(version) => version,
-            Standing::Older => Self::OLDEST,
+            Standing::Older => Self::WITHOUT_IMPORT,
             Standing::Newer | Standing::Unassigned => Self::NEWEST,
         })
     }
@@ -88,6 +90,25 @@ impl HcoVersion {
         let version = version.strip_prefix('v').unwrap_or(version);
         let major = version.split('.').next().and_then(leading_number);
         major.is_some_and(|major| major > 1)
+    }
+
+    /// Whether HCO has the multi-architecture import. Earlier versions prune its field.
+    pub fn has_import(self) -> bool {
+        self >= Self::OLDEST
+    }
+
+    /// Whether KubeVirt rejects VMs of an architecture that virt-api does not have while the import is off.
+    ///
+    /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/kubevirt.go, `getFeatureGateChecks`: up to 1.17, HCO
+    /// enables KubeVirt's feature gate `MultiArchitecture` only with the import; kubevirt
+    /// pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go, validateArchitecture, up to 1.7.
+    pub fn rejects_vms_without_import(self) -> bool {
+        self < Self::V1_18
+    }
+
+    /// Whether the shipped preferences require an architecture: those of KubeVirt 1.9.
+    pub fn requires_architectures_in_preferences(self) -> bool {
+        self >= Self::V1_19
     }
 
     /// Whether the import is no longer Alpha.
@@ -161,13 +182,13 @@ mod tests {
             ("1.20.0", "1.20"),
             ("1.18", "1.18"),
             ("1.99.0", "1.20"),
-            ("1.9.0", "1.16"),
+            ("1.9.0", "1.15"),
             ("4.20.3", "1.16"),
             ("4.21.0", "1.17"),
             ("4.22.1-rhel9", "1.18"),
             ("4.23.0", "1.19"),
             ("4.24", "1.20"),
-            ("4.2.0", "1.16"),
+            ("4.2.0", "1.15"),
             ("5.0.0", "1.19"),
             ("5.1.0", "1.20"),
             ("6.0.0", "1.20"),

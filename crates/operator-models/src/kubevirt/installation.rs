@@ -14,8 +14,8 @@ pub struct KubeVirt {
     pub default_architecture: String,
     /// Whether the gate `CrossArchitectureVirtualization` is on.
     pub is_cross_architecture: bool,
-    /// The major and minor number of `status.observedKubeVirtVersion`; `None` if it is unknown.
-    version: Option<(u32, u32)>,
+    /// The numbers of `status.observedKubeVirtVersion`; `None` if it is unknown.
+    version: Option<(u32, u32, u32)>,
 }
 
 impl KubeVirt {
@@ -45,14 +45,16 @@ impl KubeVirt {
         let version = numbers(&reading.text(&status, "observedKubeVirtVersion"));
         Self {
             default_architecture: reading.text(&status, "defaultArchitecture"),
-            is_cross_architecture: has_gate && version.is_none_or(|version| version >= (1, 9)),
+            is_cross_architecture: has_gate && version.is_none_or(|version| version >= (1, 9, 0)),
             version,
         }
     }
 
     /// Whether this version gives a VM the architecture in the label of its DataSource.
+    ///
+    /// MIRRORS: kubevirt pkg/defaults/defaults.go, setDefaultArchitectureFromDataSource, since v1.6.4 (backport 906edc24b6).
     pub fn reads_labels(&self) -> bool {
-        self.version.is_none_or(|version| version >= (1, 7))
+        self.version.is_none_or(|version| version >= (1, 6, 4))
     }
 
     /// Whether VMs of an architecture can run on nodes of another one.
@@ -65,11 +67,11 @@ impl KubeVirt {
     }
 }
 
-/// The major and minor number of a version such as `v1.7.0-beta.0`.
-fn numbers(version: &str) -> Option<(u32, u32)> {
+/// The numbers of a version such as `v1.7.0-beta.0`. Without the third one, it is 0.
+fn numbers(version: &str) -> Option<(u32, u32, u32)> {
     let mut numbers = version.strip_prefix('v').unwrap_or(version).split('.');
     let mut next = || leading_number(numbers.next()?);
-    Some((next()?, next()?))
+    Some((next()?, next()?, next().unwrap_or(0)))
 }
 
 #[cfg(test)]
@@ -82,9 +84,10 @@ mod tests {
     }
 
     #[test]
-    fn the_labels_of_data_sources_count_since_1_7() {
+    fn the_labels_of_data_sources_count_since_1_6_4() {
         for (version, reads) in [
             ("v1.6.3", false),
+            ("v1.6.4", true),
             ("v1.7.0", true),
             ("v1.10.0-rc.0", true),
             ("v2.0.0", true),

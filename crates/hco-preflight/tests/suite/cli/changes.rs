@@ -615,8 +615,8 @@ fn disks_are_read_if_those_of_golden_images_are(#[case] namespace: &str, #[case]
 #[case(
     "1.18.1",
     "--hco-version 1.14",
-    "1.18.1 → 1.14 (evaluated as HCO 1.16, --hco-version)\n",
-    "HCO 1.14 is older than this version of hco-preflight knows: HCO 1.16 is assumed"
+    "1.18.1 → 1.14 (evaluated as HCO 1.15, --hco-version)\n",
+    "HCO 1.14 is older than this version of hco-preflight knows: HCO 1.15 is assumed"
 )]
 #[case(
     "1.18.1",

@@ -320,7 +320,7 @@ fn a_policy_with_unknown_settings_does_not_stop_the_others() {
     true
 )]
 #[case::markdown(
-    "### ⚠️ HyperConverged `kubevirt-hyperconverged/kubevirt-hyperconverged` would be reported, not denied",
+    "### ⚠ HyperConverged `kubevirt-hyperconverged/kubevirt-hyperconverged` would be reported, not denied",
     "❌ deny",
     false
 )]

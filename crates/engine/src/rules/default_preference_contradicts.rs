@@ -1,0 +1,90 @@
+//! See `default-preference-contradicts.md`.
+
+use std::borrow::Cow;
+
+use kube_objects::path::FieldPath;
+use kube_objects::text::quote;
+use operator_models::hco::template::Template;
+use operator_models::kubevirt::preference::required_architecture;
+
+use crate::facts::Facts;
+use crate::proposal::Proposal;
+use crate::rule::{ComparesNodes, Level, Rule};
+use crate::violation::Violation;
+use crate::words::names;
+
+pub(crate) static RULE: Rule =
+    Rule::about_templates("default-preference-contradicts", Level::Warn)
+        .about_golden_images()
+        .comparing_nodes(ComparesNodes::WithImportOn);
+
+/// VMs that infer their preference get an architecture that their boot source does not have.
+pub(crate) struct PreferenceContradicts<'f> {
+    template: &'f Template<'f>,
+    preference: &'f str,
+    required: &'static str,
+    /// The other architectures of the boot sources.
+    others: Vec<String>,
+}
+
+/// MIRRORS: kubevirt pkg/instancetype/webhooks/vm/mutator.go, mutateArch: a VM without an architecture gets the preferred
+/// one. SSP and CDI copy the labels of a template to each disk.
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Vec<PreferenceContradicts<'f>> {
+    let is_affected = facts.version.hco.requires_architectures_in_preferences();
+    let workload = facts.workload().filter(|_| is_affected);
+    let annotations = facts.annotations().filter_map(|(template, value)| {
+        let preference = template.default_preference.as_deref()?;
+        let required = required_architecture(preference)?;
+        let supported = value.supported(&workload?.workload);
+        let others = supported.into_iter().filter(|name| **name != *required);
+        let others: Vec<String> = others.map(|name| name.to_owned()).collect();
+        (!others.is_empty()).then_some(PreferenceContradicts {
+            template,
+            preference,
+            required,
+            others,
+        })
+    });
+    annotations.collect()
+}
+
+impl<'f> Violation<'f> for PreferenceContradicts<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn value(&self) -> Cow<'_, str> {
+        self.preference.into()
+    }
+
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        facts.path_of(self.template).keys(&[
+            "metadata",
+            "labels",
+            "instancetype.kubevirt.io/default-preference",
+        ])
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        format!(
+            "The default preference {} of template {} requires {}: VMs that infer it from the boot sources for {} do not boot.",
+            quote(self.preference),
+            quote(&self.template.name),
+            self.required,
+            names(&self.others)
+        )
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        vec![
+            Proposal::advice(format!(
+                "add a template for each architecture, each with its preference, for example {}",
+                match self.preference.split_once('.') {
+                    Some(("rhel", rest)) => format!("rhel.{}.arm64", rest.split('.').next().unwrap_or(rest)),
+                    _ => "fedora.arm64".to_owned(),
+                }
+            )),
+            Proposal::advice("remove the label, and name the preference in each VM"),
+        ]
+    }
+}

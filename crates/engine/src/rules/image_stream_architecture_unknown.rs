@@ -1,0 +1,65 @@
+//! See `image-stream-architecture-unknown.md`.
+
+use kube_objects::path::FieldPath;
+use kube_objects::text::quote;
+use operator_models::hco::template::{RegistrySource, Template};
+
+use crate::facts::Facts;
+use crate::proposal::Proposal;
+use crate::rule::{ComparesNodes, Level, Rule};
+use crate::violation::Violation;
+use crate::words::names;
+
+pub(crate) static RULE: Rule = Rule::about_templates("image-stream-architecture-unknown", Level::Warn)
+    .about_golden_images()
+    .comparing_nodes(ComparesNodes::WithImportOn);
+
+/// The boot sources of several architectures are imported from one digest.
+pub(crate) struct OneDigest<'f> {
+    template: &'f Template<'f>,
+    /// The architectures of the boot sources.
+    architectures: Vec<String>,
+}
+
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, getImageStreamDigest: the first item
+/// of the tag, for each architecture.
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Vec<OneDigest<'f>> {
+    let sources = facts.boot_sources_by_template();
+    let sources = sources.filter(|(template, ..)| {
+        let registry = template.source.registry();
+        registry.is_some_and(RegistrySource::is_image_stream)
+    });
+    sources
+        .map(|(template, _, architectures)| OneDigest {
+            template,
+            architectures,
+        })
+        .collect()
+}
+
+impl<'f> Violation<'f> for OneDigest<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        facts.source_path(self.template)
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        format!(
+            "The image stream of template {} has one digest for {}: with importMode Legacy it is the image of one architecture, and node pull does not compare it.",
+            quote(&self.template.name),
+            names(&self.architectures)
+        )
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        vec![
+            Proposal::advice(
+                "import the tag of the image stream with importMode PreserveOriginal, so that the digest is that of the index",
+            ),
+            Proposal::advice("list only the architecture of the image in the architectures annotation"),
+        ]
+    }
+}

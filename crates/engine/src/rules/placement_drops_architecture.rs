@@ -1,0 +1,60 @@
+//! See `placement-drops-architecture.md`.
+
+use kube_objects::path::FieldPath;
+use kube_objects::text::escape;
+
+use crate::facts::Facts;
+use crate::proposal::Proposal;
+use crate::rule::{ComparesNodes, Level, Rule};
+use crate::violation::Violation;
+
+pub(crate) static RULE: Rule = Rule::about_object("placement-drops-architecture", Level::Warn)
+    .comparing_nodes(ComparesNodes::WithOtherPlacement)
+    .exempt_from_ratchet();
+
+/// No node of these architectures is a workload node any more.
+pub(crate) struct DroppedArchitectures<'f>(Vec<(&'f String, usize)>);
+
+/// MIRRORS: kubevirt pkg/virt-controller/watch/node/node.go: virt-handler leaves the excluded nodes, and the VMs there are
+/// orphaned.
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<DroppedArchitectures<'f>> {
+    let old = facts.old?;
+    let before = old.census()?;
+    let after = facts.census()?;
+    if old.hco.placement == facts.hco.placement {
+        return None;
+    }
+    let dropped = before.workload.iter();
+    let dropped = dropped.filter(|(name, _)| !after.workload.contains_key(*name));
+    let dropped: Vec<_> = dropped.map(|(name, count)| (name, *count)).collect();
+    (!dropped.is_empty()).then_some(DroppedArchitectures(dropped))
+}
+
+impl<'f> Violation<'f> for DroppedArchitectures<'f> {
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        facts.placement_path()
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        let nodes = self.0.iter().map(|(name, count)| {
+            let nodes = if *count == 1 { "node" } else { "nodes" };
+            format!("{count} {} {nodes}", escape(name, 32))
+        });
+        let nodes: Vec<String> = nodes.collect();
+        format!(
+            "The placement excludes all nodes of an architecture ({}): VMs that run there lose virt-handler, so they cannot be migrated, shut down cleanly, or started there again.",
+            kube_objects::text::list(&nodes, 6)
+        )
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        let first = self.0.first().map_or("", |(name, _)| name.as_str());
+        let first = escape(first, 32);
+        vec![Proposal::command(
+            format!("before this change, stop the {first} VMs or keep their nodes in the placement; this lists the running ones"),
+            format!(
+                "kubectl get vmis --all-namespaces -o jsonpath='{{range .items[?(@.spec.architecture==\"{first}\")]}}{{.metadata.namespace}}/{{.metadata.name}} {{end}}'"
+            ),
+        )]
+    }
+}

@@ -1,0 +1,69 @@
+//! See `source-has-one-architecture.md`.
+
+use kube_objects::path::FieldPath;
+use kube_objects::text::quote;
+use operator_models::hco::golden_image::Annotation;
+use operator_models::hco::template::{Source, Template};
+
+use crate::facts::Facts;
+use crate::proposal::Proposal;
+use crate::rule::{ComparesNodes, Level, Rule};
+use crate::violation::Violation;
+use crate::words::names;
+
+pub(crate) static RULE: Rule = Rule::about_templates("source-has-one-architecture", Level::Deny)
+    .about_golden_images()
+    .comparing_nodes(ComparesNodes::WithImportOn);
+
+/// The boot sources of several architectures are clones of one disk.
+pub(crate) struct OneDisk<'f> {
+    template: &'f Template<'f>,
+    /// The architectures of the boot sources.
+    architectures: Vec<String>,
+    /// Whether HCO uses the annotation that it ships, and not the template's own one.
+    is_shipped: bool,
+}
+
+/// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, setDataImportCronArchFields: only a registry gets a
+/// platform, so the DataImportCrons of all architectures have the same source.
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Vec<OneDisk<'f>> {
+    let sources = facts.boot_sources_by_template();
+    let sources = sources.filter(|(template, ..)| matches!(template.source, Source::Other));
+    sources
+        .map(|(template, annotation, architectures)| OneDisk {
+            template,
+            architectures,
+            is_shipped: !matches!(annotation, Annotation::Spec(_)),
+        })
+        .collect()
+}
+
+impl<'f> Violation<'f> for OneDisk<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        facts.source_path(self.template)
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
+        format!(
+            "The source of template {} is one disk, but it becomes boot sources for {}: VMs from all but one of them do not boot.",
+            quote(&self.template.name),
+            names(&self.architectures)
+        )
+    }
+
+    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        let advice = if self.is_shipped {
+            "give the template a name of its own, because HCO uses the architectures that it ships for this name, and list only the architecture of the disk in its annotation"
+        } else {
+            "list only the architecture of the disk in the architectures annotation, and add a template for each other disk"
+        };
+        vec![
+            Proposal::advice(advice),
+            Proposal::Disable(self.template),
+        ]
+    }
+}
