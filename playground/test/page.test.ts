@@ -224,7 +224,7 @@ describe("the page in Chromium", () => {
       const changing = complete.filter((it) => it.fixes[0]?.patch.length);
       if (changing.length === 0) continue;
       await restore(page, stateOf(native));
-      const name = changing.length > 1 ? /^Apply fixes: all/ : `Apply fix: ${changing[0]?.remedies[0]?.summary}`;
+      const name = changing.length > 1 ? /^Apply fixes: all/ : `Apply fix: ${changing[0]?.fixes[0]?.summary}`;
       await page.getByRole("button", { name }).first().click();
       await next(page, () => page.getByRole("button", { name: "Apply", exact: true }).click());
       const after = (await shown(page)).findings;
