@@ -85,7 +85,7 @@ pub(crate) enum Command {
     Explain(Explain),
     /// Show what a change does to boot sources and virtual machines, before you make it
     Plan(Plan),
-    /// Show which golden images are ready, why others are not, and alerts with a cause
+    /// Show which golden images are ready, and why others are not
     Status(Status),
     /// Write what `plan` and `status` read of a cluster to a file
     Snapshot(Snapshot),
@@ -93,8 +93,6 @@ pub(crate) enum Command {
     Settings(Settings),
     /// Look up which architectures images support, and print the annotation for each image
     Images(Images),
-    /// Check whether the policy-server can read nodes, and print the missing RBAC permissions, or the role for a command
-    Rbac(Rbac),
     /// Print the completion script for a shell
     Completions(Completions),
 }
@@ -109,9 +107,7 @@ impl Command {
             Self::Plan(Plan { what_is, .. }) | Self::Status(Status { what_is, .. }) => {
                 Some(&mut what_is.connection)
             }
-            Self::Snapshot(Snapshot { connection, .. }) | Self::Rbac(Rbac { connection, .. }) => {
-                Some(connection)
-            }
+            Self::Snapshot(Snapshot { connection, .. }) => Some(connection),
             Self::Explain(_) | Self::Settings(_) | Self::Images(_) | Self::Completions(_) => None,
         }
     }
@@ -694,38 +690,6 @@ pub(crate) enum PlainFormat {
     Text,
     /// For programs
     Json,
-}
-
-/// `rbac`.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Rbac {
-    /// Print the role that a command needs to read the cluster, instead of checking the policy-server
-    #[arg(
-        long = "for",
-        value_enum,
-        value_name = "COMMAND",
-        conflicts_with = "service_account"
-    )]
-    pub(crate) command: Option<RbacFor>,
-
-    /// The service account of the policy-server: NAMESPACE/NAME, or NAME in the namespace that -n sets [default:
-    /// kubewarden]
-    #[arg(long, value_name = "ACCOUNT", default_value = "hco-architecture-guard")]
-    pub(crate) service_account: String,
-
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-}
-
-/// A command that reads a cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RbacFor {
-    /// `hco-preflight check` and `fix`
-    Check,
-    /// `hco-preflight plan`
-    Plan,
-    /// `hco-preflight status`
-    Status,
 }
 
 /// `completions`.

@@ -1,4 +1,4 @@
-//! `explain`: a rule's page, what resolves an alert of an operator, or the table of rules and alerts.
+//! `explain`: a rule's page, or the table of rules.
 
 use std::fmt::Write as _;
 
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
-use crate::pages::{self, Alert, Page};
+use crate::pages::{self, Page};
 use crate::prose::wrap;
 use crate::terminal::{BOLD, CYAN, Terminal, print_json, width};
 
-/// Shows a page; exits 2 if there is no such rule and no such alert.
+/// Shows a page; exits 2 if there is no such rule.
 pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
     let is_json = args.output == PlainFormat::Json;
     let Some(rule) = &args.rule else {
@@ -22,13 +22,10 @@ pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
         }
         return Ok(Exit::Accepted);
     };
-    if let Some(alert) = pages::alert(rule) {
-        return of_alert(&alert, is_json, terminal);
-    }
     let Some(page) = pages::of(rule) else {
         let hint = nearest(rule).map_or_else(String::new, |id| format!(" Did you mean `{id}`?"));
         let name = &terminal.name;
-        bail!("there is no rule or alert `{rule}`.{hint} `{name} explain` lists them all.");
+        bail!("there is no rule `{rule}`.{hint} `{name} explain` lists them all.");
     };
     if is_json {
         print_json(&in_json(&page))?;
@@ -42,28 +39,6 @@ pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
 fn print(markdown: &str, url: &str, terminal: &Terminal) -> Result<()> {
     terminal.print(&shown(markdown, width()))?;
     terminal.print(&format!("\nOn the web: {url}\n"))
-}
-
-/// The section of an alert, and the page of its rule if it has one.
-fn of_alert(alert: &Alert, is_json: bool, terminal: &Terminal) -> Result<Exit> {
-    if is_json {
-        let rules: Vec<&str> = alert.pages().map(|page| page.rule.id).collect();
-        print_json(&json!({
-            "alert": alert.name,
-            "rules": rules,
-            "summary": alert.summary(),
-            "url": alert.url(),
-            "page": alert.text,
-        }))?;
-        return Ok(Exit::Accepted);
-    }
-    let section = format!("## {}", alert.text.trim_end());
-    print(&section, &alert.url(), terminal)?;
-    if let Some(page) = alert.page() {
-        terminal.print("\n")?;
-        print(page.text, &page.url(), terminal)?;
-    }
-    Ok(Exit::Accepted)
 }
 
 fn in_json(page: &Page) -> Value {
@@ -87,19 +62,15 @@ fn table() -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{id:<wide$}  {level:<4}  {summary}");
     }
-    text.push_str("\nalerts\n");
-    for alert in pages::alerts() {
-        let _ = writeln!(text, "{}", alert.name);
-    }
     text
 }
 
-/// The rule or alert that may be meant: one that begins so or has that in it, or the one that most of it is found in.
+/// The rule that may be meant: one that begins so or has that in it, or the one that most of it is found in.
 fn nearest(typed: &str) -> Option<&'static str> {
     let rules = pages::all().map(|page| page.rule.id);
-    let ids = rules.chain(pages::alerts().map(|alert| alert.name));
     let near = |id: &&str| strsim::jaro_winkler(typed, id);
-    ids.filter(|id| id.contains(typed) || near(id) > 0.8)
+    rules
+        .filter(|id| id.contains(typed) || near(id) > 0.8)
         .max_by(|one, other| near(one).total_cmp(&near(other)))
 }
 

@@ -32,25 +32,15 @@ impl Kubectl {
 
     /// A fix of the module, with the flags in its commands.
     pub(crate) fn in_fix(&self, fix: &str) -> String {
-        const COMMANDS: [&str; 2] = ["kubectl ", "hco-preflight rbac "];
         let line = |line: &str| {
-            let is_command = COMMANDS.iter().any(|it| line.trim_start().starts_with(it));
-            let commands = COMMANDS.iter().filter(|_| is_command);
-            commands.fold(line.to_owned(), |line, it| {
-                line.replace(it, &format!("{it}{}", self.flags))
-            })
+            if line.trim_start().starts_with("kubectl ") {
+                line.replace("kubectl ", &format!("kubectl {}", self.flags))
+            } else {
+                line.to_owned()
+            }
         };
         let lines: Vec<String> = fix.split('\n').map(line).collect();
         lines.join("\n")
-    }
-
-    /// Deletes an object.
-    pub(crate) fn delete(&self, resource: &str, namespace: &Foreign, name: &Foreign) -> String {
-        self.command(&format!(
-            "delete {resource} -n {} {}",
-            word(namespace),
-            word(name)
-        ))
     }
 
     /// After it, CDI updates a DataSource for a DataImportCron at once. After a deletion, CDI would look only at the
@@ -102,10 +92,10 @@ mod tests {
         let kubectl = Kubectl {
             flags: "--context 'a b' ".to_owned(),
         };
-        let fix = "as kubectl says:\n  kubectl get nodes\nor: run:\n  hco-preflight rbac --service-account a | kubectl apply -f -\n  see kubectl get";
+        let fix = "as kubectl says:\n  kubectl get nodes\nor: run:\n  kubectl create role a\n  see kubectl get";
         assert_eq!(
             kubectl.in_fix(fix),
-            "as kubectl says:\n  kubectl --context 'a b' get nodes\nor: run:\n  hco-preflight rbac --context 'a b' --service-account a | kubectl --context 'a b' apply -f -\n  see kubectl get"
+            "as kubectl says:\n  kubectl --context 'a b' get nodes\nor: run:\n  kubectl --context 'a b' create role a\n  see kubectl get"
         );
         assert_eq!(Kubectl::default().in_fix(fix), fix);
     }

@@ -20,7 +20,6 @@ mod foreign;
 mod hco_version;
 mod images;
 mod kubectl;
-mod leftovers;
 mod made_from;
 mod mirrors;
 mod module;
@@ -34,7 +33,6 @@ mod plan;
 mod policy;
 mod progress;
 mod prose;
-mod rbac;
 mod registries;
 mod remedy;
 mod report;
@@ -83,7 +81,6 @@ fn main() -> ExitCode {
         Some(Command::Plan(plan)) => plan::run(plan, &terminal),
         Some(Command::Status(status)) => status::run(status, &terminal),
         Some(Command::Snapshot(snapshot)) => snapshot::run(snapshot, &terminal),
-        Some(Command::Rbac(rbac)) => rbac::run(rbac, &terminal),
         Some(Command::Completions(shell)) => completions::run(shell),
         None => version::run(&terminal),
     };

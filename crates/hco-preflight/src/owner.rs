@@ -17,9 +17,6 @@ pub(crate) const OWNER: &str = "/metadata/annotations/operator-sdk~1primary-reso
 /// SSP, in that annotation.
 const SSP: &str = "SSP.ssp.kubevirt.io";
 
-/// The annotation of a VM template of an older version of SSP.
-pub(crate) const DEPRECATED: &str = "/metadata/annotations/template.kubevirt.io~1deprecated";
-
 /// The label of a `DataVolume` of a virtual machine, with the UID of that.
 pub(crate) const CREATED_BY: &str = "/metadata/labels/kubevirt.io~1created-by";
 
@@ -46,13 +43,4 @@ pub(crate) fn is_cleaned_up(object: &Value) -> bool {
 /// Whether SSP created an object.
 pub(crate) fn is_of_ssp(object: &Value) -> bool {
     text(object, OWNER) == Some(SSP)
-}
-
-/// Whether SSP writes a VM template anew or deletes it, so that it always names a DataSource of SSP. An older one stays as
-/// it is.
-///
-/// MIRRORS: ssp-operator internal/operands/common-templates/reconcile.go, reconcileTemplatesFuncs,
-/// deprecateOrDeleteOldTemplates; internal/common/owner.go, `CheckOwnerAnnotation`.
-pub(crate) fn is_template_of_ssp(template: &Value) -> bool {
-    is_of_ssp(template) && text(template, DEPRECATED) != Some("true")
 }

@@ -5,12 +5,8 @@ mod alike;
 pub(crate) mod boot_sources;
 mod completion;
 mod disk;
-mod fields;
 pub(crate) mod machines;
-mod old_disks;
-mod references;
 mod storage;
-mod taints;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +19,6 @@ use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::exit::Exit;
 use crate::field::architecture;
 use crate::foreign::Foreign;
-use crate::leftovers::{self, Leftover};
 use crate::no_forecast::NoForecast;
 use crate::notes::Notes;
 use crate::object_name::name;
@@ -34,11 +29,8 @@ use crate::terminal::{Terminal, print_json, print_markdown};
 
 use self::boot_sources::{BootSources, Crons, DataSources, Wanted};
 use self::completion::Completion;
-use self::fields::Field;
 use self::machines::{Effect, Machine};
-use self::references::Reference;
 use self::storage::Storage;
-use self::taints::Tainted;
 
 /// A plan. Its JSON is a contract: docs/plan.md.
 #[derive(Debug, Default, Serialize)]
@@ -78,13 +70,9 @@ pub(crate) struct Plan {
     /// The versions for people.
     #[serde(skip)]
     hco_version_shown: Change<Option<String>>,
-    /// The field that the version of HCO after the change does not read under its name.
-    field: Option<Field>,
     /// The architectures of the control plane.
     control_plane: Change<Vec<Foreign>>,
     nodes: Change<BTreeMap<Foreign, usize>>,
-    /// The workload nodes after the change whose taints the placement does not tolerate.
-    tainted_nodes: Tainted,
     /// The architectures of SSP's VM templates; none if there is no forecast.
     #[serde(skip)]
     vm_templates: Change<Vec<Foreign>>,
@@ -105,8 +93,6 @@ pub(crate) struct Plan {
     /// What the operators still change without what was asked.
     pending: Option<Changed>,
     virtual_machines: Vec<Machine>,
-    references: Vec<Reference>,
-    leftovers: Vec<Leftover>,
     storage: Storage,
     unread: Vec<UnreadKind>,
     /// Why the operators make no boot sources of the object.
@@ -212,11 +198,7 @@ impl Plan {
             after: if is_stored { report } else { is },
         };
         let versions = reports.map(|it| compared.version(it));
-        let boot_sources = |wanted| {
-            let mut sources = BootSources::of(compared, wanted);
-            sources.old_disks = old_disks::deleted(compared, &sources, wanted);
-            sources
-        };
+        let boot_sources = |wanted| BootSources::of(compared, wanted);
         let sources = boot_sources(Wanted::after(compared));
         // MIRRORS: kubevirt pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without one in the spec, the
         // status keeps its own. HCO before 1.18 removes it from the spec.
@@ -252,10 +234,7 @@ impl Plan {
         let pending_sources = Wanted::before(compared).map(boot_sources);
         Ok(Self {
             completion: Completion::of(compared, &unchanged.sources),
-            leftovers: leftovers::of(compared),
             keeps_default: report.default_architecture.is_none(),
-            field: fields::changed(compared),
-            tainted_nodes: Tainted::of(compared)?,
             vm_templates: reports.map(|it| vm_templates(it)),
             leaving_nodes: compared.leaving.clone(),
             reads_labels: report.reads_data_source_labels(),
@@ -263,7 +242,6 @@ impl Plan {
             stopped_by: stops::of(report, compared.after()),
             pending: pending_sources.as_ref().map(Changed::of),
             virtual_machines: machines::affected(compared)?,
-            references: references::affected(compared),
             storage: Storage::of(compared, &unchanged.sources),
             no_forecast: compared.no_forecast(),
             pending_sources,
@@ -281,7 +259,6 @@ impl Plan {
                 .virtual_machines
                 .iter()
                 .any(|it| !matches!(it.effect, Effect::DiskStays | Effect::AlreadyOrphaned))
-            || !self.references.is_empty()
             || self.stopped.is_some()
             || self.changes.crons.is_none()
     }

@@ -23,15 +23,13 @@ mod unshipped;
 
 use anyhow::Result;
 
-pub(crate) use self::compare::{Compared, compare, observe, placements};
+pub(crate) use self::compare::{Compared, compare, observe};
 pub(crate) use self::connect::{cluster, is_transient};
 pub(crate) use self::judge::Prepared;
 pub(crate) use self::objects::{Purpose, Unread};
 pub(crate) use self::question::Question;
 pub(crate) use self::settings::validated;
-pub(crate) use self::snapshot::{
-    GOLDEN, Kind, Reader, Snapshot, Unread as UnreadKind, hyperconverged,
-};
+pub(crate) use self::snapshot::{GOLDEN, Reader, Snapshot, Unread as UnreadKind, hyperconverged};
 use crate::args::Subject;
 use crate::notes::Notes;
 use objects::Objects;

@@ -1,7 +1,6 @@
 //! `status`: which golden images are ready, which are not and why. The module forecasts them; here its report is compared
 //! with what the operators write into their objects.
 
-mod alerts;
 mod conditions;
 mod golden_images;
 mod machines;
@@ -13,14 +12,12 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde::Serialize;
 
-use self::alerts::Alert;
 use self::conditions::Condition;
 use self::golden_images::{DataSource, GoldenImage, NotImported, State};
 use self::machines::Machine;
 use crate::args::{self, StatusFormat};
 use crate::exit::Exit;
 use crate::foreign::Foreign;
-use crate::leftovers::{self, Leftover};
 use crate::notes::Notes;
 use crate::object_name::{self, key};
 use crate::progress::Progress;
@@ -73,8 +70,6 @@ pub(crate) struct Status {
     data_sources: Vec<DataSource>,
     /// Those that run on nodes that the placement excludes, or whose disks are not made.
     virtual_machines: Vec<Machine>,
-    leftovers: Vec<Leftover>,
-    alerts: Vec<Alert>,
     unread: Vec<UnreadKind>,
 }
 
@@ -224,8 +219,6 @@ impl Status {
             not_imported: golden_images::not_imported(report),
             data_sources,
             virtual_machines: Machine::all(observed)?,
-            leftovers: leftovers::of(observed),
-            alerts: alerts::of(observed),
             unread: observed.snapshot.unread.clone(),
         })
     }

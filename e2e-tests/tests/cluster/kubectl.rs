@@ -38,11 +38,6 @@ impl Kubectl {
         std::fs::write(self.home.join(name), text).expect("a file");
     }
 
-    /// Reads a file from where it is run.
-    pub(crate) fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.home.join(name)).expect("a file")
-    }
-
     /// For its plugin, which is beside it, and for the editor of `kubectl edit`.
     fn path(&self) -> OsString {
         let mut path: Vec<PathBuf> = self

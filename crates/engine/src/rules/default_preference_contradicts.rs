@@ -37,7 +37,7 @@ pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Vec<PreferenceContradicts<'f>> 
         let required = required_architecture(preference)?;
         let supported = value.supported(&workload?.workload);
         let others = supported.into_iter().filter(|name| **name != *required);
-        let others: Vec<String> = others.map(|name| name.to_owned()).collect();
+        let others: Vec<String> = others.map(str::to_owned).collect();
         (!others.is_empty()).then_some(PreferenceContradicts {
             template,
             preference,

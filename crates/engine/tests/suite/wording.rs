@@ -187,7 +187,7 @@ fn every_case_stays_inside_the_bounds() {
 }
 
 #[test]
-fn the_readme_shows_the_message() {
+fn the_page_about_denials_shows_the_message() {
     let cases = cases();
     let mut cases = cases.iter();
     let case = cases
@@ -196,11 +196,11 @@ fn the_readme_shows_the_message() {
     let message = engine::judge(&case.payload(), &case.host())
         .message
         .unwrap();
-    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
-    let readme = std::fs::read_to_string(readme).unwrap();
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/denied.md");
+    let page = std::fs::read_to_string(page).unwrap();
     assert!(
-        readme.contains(&message),
-        "README.md does not show:\n{message}"
+        page.contains(&message),
+        "docs/denied.md does not show:\n{message}"
     );
 }
 

@@ -7,7 +7,7 @@ use operator_models::ssp::bundle;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::disk::{Kind, OldDisk};
+use super::disk::Kind;
 use crate::field::text;
 use crate::foreign::Foreign;
 use crate::kubectl::Kubectl;
@@ -55,8 +55,6 @@ pub(super) struct BootSources {
     pub(super) images: BTreeMap<String, Image>,
     /// The architectures of the workload nodes.
     pub(super) architectures: Vec<Foreign>,
-    /// The disks of older imports that CDI deletes; nothing if the disks were not read.
-    pub(super) old_disks: Option<Vec<OldDisk>>,
     /// Makes commands for the cluster.
     pub(super) kubectl: Kubectl,
 }
@@ -232,26 +230,8 @@ impl BootSources {
                 .workload_architectures
                 .clone()
                 .unwrap_or_default(),
-            old_disks: None,
             kubectl: compared.kubectl().clone(),
         }
-    }
-
-    /// Whether a DataImportCron is created, maybe again.
-    pub(super) fn is_new(&self, key: &str) -> bool {
-        let crons = self.changes.crons.iter();
-        let mut new = crons.flat_map(|it| it.created.iter().chain(&it.recreated));
-        new.any(|it| it.raw() == key)
-    }
-
-    /// Whether the DataSource of a DataImportCron, or the one that it leaves, has no disk until the import is done, or from
-    /// then on.
-    pub(super) fn loses_disk(&self, cron: &Cron) -> bool {
-        let before = self.crons_before.get(&cron.key());
-        let sources = [Some(cron.source()), before.map(|it| it.source.clone())];
-        let changes = &self.changes;
-        let mut empty = changes.empty_meanwhile.iter().chain(&changes.lost_image);
-        empty.any(|it| sources.iter().flatten().any(|source| source == it.raw()))
     }
 
     /// Whether a DataImportCron imports an image: CDI finds the disk of one that it has imported, unless that is deleted
@@ -480,12 +460,6 @@ impl BootSources {
             return of_ssp.contains(source);
         }
         is_of_bundle(source)
-    }
-
-    /// How many disks of older imports of a DataImportCron CDI deletes; nothing if the disks were not read.
-    pub(super) fn old_disks_of(&self, cron: &str) -> Option<usize> {
-        let old = self.old_disks.as_ref()?.iter();
-        Some(old.filter(|it| it.cron == cron).count())
     }
 
     /// Whether a DataSource of the forecast will have a disk.

@@ -1,7 +1,6 @@
-//! Disks: their kinds, and those that CDI deletes.
+//! The kinds of disks.
 
 use serde::Serialize;
-use serde_json::Value;
 
 /// What a disk is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -17,15 +16,4 @@ impl Kind {
         (Self::PersistentVolumeClaim, "PersistentVolumeClaim"),
         (Self::VolumeSnapshot, "VolumeSnapshot"),
     ];
-}
-
-/// A disk of an older import that CDI deletes.
-#[derive(Debug)]
-pub(super) struct OldDisk {
-    /// The DataImportCron that imported it.
-    pub(super) cron: String,
-    pub(super) kind: Kind,
-    pub(super) disk: Value,
-    /// Whether CDI can delete a disk of another size instead: which ones were used last is not read.
-    pub(super) is_uncertain: bool,
 }

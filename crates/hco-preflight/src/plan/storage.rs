@@ -93,12 +93,9 @@ impl Storage {
                 let cron = owner::cron_key(&disk);
                 if cron.is_some_and(|it| gone.contains(it.as_str())) && owner::is_cleaned_up(&disk)
                 {
-                    release(&mut released, kind, &disk, false);
+                    release(&mut released, kind, &disk);
                 }
             }
-        }
-        for old in sources.old_disks.iter().flatten() {
-            release(&mut released, old.kind, &old.disk, old.is_uncertain);
         }
         Self {
             requested: listed(requested),
@@ -107,9 +104,9 @@ impl Storage {
     }
 }
 
-fn release(released: &mut Sum, kind: Kind, disk: &Value, is_uncertain: bool) {
+fn release(released: &mut Sum, kind: Kind, disk: &Value) {
     let size = disk.pointer("/spec/resources/requests/storage");
-    let size = size.filter(|_| !is_uncertain).and_then(bytes);
+    let size = size.and_then(bytes);
     add(released, kind, text(disk, "/spec/storageClassName"), size);
 }
 

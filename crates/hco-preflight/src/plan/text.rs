@@ -8,14 +8,10 @@ use anstyle::Style;
 use super::boot_sources::{BootSources, CronBefore, Crons, is_of_bundle};
 use super::completion::Completion;
 use super::disk::Kind;
-use super::fields::Field;
 use super::machines::{Effect, Machine};
-use super::references::Reference;
 use super::storage::{Disks, readable};
-use super::taints::Tainted;
 use super::{Change, Plan};
 use crate::foreign::{Foreign, lines, one_line};
-use crate::leftovers;
 use crate::no_forecast::NoForecast;
 use crate::object_name::parts;
 use crate::prose::count;
@@ -23,12 +19,6 @@ use crate::report::{
     Cron, CronChanges, LABEL_FIRST, NAMED, Retarget, counted, is_in, listed, some,
 };
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
-
-/// The heading of what is left over then, and what to know.
-const AFTER: [&str; 2] = [
-    "left over after the change",
-    "Neither SSP nor CDI will delete these. Delete them after the change, when no VM or DataVolume uses them or is still made from them:",
-];
 
 /// What becomes of a DataSource; the worst one counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,13 +57,6 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
     head(&mut text, plan);
     boot_sources(&mut text, plan);
     machines(&mut text, &plan.virtual_machines, all);
-    references(&mut text, &plan.references);
-    let after = if plan.is_asked {
-        AFTER
-    } else {
-        leftovers::WHEN_DONE
-    };
-    leftovers::render(&mut text, &plan.leftovers, after);
     storage(&mut text, plan);
     if !plan.unread.is_empty() {
         let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
@@ -155,24 +138,7 @@ fn head(text: &mut String, plan: &Plan) {
         &shown(plan.multi_arch_import.map(state)),
     );
     row("HCO", &shown(plan.hco_version_shown.map(Option::clone)));
-    if let Some(Field { path, to, .. }) = &plan.field {
-        let (what, value) = match to {
-            Some(to) => (
-                "deprecated field",
-                format!("{path}: HCO still reads it; in v1 it is {to} from now on"),
-            ),
-            None => (
-                "ignored field",
-                format!("{path}: this version of HCO does not have it"),
-            ),
-        };
-        row(what, &value);
-    }
     row("workload nodes", &shown(plan.nodes.map(nodes)));
-    if !plan.tainted_nodes.names.is_empty() {
-        let what = tainted(&plan.tainted_nodes, plan.nodes.after.values().sum());
-        row("tainted workload nodes", &what);
-    }
     if !plan.leaving_nodes.is_empty() {
         let mut names = listed(&plan.leaving_nodes);
         if plan.assumes_leaving_nodes {
@@ -224,28 +190,6 @@ fn changed(before: &str, after: &str) -> String {
     }
 }
 
-/// The nodes whose taints the placement does not tolerate, of so many.
-fn tainted(tainted: &Tainted, all: usize) -> String {
-    let names = &tainted.names;
-    let shown = some(names);
-    let role = if tainted.is_control_plane {
-        "control plane: "
-    } else {
-        ""
-    };
-    let (number, then) = if names.len() >= all {
-        (
-            format!("all {all}"),
-            ": no VM can start, and no image is imported",
-        )
-    } else {
-        (format!("{} of {all}", names.len()), "")
-    };
-    format!(
-        "{number} ({role}{shown}); the placement does not tolerate the taints, so neither virt-handler nor CDI runs there{then}"
-    )
-}
-
 fn boot_sources(text: &mut String, plan: &Plan) {
     if let Some(no_forecast) = &plan.no_forecast {
         let why = no_forecast.why();
@@ -277,14 +221,7 @@ fn boot_sources(text: &mut String, plan: &Plan) {
             }
         );
     }
-    let are_all_tainted = !plan.tainted_nodes.names.is_empty()
-        && plan.tainted_nodes.names.len() >= plan.nodes.after.values().sum();
-    let since = if are_all_tainted {
-        ": imports start only when the placement tolerates the taints"
-    } else {
-        ""
-    };
-    asked.render(text, since);
+    asked.render(text, "");
     remarks(text, plan);
     pending.render(text, ": still outstanding without this change");
 }
@@ -580,9 +517,8 @@ fn created(sources: &BootSources, cron: &Cron) -> Row {
         return (Sign::Never, format!("never imported: {why}"));
     }
     let Some((replaced, _)) = sources.replaced_by(cron) else {
-        let deleted = deleted_then(sources, cron);
-        let unless = unless_found(sources, cron, !deleted.is_empty());
-        let what = format!("imported{}{deleted}{unless}", origin(sources, cron));
+        let unless = unless_found(sources, cron);
+        let what = format!("imported{}{unless}", origin(sources, cron));
         return (Sign::New, what);
     };
     let replaced = one_line(parts(replaced).1.raw());
@@ -742,14 +678,11 @@ fn kept_disk(sources: &BootSources, key: &str) -> String {
     } else {
         (SAME_IMAGE, "")
     };
-    let changes = |field: &str| sources.changed_fields(key).any(|it| it.raw() == field);
-    match sources.old_disks_of(key) {
-        Some(0) => disk.to_owned(),
-        Some(old) => format!("{disk}; {when}CDI deletes {}", count(old, "older disk")),
-        None if changes("importsToKeep") => {
-            format!("{disk}; {when}CDI deletes older disks, if there are more than importsToKeep")
-        }
-        None => disk.to_owned(),
+    let mut fields = sources.changed_fields(key);
+    if fields.any(|field| field.raw() == "importsToKeep") {
+        format!("{disk}; {when}CDI deletes older disks, if there are more than importsToKeep")
+    } else {
+        disk.to_owned()
     }
 }
 
@@ -785,26 +718,13 @@ fn origin(sources: &BootSources, cron: &Cron) -> String {
 }
 
 /// The disks of earlier imports that a new DataImportCron may use, if that deletes some others.
-fn unless_found(sources: &BootSources, cron: &Cron, deletes: bool) -> String {
+fn unless_found(sources: &BootSources, cron: &Cron) -> String {
     let which = match sources.may_find(cron) {
         [] => return String::new(),
         [disk] => format!("the disk {disk} of an earlier import"),
         disks => format!("one of the disks of earlier imports ({})", listed(disks)),
     };
-    let less = if deletes {
-        ", and deletes one disk less"
-    } else {
-        ""
-    };
-    format!("; if {which} has the same image, CDI uses it instead{less}")
-}
-
-/// The disks of earlier imports that CDI deletes when a new DataImportCron has imported.
-fn deleted_then(sources: &BootSources, cron: &Cron) -> String {
-    match sources.old_disks_of(&cron.key()) {
-        None | Some(0) => String::new(),
-        Some(old) => format!("; then CDI deletes {}", count(old, "older disk")),
-    }
+    format!("; if {which} has the same image, CDI uses it instead")
 }
 
 /// Why a DataImportCron is deleted and created again.
@@ -898,28 +818,6 @@ fn machines(text: &mut String, machines: &[Machine], all: bool) {
             _ => (YELLOW, '!'),
         };
         let _ = writeln!(text, "  {style}{sign}{style:#} {names}: {detail}");
-    }
-}
-
-fn references(text: &mut String, references: &[Reference]) {
-    for (heading, is_in_file) in [
-        ("DataVolumes and VM templates", false),
-        ("other documents of -f", true),
-    ] {
-        let of_heading = |it: &&Reference| it.file.is_some() == is_in_file;
-        let mut references = references.iter().filter(of_heading).peekable();
-        if references.peek().is_some() {
-            let _ = writeln!(text, "\n{BOLD}{heading}{BOLD:#}");
-        }
-        for reference in references {
-            let (kind, name, detail) = (&reference.kind, &reference.name, &reference.detail);
-            let _ = write!(text, "  {YELLOW}!{YELLOW:#} ");
-            let _ = match (&reference.file, reference.line) {
-                (Some(file), Some(line)) => write!(text, "{file}:{line}: {kind} {name}"),
-                _ => write!(text, "{kind} {}/{name}", reference.namespace),
-            };
-            let _ = writeln!(text, ": {detail}");
-        }
     }
 }
 

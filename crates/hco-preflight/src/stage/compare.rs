@@ -25,7 +25,7 @@ use super::unshipped::Unshipped;
 use crate::admission::Identity;
 use crate::apply;
 use crate::args::{Plan, Status, Subject, WhatIs};
-use crate::files::{self, Found, InFile};
+use crate::files::{self, Found};
 use crate::foreign::{self, Foreign, one_line};
 use crate::hco_version::ShownVersion;
 use crate::kubectl::Kubectl;
@@ -45,8 +45,6 @@ pub(crate) struct Compared<'s> {
     pub(crate) nodes: Arc<[Value]>,
     /// The names of the nodes that leave.
     pub(crate) leaving: Vec<Foreign>,
-    /// The other documents of `-f` that can name a DataSource.
-    pub(crate) documents: Vec<InFile>,
     /// The object as it is, alone; nothing if there is none yet.
     pub(crate) is: Option<Report>,
     /// The object as it will be, compared with what is.
@@ -76,7 +74,7 @@ pub(crate) fn compare<'s>(
         until: None,
     };
     reading.check()?;
-    let (found, documents) = found(args, notes)?;
+    let found = found(args, notes)?;
     let own = found.as_ref().and_then(|it| it.identity.namespace.as_ref());
     let wanted = args.what_is.connection.namespace.as_ref();
     if let (Some(wanted), Some(own)) = (wanted, own)
@@ -111,11 +109,7 @@ pub(crate) fn compare<'s>(
         (None, None) => None,
     };
     let asked = (nodes, args.hco_version.as_deref());
-    let compared = Compared::of(subject, cluster, snapshot, question, asked, notes)?;
-    Ok(Compared {
-        documents,
-        ..compared
-    })
+    Compared::of(subject, cluster, snapshot, question, asked, notes)
 }
 
 /// Reads what `status` needs, until this time at most, and asks the module what is outstanding.
@@ -281,7 +275,6 @@ impl<'s> Compared<'s> {
             snapshot,
             nodes_before: is_nodes,
             nodes,
-            documents: Vec::new(),
             is,
             will_be,
             pending,
@@ -431,21 +424,17 @@ impl Compared<'_> {
     }
 }
 
-/// The HyperConverged of the files, if files are named, and what else of them a plan reads.
-fn found(args: &Plan, notes: &mut Notes) -> Result<(Option<Found>, Vec<InFile>)> {
+/// The HyperConverged of the files, if files are named.
+fn found(args: &Plan, notes: &mut Notes) -> Result<Option<Found>> {
     if args.filename.is_empty() {
-        return Ok((None, Vec::new()));
+        return Ok(None);
     }
-    let wanted = files::Wanted {
-        beside: &["VirtualMachine", "DataVolume", "Template"],
-        ..files::Wanted::default()
-    };
     let walk = files::Walk {
         is_flat: true,
         piped: args.piped.clone(),
         ..files::Walk::default()
     };
-    let files = files::read(&args.filename, walk, wanted);
+    let files = files::read(&args.filename, walk, files::Wanted::default());
     if let Some(failure) = files.failures.first() {
         bail!("{failure}");
     }
@@ -458,7 +447,7 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<(Option<Found>, Vec<InFile>)>
         (Some(_), Some(_)) => {
             bail!("a plan is about one HyperConverged, but the files of -f have several")
         }
-        (found, None) => Ok((found, files.beside)),
+        (found, None) => Ok(found),
     }
 }
 

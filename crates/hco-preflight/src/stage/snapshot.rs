@@ -21,7 +21,7 @@ use crate::foreign::{chain, masked, one_line};
 use crate::made_from;
 use crate::notes::Notes;
 use crate::object_name::{key, name, namespace};
-use crate::owner::{self, CLEAN_UP, CREATED_BY, CRON, DEPRECATED, OWNER};
+use crate::owner::{self, CLEAN_UP, CREATED_BY, CRON, OWNER};
 use crate::policy;
 
 /// A kind of object that is read beside the nodes and the HyperConverged.
@@ -62,7 +62,7 @@ const POLICY: &[&str] = &[
 ];
 
 /// They are in the order of a snapshot. Disks are behind what names them.
-pub(crate) const KINDS: [Kind; 15] = [
+pub(crate) const KINDS: [Kind; 14] = [
     Kind {
         name: "DataImportCron",
         api_version: "cdi.kubevirt.io/v1beta1",
@@ -160,13 +160,6 @@ pub(crate) const KINDS: [Kind; 15] = [
         ],
     },
     Kind {
-        name: TEMPLATE,
-        api_version: "template.openshift.io/v1",
-        path: "/apis/template.openshift.io/v1/templates",
-        readers: &[Reader::Plan],
-        fields: &[OWNER, DEPRECATED, "/objects", "/parameters"],
-    },
-    Kind {
         name: "KubeVirt",
         api_version: "kubevirt.io/v1",
         path: "/apis/kubevirt.io/v1/kubevirts",
@@ -241,9 +234,6 @@ const GROUP: &str = "hco.kubevirt.io";
 /// Those of DataImportCrons are read, and those whose disk is still to be made for a virtual machine or from another disk.
 const DATA_VOLUME: &str = "DataVolume";
 
-/// VM templates of OpenShift.
-const TEMPLATE: &str = "Template";
-
 /// Where it is that kubectl keeps what was applied last: the fields that a manifest does not have any more are deleted.
 const APPLIED: &str = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
 
@@ -291,7 +281,7 @@ impl Snapshot {
     ) -> Result<Self> {
         let live = match cluster.hyperconvergeds(own) {
             Err(ClusterError::NotServed) => Vec::new(),
-            Err(error) => return Err(not_listed(error, own, reader)),
+            Err(error) => return Err(not_listed(error, own)),
             Ok(live) => live,
         };
         let labels = labels(reader, live.iter().chain(object));
@@ -335,8 +325,7 @@ impl Snapshot {
                 Err(error) => {
                     let (is_transient, is_silence) = (error.is_transient(), error.is_silence());
                     let reason = chain(&error.into());
-                    // Templates alone are those of another API server, which can be the only one that does not answer.
-                    silence = (is_silence && kind.name != TEMPLATE).then(|| reason.clone());
+                    silence = is_silence.then(|| reason.clone());
                     snapshot.unread.push(Unread {
                         kind: kind.name,
                         is_transient,
@@ -602,7 +591,7 @@ fn of_text(text: &RawValue) -> Value {
 }
 
 /// Why HyperConvergeds cannot be listed, and what helps somebody who may read one namespace alone.
-pub(super) fn not_listed(error: ClusterError, namespace: Option<&str>, reader: Reader) -> Error {
+pub(super) fn not_listed(error: ClusterError, namespace: Option<&str>) -> Error {
     let is_forbidden = matches!(error, ClusterError::Forbidden { .. });
     if !is_forbidden {
         return error.into();
@@ -612,12 +601,7 @@ pub(super) fn not_listed(error: ClusterError, namespace: Option<&str>, reader: R
         Some(_) => "",
     };
     let error = one_line(&error.to_string());
-    let command = match reader {
-        Reader::Check => "check",
-        Reader::Status => "status",
-        Reader::Plan | Reader::Snapshot => "plan",
-    };
-    anyhow!("{error}; `hco-preflight rbac --for {command}` prints a role for all that is read{own}")
+    anyhow!("{error}{own}")
 }
 
 /// The labels of nodes that are read.
@@ -697,7 +681,6 @@ impl Kind {
                 let is_to_be_made = is_copy(object) || owner::machine(object).is_some();
                 object.pointer(CRON).is_some() || is_to_be_made && phase != Some("Succeeded")
             }
-            TEMPLATE => object.get("objects").is_some(),
             kind if DISKS.contains(&kind) => disks.is_none_or(|disks| disks.has(object)),
             "ClusterAdmissionPolicy" | "AdmissionPolicy" => {
                 object.get("spec").is_some_and(policy::is_ours)

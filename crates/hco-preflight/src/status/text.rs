@@ -5,11 +5,10 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
+use super::Status;
 use super::conditions::{Cause, Condition};
 use super::golden_images::{GoldenImage, NotImported, SourceState, State};
-use super::{Status, alerts};
 use crate::foreign::{self, Foreign, one_line};
-use crate::leftovers;
 use crate::prose::count;
 use crate::report::{LABEL_FIRST, counted, some};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
@@ -25,8 +24,6 @@ pub(super) fn render(status: &Status, program: &str) -> String {
     not_imported(&mut text, status);
     data_sources(&mut text, status);
     machines(&mut text, status);
-    leftovers::render(&mut text, &status.leftovers, leftovers::WHEN_DONE);
-    alerts(&mut text, status, program);
     if !status.unread.is_empty() {
         let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
         for unread in &status.unread {
@@ -353,48 +350,6 @@ fn machines(text: &mut String, status: &Status) {
         let why = node.map(|node| format!("the placement excludes its node {node}: "));
         let (machines, why) = (some(&machines), why.unwrap_or_default());
         let _ = writeln!(text, "  {YELLOW}!{YELLOW:#} {machines}: {why}{detail}");
-    }
-}
-
-fn alerts(text: &mut String, status: &Status, program: &str) {
-    let of = |state| status.alerts.iter().filter(move |it| it.state == state);
-    let _ = writeln!(text, "\n{BOLD}alerts about golden images{BOLD:#}");
-    let mut any = false;
-    for alert in of(alerts::State::Firing) {
-        any = true;
-        let after = match alert.after {
-            "0s" => String::new(),
-            after => format!(" once this has lasted {after}"),
-        };
-        let objects = if alert.objects.is_empty() {
-            String::new()
-        } else {
-            format!(" for {}", some(&alert.objects))
-        };
-        let _ = writeln!(
-            text,
-            "  {YELLOW}!{YELLOW:#} {} fires{objects}{after}: {}\n      {DIM}{program} explain {}{DIM:#}",
-            alert.name, alert.why, alert.name
-        );
-    }
-    if !any {
-        let _ = writeln!(text, "  none has a cause now");
-    }
-    let stale = status.alerts.iter().filter(|it| it.stale_if_firing);
-    let stale: Vec<&str> = stale.map(|it| it.name).collect();
-    if !stale.is_empty() {
-        let stale = stale.join(" or ");
-        let _ = writeln!(
-            text,
-            "  {DIM}If {stale} fires, it is out of date: replace the hyperconverged-cluster-operator pod{DIM:#}"
-        );
-    }
-    for alert in of(alerts::State::Unknown) {
-        let _ = writeln!(
-            text,
-            "  {DIM}{} is unknown: {}{DIM:#}",
-            alert.name, alert.why
-        );
     }
 }
 

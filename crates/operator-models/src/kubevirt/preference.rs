@@ -1,6 +1,6 @@
 //! The preferences that KubeVirt ships.
 
-/// The architecture that a shipped VirtualMachineClusterPreference requires of its VMs.
+/// The architecture that a shipped `VirtualMachineClusterPreference` requires of its VMs.
 ///
 /// MIRRORS: kubevirt v1.9.0
 /// pkg/virt-operator/resource/generate/components/data/common-instancetypes/common-clusterpreferences-bundle.yaml: the

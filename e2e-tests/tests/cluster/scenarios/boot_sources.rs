@@ -85,18 +85,6 @@ impl<'w> BootSources<'w> {
         self.world.api().must("POST", &path, Some(&template));
     }
 
-    /// The disk of a DataImportCron that was deleted with `retentionPolicy: All`, as a snapshot.
-    pub(super) fn leaves_a_snapshot(&self, name: &str) {
-        let version = self.serves_any("snapshot.storage.k8s.io", "VolumeSnapshot");
-        let snapshot = json!({
-            "apiVersion": version,
-            "kind": "VolumeSnapshot",
-            "metadata": {"name": name, "labels": {"cdi.kubevirt.io/dataImportCron": "old-cron"}},
-        });
-        let path = format!("/apis/{version}/namespaces/{GOLDEN}/volumesnapshots");
-        self.world.api().must("POST", &path, Some(&snapshot));
-    }
-
     /// The spec of a HyperConverged with these templates alone.
     pub(super) fn hyperconverged(&self, templates: &[Value], is_on: bool, more: &Value) -> Value {
         let crd = self.world.crd;

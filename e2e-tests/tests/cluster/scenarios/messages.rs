@@ -1,4 +1,4 @@
-//! Scenario 2: kubectl shows the whole message of the policy, as in README.md.
+//! Scenario 2: kubectl shows the whole message of the policy, as in docs/denied.md.
 
 use e2e_tests::module::ROOT;
 use serde_json::Value;
@@ -9,16 +9,16 @@ use crate::world::{WEBHOOK, World};
 
 pub(crate) fn run(world: &World<'_>) {
     world.deploy("mixed");
-    the_readme_is_true(world);
+    the_example_is_true(world);
     much_to_say(world);
     world.deploy_policy(&Policy::in_monitor_mode());
     a_denial_is_a_warning_in_monitor_mode(world);
 }
 
-/// The example at the top of README.md, verbatim.
-fn the_readme_is_true(world: &World<'_>) {
-    let readme = std::fs::read_to_string(format!("{ROOT}/README.md")).expect("README.md");
-    let (_, shown) = readme
+/// The example at the top of docs/denied.md, verbatim.
+fn the_example_is_true(world: &World<'_>) {
+    let page = std::fs::read_to_string(format!("{ROOT}/docs/denied.md")).expect("the page");
+    let (_, shown) = page
         .split_once("\n$ kubectl create -f hyperconverged.yaml\n")
         .expect("the example");
     let (shown, _) = shown.split_once("```").expect("its end");

@@ -116,7 +116,9 @@ fn place_the_workloads(world: &World<'_>) {
     let selector = crd.placement(&json!({"nodeSelector": {"kubernetes.io/arch": "amd64"}}));
     let removed =
         "[boot-source-removed] After the update, new VMs cannot use `centos-stream10-amd64`, ";
-    world.replaces(&selector, &[REPLACED, removed]);
+    let dropped =
+        "[placement-drops-architecture] The placement excludes all nodes of an architecture ";
+    world.replaces(&selector, &[dropped, REPLACED, removed]);
     let path = match crd.version {
         "v1" => "spec.workloadSources.enableMultiArchBootImageImport",
         _ => "spec.featureGates.enableMultiArchBootImageImport",

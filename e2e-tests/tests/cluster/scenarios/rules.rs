@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 
 use crate::world::{NAMESPACE, World};
 
-/// Rules that other scenarios show: they need a fault, or a registry.
-const ELSEWHERE: [&str; 3] = [
+/// Rules that other tests show: they need a fault, a registry, or an older version of HCO.
+const ELSEWHERE: [&str; 5] = [
+    "import-is-preview",
+    "virtual-machines-rejected",
     "nodes-unreadable",
     "image-architectures-mismatch",
     "image-unreadable",

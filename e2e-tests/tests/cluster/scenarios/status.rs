@@ -1,6 +1,7 @@
-//! Scenario 14: status and plan read the objects of CDI, KubeVirt, and SSP, with the permissions that `rbac --for` prints and
+//! Scenario 14: status and plan read the objects of CDI, KubeVirt, and SSP, with the permissions in deploy/preflight-plan and
 //! no others.
 
+use e2e_tests::module::ROOT;
 use serde_json::{Value, json};
 
 use super::boot_sources::{BootSources, GOLDEN, template};
@@ -12,7 +13,6 @@ pub(crate) fn run(world: &World<'_>) {
     world.creates(&cluster.hyperconverged(&[template()], true, &json!({})));
     permissions(world);
     becomes_ready(&cluster);
-    has_a_leftover(&cluster);
     loses_a_node(&cluster);
 }
 
@@ -23,27 +23,30 @@ fn permissions(world: &World<'_>) {
     assert_eq!(without.code, Some(2), "{without:?}");
     let unread = "you are not allowed to list dataimportcrons.cdi.kubevirt.io";
     assert!(without.stdout.contains(unread), "{without:?}");
-    for (command, words) in [
-        ("status", ["status", "--cluster", "-o", "json"]),
-        ("plan", ["plan", "--cluster", "-o", "json"]),
+    let folder = format!("{ROOT}/deploy/preflight-plan");
+    let manifests = world.admin.run(&["kustomize", &folder]);
+    let role = manifests.stdout.split("---\n");
+    let role = role
+        .into_iter()
+        .find(|it| it.contains("kind: ClusterRole\n"));
+    world.admin.file("role.yaml", role.unwrap_or_default());
+    for words in [
+        &["apply", "-f", "role.yaml"][..],
+        &[
+            "create",
+            "clusterrolebinding",
+            "hco-preflight-plan",
+            "--clusterrole=hco-preflight-plan",
+            "--group=developers",
+        ],
     ] {
-        let role = world.admin.preflight(&["rbac", "--for", command]);
-        world.admin.file("role.yaml", &role.stdout);
-        let name = format!("hco-preflight-{command}");
-        let role = format!("--clusterrole={name}");
-        for words in [
-            &["apply", "-f", "role.yaml"][..],
-            &[
-                "create",
-                "clusterrolebinding",
-                &name,
-                &role,
-                "--group=developers",
-            ],
-        ] {
-            let output = world.admin.run(words);
-            assert_eq!(output.code, Some(0), "{output:?}");
-        }
+        let output = world.admin.run(words);
+        assert_eq!(output.code, Some(0), "{output:?}");
+    }
+    for words in [
+        ["status", "--cluster", "-o", "json"],
+        ["plan", "--cluster", "-o", "json"],
+    ] {
         until("the role is in effect", || {
             let output = developer.preflight(&words);
             let json: Value = serde_json::from_str(&output.stdout).unwrap_or_default();
@@ -54,10 +57,6 @@ fn permissions(world: &World<'_>) {
         let with_role = developer.preflight(&words);
         let as_admin = world.admin.preflight(&words);
         assert_eq!(with_role.stdout, as_admin.stdout);
-        if command == "status" {
-            let output = world.admin.run(&["delete", "clusterrolebinding", &name]);
-            assert_eq!(output.code, Some(0), "{output:?}");
-        }
     }
 }
 
@@ -88,19 +87,6 @@ fn becomes_ready(cluster: &BootSources<'_>) {
     let admin = &cluster.world.admin;
     let waited = admin.preflight(&["status", "--cluster", "--wait", "5m"]);
     assert_eq!(waited.code, Some(0), "{waited:?}");
-}
-
-/// The command that is printed deletes it.
-fn has_a_leftover(cluster: &BootSources<'_>) {
-    cluster.leaves_a_snapshot("old");
-    let status = cluster.sees(&["status"]);
-    let command = format!("kubectl delete volumesnapshot.snapshot.storage.k8s.io -n {GOLDEN} old");
-    let printed = status.stdout.lines().find(|line| line.trim() == command);
-    let words: Vec<&str> = printed.expect(&status.stdout).split_whitespace().collect();
-    let deleted = cluster.world.admin.run(&words[1..]);
-    assert_eq!(deleted.code, Some(0), "{deleted:?}");
-    let after = cluster.sees(&["status"]).stdout;
-    assert!(!after.contains("volumesnapshot"), "{after}");
 }
 
 /// A virtual machine of arm64 is to be made, and the last node of arm64 leaves.

@@ -1,6 +1,5 @@
 //! `plan` and `status`: single changes, each with what it has to say.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -72,8 +71,6 @@ fn what_hco_denies_changes_nothing(
     assert_eq!(plan["deniedByHco"], true, "{plan:#}");
     for list in [
         "/virtualMachines",
-        "/references",
-        "/leftovers",
         "/crons/created",
         "/crons/deleted",
         "/crons/recreated",
@@ -301,163 +298,6 @@ fn disk(kind: &str, name: &str, cron: &str) -> Value {
     })
 }
 
-/// CDI deletes the `DataVolume`, and with it the disk; otherwise it would make the disk anew.
-#[test]
-fn a_leftover_is_deleted_with_its_data_volume() {
-    let left = |kind: &str, api_version: &str, name: &str| {
-        json!({
-            "apiVersion": api_version, "kind": kind,
-            "metadata": {"name": name, "namespace": GOLDEN, "labels": {"cdi.kubevirt.io/dataImportCron": "gone"}},
-            "status": {"phase": "Succeeded"},
-        })
-    };
-    let objects = [
-        left("PersistentVolumeClaim", "v1", "with-volume"),
-        left("DataVolume", "cdi.kubevirt.io/v1beta1", "with-volume"),
-        left("PersistentVolumeClaim", "v1", "alone"),
-        left("VolumeSnapshot", "snapshot.storage.k8s.io/v1", "snapshot"),
-    ];
-    let file = objects_beside("planned-leftovers", &objects);
-    let text = text_of(&format!("plan -q --from {}", file.display()));
-    for command in [
-        "datavolume.cdi.kubevirt.io -n kubevirt-os-images with-volume",
-        "persistentvolumeclaim -n kubevirt-os-images alone",
-        "volumesnapshot.snapshot.storage.k8s.io -n kubevirt-os-images snapshot",
-    ] {
-        let unread =
-            "what uses it is not known: VirtualMachines, VirtualMachineInstances were not read";
-        assert!(
-            text.contains(&format!("kubectl delete {command}  # {unread}\n")),
-            "{text}"
-        );
-    }
-    assert!(
-        !text.contains("persistentvolumeclaim -n kubevirt-os-images with-volume"),
-        "{text}"
-    );
-}
-
-/// What is deleted is gone for all that use it, whether they were made from a DataSource or not.
-#[expect(clippy::too_many_lines, reason = "it is a list")]
-#[test]
-fn what_uses_a_leftover_is_named() {
-    let clone = |name: &str| json!({"pvc": {"name": name, "namespace": GOLDEN}});
-    let machine = |name: &str, namespace: &str, spec: Value| {
-        json!({
-            "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine",
-            "metadata": {"name": name, "namespace": namespace, "uid": name}, "spec": spec,
-        })
-    };
-    let mounts = json!({"template": {"spec": {"volumes": [
-        {"name": "a", "persistentVolumeClaim": {"claimName": "mounted"}},
-        {"name": "b", "dataVolume": {"name": "as-volume"}},
-        {"name": "c", "ephemeral": {"persistentVolumeClaim": {"claimName": "ephemeral"}}},
-        {"name": "d", "memoryDump": {"claimName": "dump"}},
-    ]}}});
-    let instance = |name: &str, owners: Value| {
-        let volumes = json!([{"name": "a", "persistentVolumeClaim": {"claimName": name}}]);
-        json!({
-            "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachineInstance",
-            "metadata": {"name": name, "namespace": GOLDEN, "ownerReferences": owners},
-            "spec": {"volumes": volumes},
-        })
-    };
-    let source = |name: &str, labels: Value, source: Value| {
-        json!({
-            "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource",
-            "metadata": {"name": name, "namespace": GOLDEN, "labels": labels},
-            "spec": {"source": source},
-        })
-    };
-    let mut cron = disk("PersistentVolumeClaim", "cron", "");
-    cron["kind"] = json!("DataImportCron");
-    cron["apiVersion"] = json!("cdi.kubevirt.io/v1beta1");
-    cron["spec"] =
-        json!({"managedDataSource": "of-cron", "template": {"spec": {"source": clone("by-cron")}}});
-    let of_claim = json!({"dataVolumeTemplates": [{"spec": {"source": clone("claim-of-vm")}}]});
-    let of_snapshot =
-        json!({"dataVolumeTemplates": [{"spec": {"source": {"snapshot": {"name": "snapshot"}}}}]});
-    let volume = |phase: &str, source: Value| {
-        json!({
-            "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume",
-            "metadata": {"name": phase, "namespace": "default"},
-            "spec": {"source": source}, "status": {"phase": phase},
-        })
-    };
-    let left = |kind: &str, name: &str| {
-        let mut disk = disk(kind, name, "gone");
-        let labels = disk["metadata"]["labels"].as_object_mut().unwrap();
-        labels.remove("cdi.kubevirt.io/dataImportCron.cleanup");
-        disk
-    };
-    let disks = [
-        "mounted",
-        "as-volume",
-        "ephemeral",
-        "dump",
-        "alone",
-        "by-cron",
-        "claim-of-vm",
-        "claim",
-        "unused",
-    ];
-    let disks = disks.map(|name| left("PersistentVolumeClaim", name));
-    let mut objects = disks.to_vec();
-    objects.extend([
-        left("VolumeSnapshot", "snapshot"),
-        machine("here", GOLDEN, mounts.clone()),
-        machine("elsewhere", "default", mounts),
-        machine("new", "default", of_claim),
-        machine("of-snapshot", GOLDEN, of_snapshot),
-        volume("Pending", clone("claim")),
-        volume("Succeeded", clone("unused")),
-        instance("alone", json!([])),
-        instance("unused", json!([{"kind": "VirtualMachine"}])),
-        cron,
-        source(
-            "left",
-            json!({"cdi.kubevirt.io/dataImportCron": "gone"}),
-            json!({}),
-        ),
-        source(
-            "pointer",
-            json!({}),
-            json!({"dataSource": {"name": "left"}}),
-        ),
-    ]);
-    let from = objects_beside("planned-users", &objects);
-    let used = |words: &str| {
-        let left = json_of(words)["leftovers"].as_array().unwrap().clone();
-        let named = left.into_iter().map(|it| {
-            assert_eq!(it["usersUnread"], json!([]), "{it}");
-            (it["name"].to_string(), it["usedBy"].to_string())
-        });
-        named.collect::<BTreeMap<_, _>>()
-    };
-    let text = json!({
-        "mounted": ["VM kubevirt-os-images/here"],
-        "as-volume": ["VM kubevirt-os-images/here"],
-        "ephemeral": ["VM kubevirt-os-images/here"],
-        "dump": ["VM kubevirt-os-images/here"],
-        "alone": ["VMI kubevirt-os-images/alone"],
-        "by-cron": ["DataImportCron kubevirt-os-images/cron"],
-        "left": ["DataSource kubevirt-os-images/pointer"],
-        "claim-of-vm": ["VM default/new"],
-        "claim": ["DataVolume default/Pending"],
-        "unused": [],
-        "snapshot": ["VM kubevirt-os-images/of-snapshot"],
-    });
-    let expected = text.as_object().unwrap().iter();
-    let expected = expected.map(|(name, users)| (json!(name).to_string(), users.to_string()));
-    let expected: BTreeMap<_, _> = expected.collect();
-    for command in ["plan", "status"] {
-        let found = used(&format!("{command} --from {}", from.display()));
-        for (name, users) in &expected {
-            assert_eq!(found.get(name), Some(users), "{command} {name}");
-        }
-    }
-}
-
 #[test]
 fn what_is_imported_again_requests_storage() {
     let objects = [disk("VolumeSnapshot", "snapshot", "my-image-cron-arm64")];
@@ -542,30 +382,6 @@ fn a_pointer_that_moves_affects_what_is_still_to_be_made(
             "{detail}"
         );
     }
-}
-
-#[test]
-fn a_virtual_machine_of_a_file_has_no_node_any_more() {
-    let directory = scratch("planned-documents");
-    let plan = std::fs::read_to_string(files().join("plan.yaml")).unwrap();
-    let machine = json!({
-        "apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine",
-        "metadata": {"name": "new", "namespace": "default"},
-        "spec": {"template": {"spec": {"architecture": "arm64"}}},
-    });
-    let file = directory.join("plan.yaml");
-    std::fs::write(&file, format!("{plan}\n---\n{machine}\n")).unwrap();
-    let plan = json_of(&format!(
-        "plan -f {} --from plan-objects.yaml",
-        file.display()
-    ));
-    let references = plan["references"].as_array().unwrap();
-    let reference = references.iter().find(|it| it["name"] == "new").unwrap();
-    assert_eq!(
-        (&reference["effect"], &reference["kind"]),
-        (&json!("no-node"), &json!("VirtualMachine"))
-    );
-    assert!(reference["line"].is_u64());
 }
 
 /// A must-gather can lack the namespace of golden images: then what is released is not known.
@@ -1162,52 +978,6 @@ fn what_is_outstanding_is_that_of_the_object_as_it_is() {
     assert!(!outstanding.contains("containerdisks/changed:1"), "{plan}");
 }
 
-/// HCO's list says nothing about templates that it does not have yet.
-#[test]
-fn alerts_about_templates_are_unknown_until_hco_lists_them() {
-    let from = "\"dataImportCronTemplates\": [{\"metadata\": {\"name\": \"good-cron\"";
-    let to = from.replace("dataImportCronTemplates", "unused");
-    let directory = scratch("planned-not-listed");
-    let listed = of_ready(&directory, &[], &[]);
-    let text = std::fs::read_to_string(&listed).unwrap();
-    let (before, after) = text.rsplit_once(from).unwrap();
-    std::fs::write(&listed, format!("{before}{to}{after}")).unwrap();
-    let alerts = |path: &Path| {
-        let status = json_of(&format!("status --from {}", path.display()));
-        let alerts = status["alerts"].as_array().unwrap().clone();
-        let of_templates = alerts.into_iter().filter(|it| {
-            let name = it["name"].as_str().unwrap();
-            name.starts_with("HCOGoldenImageWith")
-        });
-        of_templates.collect::<Vec<_>>()
-    };
-    for alert in alerts(&listed) {
-        assert_eq!(alert["state"], "unknown", "{alert}");
-        assert_eq!(alert["why"], "HCO has not listed its templates yet");
-        assert_eq!(alert["staleIfFiring"], false);
-    }
-    let renamed = "\"dataImportCronTemplates\": [{\"metadata\": {\"name\": \"other-cron\"";
-    std::fs::write(&listed, format!("{before}{renamed}{after}")).unwrap();
-    for alert in alerts(&listed) {
-        assert_eq!(alert["state"], "unknown", "{alert}");
-    }
-    std::fs::write(&listed, text).unwrap();
-    for alert in alerts(&listed) {
-        assert_eq!(alert["state"], "quiet", "{alert}");
-    }
-}
-
-/// A DataSource that nobody deletes is named where boot sources are, and what is still made from it where it is deleted.
-#[test]
-fn what_is_left_over_is_a_boot_source_that_is_not_updated() {
-    let text = text_of("plan -q -f plan.yaml --from plan-objects.yaml");
-    let row = "~ old-image-amd64  keeps its disk; not updated any more\n";
-    let command = "kubectl delete datasource.cdi.kubevirt.io -n kubevirt-os-images old-image-amd64  # still used by DataVolume default/waits\n";
-    for part in [row, command] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-}
-
 /// Everything that docs/plan.md promises to programs.
 #[expect(clippy::too_many_lines, reason = "it is a list")]
 #[test]
@@ -1297,7 +1067,7 @@ fn the_json_of_a_plan_has_every_field() {
         "template",
     ];
     let source = ["name", "namespace", "pointsTo"];
-    let lists: [(&str, &[&str]); 16] = [
+    let lists: [(&str, &[&str]); 14] = [
         ("/crons/created", &cron),
         ("/crons/deleted", &cron),
         ("/crons/recreated", &cron),
@@ -1312,30 +1082,6 @@ fn the_json_of_a_plan_has_every_field() {
         (
             "/virtualMachines",
             &["detail", "effect", "name", "namespace"],
-        ),
-        (
-            "/references",
-            &[
-                "detail",
-                "effect",
-                "file",
-                "kind",
-                "line",
-                "name",
-                "namespace",
-            ],
-        ),
-        (
-            "/leftovers",
-            &[
-                "command",
-                "kind",
-                "name",
-                "namespace",
-                "usedBy",
-                "usersUnread",
-                "when",
-            ],
         ),
         (
             "/storage/requested",

@@ -1,4 +1,4 @@
-//! `--cluster` and `rbac`, against an API server made of recorded answers.
+//! `--cluster`, against an API server made of recorded answers.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
@@ -523,73 +523,6 @@ fn a_namespace_is_that_of_objects_without_one_and_not_of_others() {
     assert_eq!(code, 2);
 }
 
-/// The recorded answer to whether the policy-server may list nodes, for all that an account must be allowed to do.
-fn reviews(account: &str, allowed: &[&str]) -> Vec<Value> {
-    let mut answers = recorded();
-    let list = answers
-        .iter()
-        .position(|answer| {
-            answer["request"]
-                .as_str()
-                .unwrap()
-                .ends_with("/subjectaccessreviews")
-        })
-        .unwrap();
-    let list = answers.remove(list);
-    // Who may not ask may ask nothing of the kind.
-    for refused in answers
-        .iter_mut()
-        .filter(|answer| answer["as"] == "limited")
-    {
-        refused.as_object_mut().unwrap().remove("sent");
-    }
-    for verb in ["get", "list", "watch", "create"] {
-        let mut answer = list.clone();
-        let (resource, group) = match verb {
-            "create" => ("subjectaccessreviews", "authorization.k8s.io"),
-            _ => ("nodes", ""),
-        };
-        let (namespace, _) = account.split_once(':').unwrap();
-        *answer.pointer_mut("/sent/user").unwrap() =
-            json!(format!("system:serviceaccount:{account}"));
-        *answer.pointer_mut("/sent/groups/1").unwrap() =
-            json!(format!("system:serviceaccounts:{namespace}"));
-        *answer.pointer_mut("/sent/resourceAttributes").unwrap() =
-            json!({"verb": verb, "resource": resource, "group": group});
-        *answer.pointer_mut("/body/status/allowed").unwrap() = json!(allowed.contains(&verb));
-        answers.push(answer);
-    }
-    answers
-}
-
-#[rstest]
-#[case::granted("rbac --service-account kubewarden/policy-server", &["get", "list", "watch", "create"], 0)]
-#[case::no_nodes("rbac --service-account kubewarden/policy-server", &["create"], 1)]
-#[case::no_watch("rbac --service-account kubewarden/policy-server", &["get", "list", "create"], 1)]
-#[case::no_reviews("rbac --service-account kubewarden/policy-server", &["get", "list", "watch"], 1)]
-#[case::may_not_ask("rbac --context limited", &[], 2)]
-#[case::no_account("rbac --service-account a/b/c", &[], 2)]
-#[case::account_in_a_namespace("rbac --service-account guard -n policies", &["create"], 1)]
-#[case::account_without_namespace("rbac --service-account guard", &["create"], 1)]
-#[case::another_namespace("rbac --service-account kubewarden/guard -n policies", &[], 2)]
-#[case::the_same_namespace("rbac --service-account policies/guard -n policies", &["get", "list", "watch", "create"], 0)]
-fn grants_are_listed(
-    #[case] words: &str,
-    #[case] allowed: &[&str],
-    #[case] code: i32,
-    #[context] context: Context,
-) {
-    let account = match words {
-        words if words.contains("policies") => "policies:guard",
-        words if words.contains("guard") => "kubewarden:guard",
-        _ => "kubewarden:policy-server",
-    };
-    let server = ApiServer::start(reviews(account, allowed));
-    let (shown, ended) = run(&server, words);
-    compare(&format!("rbac-{}", context.description.unwrap()), &shown);
-    assert_eq!(ended, code, "{shown}");
-}
-
 /// The recorded cluster, with another live object.
 pub(super) fn with_live(change: impl FnOnce(&mut Value)) -> Vec<Value> {
     let mut answers = recorded();
@@ -896,7 +829,7 @@ fn who_may_read_one_namespace_is_told_how_to_name_it() {
     }));
     let server = ApiServer::start(answers);
     let (shown, code) = run(&server, "check --cluster --context limited");
-    let hint = "; `hco-preflight rbac --for check` prints a role for all that is read; if you may read only one namespace, specify it with -n";
+    let hint = "; if you may read only one namespace, specify it with -n";
     assert!(shown.contains(hint), "{shown}");
     assert_eq!(code, 2);
 }

@@ -13,39 +13,6 @@ fn a_page_is_readable() {
 }
 
 #[test]
-fn an_alert_has_a_page_that_resolves_it() {
-    check("explain-alert", "explain SSPFailingToReconcile", 0);
-    check(
-        "explain-alert-in-json",
-        "explain CDIDataImportCronOutdated -o json",
-        0,
-    );
-    for (alert, rule) in [
-        (
-            "HCOMultiArchGoldenImagesDisabled",
-            "multi-arch-import-disabled",
-        ),
-        (
-            "HCOGoldenImageWithNoArchitectureAnnotation",
-            "architectures-missing",
-        ),
-        (
-            "HCOGoldenImageWithNoSupportedArchitecture",
-            "architectures-unsupported",
-        ),
-    ] {
-        let text = |words: &str| String::from_utf8(run(words).stdout).unwrap();
-        let page = text(&format!("explain {rule}"));
-        assert!(
-            text(&format!("explain {alert}")).ends_with(&page),
-            "{alert}"
-        );
-    }
-    let output = run("explain HCOOperatorConditionsUnhealthy");
-    assert_eq!(output.status.code(), Some(0));
-}
-
-#[test]
 fn a_near_miss_is_reported() {
     check(
         "explain-near-miss-of-an-alert",

@@ -96,47 +96,8 @@ fn lists(answer: impl Fn(&str) -> Value) -> Vec<Value> {
     answers
 }
 
-/// An API server with these objects beside the nodes and the HyperConverged.
-pub(super) fn server(objects: impl Fn(&str) -> Value) -> ApiServer {
-    ApiServer::start(lists(|path| items(&objects(path))))
-}
-
 fn items(items: &Value) -> Value {
     json!({"status": 200, "body": {"kind": "List", "metadata": {}, "items": items}})
-}
-
-/// A command that is pasted must not delete in the cluster of another context.
-#[test]
-fn the_commands_of_a_plan_and_of_a_status_name_the_cluster() {
-    let old = json!([{
-        "metadata": {
-            "name": "old", "namespace": "kubevirt-os-images",
-            "labels": {"cdi.kubevirt.io/dataImportCron": "gone"},
-        },
-        "spec": {"source": {}},
-    }]);
-    let server = server(|path| {
-        if path.ends_with("/datasources") {
-            old.clone()
-        } else {
-            json!([])
-        }
-    });
-    for words in ["plan --what-if arm64=2", "status"] {
-        let text = |flags: &str| {
-            let words = format!("{words} -q --cluster {flags}");
-            let output = command_on(&server).args(words.split_whitespace()).output();
-            String::from_utf8(output.unwrap().stdout).unwrap()
-        };
-        let delete = "delete datasource.cdi.kubevirt.io -n kubevirt-os-images old";
-        let named = text("--context admin");
-        assert!(
-            named.contains(&format!("kubectl --context admin {delete}")),
-            "{named}"
-        );
-        let current = text("");
-        assert!(current.contains(&format!("kubectl {delete}")), "{current}");
-    }
 }
 
 #[test]
@@ -156,30 +117,6 @@ fn a_snapshot_gives_the_same_plan_as_its_cluster() {
             "metadata": {"name": "secret-name-disk", "namespace": "default"},
             "spec": {"sourceRef": {"kind": "DataSource", "name": "fedora"}},
         }])),
-        Some("templates") => items(&json!([{
-            "metadata": {
-                "name": "my-server", "namespace": "default",
-                "annotations": {
-                    "operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io",
-                    "template.kubevirt.io/deprecated": "true",
-                    "description": "hunter2",
-                },
-            },
-            "objects": [
-                {"kind": "Secret", "data": {"password": "hunter2"}},
-                {
-                    "kind": "VirtualMachine",
-                    "spec": {
-                        "dataVolumeTemplates": [{"spec": {"sourceRef": {"kind": "DataSource", "name": "${FROM}"}}}],
-                        "template": {"spec": {"volumes": [{"cloudInitNoCloud": {"userData": "hunter2"}}]}},
-                    },
-                },
-            ],
-            "parameters": [
-                {"name": "FROM", "value": "fedora"},
-                {"name": "PASSWORD", "value": "hunter2"},
-            ],
-        }])),
         // A kind that is not served has no objects.
         Some("volumesnapshots") => json!({"status": 404, "body": {"kind": "Status", "code": 404}}),
         _ => items(&json!([])),
@@ -195,13 +132,7 @@ fn a_snapshot_gives_the_same_plan_as_its_cluster() {
     let taken = on(&format!("snapshot --cluster -o {}", file.display()));
     assert_eq!(taken.status.code(), Some(0), "{taken:?}");
     let text = std::fs::read_to_string(&file).unwrap();
-    assert!(
-        text.contains("secret-name") && text.contains("secret-name-disk") && text.contains("FROM")
-    );
-    // They say whether SSP writes a VM template anew.
-    assert!(
-        text.contains("SSP.ssp.kubevirt.io") && text.contains("template.kubevirt.io/deprecated")
-    );
+    assert!(text.contains("secret-name") && text.contains("secret-name-disk"));
     assert!(!text.contains("hunter2"), "{text}");
     let from = run(&format!("plan --from {} {words}", file.display()));
     assert_eq!(
@@ -400,79 +331,6 @@ fn an_uploaded_image_is_a_disk(
     let plan = text_beside(&name, &claims, &[("my-image", "fedora")]);
     let row = plan.lines().find(|it| it.contains(" fedora-amd64 "));
     assert!(row.is_some_and(|row| row.contains(wanted)), "{plan}");
-}
-
-/// A disk of an older import of `old-image`.
-fn old_disk(digest: &str, size: &str) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
-        "metadata": {
-            "name": format!("old-image-amd64-{digest}"), "namespace": "kubevirt-os-images",
-            "labels": {"cdi.kubevirt.io/dataImportCron": "old-image-cron-amd64"},
-        },
-        "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": size}}},
-    })
-}
-
-/// The one that was used last stays, and which one that is was not read.
-#[test]
-fn the_size_of_an_older_disk_that_is_deleted_can_be_unknown() {
-    let plan = text_beside(
-        "plan-old-sizes",
-        &[old_disk("a", "10Gi"), old_disk("b", "20Gi")],
-        &[
-            ("my-image:2", "old-image:1"),
-            ("my-image", "old-image"),
-            ("importsToKeep: 1", "importsToKeep: 2"),
-        ],
-    );
-    assert!(plan.contains("released: 3 disks, size not known"), "{plan}");
-}
-
-/// CDI deletes the disks of older imports after the next one; the newest stay.
-#[rstest]
-#[case::one_is_kept(
-    "old-image:2",
-    1,
-    "its disk, if it has one, stays in use; then CDI deletes 3 older disks\n",
-    "90 GiB in 5 disks"
-)]
-#[case::two_are_kept(
-    "old-image:2",
-    2,
-    "its disk, if it has one, stays in use; then CDI deletes 2 older disks\n",
-    "80 GiB in 4 disks"
-)]
-#[case::same_image(
-    "old-image:1",
-    2,
-    "is not imported again; CDI deletes 1 older disk\n",
-    "70 GiB in 3 disks"
-)]
-#[case::all_are_kept("old-image:1", 3, "is not imported again\n", "60 GiB in 2 disks")]
-fn older_disks_that_are_deleted_are_counted(
-    #[case] image: &str,
-    #[case] keep: usize,
-    #[case] wanted: &str,
-    #[case] released: &str,
-    #[context] context: Context,
-) {
-    let old = [old_disk("a", "10Gi"), old_disk("b", "10Gi")];
-    let keep = format!("importsToKeep: {keep}");
-    let plan = text_beside(
-        &format!("plan-old-disks-{}", context.description.unwrap()),
-        &old,
-        &[
-            ("my-image:2", image),
-            ("my-image", "old-image"),
-            ("importsToKeep: 1", &keep),
-        ],
-    );
-    let row = plan
-        .split_inclusive('\n')
-        .find(|row| row.contains(" old-image-amd64 "));
-    assert!(row.is_some_and(|row| row.ends_with(wanted)), "{plan}");
-    assert!(plan.contains(&format!("released: {released}")), "{plan}");
 }
 
 fn machine(source: &str, status: &str) -> Value {
@@ -712,56 +570,6 @@ fn a_virtual_machine_that_waits_for_a_disk_is_named() {
     );
 }
 
-/// HCO counts nodes whose taints the placement does not tolerate.
-#[rstest]
-#[case::none_can_be_used(
-    "kubernetes.io/os: linux, special: yes-it-is",
-    "[]",
-    "all 1 (control plane: cp-1); ",
-    true
-)]
-#[case::some_can_be_used(
-    "kubernetes.io/arch: amd64",
-    "[]",
-    "1 of 3 (control plane: cp-1); ",
-    false
-)]
-#[case::tolerated("kubernetes.io/arch: amd64", "[{operator: Exists}]", "", false)]
-fn workload_nodes_with_taints_are_said(
-    #[case] selector: &str,
-    #[case] tolerations: &str,
-    #[case] wanted: &str,
-    #[case] none_is_left: bool,
-    #[context] context: Context,
-) {
-    let name = format!("plan-taints-{}", context.description.unwrap());
-    let objects = objects_beside(&name, &[]);
-    let text = std::fs::read_to_string(&objects).unwrap();
-    let labels = "kubernetes.io/arch: amd64}}, status:";
-    let tainted = "kubernetes.io/arch: amd64, kubernetes.io/os: linux, special: yes-it-is}}, spec: {taints: [{key: node-role.kubernetes.io/control-plane, effect: NoSchedule}]}, status:";
-    assert!(text.contains(labels), "{text}");
-    std::fs::write(&objects, text.replacen(labels, tainted, 1)).unwrap();
-    let plan = std::fs::read_to_string(super::files().join("plan.yaml")).unwrap();
-    let placement = format!("nodeSelector: {{{selector}}}, tolerations: {tolerations}");
-    let placed = plan.replace("nodeSelector: {kubernetes.io/arch: amd64}", &placement);
-    assert_ne!(placed, plan);
-    let file = objects.with_file_name("plan.yaml");
-    std::fs::write(&file, placed).unwrap();
-    let words = format!("-f {} --from {}", file.display(), objects.display());
-    let plan = String::from_utf8(run(&format!("plan -q {words}")).stdout).unwrap();
-    let mut rows = plan.lines();
-    let row = rows.find(|it| it.starts_with("tainted workload nodes"));
-    assert_eq!(row.is_some(), !wanted.is_empty(), "{plan}");
-    assert!(row.unwrap_or_default().contains(wanted), "{plan}");
-    assert_eq!(plan.contains("no VM can start"), none_is_left, "{plan}");
-    let heading = "boot sources in kubevirt-os-images: imports start only when";
-    assert_eq!(plan.contains(heading), none_is_left, "{plan}");
-    let json = run(&format!("plan -q -o json {words}")).stdout;
-    let json: Value = serde_json::from_slice(&json).unwrap();
-    let names: &[&str] = if wanted.is_empty() { &[] } else { &["cp-1"] };
-    assert_eq!(json["taintedNodes"], json!(names), "{json:#}");
-}
-
 /// A virtual machine with a nodeSelector.
 fn placed(label: &str, value: &str, architecture: Option<&str>, status: &str) -> Value {
     let mut machine = machine("my-image-arm64", status);
@@ -844,43 +652,6 @@ fn a_pinned_virtual_machine_can_run_nowhere_else(#[case] runs: bool, #[case] wan
     let plan = text_beside(&name, &objects, &[(from, placement)]);
     assert!(plan.contains(wanted), "{plan}");
     assert_eq!(plan.matches("nodeSelector requires").count(), 1, "{plan}");
-}
-
-/// HCO 1.18 does not have the field that replaces the feature gate.
-#[test]
-fn a_field_that_an_older_version_does_not_have_is_ignored() {
-    let nodes = std::fs::read_to_string(super::files().join("plan-cluster.yaml")).unwrap();
-    let nodes = nodes.lines().filter(|line| line.contains("kind: Node"));
-    let mut text = "kind: List\napiVersion: v1\nitems:\n".to_owned();
-    text.extend(nodes.map(|line| format!("{line}\n")));
-    let object = json!({
-        "apiVersion": "hco.kubevirt.io/v1",
-        "kind": "HyperConverged",
-        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged", "uid": "0c4e"},
-        "spec": {"workloadSources": {"enableMultiArchBootImageImport": true}},
-        "status": {"versions": [{"name": "operator", "version": "1.19.0"}]},
-    });
-    writeln!(text, "  - {object}").unwrap();
-    let file = scratch("plan-field").join("objects.yaml");
-    std::fs::write(&file, text).unwrap();
-    let plan = |version: &str| -> Value {
-        let words = format!(
-            "plan -q -o json --from {} --hco-version {version}",
-            file.display()
-        );
-        serde_json::from_slice(&run(&words).stdout).unwrap()
-    };
-    let older = run(&format!(
-        "plan --from {} --hco-version 4.22",
-        file.display()
-    ));
-    let notes = String::from_utf8(older.stderr).unwrap();
-    let note = "HCO 1.18 is older than the HCO 1.19.0 of the cluster: ";
-    assert!(notes.contains(note), "{notes}");
-    let ignored = plan("1.18");
-    assert_eq!(ignored["field"]["effect"], "dropped", "{ignored:#}");
-    assert_eq!(ignored["multiArchImport"]["after"], "disabled");
-    assert_eq!(plan("1.20")["field"], Value::Null);
 }
 
 /// HCO's webhook completes a template when somebody sends the object, or when an upgraded HCO does.
