@@ -93,8 +93,6 @@ pub(crate) enum Command {
     Settings(Settings),
     /// Look up which architectures images support, and print the annotation for each image
     Images(Images),
-    /// Check whether the policy-server can read nodes, and print the missing RBAC permissions, or the role for a command
-    Rbac(Rbac),
     /// Print the completion script for a shell
     Completions(Completions),
 }
@@ -109,9 +107,7 @@ impl Command {
             Self::Plan(Plan { what_is, .. }) | Self::Status(Status { what_is, .. }) => {
                 Some(&mut what_is.connection)
             }
-            Self::Snapshot(Snapshot { connection, .. }) | Self::Rbac(Rbac { connection, .. }) => {
-                Some(connection)
-            }
+            Self::Snapshot(Snapshot { connection, .. }) => Some(connection),
             Self::Explain(_) | Self::Settings(_) | Self::Images(_) | Self::Completions(_) => None,
         }
     }
@@ -170,14 +166,9 @@ pub(crate) struct Subject {
     #[arg(long, value_name = "RULE=LEVEL", value_parser = level, help_heading = "Policy")]
     pub(crate) level: Vec<(String, String)>,
 
-    /// Use this module instead of the embedded one
+    /// Use this build of the policy instead of the embedded one
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) policy: Option<PathBuf>,
-
-    /// Let the module of --policy read the resources that its metadata requests from the cluster; `kwctl inspect` lists
-    /// them
-    #[arg(long, help_heading = "Policy", requires = "policy")]
-    pub(crate) allow_context_aware: bool,
 
     /// Compile the module without reading or writing the cache
     #[arg(long, help_heading = "Policy")]
@@ -694,38 +685,6 @@ pub(crate) enum PlainFormat {
     Text,
     /// For programs
     Json,
-}
-
-/// `rbac`.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Rbac {
-    /// Print the role that a command needs to read the cluster, instead of checking the policy-server
-    #[arg(
-        long = "for",
-        value_enum,
-        value_name = "COMMAND",
-        conflicts_with = "service_account"
-    )]
-    pub(crate) command: Option<RbacFor>,
-
-    /// The service account of the policy-server: NAMESPACE/NAME, or NAME in the namespace that -n sets [default:
-    /// kubewarden]
-    #[arg(long, value_name = "ACCOUNT", default_value = "hco-architecture-guard")]
-    pub(crate) service_account: String,
-
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-}
-
-/// A command that reads a cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum RbacFor {
-    /// `hco-preflight check` and `fix`
-    Check,
-    /// `hco-preflight plan`
-    Plan,
-    /// `hco-preflight status`
-    Status,
 }
 
 /// `completions`.

@@ -32,13 +32,13 @@ impl Kubectl {
 
     /// A fix of the module, with the flags in its commands.
     pub(crate) fn in_fix(&self, fix: &str) -> String {
-        const COMMANDS: [&str; 2] = ["kubectl ", "hco-preflight rbac "];
+        const COMMAND: &str = "kubectl ";
         let line = |line: &str| {
-            let is_command = COMMANDS.iter().any(|it| line.trim_start().starts_with(it));
-            let commands = COMMANDS.iter().filter(|_| is_command);
-            commands.fold(line.to_owned(), |line, it| {
-                line.replace(it, &format!("{it}{}", self.flags))
-            })
+            if line.trim_start().starts_with(COMMAND) {
+                line.replace(COMMAND, &format!("{COMMAND}{}", self.flags))
+            } else {
+                line.to_owned()
+            }
         };
         let lines: Vec<String> = fix.split('\n').map(line).collect();
         lines.join("\n")
@@ -102,10 +102,10 @@ mod tests {
         let kubectl = Kubectl {
             flags: "--context 'a b' ".to_owned(),
         };
-        let fix = "as kubectl says:\n  kubectl get nodes\nor: run:\n  hco-preflight rbac --service-account a | kubectl apply -f -\n  see kubectl get";
+        let fix = "as kubectl says:\n  kubectl get nodes\nor: run:\n  kubectl get pods | kubectl apply -f -\n  see kubectl get";
         assert_eq!(
             kubectl.in_fix(fix),
-            "as kubectl says:\n  kubectl --context 'a b' get nodes\nor: run:\n  hco-preflight rbac --context 'a b' --service-account a | kubectl --context 'a b' apply -f -\n  see kubectl get"
+            "as kubectl says:\n  kubectl --context 'a b' get nodes\nor: run:\n  kubectl --context 'a b' get pods | kubectl --context 'a b' apply -f -\n  see kubectl get"
         );
         assert_eq!(Kubectl::default().in_fix(fix), fix);
     }

@@ -34,7 +34,6 @@ mod plan;
 mod policy;
 mod progress;
 mod prose;
-mod rbac;
 mod registries;
 mod remedy;
 mod report;
@@ -83,7 +82,6 @@ fn main() -> ExitCode {
         Some(Command::Plan(plan)) => plan::run(plan, &terminal),
         Some(Command::Status(status)) => status::run(status, &terminal),
         Some(Command::Snapshot(snapshot)) => snapshot::run(snapshot, &terminal),
-        Some(Command::Rbac(rbac)) => rbac::run(rbac, &terminal),
         Some(Command::Completions(shell)) => completions::run(shell),
         None => version::run(&terminal),
     };

@@ -29,9 +29,7 @@ pub(crate) use self::judge::Prepared;
 pub(crate) use self::objects::{Purpose, Unread};
 pub(crate) use self::question::Question;
 pub(crate) use self::settings::validated;
-pub(crate) use self::snapshot::{
-    GOLDEN, Kind, Reader, Snapshot, Unread as UnreadKind, hyperconverged,
-};
+pub(crate) use self::snapshot::{GOLDEN, Reader, Snapshot, Unread as UnreadKind, hyperconverged};
 use crate::args::Subject;
 use crate::notes::Notes;
 use objects::Objects;

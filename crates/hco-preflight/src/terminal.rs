@@ -52,14 +52,6 @@ impl Terminal {
         })
     }
 
-    /// Prints what is for people, where the standard output is for a program.
-    pub(crate) fn table(&self, text: &str) {
-        let _ = above(|| {
-            let mut err = AutoStream::new(std::io::stderr().lock(), self.color);
-            err.write_all(text.as_bytes())
-        });
-    }
-
     /// Prints a note.
     pub(crate) fn note(&self, text: &str) {
         self.line(CYAN, "note", text);
@@ -152,9 +144,8 @@ mod tests {
         let terminal = Terminal::new(Color::Never, String::new());
         let before = ABOVE.get();
         terminal.print("").unwrap();
-        terminal.table("");
         print_raw(b"").unwrap();
         terminal.note("x");
-        assert_eq!(ABOVE.get() - before, 4);
+        assert_eq!(ABOVE.get() - before, 3);
     }
 }

@@ -282,43 +282,6 @@ impl Cluster {
         )))
     }
 
-    /// Whether somebody may do something with a resource of the whole cluster: a service account as
-    /// `namespace/name`, or whoever the kubeconfig logs in. A resource of a group is named as `kubectl` does:
-    /// `subjectaccessreviews.authorization.k8s.io`.
-    pub fn may(
-        &self,
-        service_account: Option<&str>,
-        verb: &str,
-        resource: &str,
-    ) -> Result<bool, ClusterError> {
-        let (resource, group) = resource.split_once('.').unwrap_or((resource, ""));
-        let attributes = json!({"group": group, "resource": resource, "verb": verb});
-        let (kind, spec) = match service_account {
-            None => (
-                "SelfSubjectAccessReview",
-                json!({"resourceAttributes": attributes}),
-            ),
-            Some(account) => {
-                let (namespace, name) = account.split_once('/').unwrap_or(("default", account));
-                let spec = json!({
-                    "user": format!("system:serviceaccount:{namespace}:{name}"),
-                    // Grants can be to groups, and the API server knows none of somebody who does not ask.
-                    "groups": [
-                        "system:serviceaccounts",
-                        format!("system:serviceaccounts:{namespace}"),
-                        "system:authenticated",
-                    ],
-                    "resourceAttributes": attributes,
-                });
-                ("SubjectAccessReview", spec)
-            }
-        };
-        let status = self.review(kind, &spec)?;
-        let allowed = status.get("allowed").and_then(Value::as_bool);
-        allowed
-            .ok_or_else(|| self.foreign(&Asked::new("create", kind), "it is not an access review"))
-    }
-
     /// The status of a review of access.
     fn review(&self, kind: &str, spec: &Value) -> Result<Value, ClusterError> {
         let plural = format!("{}s", kind.to_ascii_lowercase());

@@ -131,11 +131,6 @@ fn command_of(name: &str) -> clap::Command {
         .mut_subcommand("images", |images| {
             images.mut_args(|it| it.help_heading(None))
         })
-        .mut_subcommand("rbac", |rbac| {
-            rbac.mut_arg("namespace", |it| {
-                it.help("The namespace of the service account")
-            })
-        })
         .name("hco-preflight")
         .bin_name(name)
         .after_help(EXAMPLES.replace("hco-preflight", name))

@@ -171,7 +171,7 @@ fn of_cluster(live: Option<Live<'_>>, namespace: Option<&str>) -> Result<Vec<Que
     let _progress = Progress::start("reading the HyperConverged objects in the cluster");
     let there = live.context("no cluster is specified to read HyperConverged objects from")?;
     let live = there.hyperconvergeds(namespace);
-    let live = live.map_err(|error| not_listed(error, namespace, Reader::Check))?;
+    let live = live.map_err(|error| not_listed(error, namespace))?;
     if live.is_empty() {
         let namespace = namespace.map(|namespace| format!(" in the namespace `{namespace}`"));
         let what = format!(

@@ -291,7 +291,7 @@ impl Snapshot {
     ) -> Result<Self> {
         let live = match cluster.hyperconvergeds(own) {
             Err(ClusterError::NotServed) => Vec::new(),
-            Err(error) => return Err(not_listed(error, own, reader)),
+            Err(error) => return Err(not_listed(error, own)),
             Ok(live) => live,
         };
         let labels = labels(reader, live.iter().chain(object));
@@ -602,7 +602,7 @@ fn of_text(text: &RawValue) -> Value {
 }
 
 /// Why HyperConvergeds cannot be listed, and what helps somebody who may read one namespace alone.
-pub(super) fn not_listed(error: ClusterError, namespace: Option<&str>, reader: Reader) -> Error {
+pub(super) fn not_listed(error: ClusterError, namespace: Option<&str>) -> Error {
     let is_forbidden = matches!(error, ClusterError::Forbidden { .. });
     if !is_forbidden {
         return error.into();
@@ -612,12 +612,7 @@ pub(super) fn not_listed(error: ClusterError, namespace: Option<&str>, reader: R
         Some(_) => "",
     };
     let error = one_line(&error.to_string());
-    let command = match reader {
-        Reader::Check => "check",
-        Reader::Status => "status",
-        Reader::Plan | Reader::Snapshot => "plan",
-    };
-    anyhow!("{error}; `hco-preflight rbac --for {command}` prints a role for all that is read{own}")
+    anyhow!("{error}{own}")
 }
 
 /// The labels of nodes that are read.

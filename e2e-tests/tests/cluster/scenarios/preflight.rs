@@ -1,5 +1,6 @@
 //! Scenario 9: hco-preflight reads a live cluster, as a plugin of kubectl.
 
+use e2e_tests::module::ROOT;
 use serde_json::{Value, json};
 
 use crate::crd::{template, together};
@@ -139,59 +140,26 @@ fn what_comes(world: &World<'_>) {
     }
 }
 
-/// The missing permissions of the policy-server's account, and the manifest that adds them.
+/// The policy-server's account gets the permission to read nodes.
 fn grants(world: &World<'_>) {
-    world.developer.preflight(&["rbac"]).is(&KubectlOutput {
-        stdout: String::new(),
-        stderr: cluster(world) + "error: you are not allowed to create subjectaccessreviews.authorization.k8s.io: subjectaccessreviews.authorization.k8s.io is forbidden: \
-                 User \"developer\" cannot create resource \"subjectaccessreviews\" in API group \"authorization.k8s.io\" at the cluster scope; \
-                 request a role with the verb `create` on `subjectaccessreviews.authorization.k8s.io`, or use another account\n",
-        code: Some(2),
-    });
-
-    // The output to a pipe contains only what is needed.
-    let manifest = lacks_nodes(world);
-    world.admin.file("missing.yaml", &manifest);
-    let applied = world.admin.run(&["apply", "-f", "missing.yaml"]);
+    reads_nodes(world, false);
+    let rbac = format!("{ROOT}/deploy/base/rbac.yaml");
+    let applied = world.admin.run(&["apply", "-f", &rbac]);
     assert_eq!(applied.code, Some(0), "{applied:?}");
-    for created in [
-        "clusterrole.rbac.authorization.k8s.io/hco-architecture-guard-nodes created\n",
-        "clusterrolebinding.rbac.authorization.k8s.io/hco-architecture-guard-nodes:kubewarden:policy-server created\n",
-    ] {
-        assert!(applied.stdout.contains(created), "{applied:?}");
-    }
-    lacks_nothing(world);
+    reads_nodes(world, true);
 }
 
-const MISSING: &str = "✘ no   list    nodes\n✘ no   watch   nodes\n✔ yes  create  subjectaccessreviews.authorization.k8s.io\n";
-
-/// `rbac` reports, as soon as the API server does, that the policy-server cannot read nodes; returns the manifest that
-/// it prints.
-pub(super) fn lacks_nodes(world: &World<'_>) -> String {
-    let output = rbac(world, 1);
-    let note = "note: kubewarden/policy-server is not allowed to list and watch nodes: every request that needs the nodes hangs until the webhook times out; apply the manifest\n";
-    assert_eq!(output.stderr, format!("{}{MISSING}{note}", cluster(world)));
-    output.stdout
-}
-
-/// `rbac` reports, as soon as the API server does, that nothing is missing.
-pub(super) fn lacks_nothing(world: &World<'_>) {
-    let granted = MISSING.replace("✘ no ", "✔ yes");
-    let wanted = cluster(world) + &granted;
-    rbac(world, 0).prints_and_warns("", &wanted);
-}
-
-/// The output, once the command exits with this status: permissions take effect when the API server has read them.
-fn rbac(world: &World<'_>, code: i32) -> KubectlOutput {
+/// Waits until the API server reports that the policy-server can read nodes, or that it cannot.
+pub(super) fn reads_nodes(world: &World<'_>, wanted: bool) {
+    let account = "--as=system:serviceaccount:kubewarden:policy-server";
     until("the grants are in effect", || {
-        let account = "kubewarden/policy-server";
         let output = world
             .admin
-            .preflight(&["rbac", "--service-account", account]);
-        if output.code == Some(code) {
-            Ok(output)
+            .run(&["auth", "can-i", "list", "nodes", account]);
+        if (output.code == Some(0)) == wanted {
+            Ok(())
         } else {
             Err(format!("{output:?}"))
         }
-    })
+    });
 }

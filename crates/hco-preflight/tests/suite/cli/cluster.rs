@@ -1,4 +1,4 @@
-//! `--cluster` and `rbac`, against an API server made of recorded answers.
+//! `--cluster`, against an API server made of recorded answers.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
@@ -523,73 +523,6 @@ fn a_namespace_is_that_of_objects_without_one_and_not_of_others() {
     assert_eq!(code, 2);
 }
 
-/// The recorded answer to whether the policy-server may list nodes, for all that an account must be allowed to do.
-fn reviews(account: &str, allowed: &[&str]) -> Vec<Value> {
-    let mut answers = recorded();
-    let list = answers
-        .iter()
-        .position(|answer| {
-            answer["request"]
-                .as_str()
-                .unwrap()
-                .ends_with("/subjectaccessreviews")
-        })
-        .unwrap();
-    let list = answers.remove(list);
-    // Who may not ask may ask nothing of the kind.
-    for refused in answers
-        .iter_mut()
-        .filter(|answer| answer["as"] == "limited")
-    {
-        refused.as_object_mut().unwrap().remove("sent");
-    }
-    for verb in ["get", "list", "watch", "create"] {
-        let mut answer = list.clone();
-        let (resource, group) = match verb {
-            "create" => ("subjectaccessreviews", "authorization.k8s.io"),
-            _ => ("nodes", ""),
-        };
-        let (namespace, _) = account.split_once(':').unwrap();
-        *answer.pointer_mut("/sent/user").unwrap() =
-            json!(format!("system:serviceaccount:{account}"));
-        *answer.pointer_mut("/sent/groups/1").unwrap() =
-            json!(format!("system:serviceaccounts:{namespace}"));
-        *answer.pointer_mut("/sent/resourceAttributes").unwrap() =
-            json!({"verb": verb, "resource": resource, "group": group});
-        *answer.pointer_mut("/body/status/allowed").unwrap() = json!(allowed.contains(&verb));
-        answers.push(answer);
-    }
-    answers
-}
-
-#[rstest]
-#[case::granted("rbac --service-account kubewarden/policy-server", &["get", "list", "watch", "create"], 0)]
-#[case::no_nodes("rbac --service-account kubewarden/policy-server", &["create"], 1)]
-#[case::no_watch("rbac --service-account kubewarden/policy-server", &["get", "list", "create"], 1)]
-#[case::no_reviews("rbac --service-account kubewarden/policy-server", &["get", "list", "watch"], 1)]
-#[case::may_not_ask("rbac --context limited", &[], 2)]
-#[case::no_account("rbac --service-account a/b/c", &[], 2)]
-#[case::account_in_a_namespace("rbac --service-account guard -n policies", &["create"], 1)]
-#[case::account_without_namespace("rbac --service-account guard", &["create"], 1)]
-#[case::another_namespace("rbac --service-account kubewarden/guard -n policies", &[], 2)]
-#[case::the_same_namespace("rbac --service-account policies/guard -n policies", &["get", "list", "watch", "create"], 0)]
-fn grants_are_listed(
-    #[case] words: &str,
-    #[case] allowed: &[&str],
-    #[case] code: i32,
-    #[context] context: Context,
-) {
-    let account = match words {
-        words if words.contains("policies") => "policies:guard",
-        words if words.contains("guard") => "kubewarden:guard",
-        _ => "kubewarden:policy-server",
-    };
-    let server = ApiServer::start(reviews(account, allowed));
-    let (shown, ended) = run(&server, words);
-    compare(&format!("rbac-{}", context.description.unwrap()), &shown);
-    assert_eq!(ended, code, "{shown}");
-}
-
 /// The recorded cluster, with another live object.
 pub(super) fn with_live(change: impl FnOnce(&mut Value)) -> Vec<Value> {
     let mut answers = recorded();
@@ -766,94 +699,6 @@ fn a_version_that_is_not_served_is_an_error() {
     assert_eq!(code, 2);
 }
 
-/// Accepts if the nodes of the cluster are answered, and denies otherwise.
-pub(super) fn asks_for_nodes(name: &str, metadata: &str) -> PathBuf {
-    let metadata = metadata.bytes().map(|byte| format!("\\{byte:02x}"));
-    let metadata: String = metadata.collect();
-    let module = format!(
-        r#"(module
-            (@custom "io.kubewarden.metadata" "{metadata}")
-            (import "wapc" "__guest_response" (func $respond (param i32 i32)))
-            (import "wapc" "__host_call" (func $call (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
-            (memory (export "memory") 1)
-            (data (i32.const 0) "kubewarden")
-            (data (i32.const 16) "kubernetes")
-            (data (i32.const 32) "list_resources_all")
-            (data (i32.const 64) "{{\22api_version\22:\22v1\22,\22kind\22:\22Node\22}}")
-            (data (i32.const 128) "{{\22accepted\22:true,\22valid\22:true}}")
-            (data (i32.const 192) "{{\22accepted\22:false}}")
-            (func (export "__guest_call") (param $operation i32) (param i32) (result i32)
-                ;; Operations are told apart by the length of their names: validate has 8.
-                (if (i32.eq (local.get $operation) (i32.const 6)) (then (return (i32.const 0))))
-                (if (i32.eq (local.get $operation) (i32.const 8))
-                    (then (if (i32.eqz
-                        (call $call (i32.const 0) (i32.const 10) (i32.const 16) (i32.const 10)
-                                    (i32.const 32) (i32.const 18) (i32.const 64) (i32.const 34)))
-                        (then
-                            (call $respond (i32.const 192) (i32.const 18))
-                            (return (i32.const 1))))))
-                (call $respond (i32.const 128) (i32.const 30))
-                (i32.const 1)))"#
-    );
-    let path = scratch(&format!("asks-{name}")).join("policy.wasm");
-    std::fs::write(&path, wat::parse_str(module).unwrap()).unwrap();
-    path
-}
-
-/// As with kwctl.
-#[rstest]
-#[case::granted("Node", "--allow-context-aware", 0)]
-#[case::granted_with_more_nodes("Node", "--allow-context-aware --what-if arm64=1", 0)]
-#[case::not_granted("Node", "", 1)]
-#[case::not_granted_with_more_nodes("Node", "--what-if arm64=1", 1)]
-#[case::not_asked_for("Pod", "--allow-context-aware", 1)]
-#[case::not_asked_for_with_more_nodes("Pod", "--allow-context-aware --what-if arm64=1", 1)]
-fn another_module_reads_what_it_asks_for_and_the_user_grants(
-    #[case] kind: &str,
-    #[case] flag: &str,
-    #[case] code: i32,
-    #[context] context: Context,
-) {
-    let metadata = json!({"contextAwareResources": [{"apiVersion": "v1", "kind": kind}]});
-    let module = asks_for_nodes(context.description.unwrap(), &metadata.to_string());
-    let server = ApiServer::start(recorded());
-    let mut check = command_on(&server);
-    check.args(["check", "-f", "other.yaml", "--cluster", "--policy"]);
-    let output = check
-        .arg(module)
-        .args(flag.split_whitespace())
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(code), "{output:?}");
-    let note = "note: the module of --policy requests access to v1/Node, which is denied; to allow it, use --allow-context-aware\n";
-    let is_noted = text(&output.stderr).contains(note);
-    assert_eq!(is_noted, !flag.contains("--allow"), "{output:?}");
-    let note =
-        "note: --what-if has no effect: the module of --policy is not allowed to read nodes\n";
-    let is_noted = text(&output.stderr).contains(note);
-    assert_eq!(is_noted, code == 1 && flag.contains("--what-if"));
-    let is_read = server
-        .asked()
-        .iter()
-        .any(|it| it.starts_with("GET /api/v1/nodes"));
-    assert_eq!(is_read, code == 0);
-}
-
-#[test]
-fn metadata_that_cannot_be_read_is_an_error() {
-    let module = asks_for_nodes("garbage", "{");
-    let server = ApiServer::start(recorded());
-    let mut check = command_on(&server);
-    check.args(["check", "-f", "other.yaml", "--cluster", "--policy"]);
-    let output = check.arg(&module).output().unwrap();
-    let error = format!(
-        "error: --policy {}: the module's metadata cannot be read; to add metadata, use `kwctl annotate`: ",
-        module.display()
-    );
-    assert!(text(&output.stderr).contains(&error), "{output:?}");
-    assert_eq!(output.status.code(), Some(2));
-}
-
 /// As with kubectl: an address and a token are enough, and a user of the kubeconfig can be another one.
 #[test]
 fn the_server_and_who_asks_can_be_named() {
@@ -896,7 +741,7 @@ fn who_may_read_one_namespace_is_told_how_to_name_it() {
     }));
     let server = ApiServer::start(answers);
     let (shown, code) = run(&server, "check --cluster --context limited");
-    let hint = "; `hco-preflight rbac --for check` prints a role for all that is read; if you may read only one namespace, specify it with -n";
+    let hint = "; if you may read only one namespace, specify it with -n";
     assert!(shown.contains(hint), "{shown}");
     assert_eq!(code, 2);
 }

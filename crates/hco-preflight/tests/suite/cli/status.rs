@@ -1,12 +1,11 @@
 //! `status`: from files, and on a cluster made of recorded answers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
 
 use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
-use super::deployed::with_namespace;
 use super::{check, command_on, files, objects, run, scratch};
 use e2e_tests::{ApiServer, recorded};
 
@@ -284,103 +283,6 @@ fn a_missing_permission_costs_its_section_alone() {
     assert_eq!(code, Some(2), "{without_crons}");
     assert_eq!(without_crons["reached"], Value::Null);
     assert_eq!(without_crons["goldenImages"][0]["state"], "unknown");
-}
-
-/// The rules of a role, as group, resource, and verb.
-fn granted(command: &str) -> BTreeSet<(String, String, String)> {
-    let output = run(&format!("rbac --for {command}"));
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let role = String::from_utf8(output.stdout).unwrap();
-    let mut granted = BTreeSet::new();
-    for rule in role.split("  - apiGroups: ").skip(1) {
-        let field = |name: &str| -> Vec<String> {
-            let (_, list) = rule.split_once(name).unwrap();
-            let (list, _) = list.split_once(']').unwrap();
-            let names = list.trim_start_matches([' ', '[']).split(", ");
-            names
-                .map(|name| name.trim_matches('"').to_owned())
-                .collect()
-        };
-        for resource in field("resources:") {
-            for verb in field("verbs:") {
-                granted.insert((field("")[0].clone(), resource.clone(), verb));
-            }
-        }
-    }
-    granted
-}
-
-/// What a server was asked for. Discovery is granted to everybody.
-fn asked(server: &ApiServer) -> BTreeSet<(String, String, String)> {
-    let mut all = BTreeSet::new();
-    for request in server.asked() {
-        let path = request.strip_prefix("GET ").unwrap();
-        let path = path.split('?').next().unwrap().trim_start_matches('/');
-        let parts: Vec<&str> = path.split('/').collect();
-        let (group, rest) = match parts.as_slice() {
-            ["api", _, rest @ ..] => ("", rest),
-            ["apis", group, _, rest @ ..] => (*group, rest),
-            _ => continue,
-        };
-        let rest = match rest {
-            ["namespaces", _, rest @ ..] if !rest.is_empty() => rest,
-            rest => rest,
-        };
-        let Some((resource, name)) = rest.split_first() else {
-            continue;
-        };
-        let verb = if name.is_empty() { "list" } else { "get" };
-        all.insert((group.to_owned(), (*resource).to_owned(), verb.to_owned()));
-    }
-    all
-}
-
-/// Kubewarden is installed, and the labels of a namespace select a policy.
-#[rstest]
-#[case("check", "check --cluster -f machines.yaml -f plan.yaml")]
-#[case("plan", "plan -f plan.yaml --cluster")]
-#[case("plan", "plan --cluster")]
-#[case("status", "status --cluster")]
-fn a_role_grants_what_is_read_and_no_more(#[case] command: &str, #[case] words: &str) {
-    let policy = json!({
-        "metadata": {"name": "ours"},
-        "spec": {
-            "module": "registry://mirror.test/hco-architecture-guard:v0.1.0",
-            "namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "Exists"}]},
-        },
-    });
-    let mut all = answers(&objects("status-ready.yaml"));
-    all.push(answer("/apis/policies.kubewarden.io", &json!({})));
-    let policies = "/apis/policies.kubewarden.io/v1/clusteradmissionpolicies";
-    all.push(answer(policies, &json!({"items": [policy]})));
-    for namespace in ["kubevirt-hyperconverged", "demo"] {
-        let namespaced =
-            format!("/apis/policies.kubewarden.io/v1/namespaces/{namespace}/admissionpolicies");
-        all.push(answer(&namespaced, &json!({"items": []})));
-    }
-    let all = with_namespace(all, Some(json!({"team": "a"})));
-    let server = ApiServer::start(all);
-    let output = command_on(&server).args(words.split_whitespace()).output();
-    let output = output.unwrap();
-    assert!(!output.stdout.is_empty(), "{output:?}");
-    let (granted, asked) = (granted(command), asked(&server));
-    let mut unused: Vec<_> = granted.difference(&asked).collect();
-    // Only a file is compared with one object, and only without one are all listed.
-    unused.retain(|(_, resource, _)| resource != "hyperconvergeds");
-    assert!(asked.is_subset(&granted), "{asked:?} {granted:?}");
-    assert!(unused.is_empty(), "{unused:?}");
-    assert!(
-        granted
-            .iter()
-            .all(|(.., verb)| ["get", "list", "watch"].contains(&&**verb))
-    );
-}
-
-#[test]
-fn a_role_is_as_reviewed() {
-    check("rbac-for-check", "rbac --for check", 0);
-    check("rbac-for-plan", "rbac --for plan", 0);
-    check("rbac-for-status", "rbac --for status", 0);
 }
 
 /// A DataImportCron that is there and has not been looked at, and one that may not clone.

@@ -50,9 +50,6 @@ use super::{check, command, compare, run, run_with, scratch, shown};
     2
 )]
 #[case::no_module("check -f accepted.yaml --arch amd64=1 --policy nodes.yaml", 2)]
-#[case::rbac_account("rbac --service-account a/b/c", 2)]
-#[case::rbac_for_a_cluster("rbac --for plan --context nowhere", 2)]
-#[case::rbac_for_a_namespace("rbac --for plan -n here", 2)]
 #[case::subdirectories_without_directory("check --from status-ready.yaml -R", 2)]
 #[case::exclude_without_directory("images --from status-ready.yaml --exclude a*", 2)]
 #[case::exclude_without_match(
@@ -60,10 +57,6 @@ use super::{check, command, compare, run, run_with, scratch, shown};
     0
 )]
 #[case::as_if_without_cluster("check -f accepted.yaml --arch amd64=1 --as-if apply", 2)]
-#[case::access_without_cluster(
-    "check -f accepted.yaml --arch amd64=1 --policy foreign.wat --allow-context-aware",
-    2
-)]
 #[case::as_if_of_two_files("check -f accepted.yaml --old old.yaml --cluster --as-if apply", 2)]
 #[case::settings("settings --settings settings.yaml", 0)]
 #[case::settings_of_the_policy("settings --settings policy.yaml", 0)]
@@ -73,17 +66,6 @@ use super::{check, command, compare, run, run_with, scratch, shown};
 fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let name = context.description.unwrap();
     check(&format!("usage-{name}"), words, code);
-}
-
-#[rstest]
-#[case::namespace(&["-n", "a\nb: c"], "-n a\\u{a}b: c is not a valid name of a namespace")]
-#[case::account(&["--service-account", "kubewarden/a: b"], "must be NAMESPACE/NAME or NAME with valid names")]
-#[case::its_namespace(&["--service-account", "a.b/guard"], "must be NAMESPACE/NAME or NAME with valid names")]
-fn names_in_a_manifest_are_valid(#[case] words: &[&str], #[case] wanted: &str) {
-    let output = command().arg("rbac").args(words).output().unwrap();
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains(wanted), "{error}");
-    assert_eq!((output.stdout, output.status.code()), (Vec::new(), Some(2)));
 }
 
 #[test]
