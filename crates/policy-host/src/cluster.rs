@@ -78,8 +78,7 @@ impl Cluster {
         let server = api::address(&config.cluster_url.to_string());
         let proxy = config.proxy_url.as_ref();
         let proxy = proxy.map(|proxy| api::address(&proxy.to_string()));
-        login::log_in(&mut config.auth_info, connection)?;
-        login::check_token(&mut config.auth_info)?;
+        login::log_in(&mut config.auth_info)?;
         let client = {
             // The client starts a task of its own.
             let _guard = runtime.enter();
