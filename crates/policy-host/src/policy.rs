@@ -135,9 +135,15 @@ impl Policy {
         // MIRRORS: kubewarden-controller crates/policy-server/src/lib.rs, `PolicyServer::new_from_config`.
         config.wasm_function_references(true);
         config.epoch_interruption(options.deadline.is_some());
-        config.cache(options.cache.as_deref().and_then(cache::open));
+        let cache = options.cache.as_deref();
+        let opened = cache.and_then(|directory| Some((directory, cache::open(directory)?)));
+        let (cache, opened) = opened.unzip();
+        config.cache(opened);
         let engine = Engine::new(&config).map_err(|error| wrong(&error))?;
         let module = Module::new(&engine, module).map_err(|error| wrong(&error))?;
+        if let Some(directory) = cache {
+            cache::restrict(directory);
+        }
         let ticks = options.deadline.map(|deadline| tick(&engine, deadline));
         let mut builder = WasmtimeEngineProviderBuilder::new()
             .engine(engine)
