@@ -271,6 +271,22 @@ fn the_items_of_an_alias_have_its_line() {
     "line 3, column 4: unexpected character: `@'"
 )]
 #[case::a_tag(
+    "a: 1\nb: !!binary YQ==\n",
+    "line 2, column 4: values tagged !!binary are not supported"
+)]
+#[case::a_line_that_kubectl_ends(
+    "a: 1\n# no\u{2028}b: 2\n",
+    "line 2, column 5: the character U+2028 ends a line for kubectl; in a value, write it as an escape in double quotes"
+)]
+#[case::a_paragraph_that_kubectl_ends(
+    "a: 1 # no\u{2029}b: 2\n",
+    "line 1, column 10: the character U+2029 ends a line for kubectl; in a value, write it as an escape in double quotes"
+)]
+#[case::a_next_line(
+    "a: 1 # no\u{85}b: 2\n",
+    "line 1, column 10: the character U+0085 ends a line for kubectl; in a value, write it as an escape in double quotes"
+)]
+#[case::another_type(
     "a: 1\nb: !!int x\n",
     "line 2, column 4: `x` is tagged !!int, but has another type"
 )]

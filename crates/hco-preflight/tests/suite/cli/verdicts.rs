@@ -203,8 +203,7 @@ fn files_that_are_no_manifests_are_skipped() {
     std::os::unix::fs::symlink("..data/hco.yaml", root.join("hco.yaml")).unwrap();
     for (name, text) in [
         ("patch.yaml", "- {op: remove, path: /spec}"),
-        ("chart.yaml", "{{ include }}"),
-        ("tsconfig.json", "{ // comment\n [1, }"),
+        ("chart.yaml", "{{ include }}: ["),
     ] {
         std::fs::write(root.join(name), text).unwrap();
     }
@@ -216,13 +215,35 @@ fn files_that_are_no_manifests_are_skipped() {
     );
     assert_eq!(output.status.code(), Some(0), "{out}{notes}");
     assert!(out.contains("\n1 object: "), "{out}");
-    let skipped = "note: skipped 3 files that are not manifests\n";
-    assert!(notes.contains(skipped), "{notes}");
+    for (what, file) in [
+        (
+            "templates (`{{ }}`) that do not name a HyperConverged",
+            "chart.yaml",
+        ),
+        ("what is not an object", "patch.yaml:1"),
+    ] {
+        let note = format!("note: skipped {what}: {}/{file}\n", root.display());
+        assert!(notes.contains(&note), "{notes}");
+    }
     // One that names the kind is an error.
     std::fs::write(
         root.join("chart.yaml"),
-        "kind: HyperConverged\n{{ include }}",
+        "kind: HyperConverged\n{{ include }}: [",
     )
     .unwrap();
     assert_eq!(check(&root.display().to_string()).status.code(), Some(2));
+    // So is one whose kind is written with escapes, and one that is too deep.
+    let deep = format!("a: {}{}", "[".repeat(101), "]".repeat(101));
+    for text in [
+        "a: [\n---\nkind: \"Hyper\\x43onverged\"\n",
+        "kind: \"Hyper\\x43onverged\"\n---\na: [\n",
+        deep.as_str(),
+    ] {
+        std::fs::write(root.join("chart.yaml"), text).unwrap();
+        assert_eq!(
+            check(&root.display().to_string()).status.code(),
+            Some(2),
+            "{text}"
+        );
+    }
 }
