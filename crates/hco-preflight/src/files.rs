@@ -94,7 +94,7 @@ pub(crate) struct Files {
     pub(crate) notes: Notes,
     /// The templates in directories, which were skipped.
     templates: Vec<String>,
-    /// What is not an object in files of directories, which was skipped: patches, for example.
+    /// Documents in directories that are not objects, for example patches. They were skipped.
     not_objects: Vec<String>,
     /// How many documents were skipped, by kind.
     others: BTreeMap<String, usize>,

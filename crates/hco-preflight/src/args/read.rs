@@ -78,7 +78,7 @@ fn behind_cluster(words: &[OsString]) -> Option<&OsString> {
     (!is_option && (Path::new(word).is_dir() || !Path::new(word).exists())).then_some(word)
 }
 
-/// An option that is also the name of a file: a shell may have expanded it from `*.yaml`, and whoever names the file would
+/// An option that is also the name of a file. A shell may have expanded it from `*.yaml`, so the name of the file would
 /// decide the check.
 fn option_and_file(words: &[OsString]) -> Option<&OsString> {
     let mut options = words.split(|word| word == "--").next()?.iter().skip(1);
