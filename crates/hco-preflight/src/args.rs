@@ -166,14 +166,9 @@ pub(crate) struct Subject {
     #[arg(long, value_name = "RULE=LEVEL", value_parser = level, help_heading = "Policy")]
     pub(crate) level: Vec<(String, String)>,
 
-    /// Use this module instead of the embedded one
+    /// Use this build of the policy instead of the embedded one
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) policy: Option<PathBuf>,
-
-    /// Let the module of --policy read the resources that its metadata requests from the cluster; `kwctl inspect` lists
-    /// them
-    #[arg(long, help_heading = "Policy", requires = "policy")]
-    pub(crate) allow_context_aware: bool,
 
     /// Compile the module without reading or writing the cache
     #[arg(long, help_heading = "Policy")]

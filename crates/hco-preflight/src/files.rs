@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use manifest::{Limited, Object, decoded, each_in_json, objects};
+use manifest::{LIMIT, Limited, ManifestError, Object, decoded, documents, each_in_json, objects};
 use serde_json::Value;
 
 use self::tree::{Pattern, Tree, is_manifest};
@@ -92,26 +92,37 @@ pub(crate) struct Files {
     wanted: Wanted,
     /// What was skipped.
     pub(crate) notes: Notes,
+    /// The templates in directories, which were skipped.
+    templates: Vec<String>,
+    /// Documents in directories that are not objects, for example patches. They were skipped.
+    not_objects: Vec<String>,
     /// How many documents were skipped, by kind.
     others: BTreeMap<String, usize>,
     /// What could not be read.
     pub(crate) failures: Vec<Failure>,
 }
 
+/// How many bytes a file of `-f` may have. An object in etcd has at most 1.5 MiB.
+const MANIFEST_LIMIT: u64 = 16 << 20;
+
 /// Reads a file, or the standard input.
 pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
+    text_up_to(path, LIMIT)
+}
+
+fn text_up_to(path: &Path, limit: u64) -> Result<Vec<u8>> {
     if path == Path::new(STDIN) {
-        let text = Limited::new(io::stdin()).bytes();
+        let text = Limited::to(io::stdin(), limit).bytes();
         return text.context("standard input cannot be read");
     }
-    let text = File::open(path).and_then(|file| Limited::new(file).bytes());
+    let text = File::open(path).and_then(|file| Limited::to(file, limit).bytes());
     text.with_context(|| format!("{} cannot be read", name(path)))
 }
 
 /// Reads files and directories. What cannot be read is a failure beside what can.
 ///
-/// In a directory, a file that is not a manifest and does not name a HyperConverged is skipped: a repository also has
-/// templates of Helm, and configuration of other programs.
+/// In a directory, a template that does not name a HyperConverged is skipped, and named: a repository also has templates of
+/// Helm. Any other file that cannot be parsed is a failure.
 pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     let mut files = Files {
         wanted,
@@ -125,6 +136,18 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     files.notes.append(std::mem::take(&mut tree.notes));
     if let Some(skipped) = tree.skipped.in_words() {
         files.notes.push(&format!("skipped {skipped}"));
+    }
+    if !files.templates.is_empty() {
+        let templates = files.templates.join(", ");
+        files.notes.push(&format!(
+            "skipped templates (`{{{{ }}}}`) that do not name a HyperConverged: {templates}"
+        ));
+    }
+    if !files.not_objects.is_empty() {
+        let skipped = files.not_objects.join(", ");
+        files
+            .notes
+            .push(&format!("skipped what is not an object: {skipped}"));
     }
     // A VirtualMachine depends on the objects beside it.
     if wanted.virtual_machines
@@ -244,7 +267,7 @@ pub(crate) fn check_directories(paths: &[PathBuf], walk: &Walk) -> Result<()> {
 impl Files {
     fn file(&mut self, path: &Path, root: Option<PathBuf>, tree: &mut Tree) {
         let file = name(path);
-        let text = match text(path) {
+        let text = match text_up_to(path, MANIFEST_LIMIT) {
             Ok(text) => text,
             Err(error) => {
                 let what = format!("cannot be read: {}", error.root_cause());
@@ -265,41 +288,54 @@ impl Files {
                 )
             });
         }
-        match objects(&text) {
-            Ok(objects) => {
-                let objects = objects.into_iter().flat_map(Object::distributed);
+        match documents(&text) {
+            Ok(documents) => {
+                let mut objects = Vec::new();
+                for document in documents {
+                    match document {
+                        Ok(object) => objects.extend(object.distributed()),
+                        Err(error) if root.is_some() => {
+                            self.not_objects
+                                .push(format!("{}:{}", one_line(&file), error.line));
+                        }
+                        Err(error) => self.unreadable(&file, &error, ""),
+                    }
+                }
                 let source = Arc::new(Source {
                     path: path.to_owned(),
                     root,
                     // What is no text was refused.
                     text: decoded(&text).unwrap_or_default().to_owned(),
-                    objects: objects.map(Arc::new).collect(),
+                    objects: objects.into_iter().map(Arc::new).collect(),
                 });
                 for object in &source.objects {
                     let (source, object) = (Arc::clone(&source), Arc::clone(object));
                     self.object(&file, InFile { source, object });
                 }
             }
-            Err(_) if root.is_some() && !names_ours(&text) => {
-                tree.skipped
-                    .add("that is not a manifest", "that are not manifests");
+            Err(_) if root.is_some() && is_template(&text) && !names_ours(&text) => {
+                self.templates.push(one_line(&file));
             }
             Err(error) => {
-                let hint = if text.windows(2).any(|two| two == b"{{") {
+                let hint = if is_template(&text) {
                     let (chart, piped) = (chart(path), &tree.walk.piped);
                     format!("; if it is a Helm template, run `helm template {chart} | {piped}`")
                 } else {
                     String::new()
                 };
-                let what = format!(
-                    "cannot be read as YAML or JSON, so nothing in it was checked: {} (column {}){hint}",
-                    one_line(&error.what),
-                    error.column
-                );
-                self.failures
-                    .push(Failure::in_file(&file, Some(error.line), what));
+                self.unreadable(&file, &error, &hint);
             }
         }
+    }
+
+    fn unreadable(&mut self, file: &str, error: &ManifestError, hint: &str) {
+        let what = format!(
+            "cannot be read as YAML or JSON, so nothing in it was checked: {} (column {}){hint}",
+            one_line(&error.what),
+            error.column
+        );
+        let failure = Failure::in_file(file, Some(error.line), what);
+        self.failures.push(failure);
     }
 
     fn object(&mut self, file: &str, written: InFile) {
@@ -438,6 +474,11 @@ fn has_raw_templates(policy: &Value) -> bool {
     let templates = policy.pointer("/spec/object-templates-raw");
     let templates = templates.and_then(Value::as_str);
     templates.is_some_and(|text| names_ours(text.as_bytes()))
+}
+
+/// Whether a text is a template of Helm or of another program.
+fn is_template(text: &[u8]) -> bool {
+    text.windows(2).any(|two| two == b"{{")
 }
 
 /// Whether a text can have a HyperConverged.

@@ -133,7 +133,7 @@ impl Judged {
         let report = &self.report;
         let is_judged = report.hco_version.is_some() || report.virtual_machine.is_some();
         let is_answered = is_judged || !report.findings.is_empty() || !report.allowed;
-        (!is_answered && !report.foreign).then_some(flag)
+        (!is_answered).then_some(flag)
     }
 
     /// What the object makes the command end with.
@@ -168,28 +168,20 @@ impl Verdicts {
     /// Whether there is a warning.
     pub(crate) fn warns(&self) -> bool {
         let mut objects = self.deciding();
-        objects.any(|object| {
-            object.of(Level::Warn).next().is_some() || !object.report.warnings.is_empty()
-        })
+        objects.any(|object| object.of(Level::Warn).next().is_some())
     }
 
     /// What the module says beside its findings.
     pub(crate) fn add_notes(&self, notes: &mut Notes) {
         for object in &self.objects {
             let (at, report) = (object.at(None), &object.report);
-            for note in report.warnings.iter().chain(&report.not_checked) {
+            for note in &report.not_checked {
                 notes.push(&format!("{at}: {note}"));
             }
             if let Some(flag) = object.without() {
                 notes.push(&format!(
                     "{at}: nothing that the policy checks changes, so existing problems are not listed; to list them, run this without {flag}"
                 ));
-            }
-            for line in &report.printed {
-                notes.push_lines(format!("the module of --policy printed: {line}"));
-            }
-            if report.mutates {
-                notes.push(&format!("{at}: the module would change the object"));
             }
             for repair in &report.repairs {
                 notes.push(&format!(
@@ -264,12 +256,5 @@ mod tests {
             ..Verdicts::default()
         };
         assert_eq!(verdicts.exit(), Exit::Unjudged);
-    }
-
-    #[test]
-    fn another_modules_400_is_a_denial() {
-        let mut foreign = judged(false, Some(400));
-        foreign.report.foreign = true;
-        assert_eq!(foreign.exit(), Exit::Denied);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::error::{DEPTH, ManifestError};
+use crate::error::{DEPTH, MAX_DOCUMENTS, ManifestError};
 use crate::fields::{Field, Fields};
 use crate::place::{Below, Form, Place};
 use crate::scalar;
@@ -36,6 +36,13 @@ pub(crate) fn documents(
             Some(Err(error)) => Err(wrong(&error, 0)),
         };
         match read {
+            Ok(_) if documents.len() >= MAX_DOCUMENTS => {
+                return Err(Stopped {
+                    offset,
+                    lines: source.breaks_before(offset),
+                    error: ManifestError::too_many(1 + source.breaks_before(offset)),
+                });
+            }
             Ok(document) => documents.push(document),
             Err(error) => {
                 return Err(Stopped {

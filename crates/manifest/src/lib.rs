@@ -25,5 +25,5 @@ pub use encoding::decoded;
 pub use error::ManifestError;
 pub use fields::{Field, Fields};
 pub use limited::{LIMIT, Limited};
-pub use objects::{Object, objects};
+pub use objects::{Object, documents, objects};
 pub use stream::each_in_json;

@@ -35,6 +35,15 @@ pub struct Object {
 ///
 /// If the file is neither, or something in it is no object.
 pub fn objects(text: &[u8]) -> Result<Vec<Object>, ManifestError> {
+    documents(text)?.into_iter().collect()
+}
+
+/// The same, but what is not an object has its own error.
+///
+/// # Errors
+///
+/// If the file is neither YAML nor JSON.
+pub fn documents(text: &[u8]) -> Result<Vec<Result<Object, ManifestError>>, ManifestError> {
     let text = decoded(text)?;
     let behind = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (bytes, text) = (text.len() - behind.len(), behind);
@@ -57,7 +66,7 @@ pub fn objects(text: &[u8]) -> Result<Vec<Object>, ManifestError> {
     }
     let mut objects = Vec::new();
     for (value, place) in documents {
-        flatten(value, place, &mut objects)?;
+        flatten(value, place, &mut objects);
     }
     Ok(objects)
 }
@@ -70,36 +79,33 @@ fn looks_like_json(text: &str) -> bool {
 
 /// MIRRORS: kubernetes apimachinery v0.37.2 pkg/apis/meta/v1/unstructured/helpers.go, `decode` and
 /// `decodeToList`: what has items is a list, and its items are of its kind if they do not say another.
-fn flatten(value: Value, mut place: Place, objects: &mut Vec<Object>) -> Result<(), ManifestError> {
+fn flatten(value: Value, mut place: Place, objects: &mut Vec<Result<Object, ManifestError>>) {
     let mut object = match value {
-        Value::Null => return Ok(()),
+        Value::Null => return,
         Value::Object(object) => object,
         other => {
             let found = described(&other);
             let what =
                 format!("expected an object with `apiVersion` and `kind`, but found {found}");
-            return Err(ManifestError::new(place.line(), 1, what));
+            return objects.push(Err(ManifestError::new(place.line(), 1, what)));
         }
     };
     let items = match object.remove("items") {
         // An empty list of a kind says that there are none.
         Some(Value::Array(items)) if !items.is_empty() || !is_of_a_kind(&object) => items,
-        None | Some(Value::Null) if object.get("kind") == Some(&Value::from("List")) => {
-            return Ok(());
-        }
+        None | Some(Value::Null) if object.get("kind") == Some(&Value::from("List")) => return,
         other => {
             if let Some(items) = other {
                 object.insert("items".to_owned(), items);
             }
-            objects.push(Object {
+            return objects.push(Ok(Object {
                 value: Value::Object(object),
                 line: place.line(),
                 place,
                 is_distributed: false,
                 is_evaluated: false,
                 is_merged: false,
-            });
-            return Ok(());
+            }));
         }
     };
     let line = place.line();
@@ -107,9 +113,8 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Object>) -> Result<
         .take_field("items")
         .unwrap_or_else(|| Place::elsewhere(line));
     for (item, place) in items.into_iter().zip(places.into_items()) {
-        flatten(typed(item, &object), place, objects)?;
+        flatten(typed(item, &object), place, objects);
     }
-    Ok(())
 }
 
 pub(crate) fn is_of_a_kind(list: &Map<String, Value>) -> bool {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
 use serde_json::{Map, Value};
 
-use crate::error::{DEPTH, ManifestError};
+use crate::error::{DEPTH, MAX_DOCUMENTS, ManifestError};
 use crate::place::{Below, Form, Place};
 use crate::scalar;
 
@@ -22,6 +22,7 @@ pub(crate) fn documents(
     bytes: usize,
     documents: &mut Vec<(Value, Place)>,
 ) -> Result<(), ManifestError> {
+    check_breaks(text, lines)?;
     let mut reader = Reader {
         lines,
         bytes: Bytes::new(text, bytes),
@@ -30,10 +31,34 @@ pub(crate) fn documents(
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| wrong(&error, lines))?;
         if let Some(node) = reader.event(event, &span)? {
+            if documents.len() >= MAX_DOCUMENTS {
+                return Err(ManifestError::too_many(lines + span.start.line()));
+            }
             documents.push((node.value, node.place));
         }
     }
     Ok(())
+}
+
+/// Refuses characters that end a line, and so a comment, for kubectl but not for this parser: a review would not see what
+/// kubectl reads.
+fn check_breaks(text: &str, lines: usize) -> Result<(), ManifestError> {
+    const BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
+    let Some((before, _)) = text.split_once(BREAKS) else {
+        return Ok(());
+    };
+    let found = text
+        .get(before.len()..)
+        .and_then(|rest| rest.chars().next());
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    Err(ManifestError::new(
+        lines + 1 + before.matches('\n').count(),
+        1 + line.chars().count(),
+        format!(
+            "the character U+{:04X} ends a line for kubectl; in a value, write it as an escape in double quotes",
+            found.map_or(0, u32::from)
+        ),
+    ))
 }
 
 /// The error of the parser, in a text that begins behind so many lines of its file.

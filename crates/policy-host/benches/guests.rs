@@ -10,7 +10,6 @@ use policy_host::{HostCalls, Options, Policy};
 use crate::measure::timed;
 
 const UNHURRIED: Options = Options {
-    captured: false,
     deadline: Some(Duration::from_mins(1)),
     memory: None,
     cache: None,

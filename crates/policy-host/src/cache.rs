@@ -34,7 +34,8 @@ pub(crate) fn open(directory: &Path) -> Option<Cache> {
     Cache::new(config).ok()
 }
 
-/// Makes the directory of a cache if it is not there. What is in it is run, so nobody else may write to it.
+/// Creates the directory of a cache, and checks everything in it. It is native code that is run, so no other user may
+/// write to it.
 ///
 /// # Errors
 ///
@@ -49,27 +50,59 @@ pub fn private(directory: &Path) -> Result<(), String> {
         .recursive(true)
         .create(directory)
         .map_err(unusable)?;
-    let metadata = std::fs::metadata(directory).map_err(unusable)?;
-    if is_private(&metadata) {
-        Ok(())
-    } else {
-        Err(format!(
-            "{name} belongs to another user, or others can write to it; remove it, or change its owner and set its mode to 700"
-        ))
+    match foreign_entry(directory).map_err(unusable)? {
+        None => Ok(()),
+        Some(entry) => Err(format!(
+            "{} belongs to another user, or others can write to it; delete {name}",
+            entry.display()
+        )),
     }
 }
 
+/// A directory or file of the cache that another user owns or can write to, or a link. Wasmtime's statistics are not code,
+/// and written later, so only their owner counts.
 #[cfg(unix)]
-fn is_private(metadata: &std::fs::Metadata) -> bool {
+fn foreign_entry(path: &Path) -> std::io::Result<Option<PathBuf>> {
     use std::os::unix::fs::MetadataExt as _;
-    metadata.uid() == rustix::process::geteuid().as_raw() && metadata.mode() & 0o022 == 0
+    let metadata = path.symlink_metadata()?;
+    let is_statistic = metadata.is_file() && path.extension().is_some_and(|it| it == "stats");
+    let is_writable = metadata.mode() & 0o022 != 0 && !is_statistic;
+    let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
+    if !is_own || is_writable || metadata.is_symlink() {
+        return Ok(Some(path.to_owned()));
+    }
+    if metadata.is_dir() {
+        for entry in std::fs::read_dir(path)? {
+            if let Some(found) = foreign_entry(&entry?.path())? {
+                return Ok(Some(found));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Makes what wasmtime wrote writable for the user alone, whatever the umask is.
+#[cfg(unix)]
+pub(crate) fn restrict(path: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let is_directory = path.is_dir();
+    let mode = if is_directory { 0o700 } else { 0o600 };
+    // An entry that stays as it is is refused by the next run.
+    let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode));
+    for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
+        restrict(&entry.path());
+    }
 }
 
 /// Other systems keep the caches of users apart.
 #[cfg(not(unix))]
-fn is_private(_: &std::fs::Metadata) -> bool {
-    true
+fn foreign_entry(_: &Path) -> std::io::Result<Option<PathBuf>> {
+    Ok(None)
 }
+
+/// The same.
+#[cfg(not(unix))]
+pub(crate) fn restrict(_: &Path) {}
 
 #[cfg(test)]
 mod tests {

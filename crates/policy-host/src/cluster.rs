@@ -78,8 +78,7 @@ impl Cluster {
         let server = api::address(&config.cluster_url.to_string());
         let proxy = config.proxy_url.as_ref();
         let proxy = proxy.map(|proxy| api::address(&proxy.to_string()));
-        login::log_in(&mut config.auth_info, connection)?;
-        login::check_token(&mut config.auth_info)?;
+        login::log_in(&mut config.auth_info)?;
         let client = {
             // The client starts a task of its own.
             let _guard = runtime.enter();
@@ -280,43 +279,6 @@ impl Cluster {
             "the cluster does not serve {api_version}; it serves {}",
             served.join(", ")
         )))
-    }
-
-    /// Whether somebody may do something with a resource of the whole cluster: a service account as
-    /// `namespace/name`, or whoever the kubeconfig logs in. A resource of a group is named as `kubectl` does:
-    /// `subjectaccessreviews.authorization.k8s.io`.
-    pub fn may(
-        &self,
-        service_account: Option<&str>,
-        verb: &str,
-        resource: &str,
-    ) -> Result<bool, ClusterError> {
-        let (resource, group) = resource.split_once('.').unwrap_or((resource, ""));
-        let attributes = json!({"group": group, "resource": resource, "verb": verb});
-        let (kind, spec) = match service_account {
-            None => (
-                "SelfSubjectAccessReview",
-                json!({"resourceAttributes": attributes}),
-            ),
-            Some(account) => {
-                let (namespace, name) = account.split_once('/').unwrap_or(("default", account));
-                let spec = json!({
-                    "user": format!("system:serviceaccount:{namespace}:{name}"),
-                    // Grants can be to groups, and the API server knows none of somebody who does not ask.
-                    "groups": [
-                        "system:serviceaccounts",
-                        format!("system:serviceaccounts:{namespace}"),
-                        "system:authenticated",
-                    ],
-                    "resourceAttributes": attributes,
-                });
-                ("SubjectAccessReview", spec)
-            }
-        };
-        let status = self.review(kind, &spec)?;
-        let allowed = status.get("allowed").and_then(Value::as_bool);
-        allowed
-            .ok_or_else(|| self.foreign(&Asked::new("create", kind), "it is not an access review"))
     }
 
     /// The status of a review of access.

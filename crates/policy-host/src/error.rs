@@ -13,7 +13,7 @@ pub enum HostError {
     Start(String),
     /// The guest ran for too long and was interrupted. The next call starts afresh.
     ///
-    /// A host call counts, but is not interrupted: the guest ends after its answer. See [`Timely`](crate::Timely).
+    /// A host call counts, but is not interrupted: the guest ends after its answer.
     #[error("the module was interrupted because it ran for more than {0:?}")]
     Deadline(Duration),
     /// The guest trapped: it panicked, or wanted more memory than it may have.

@@ -24,14 +24,11 @@
 
 #[cfg(feature = "run")]
 mod cache;
-#[cfg(all(feature = "run", unix))]
-mod captured;
 #[cfg(feature = "run")]
 mod cluster;
 #[cfg(feature = "run")]
 mod error;
 mod failing;
-mod grants;
 mod host_calls;
 mod mask;
 #[cfg(feature = "run")]
@@ -43,7 +40,6 @@ mod policy;
 #[cfg(feature = "run")]
 mod registry;
 mod request;
-mod timely;
 
 #[cfg(feature = "run")]
 pub use cache::{cache_directory, private};
@@ -52,10 +48,9 @@ pub use cluster::{Cluster, ClusterError, Connection};
 #[cfg(feature = "run")]
 pub use error::HostError;
 pub use failing::Failing;
-pub use grants::{Capabilities, Granted, Resource};
 pub use host_calls::{HostCalls, handler_error};
 #[cfg(feature = "run")]
-pub use module::{context_aware_resources, module_sha256};
+pub use module::module_sha256;
 pub use node_list::{Counts, Labels, NodeList, NodeListError};
 pub use objects::Objects;
 #[cfg(feature = "run")]
@@ -63,4 +58,3 @@ pub use policy::{Evaluation, Options, Policy, SettingsVerdict, Verdict};
 #[cfg(feature = "run")]
 pub use registry::Registries;
 pub use request::{Request, ResourceAttributes, SubjectAccessReview};
-pub use timely::Timely;

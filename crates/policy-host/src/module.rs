@@ -1,10 +1,7 @@
 //! The sections of a module, with and without those that do not change what it does.
 
-use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use wasmparser::{Encoding, Parser, Payload};
-
-use crate::grants::Resource;
 
 /// The SHA-256 of a module without its custom sections, in hexadecimal: the same before and after
 /// `kwctl annotate`, which adds some, and with or without the names of its functions. None if the bytes are no
@@ -37,36 +34,6 @@ pub fn module_sha256(module: &[u8]) -> Option<String> {
 /// The id of custom sections, which do not change what a module does.
 const CUSTOM: u8 = 0;
 
-/// The Kubernetes resources that a module asks for in its metadata, which `kwctl annotate` adds; none without.
-///
-/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/policy_metadata.rs, `Metadata::from_contents`.
-///
-/// # Errors
-///
-/// If there is metadata that cannot be read.
-pub fn context_aware_resources(module: &[u8]) -> Result<Vec<Resource>, serde_json::Error> {
-    let payloads = Parser::new(0).parse_all(module).map_while(Result::ok);
-    let metadata = payloads.into_iter().find_map(|payload| match payload {
-        Payload::CustomSection(section) if section.name() == "io.kubewarden.metadata" => {
-            Some(section.data())
-        }
-        _ => None,
-    });
-    let metadata: Metadata = match metadata {
-        Some(metadata) => serde_json::from_slice(metadata)?,
-        None => Metadata::default(),
-    };
-    Ok(metadata.context_aware_resources)
-}
-
-/// What is read of the metadata.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata {
-    #[serde(default)]
-    context_aware_resources: Vec<Resource>,
-}
-
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -93,29 +60,6 @@ mod tests {
             "4a9df9a3d03b979cbafb824fe2f7eab88726243c184c61cf176f645f397723c6"
         );
         assert_eq!(module_sha256(&module(&[0, 3, 1, b'a', 9])), Some(plain));
-    }
-
-    /// With a custom section before, and one after, which must not be taken for it.
-    fn annotated(metadata: &str) -> Vec<u8> {
-        let mut module = b"\0asm\x01\0\0\0\0\x05\x04name".to_vec();
-        let name = "io.kubewarden.metadata";
-        module.extend([0, u8::try_from(1 + name.len() + metadata.len()).unwrap()]);
-        module.extend([u8::try_from(name.len()).unwrap()]);
-        module.extend(name.bytes().chain(metadata.bytes()));
-        module.extend([0, 0]);
-        module
-    }
-
-    #[test]
-    fn what_a_module_asks_for_is_in_its_metadata() {
-        let metadata =
-            r#"{"mutating":false,"contextAwareResources":[{"apiVersion":"v1","kind":"Node"}]}"#;
-        let asked = context_aware_resources(&annotated(metadata)).unwrap();
-        assert_eq!(asked, [Resource::node()]);
-        for module in [&annotated("{}")[..], &module(&[]), b"(module)"] {
-            assert_eq!(context_aware_resources(module).unwrap(), []);
-        }
-        assert!(context_aware_resources(&annotated("{")).is_err());
     }
 
     #[test]

@@ -16,8 +16,6 @@ use wasmtime_provider::{
 };
 
 use crate::cache;
-#[cfg(unix)]
-use crate::captured::captured;
 use crate::error::HostError;
 use crate::failing::Failing;
 use crate::host_calls::HostCalls;
@@ -33,9 +31,6 @@ pub struct Options {
     /// How many bytes of memory a guest may have; `None`: as many as it can address. A guest that wants
     /// more traps. Policy-server sets no limit.
     pub memory: Option<usize>,
-    /// Whether what a guest prints to its standard output and error is kept, see [`Evaluation::printed`]. The process
-    /// then prints nothing itself while a guest runs.
-    pub captured: bool,
     /// Where the compiled module is kept for the next run, such as [`cache_directory`](crate::cache_directory);
     /// `None`: nowhere. A directory that is broken or cannot be written to is as good as none.
     pub cache: Option<PathBuf>,
@@ -46,7 +41,6 @@ impl Default for Options {
         Self {
             deadline: Some(Duration::from_secs(2)),
             memory: None,
-            captured: false,
             cache: None,
         }
     }
@@ -58,7 +52,6 @@ pub struct Policy {
     pre: WasmtimeEngineProviderPre,
     deadlines: Option<EpochDeadlines>,
     deadline: Duration,
-    captured: bool,
     /// Stops the ticks when it is dropped.
     _ticks: Option<Sender<()>>,
 }
@@ -69,10 +62,8 @@ pub struct Evaluation<T> {
     /// The answer.
     pub result: Result<T, HostError>,
     /// What the guest logged through the host, in its own JSON, also if it failed afterwards. What it writes
-    /// to its standard error, such as the text of a panic, goes to ours unless it is kept.
+    /// to its standard error, such as the text of a panic, goes to ours.
     pub logs: Vec<String>,
-    /// What it printed, if that is kept.
-    pub printed: String,
 }
 
 /// The answer to `validate`.
@@ -109,9 +100,6 @@ pub struct SettingsVerdict {
     pub message: Option<String>,
 }
 
-/// More functions than any policy has: the elements of a table that a module of limited memory may have.
-const TABLE: usize = 250_000;
-
 impl Policy {
     /// The policy of this project, as it was when this crate was built.
     ///
@@ -147,11 +135,15 @@ impl Policy {
         // MIRRORS: kubewarden-controller crates/policy-server/src/lib.rs, `PolicyServer::new_from_config`.
         config.wasm_function_references(true);
         config.epoch_interruption(options.deadline.is_some());
-        // The limit is for each memory.
-        config.wasm_multi_memory(options.memory.is_none());
-        config.cache(options.cache.as_deref().and_then(cache::open));
+        let cache = options.cache.as_deref();
+        let opened = cache.and_then(|directory| Some((directory, cache::open(directory)?)));
+        let (cache, opened) = opened.unzip();
+        config.cache(opened);
         let engine = Engine::new(&config).map_err(|error| wrong(&error))?;
         let module = Module::new(&engine, module).map_err(|error| wrong(&error))?;
+        if let Some(directory) = cache {
+            cache::restrict(directory);
+        }
         let ticks = options.deadline.map(|deadline| tick(&engine, deadline));
         let mut builder = WasmtimeEngineProviderBuilder::new()
             .engine(engine)
@@ -159,7 +151,7 @@ impl Policy {
         if options.memory.is_some() {
             builder = builder.enable_resource_limits(ResourceLimits {
                 max_memory_size: options.memory,
-                max_table_elements: Some(TABLE),
+                max_table_elements: None,
             });
         }
         Ok(Self {
@@ -169,7 +161,6 @@ impl Policy {
                 wapc_func: TICKS + 1,
             }),
             deadline: options.deadline.unwrap_or_default(),
-            captured: options.captured,
             _ticks: ticks,
         })
     }
@@ -212,7 +203,6 @@ impl Policy {
         Evaluation {
             result: answered.result.and_then(decode),
             logs: answered.logs,
-            printed: answered.printed,
         }
     }
 
@@ -224,17 +214,11 @@ impl Policy {
         host: Arc<dyn HostCalls>,
     ) -> Evaluation<Vec<u8>> {
         let logs = Arc::new(Mutex::new(Vec::new()));
-        let run = || self.run(operation, payload, host, Arc::clone(&logs));
-        let (result, printed) = if self.captured {
-            captured(run)
-        } else {
-            (run(), String::new())
-        };
+        let result = self.run(operation, payload, host, Arc::clone(&logs));
         let mut logs = logs.lock().unwrap_or_else(PoisonError::into_inner);
         Evaluation {
             result,
             logs: std::mem::take(&mut *logs),
-            printed,
         }
     }
 
@@ -286,12 +270,6 @@ impl std::fmt::Debug for Policy {
             .field("deadline", &self.deadline)
             .finish_non_exhaustive()
     }
-}
-
-/// Other systems print it.
-#[cfg(not(unix))]
-fn captured<T>(run: impl FnOnce() -> T) -> (T, String) {
-    (run(), String::new())
 }
 
 /// The provider gives no typed error.

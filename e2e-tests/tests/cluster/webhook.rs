@@ -1,9 +1,11 @@
 //! The webhook: the real policy-server, or a replacement that uses the preflight library and responds the same.
 
 mod broken;
+mod grants;
 mod library;
 mod policy_server;
 mod server;
+mod timely;
 
 use std::fmt;
 use std::path::PathBuf;

@@ -236,7 +236,7 @@ fn pre_commit_runs_the_hook() {
         assert_eq!(output.status.success(), succeeds, "{output:?}");
     }
     let log = std::fs::read_to_string(place.join("log")).unwrap();
-    assert_eq!(log, "check --allow-empty a.yaml b.json\n".repeat(2));
+    assert_eq!(log, "check --allow-empty -R -f .\n".repeat(2));
 }
 
 /// A release on disk, and a `gh` that knows only this release.

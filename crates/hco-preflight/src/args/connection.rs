@@ -42,9 +42,8 @@ pub(crate) struct Connection {
     #[arg(long, value_name = "NAME", help_heading = CONNECTION)]
     user: Option<String>,
 
-    /// How long to wait for the API server: for a request with all its tries, and for a list with all its pages; also for
-    /// a command of the kubeconfig that logs in; for example
-    /// 30, 30s, 1m30s, or 1h, and 0 for no limit [default: 1m, and 5m for a list]
+    /// How long to wait for the API server: for a request with all its tries, and for a list with all its pages; for
+    /// example 30, 30s, 1m30s, or 1h, and 0 for no limit [default: 1m, and 5m for a list]
     #[arg(long, value_name = "TIME", value_parser = timeout, help_heading = CONNECTION)]
     request_timeout: Option<Duration>,
 }

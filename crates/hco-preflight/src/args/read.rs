@@ -28,6 +28,13 @@ impl Args {
                 format!("--cluster takes no name, and there is no file `{word}`; to use a context of the kubeconfig, use --cluster --context {word}"),
             ));
         }
+        if let Some(word) = option_and_file(&words) {
+            let word = one_line(&word.to_string_lossy());
+            return Err(command.error(
+                clap::error::ErrorKind::UnknownArgument,
+                format!("`{word}` is an option and also the name of a file; to name files, use ./*.yaml instead of *.yaml"),
+            ));
+        }
         let matches = command.try_get_matches_from_mut(words)?;
         let args = Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command));
         let mut args = args?;
@@ -69,6 +76,17 @@ fn behind_cluster(words: &[OsString]) -> Option<&OsString> {
     let (_, word) = behind.next()?;
     let is_option = word.as_encoded_bytes().starts_with(b"-");
     (!is_option && (Path::new(word).is_dir() || !Path::new(word).exists())).then_some(word)
+}
+
+/// An option that is also the name of a file. A shell may have expanded it from `*.yaml`, so the name of the file would
+/// decide the check.
+fn option_and_file(words: &[OsString]) -> Option<&OsString> {
+    let mut options = words.split(|word| word == "--").next()?.iter().skip(1);
+    options.find(|word| {
+        word.len() > 1
+            && word.as_encoded_bytes().starts_with(b"-")
+            && Path::new(word).symlink_metadata().is_ok()
+    })
 }
 
 /// The command that was typed, with standard input in the place of its files.

@@ -22,13 +22,10 @@ impl Images {
     pub(super) fn new(
         subject: &Subject,
         settings: Vec<&mut Value>,
-        is_foreign: bool,
         notes: &mut Notes,
     ) -> Result<Self> {
         if !subject.images {
-            if !is_foreign {
-                ignore_images(settings, notes);
-            }
+            ignore_images(settings, notes);
             let why = handler_error("images are not looked up without --images");
             return Ok(Self {
                 host: Arc::new(Failing::new(why)),

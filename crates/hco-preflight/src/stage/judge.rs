@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::images::Images;
-use super::nodes::{self, Detail, Hosts, beside};
+use super::nodes::{self, Hosts, beside};
 use super::question::Question;
 use super::settings::Settings;
 use super::settle::Settled;
@@ -36,43 +36,27 @@ impl<'s> Settled<'s> {
     /// Reads the nodes, and the images that are needed.
     pub(super) fn with_nodes(mut self, notes: &mut Notes) -> Result<Prepared<'s>> {
         let progress = Progress::start("reading the nodes");
-        let hosts = self.hosts(notes)?;
+        let hosts = self.hosts()?;
         drop(progress);
         let all = self.deployed.iter_mut().chain([&mut self.settings]);
         let all: Vec<&mut Value> = all.map(|settings| &mut settings.value).collect();
-        let images = Images::new(self.connected.subject, all, self.module.is_foreign(), notes)?;
+        let images = Images::new(self.connected.subject, all, notes)?;
         let prepared = Prepared::new(self, hosts);
         prepared.with_images(&images).with_surroundings(notes)
     }
 
-    /// The hosts that answer for the nodes. A module of the user's reads from a cluster only what it is granted.
-    fn hosts(&self, notes: &mut Notes) -> Result<Hosts> {
+    /// The hosts that answer for the nodes.
+    fn hosts(&self) -> Result<Hosts> {
         let connected = &self.connected;
-        let (subject, cluster) = (connected.subject, connected.cluster.as_ref());
-        let detail = if self.module.is_foreign() {
-            Detail::Everything
-        } else {
-            let objects = connected.questions.iter().flat_map(Question::objects);
-            Detail::Labels(Labels::named_in(objects))
-        };
-        let is_guarded = cluster.is_some() && self.module.is_foreign();
-        let is_granted = subject.allow_context_aware;
-        let reads_nodes = !is_guarded || is_granted && self.module.asks_for_nodes();
-        if !reads_nodes && subject.what_if.is_some() {
-            notes.push(
-                "--what-if has no effect: the module of --policy is not allowed to read nodes",
-            );
-        }
-        let supposed = subject.what_if.as_ref().filter(|_| reads_nodes);
-        let files = connected.files.as_deref();
-        let hosts = nodes::hosts(subject, cluster, files, &detail, supposed)?;
-        if !is_guarded {
-            return Ok(hosts);
-        }
-        if let Some(note) = self.module.not_granted(is_granted) {
-            notes.push(&note);
-        }
-        Ok(hosts.guarded(&self.module, is_granted))
+        let subject = connected.subject;
+        let objects = connected.questions.iter().flat_map(Question::objects);
+        nodes::hosts(
+            subject,
+            connected.cluster.as_ref(),
+            connected.files.as_deref(),
+            &Labels::named_in(objects),
+            subject.what_if.as_ref(),
+        )
     }
 }
 
@@ -130,11 +114,11 @@ impl<'s> Prepared<'s> {
         }
     }
 
-    /// Works out what the VirtualMachines depend on. A module of the user's asks for what it likes.
+    /// Works out what the VirtualMachines depend on.
     fn with_surroundings(mut self, notes: &mut Notes) -> Result<Self> {
         let mut questions = self.questions().iter();
         let has_machines = questions.any(|it| it.identity.is_virtual_machine());
-        if !has_machines || self.settled.module.is_foreign() {
+        if !has_machines {
             return Ok(self);
         }
         let connected = &self.settled.connected;
@@ -170,8 +154,7 @@ impl<'s> Prepared<'s> {
 
     /// The verdicts, with a note on nodes that have no influence on them.
     pub(crate) fn judge(&self, notes: &mut Notes) -> Verdicts {
-        // What the module of a user prints goes where the progress is shown.
-        let _progress = (!self.settled.module.is_foreign()).then(|| Progress::start("checking"));
+        let _progress = Progress::start("checking");
         let mut verdicts = Verdicts {
             failures: self.settled.connected.failures.clone(),
             cluster: self.cluster().map(|cluster| Origin {

@@ -2,23 +2,17 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use policy_host::{Cluster, Counts, HostCalls, Labels, NodeList, NodeListError, Timely};
+use policy_host::{Cluster, Counts, HostCalls, Labels, NodeList, NodeListError};
 
 use super::snapshot::Snapshot;
 use crate::args::{self, Subject};
 use crate::files;
 use crate::foreign;
-use crate::module::{DEADLINE, Module};
 
 /// The error if no nodes are named.
 const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of `kubectl get nodes -o yaml`), --cluster (the cluster of the current context), --from PATH (a snapshot or a must-gather), or --arch amd64=3,arm64=2 (hypothetical nodes)";
-
-/// How long host calls may wait for a cluster. Less than the module's deadline, so that it can report the timeout.
-const PATIENCE: Duration = Duration::from_secs(20);
-const _: () = assert!(PATIENCE.as_secs() < DEADLINE.as_secs());
 
 /// Rejects a command line that names no nodes, before anything is read.
 pub(crate) fn check(subject: &Subject) -> Result<()> {
@@ -47,20 +41,10 @@ pub(super) fn check_connection(
     );
 }
 
-/// How much of each node is read.
-pub(crate) enum Detail {
-    /// Everything: a module of the user's may read anything.
-    Everything,
-    /// What this project's module reads, and these labels.
-    Labels(Labels),
-}
-
 /// The hosts that answer for nodes.
 pub(crate) struct Hosts {
     /// For those that the user named, and those that join them.
     all: Arc<dyn HostCalls>,
-    /// Whether that is a cluster, which may be slow to answer.
-    is_live: bool,
     /// For those that the user named, if others join them.
     pub(crate) before: Option<Arc<dyn HostCalls>>,
 }
@@ -70,36 +54,19 @@ impl Hosts {
     pub(super) fn of(nodes: NodeList) -> Self {
         Self {
             all: Arc::new(nodes),
-            is_live: false,
             before: None,
-        }
-    }
-
-    /// The same, but a module of the user's gets from a cluster only what it is granted.
-    pub(crate) fn guarded(self, module: &Module, is_granted: bool) -> Self {
-        let guarded = |host| -> Arc<dyn HostCalls> { Arc::new(module.guarded(host, is_granted)) };
-        Self {
-            all: guarded(self.all),
-            is_live: self.is_live,
-            before: self.before.map(guarded),
         }
     }
 
     /// Answers for all nodes in one evaluation.
     pub(crate) fn all(&self) -> Arc<dyn HostCalls> {
-        let all = Arc::clone(&self.all);
-        if self.is_live {
-            Arc::new(Timely::new(all, PATIENCE))
-        } else {
-            all
-        }
+        Arc::clone(&self.all)
     }
 
     /// The same, and another host answers for images.
     pub(crate) fn with_images(self, images: &Arc<dyn HostCalls>) -> Self {
         Self {
             all: beside(images, self.all),
-            is_live: self.is_live,
             before: self.before.map(|before| beside(images, before)),
         }
     }
@@ -119,22 +86,12 @@ pub(crate) fn hosts(
     subject: &Subject,
     cluster: Option<&Arc<Cluster>>,
     files: Option<&Snapshot>,
-    detail: &Detail,
+    labels: &Labels,
     supposed: Option<&Counts>,
 ) -> Result<Hosts> {
-    if let (Some(cluster), Detail::Everything, None) = (cluster, detail, supposed) {
-        return Ok(Hosts {
-            all: Arc::clone(cluster) as _,
-            is_live: true,
-            before: None,
-        });
-    }
     let list = match (&subject.nodes, cluster, &subject.arch) {
-        (Some(path), ..) => of_file(path, detail)?,
-        (None, Some(cluster), _) => match detail {
-            Detail::Everything => cluster.nodes(&Labels::All)?,
-            Detail::Labels(labels) => cluster.nodes(labels)?,
-        },
+        (Some(path), ..) => of_file(path, labels)?,
+        (None, Some(cluster), _) => cluster.nodes(labels)?,
         (None, None, Some(counts)) => NodeList::made_up(&counts.0),
         (None, None, None) => match files {
             Some(files) if files.nodes.is_empty() => {
@@ -154,12 +111,11 @@ pub(crate) fn hosts(
     })
 }
 
-fn of_file(path: &Path, detail: &Detail) -> Result<NodeList> {
-    let read = match (detail, path == Path::new("-")) {
-        (Detail::Everything, false) => NodeList::from_file(path),
-        (Detail::Everything, true) => NodeList::from_text(&files::text(path)?),
-        (Detail::Labels(labels), false) => NodeList::reduced_from_file(path, labels),
-        (Detail::Labels(labels), true) => NodeList::reduced_from_text(&files::text(path)?, labels),
+fn of_file(path: &Path, labels: &Labels) -> Result<NodeList> {
+    let read = if path == Path::new("-") {
+        NodeList::reduced_from_text(&files::text(path)?, labels)
+    } else {
+        NodeList::reduced_from_file(path, labels)
     };
     match read {
         // It names the file itself.

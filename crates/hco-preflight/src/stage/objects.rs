@@ -175,9 +175,6 @@ fn check_usage(subject: &Subject, purpose: Purpose) -> Result<()> {
     if has_as_if && subject.filename.is_empty() {
         bail!("--as-if requires a file: add -f FILE");
     }
-    if subject.allow_context_aware && !subject.cluster {
-        bail!("--allow-context-aware requires --cluster");
-    }
     let named = [
         &subject.old,
         &subject.nodes,

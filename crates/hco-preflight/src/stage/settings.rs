@@ -60,9 +60,6 @@ pub(crate) fn validated(path: Option<&Path>, module: &Module, notes: &mut Notes)
             }
             Ok(settings)
         }
-        Some(mistakes) if module.is_foreign() => {
-            bail!("{}: {}", foreign::path(path), one_line(&mistakes))
-        }
         Some(mistakes) => bail!("{}: {mistakes}", foreign::path(path)),
     }
 }

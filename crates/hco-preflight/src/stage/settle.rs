@@ -73,8 +73,7 @@ impl<'s> Connected<'s> {
         let live = self.live();
         let namespace = live.map_or("", Live::namespace).to_owned();
         let (mut deployed, has_unread_policies) = match live {
-            // The policies of another module have settings of their own.
-            Some(live) if subject.settings.is_none() && !module.is_foreign() => {
+            Some(live) if subject.settings.is_none() => {
                 let _progress = Progress::start("reading the policies of the cluster");
                 let targets = self.questions.iter().map(|it| it.target(&namespace));
                 let targets: BTreeSet<_> = targets.collect();

@@ -12,7 +12,6 @@ mod from;
 mod images;
 mod large;
 mod machines;
-mod module;
 mod outputs;
 mod pairs;
 mod picture;

@@ -7,12 +7,11 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use http::{HeaderName, HeaderValue, Uri};
+use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
 use kube::Config;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use manifest::{LIMIT, Limited, decoded};
-use secrecy::{ExposeSecret, SecretString};
 
 use super::ClusterError;
 use super::api::address;
@@ -92,8 +91,7 @@ impl Connection {
             current.is_some_and(|name| !name.is_empty())
         };
         let kubeconfig = kubeconfig.filter(|it| has_context(it) || !is_address);
-        if let Some(mut kubeconfig) = kubeconfig {
-            unset_empty(&mut kubeconfig);
+        if let Some(kubeconfig) = kubeconfig {
             let current = kubeconfig.current_context.clone();
             let name = self.context.clone().or(current);
             let name = name.filter(|name| !name.is_empty());
@@ -129,7 +127,6 @@ impl Connection {
             };
             let found = Config::from_custom_kubeconfig(kubeconfig, &options).await;
             config = found.map_err(ClusterError::of_kubeconfig)?;
-            self.check(&config, &name)?;
             context = Some(name);
         } else if is_address {
             config = Config::new(Uri::default());
@@ -155,7 +152,7 @@ impl Connection {
         if !has_proxy {
             config.proxy_url = proxy_of_environment(&config.cluster_url)?;
         }
-        self.set_impersonated(&mut config)?;
+        self.set_impersonated(&mut config);
         let warning = if !is_secret(&config) {
             config.auth_info = AuthInfo {
                 impersonate: config.auth_info.impersonate,
@@ -181,44 +178,8 @@ impl Connection {
         })
     }
 
-    /// Refuses what kubectl refuses in the user and the cluster of a context.
-    ///
-    /// MIRRORS: k8s.io/client-go tools/clientcmd/validation.go, `validateAuthInfo`; transport/transport.go, `TLSConfigFor`.
-    /// DIVERGES: `--token` replaces a username and a password in the kubeconfig.
-    fn check(&self, config: &Config, context: &str) -> Result<(), ClusterError> {
-        let auth = &config.auth_info;
-        let is_set = |text: Option<&str>| text.is_some_and(|text| !text.is_empty());
-        let secret =
-            |it: &Option<SecretString>| is_set(it.as_ref().map(ExposeSecret::expose_secret));
-        let has_name = is_set(auth.username.as_deref()) || secret(&auth.password);
-        let is_impersonated = is_set(auth.impersonate.as_deref()) || self.impersonate.is_some();
-        let has_more = is_set(auth.impersonate_uid.as_deref())
-            || auth
-                .impersonate_groups
-                .as_ref()
-                .is_some_and(|it| !it.is_empty())
-            || auth
-                .impersonate_user_extra
-                .as_ref()
-                .is_some_and(|it| !it.is_empty());
-        let is_trusted = config.root_cert.as_ref().is_some_and(|it| !it.is_empty());
-        let what = if self.token.is_none() && has_name && secret(&auth.token) {
-            "more than one authentication method: a token, and a username or password"
-        } else if has_more && !is_impersonated {
-            "`as-uid`, `as-groups`, or `as-user-extra` without `as`"
-        } else if config.accept_invalid_certs && is_trusted {
-            "a certificate authority, although `insecure-skip-tls-verify` is true"
-        } else {
-            return Ok(());
-        };
-        let what = format!("the context `{context}` has {what}");
-        Err(ClusterError::Kubeconfig(what))
-    }
-
-    /// Takes the user and the groups of the flags, and adds the headers that kube does not send.
-    ///
-    /// MIRRORS: k8s.io/client-go `transport/round_trippers.go`, `impersonatingRoundTripper.RoundTrip` and `headerKeyEscape`.
-    fn set_impersonated(&self, config: &mut Config) -> Result<(), ClusterError> {
+    /// Takes the user and the groups of the flags.
+    fn set_impersonated(&self, config: &mut Config) {
         let auth = &mut config.auth_info;
         if let Some(user) = &self.impersonate {
             auth.impersonate = Some(user.clone());
@@ -226,27 +187,6 @@ impl Connection {
         if !self.impersonate_groups.is_empty() {
             auth.impersonate_groups = Some(self.impersonate_groups.clone());
         }
-        let escaped = |byte: u8| match HeaderName::from_bytes(&[byte]) {
-            Ok(_) if byte != b'%' => char::from(byte).to_string(),
-            _ => format!("%{byte:02X}"),
-        };
-        let uid = auth.impersonate_uid.iter().filter(|uid| !uid.is_empty());
-        let uid = uid.map(|uid| ("impersonate-uid".to_owned(), uid));
-        let extra = auth.impersonate_user_extra.iter().flatten();
-        let extra = extra.flat_map(|(key, values)| {
-            let key: String = key.bytes().map(escaped).collect();
-            let name = format!("impersonate-extra-{key}");
-            values.iter().map(move |value| (name.clone(), value))
-        });
-        for (name, value) in uid.chain(extra) {
-            let value = HeaderValue::from_bytes(value.as_bytes());
-            let (Ok(name), Ok(value)) = (name.parse(), value) else {
-                let what = "`as-uid` or `as-user-extra` has characters that no request can have";
-                return Err(ClusterError::Kubeconfig(what.to_owned()));
-            };
-            config.headers.push((name, value));
-        }
-        Ok(())
     }
 
     /// Takes the address of `--server`, and checks the address.
@@ -357,47 +297,6 @@ fn missing(paths: &[PathBuf]) -> ClusterError {
     ClusterError::NoKubeconfig(format!("{} does not exist", paths.join(", ")))
 }
 
-/// Takes out what is empty, as client-go reads it. kube takes it for a value. A username needs no password.
-fn unset_empty(kubeconfig: &mut Kubeconfig) {
-    // The path of a file: kube has joined it with the directory of the kubeconfig.
-    let unset_path = |text: &mut Option<String>| {
-        *text = text
-            .take()
-            .filter(|it| !it.is_empty() && !it.ends_with('/'));
-    };
-    let unset = |text: &mut Option<String>| *text = text.take().filter(|it| !it.is_empty());
-    let unset_secret = |secret: &mut Option<SecretString>| {
-        *secret = secret.take().filter(|it| !it.expose_secret().is_empty());
-    };
-    for auth in kubeconfig
-        .auth_infos
-        .iter_mut()
-        .flat_map(|it| &mut it.auth_info)
-    {
-        unset(&mut auth.username);
-        unset_path(&mut auth.token_file);
-        unset_path(&mut auth.client_certificate);
-        unset(&mut auth.client_certificate_data);
-        unset_path(&mut auth.client_key);
-        unset(&mut auth.impersonate);
-        unset_secret(&mut auth.password);
-        unset_secret(&mut auth.token);
-        unset_secret(&mut auth.client_key_data);
-        if auth.username.is_some() {
-            auth.password.get_or_insert_default();
-        }
-    }
-    for cluster in kubeconfig
-        .clusters
-        .iter_mut()
-        .flat_map(|it| &mut it.cluster)
-    {
-        unset_path(&mut cluster.certificate_authority);
-        unset(&mut cluster.certificate_authority_data);
-        unset(&mut cluster.tls_server_name);
-    }
-}
-
 /// The proxy of a context's cluster, which comes before that of the environment.
 fn own_proxy<'k>(kubeconfig: &'k Kubeconfig, context: &str) -> Option<&'k String> {
     let mut contexts = kubeconfig.contexts.iter();
@@ -475,9 +374,6 @@ fn is_secret(config: &Config) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use base64::Engine as _;
-    use base64::engine::general_purpose::STANDARD;
-
     use super::*;
 
     /// What is found in a pod, with these flags and this kubeconfig in the home.
@@ -561,89 +457,6 @@ mod tests {
             let found = found_in_a_pod(&connection, None, Some(&kubeconfig)).unwrap();
             assert_eq!(found.config.auth_info.token.is_some(), is_sent, "{server}");
         }
-    }
-
-    /// A context with these fields of the user and the cluster.
-    fn context(user: &str, cluster: &str) -> String {
-        format!(
-            "{{current-context: a, contexts: [{{name: a, context: {{cluster: a, user: a}}}}], clusters: [{{name: a, cluster: {{server: 'https://a', {cluster}}}}}], users: [{{name: a, user: {{{user}}}}}]}}"
-        )
-    }
-
-    #[test]
-    fn what_kubectl_refuses_is_refused() {
-        let authority = rcgen::generate_simple_self_signed(["a".to_owned()]).unwrap();
-        let authority = STANDARD.encode(authority.cert.pem());
-        let authority =
-            format!("insecure-skip-tls-verify: true, certificate-authority-data: {authority}");
-        for (user, cluster, wanted) in [
-            ("token: t, username: u", "", "more than one authentication"),
-            ("token: t, password: p", "", "more than one authentication"),
-            ("as-groups: [g]", "", "without `as`"),
-            ("as-uid: u", "", "without `as`"),
-            ("as-user-extra: {k: [v]}", "", "without `as`"),
-            ("as: u, as-uid: \"u\\n\"", "", "characters that no request"),
-            (
-                "",
-                &*authority,
-                "although `insecure-skip-tls-verify` is true",
-            ),
-        ] {
-            let kubeconfig = context(user, cluster);
-            let error = found_in_a_pod(&Connection::default(), None, Some(&kubeconfig)).err();
-            let error = error.unwrap().to_string();
-            assert!(error.contains(wanted), "{error}");
-        }
-        let other = Connection {
-            token: Some("t".to_owned()),
-            impersonate: Some("u".to_owned()),
-            ..Connection::default()
-        };
-        let kubeconfig = context("token: '', username: u, as-groups: [g]", "");
-        let found = found_in_a_pod(&other, None, Some(&kubeconfig)).unwrap();
-        let groups = found.config.auth_info.impersonate_groups.unwrap();
-        assert_eq!((groups, found.warning), (vec!["g".to_owned()], None));
-    }
-
-    #[test]
-    fn what_is_empty_is_not_set() {
-        let empty = "username: '', password: '', client-certificate: '', client-certificate-data: '', client-key: '', client-key-data: '', tokenFile: '', as: ''";
-        let kubeconfig = context(
-            &format!("token: t, {empty}"),
-            "tls-server-name: '', certificate-authority: '', certificate-authority-data: ''",
-        );
-        let found = found_in_a_pod(&Connection::default(), None, Some(&kubeconfig)).unwrap();
-        let auth = &found.config.auth_info;
-        assert!(auth.token.is_some() && auth.username.is_none() && auth.password.is_none());
-        assert!(auth.impersonate.is_none() && found.config.tls_server_name.is_none());
-
-        let kubeconfig = context("username: u", "tls-server-name: n");
-        let found = |connection| found_in_a_pod(&connection, None, Some(&kubeconfig)).unwrap();
-        let config = found(Connection::default()).config;
-        assert!(config.auth_info.password.is_some());
-        assert_eq!(config.tls_server_name.as_deref(), Some("n"));
-        let elsewhere = Connection {
-            server: Some("https://b".to_owned()),
-            ..Connection::default()
-        };
-        assert_eq!(found(elsewhere).config.tls_server_name, None);
-    }
-
-    #[test]
-    fn the_whole_impersonated_user_is_sent() {
-        let kubeconfig = context(
-            "as: joe, as-uid: u-1, as-user-extra: {'a/B%': [v, w]}",
-            "insecure-skip-tls-verify: true",
-        );
-        let found = found_in_a_pod(&Connection::default(), None, Some(&kubeconfig)).unwrap();
-        let headers = found.config.headers.iter();
-        let headers = headers.map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
-        let extra = "impersonate-extra-a%2fb%25";
-        assert_eq!(
-            headers.collect::<Vec<_>>(),
-            [("impersonate-uid", "u-1"), (extra, "v"), (extra, "w")]
-        );
-        assert_eq!(found.warning, Some(UNVERIFIED));
     }
 
     #[test]

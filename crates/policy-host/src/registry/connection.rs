@@ -118,7 +118,7 @@ impl<'a> Connection<'a> {
         ensure!(
             response.status() == StatusCode::OK,
             "the login failed ({}): {}",
-            reason(&answer),
+            self.reason(response.url(), &answer),
             self.login.hint(self.reference)
         );
         // Not with the cause, which could quote the token.
@@ -166,12 +166,11 @@ impl<'a> Connection<'a> {
             "the manifest has the unsupported schema version {}",
             versioned.schema_version
         );
-        if let Some(media_type) = &versioned.media_type {
-            ensure!(
-                MANIFESTS.contains(&media_type.as_str()),
-                "the manifest has the unsupported media type {media_type}"
-            );
-        }
+        let media_type = versioned.media_type.as_deref();
+        ensure!(
+            media_type.is_none_or(|media_type| MANIFESTS.contains(&media_type)),
+            "the manifest has an unsupported media type"
+        );
         Ok((json_of(&manifest, "manifest")?, digest))
     }
 
@@ -200,8 +199,23 @@ impl<'a> Connection<'a> {
         bail!(
             "the registry responds with status {} ({}): {hint}",
             status.as_u16(),
-            reason(&body)
+            self.reason(response.url(), &body)
         )
+    }
+
+    /// The reason in an answer that is an error. The author of a manifest can make a registry send this command to another
+    /// host, whose answer could be a secret of the network, so only the registry's own answer is printed.
+    fn reason(&self, from: &Url, body: &[u8]) -> String {
+        let host = self.reference.resolve_registry();
+        let own = Url::parse(&format!("{}://{host}/", self.scheme));
+        let is_own = own.is_ok_and(|own| {
+            own.host() == from.host() && own.port_or_known_default() == from.port_or_known_default()
+        });
+        if is_own {
+            reason(body)
+        } else {
+            "the response came from another host and is not shown".to_owned()
+        }
     }
 }
 
@@ -352,7 +366,11 @@ fn reason(body: &[u8]) -> String {
 }
 
 fn json_of<T: serde::de::DeserializeOwned>(answer: &[u8], what: &str) -> Result<T> {
-    serde_json::from_slice(answer).with_context(|| format!("the {what} is not valid"))
+    // The cause could quote the answer, which may come from another host.
+    serde_json::from_slice(answer).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        anyhow!("the {what} is not valid (line {line}, column {column})")
+    })
 }
 
 /// Whether these are the bytes of a digest, which is given back.

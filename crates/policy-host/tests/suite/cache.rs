@@ -146,3 +146,31 @@ fn a_cache_is_made_for_its_user_alone() {
     let mode = fs::metadata(&cache).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
 }
+
+/// Native code that another user put there earlier would be run.
+#[cfg(unix)]
+#[test]
+fn an_entry_that_others_can_write_to_is_not_loaded() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let cache = tempfile::tempdir().unwrap();
+    answers(cache.path());
+    let file = compiled(cache.path()).remove(0);
+    let other = tempfile::tempdir().unwrap();
+    assert_eq!(answer(2, other.path()), b"2");
+    fs::copy(&compiled(other.path())[0], &file).unwrap();
+    for path in [file.as_path(), file.parent().unwrap()] {
+        let mode = fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{}", path.display());
+        fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o020)).unwrap();
+        answers(cache.path());
+        let why = policy_host::private(cache.path()).unwrap_err();
+        assert!(why.contains("; delete "), "{why}");
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    assert_eq!(
+        answer(1, cache.path()),
+        b"2",
+        "it is loaded where only its user can write"
+    );
+}

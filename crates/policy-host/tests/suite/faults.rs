@@ -1,12 +1,11 @@
 //! What must never happen to a request: a trap, a guest error, an answer that depends on the one before.
 
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use policy_host::{Failing, HostCalls, HostError, Options, Policy, Timely, Verdict};
+use policy_host::{Failing, HostCalls, HostError, Options, Policy, Verdict};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -210,7 +209,7 @@ impl HostCalls for AfterTheDeadline {
     }
 }
 
-/// What policy-server cannot do either, see [`Timely`].
+/// Policy-server cannot interrupt it either.
 #[test]
 fn a_host_call_is_not_interrupted_and_the_guest_ends_after_it() {
     let policy = Policy::from_bytes(ASKS_OR_LOOPS.as_bytes(), &short_deadline()).unwrap();
@@ -223,90 +222,6 @@ fn a_host_call_is_not_interrupted_and_the_guest_ends_after_it() {
     let error = policy.call("once", b"", calls).result.unwrap_err();
     assert!(host.answered.load(Ordering::SeqCst));
     assert!(matches!(error, HostError::Deadline(_)), "{error}");
-}
-
-/// Never answers while the other end is held.
-struct Silent(Mutex<Receiver<()>>);
-
-impl HostCalls for Silent {
-    fn call(&self, _: &str, _: &str, _: &[u8]) -> Result<Vec<u8>, String> {
-        let _ = self.0.lock().unwrap().recv();
-        Err("too late".to_owned())
-    }
-}
-
-#[test]
-fn a_host_that_never_answers_is_reported() {
-    let (_held, receiver) = channel();
-    let host = Timely::new(
-        Arc::new(Silent(Mutex::new(receiver))),
-        Duration::from_millis(10),
-    );
-    let verdict = validate(&payload(&json!({})), Arc::new(host));
-    assert_eq!((verdict.accepted, verdict.code), (false, Some(500)));
-    let message = verdict.message.unwrap();
-    let sentence = "the host call kubernetes/list_resources_all did not finish in time: the limit for all host calls of an evaluation is 10ms";
-    assert!(message.contains(sentence), "{message}");
-}
-
-/// Never answers, and counts how often it is asked.
-struct Slow {
-    silent: Silent,
-    asked: AtomicUsize,
-}
-
-impl HostCalls for Slow {
-    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        self.silent.call(namespace, operation, payload)
-    }
-}
-
-/// Otherwise two slow calls take twice the limit, and the deadline of the evaluation ends the guest without a word.
-#[test]
-fn all_host_calls_of_an_evaluation_share_its_time() {
-    let (_held, receiver) = channel();
-    let slow = Arc::new(Slow {
-        silent: Silent(Mutex::new(receiver)),
-        asked: AtomicUsize::new(0),
-    });
-    let host = Timely::new(Arc::clone(&slow) as _, Duration::from_millis(10));
-    for call in ["can_i", "get_resource"] {
-        assert_eq!(
-            host.call("kubernetes", call, b"").unwrap_err(),
-            format!(
-                "Callback evaluation failure: the host call kubernetes/{call} did not finish in time: the limit for all host calls of an evaluation is 10ms"
-            )
-        );
-    }
-    assert_eq!(slow.asked.load(Ordering::SeqCst), 1);
-}
-
-#[test]
-fn what_is_answered_in_time_is_passed_on() {
-    let ask = |host: Arc<dyn HostCalls>| {
-        Timely::new(host, Duration::from_mins(1)).call("kubernetes", "can_i", b"")
-    };
-    assert_eq!(ask(Arc::new(Says(b"yes".to_vec()))).unwrap(), b"yes");
-    assert_eq!(ask(Arc::new(Failing::new("no"))).unwrap_err(), "no");
-}
-
-/// Stops instead of answering.
-struct Panics;
-
-impl HostCalls for Panics {
-    fn call(&self, _: &str, _: &str, _: &[u8]) -> Result<Vec<u8>, String> {
-        panic!("so that its thread ends");
-    }
-}
-
-#[test]
-fn a_host_that_panics_is_reported() {
-    let host = Timely::new(Arc::new(Panics), Duration::from_mins(1));
-    assert_eq!(
-        host.call("kubernetes", "can_i", b"").unwrap_err(),
-        "Callback evaluation failure: the host call kubernetes/can_i panicked"
-    );
 }
 
 #[test]

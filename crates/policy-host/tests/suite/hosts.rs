@@ -1,12 +1,12 @@
-//! Hosts that replace a cluster: node lists, grants, logs.
+//! Hosts that replace a cluster: node lists and logs.
 
 use std::sync::Arc;
 
-use policy_host::{Capabilities, Failing, Granted, HostCalls, NodeList, Options, Policy, Resource};
+use policy_host::{Failing, HostCalls, NodeList, Options, Policy};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::{NODES, POLICY, payload};
+use crate::NODES;
 
 fn ask(host: &dyn HostCalls, operation: &str, request: &Value) -> Result<Value, String> {
     host.call("kubernetes", operation, request.to_string().as_bytes())
@@ -153,56 +153,6 @@ fn everybody_may_read_nodes() {
     });
     let answer = ask(&two_nodes(), "can_i", &request);
     assert_eq!(answer, Ok(json!({"allowed": true})));
-}
-
-fn granted(resources: &[Resource], patterns: &[&str]) -> Arc<dyn HostCalls> {
-    Arc::new(Granted::new(
-        Arc::new(two_nodes()),
-        resources.iter().cloned(),
-        Capabilities::new(patterns.iter().copied()),
-    ))
-}
-
-#[rstest]
-#[case::both(&[Resource::node()], &["kubernetes/list_resources_all"], 403, "more than one")]
-#[case::everything(&[Resource::node()], &["*"], 403, "more than one")]
-#[case::a_prefix(&[Resource::node()], &["oci/*", "kubernetes/*"], 403, "more than one")]
-#[case::no_node(&[], &["*"], 500, "Policy has not been granted access to Kubernetes v1/Node resources. The violation has been reported")]
-#[case::no_call(&[Resource::node()], &[], 500, "Policy has not been granted access to the 'kubernetes/list_resources_all' host capability. The violation has been reported")]
-#[case::another_call(&[Resource::node()], &["kubernetes/can_i"], 500, "Policy has not been granted access to the 'kubernetes/list_resources_all' host capability. The violation has been reported")]
-fn a_policy_may_ask_what_it_was_granted(
-    #[case] resources: &[Resource],
-    #[case] patterns: &[&str],
-    #[case] code: u16,
-    #[case] text: &str,
-) {
-    let verdict = POLICY.validate(&payload(&json!({})), granted(resources, patterns));
-    let verdict = verdict.result.unwrap();
-    assert_eq!(verdict.code, Some(code), "{verdict:?}");
-    if code == 500 {
-        assert!(
-            verdict.message.as_deref().unwrap().contains(text),
-            "{verdict:?}"
-        );
-    }
-}
-
-#[rstest]
-#[case::digest("v1/manifest_digest")]
-#[case::manifest("v1/oci_manifest")]
-#[case::manifest_and_configuration("v1/oci_manifest_config")]
-fn images_are_read_only_if_granted(#[case] operation: &str) {
-    let ask = |patterns: &[&str]| granted(&[], patterns).call("oci", operation, br#""a/b:1""#);
-    let refused = format!(
-        "Policy has not been granted access to the 'oci/{operation}' host capability. The violation has been reported."
-    );
-    assert_eq!(ask(&["kubernetes/*"]), Err(refused));
-    // Granted, it comes to the host, which has no images here.
-    let no_registry =
-        "Callback evaluation failure: the image `a/b:1` cannot be read: only nodes are available";
-    for pattern in ["*", "oci/*", "oci/v1/*", &format!("oci/{operation}")] {
-        assert_eq!(ask(&[pattern]), Err(no_registry.to_owned()), "{pattern}");
-    }
 }
 
 #[test]

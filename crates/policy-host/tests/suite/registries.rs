@@ -342,6 +342,37 @@ fn a_registry_with_tokens(#[case] token: &'static str, #[case] found: Result<&st
     assert_read(&read, found);
 }
 
+/// A manifest names a registry that redirects to, or has its token server on, a host of the network.
+#[rstest]
+#[case::redirect("307 Elsewhere", "Location: http://HOST/secret")]
+#[case::token_server("401 No", "WWW-Authenticate: Bearer realm=\"http://HOST/secret\"")]
+fn the_answer_of_another_host_is_not_shown(
+    #[case] status: &'static str,
+    #[case] header: &'static str,
+) {
+    let other = ScriptedRegistry::start(|_, to| {
+        let _ = to.write_all(response(403, "SECRET").as_bytes());
+    });
+    let header = header.replace("HOST", &other.host);
+    let registry = ScriptedRegistry::start(move |request, to| {
+        let is_token = status.starts_with("401");
+        let answer = if is_token == (request.path == "/v2/") {
+            format!(
+                "HTTP/1.1 {status}\r\n{header}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+            )
+        } else {
+            response(200, "")
+        };
+        let _ = to.write_all(answer.as_bytes());
+    });
+    let error = architectures(&registries(), &format!("{}/a:1", registry.host)).unwrap_err();
+    assert!(
+        error.contains("came from another host and is not shown"),
+        "{error}"
+    );
+    assert!(!error.contains("SECRET"), "{error}");
+}
+
 #[test]
 fn an_image_is_read_once() {
     let registry = ScriptedRegistry::start(|request, to| {

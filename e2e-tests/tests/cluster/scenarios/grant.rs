@@ -70,13 +70,13 @@ fn missing(output: &KubectlOutput) {
 
 /// The permission is granted, and nothing is restarted: soon, a request is answered.
 fn granted(world: &World<'_>, missing: impl Fn(&KubectlOutput)) {
-    preflight::lacks_nodes(world);
+    preflight::reads_nodes(world, false);
     let rbac = format!("{ROOT}/deploy/base/rbac.yaml");
     world.admin.run(&["apply", "-f", &rbac]).prints(
         "clusterrole.rbac.authorization.k8s.io/hco-architecture-guard-nodes created\n\
          clusterrolebinding.rbac.authorization.k8s.io/hco-architecture-guard-nodes created\n",
     );
-    preflight::lacks_nothing(world);
+    preflight::reads_nodes(world, true);
     until("a request is answered", || {
         let output = create(world);
         if output.code == Some(0) {
@@ -95,5 +95,5 @@ fn taken_back(world: &World<'_>) {
         "clusterrole.rbac.authorization.k8s.io \"hco-architecture-guard-nodes\" deleted\n\
          clusterrolebinding.rbac.authorization.k8s.io \"hco-architecture-guard-nodes\" deleted\n",
     );
-    preflight::lacks_nodes(world);
+    preflight::reads_nodes(world, false);
 }

@@ -1,5 +1,6 @@
 //! Scenario 9: hco-preflight reads a live cluster, as a plugin of kubectl.
 
+use e2e_tests::module::ROOT;
 use serde_json::{Value, json};
 
 use crate::crd::{template, together};
@@ -137,24 +138,23 @@ fn what_comes(world: &World<'_>) {
     }
 }
 
-/// Waits until the API server denies the policy-server's account to list nodes.
-pub(super) fn lacks_nodes(world: &World<'_>) {
-    may_list_nodes(world, "no\n");
+/// The policy-server's account gets the permission to read nodes.
+fn grants(world: &World<'_>) {
+    reads_nodes(world, false);
+    let rbac = format!("{ROOT}/deploy/base/rbac.yaml");
+    let applied = world.admin.run(&["apply", "-f", &rbac]);
+    assert_eq!(applied.code, Some(0), "{applied:?}");
+    reads_nodes(world, true);
 }
 
-/// Waits until the API server allows it.
-pub(super) fn lacks_nothing(world: &World<'_>) {
-    may_list_nodes(world, "yes\n");
-}
-
-/// Permissions take effect when the API server has read them.
-fn may_list_nodes(world: &World<'_>, wanted: &str) {
+/// Waits until the API server reports that the policy-server can read nodes, or that it cannot.
+pub(super) fn reads_nodes(world: &World<'_>, wanted: bool) {
+    let account = "--as=system:serviceaccount:kubewarden:policy-server";
     until("the grants are in effect", || {
-        let account = "--as=system:serviceaccount:kubewarden:policy-server";
         let output = world
             .admin
             .run(&["auth", "can-i", "list", "nodes", account]);
-        if output.stdout == wanted {
+        if (output.code == Some(0)) == wanted {
             Ok(())
         } else {
             Err(format!("{output:?}"))

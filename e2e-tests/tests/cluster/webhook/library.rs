@@ -10,17 +10,16 @@ use axum::{Json, Router};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use e2e_tests::module;
-use policy_host::{
-    Capabilities, Cluster, Connection, Granted, HostCalls, HostError, Options, Registries,
-    Resource, Timely, Verdict,
-};
+use policy_host::{Cluster, Connection, HostCalls, HostError, Options, Registries, Verdict};
 use registry::Sources;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
+use super::grants::{Capabilities, Granted, Resource};
 use super::server::Server;
+use super::timely::Timely;
 use crate::control_plane::ControlPlane;
 use crate::policy::Policy;
 

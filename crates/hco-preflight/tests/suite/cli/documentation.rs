@@ -117,7 +117,7 @@ fn the_commands_of_the_pages_run() {
                     "{page}: {line}\n{stderr}"
                 );
                 parsed += 1;
-                let is_remote = ["--cluster", "rbac ", "images ", "--images"]
+                let is_remote = ["--cluster", "images ", "--images"]
                     .iter()
                     .any(|word| words.contains(word));
                 if is_remote {

@@ -184,10 +184,10 @@ fn a_file_that_is_named_has_to_be_a_manifest() {
     assert_eq!(code, 2);
     let (_, notes, code) = run_in(&directory, "check -f d --arch amd64=1");
     assert!(
-        notes.contains("note: skipped 1 file that is not a manifest\n"),
+        notes.contains("error: d/values.yaml:3: cannot be read as YAML or JSON"),
         "{notes}"
     );
-    assert_eq!(code, 0);
+    assert_eq!(code, 2);
 }
 
 /// It is looked for beside each file.
@@ -230,18 +230,18 @@ fn what_directories_have_besides_is_counted_once() {
         ("b.tmp.yaml", &accepted),
         ("kept.tmp.yaml", &accepted),
         ("c.yaml", "{{ x }}: ["),
-        ("d/e.yaml", "- ["),
         ("f.yaml", &accepted),
         (".git/config.yaml", &accepted),
     ];
     let directory = written("skipped", &contents);
-    std::os::unix::fs::symlink("..", directory.join("d/up")).unwrap();
+    std::os::unix::fs::symlink(".", directory.join("up")).unwrap();
     let (printed, notes, code) = run_in(&directory, "check -f . -R --arch amd64=1");
     assert_eq!(code, 0, "{notes}");
     assert!(printed.contains("2 objects: accepted"), "{printed}");
     let skipped: Vec<&str> = notes.lines().filter(|it| it.contains("skipped")).collect();
-    let expected = "note: skipped 2 files that .gitignore names; --include-ignored includes them, 1 file that is a link to a directory, 2 files that are not manifests";
-    assert_eq!(skipped, [expected]);
+    let expected = "note: skipped 2 files that .gitignore names; --include-ignored includes them, 1 file that is a link to a directory";
+    let templates = "note: skipped templates (`{{ }}`) that do not name a HyperConverged: ./c.yaml";
+    assert_eq!(skipped, [expected, templates]);
     let (printed, _, _) = run_in(&directory, "check -f . -R --include-ignored --arch amd64=1");
     assert!(printed.contains("4 objects: accepted"), "{printed}");
 }
@@ -619,4 +619,39 @@ fn the_name_of_a_file_is_printed_on_one_line(#[case] words: &str, #[context] con
         printed.contains("::error::x.yaml") && !printed.contains("\n::error"),
         "{printed}"
     );
+}
+
+/// A shell expands `*.yaml` to it.
+#[test]
+fn the_name_of_a_file_is_not_an_option() {
+    let accepted = accepted();
+    let contents = [
+        ("--settings=ok.yaml", accepted.as_str()),
+        ("a.yaml", &accepted),
+        ("ok.yaml", "levels: {}"),
+    ];
+    let directory = written("options", &contents);
+    let (_, errors, code) = run_in(
+        &directory,
+        "check --arch amd64=1 -f --settings=ok.yaml a.yaml ok.yaml",
+    );
+    let error = "`--settings=ok.yaml` is an option and also the name of a file; to name files, use ./*.yaml";
+    assert!(errors.contains(error), "{errors}");
+    assert_eq!(code, 2);
+}
+
+/// A document of four bytes takes a kilobyte of memory.
+#[test]
+fn what_a_file_may_have_is_limited() {
+    let many = "a: 1\n---\n".repeat(10_001);
+    let large = format!("# {}\na: 1\n", "x".repeat(17 << 20));
+    let directory = written("limits", &[("many.yaml", &many), ("large.yaml", &large)]);
+    for (file, error) in [
+        ("many.yaml", "the file has more than 10000 documents"),
+        ("large.yaml", "cannot be read: it has more than 16 MiB"),
+    ] {
+        let (_, errors, code) = run_in(&directory, &format!("check -f {file} --arch amd64=1"));
+        assert!(errors.contains(error), "{errors}");
+        assert_eq!(code, 2);
+    }
 }

@@ -1,16 +1,14 @@
 //! What machines and reviews get.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::process::Output;
 
-use rstest::{Context, rstest};
+use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::cluster::asks_for_nodes;
 use super::deployed::{policy, with_policies};
 use super::{check, command_on, files, run, run_with, scratch};
-use e2e_tests::{ApiServer, recorded};
+use e2e_tests::ApiServer;
 
 /// The outputs for machines and reviews.
 const FORMATS: [&str; 6] = ["json", "markdown", "junit", "sarif", "github", "gitlab"];
@@ -321,68 +319,6 @@ fn strings_of_policies_are_escaped(#[case] policy: Value, #[case] status: u16) {
     for format in outputs() {
         let mut check = command_on(&server);
         let check = check.args(["check", "--cluster", "--color", "never", "-o", format]);
-        nothing_is_raw(&check.output().unwrap());
-    }
-}
-
-/// A module that answers everything so, and this to settings.
-fn module(name: &str, answer: &Value, to_settings: &Value) -> PathBuf {
-    let wat = |value: &Value| -> (String, usize) {
-        let text = value.to_string();
-        let bytes = text.bytes().map(|byte| format!("\\{byte:02x}"));
-        (bytes.collect(), text.len())
-    };
-    let ((answer, length), (to_settings, length_to_settings)) = (wat(answer), wat(to_settings));
-    // Operations are told apart by the length of their names: validate_settings has 17.
-    let module = format!(
-        r#"(module
-            (import "wapc" "__guest_response" (func $respond (param i32 i32)))
-            (memory (export "memory") 1)
-            (data (i32.const 0) "{answer}")
-            (data (i32.const 4096) "{to_settings}")
-            (func (export "__guest_call") (param $operation i32) (param i32) (result i32)
-                (if (i32.eq (local.get $operation) (i32.const 17))
-                    (then
-                        (call $respond (i32.const 4096) (i32.const {length_to_settings}))
-                        (return (i32.const 1))))
-                (call $respond (i32.const 0) (i32.const {length}))
-                (i32.const 1)))"#
-    );
-    let path = scratch(&format!("raw-module-{name}")).join("module.wat");
-    std::fs::write(&path, module).unwrap();
-    path
-}
-
-#[rstest]
-#[case::verdict(json!({"valid": true}), 1)]
-#[case::settings(json!({"valid": false, "message": FORGED}), 2)]
-fn nothing_of_a_module_is_printed_raw(
-    #[case] to_settings: Value,
-    #[case] code: i32,
-    #[context] context: Context,
-) {
-    let verdict = json!({"accepted": false, "code": 400, "message": FORGED, "warnings": [FORGED]});
-    let module = module(context.description.unwrap(), &verdict, &to_settings);
-    for format in outputs() {
-        let output = run(&format!(
-            "check -f accepted.yaml --nodes nodes.yaml --settings settings.yaml --color never -o {format} --policy {}",
-            module.display()
-        ));
-        nothing_is_raw(&output);
-        assert_eq!(output.status.code(), Some(code), "{output:?}");
-    }
-}
-
-#[test]
-fn nothing_of_metadata_is_printed_raw() {
-    let resource = json!({"apiVersion": FORGED, "kind": FORGED});
-    let metadata = json!({"contextAwareResources": [resource]});
-    let module = asks_for_nodes("forged", &metadata.to_string());
-    let server = ApiServer::start(recorded());
-    for format in outputs() {
-        let mut check = command_on(&server);
-        check.args(["check", "-f", "other.yaml", "--cluster", "--color", "never"]);
-        let check = check.args(["-o", format, "--policy"]).arg(&module);
         nothing_is_raw(&check.output().unwrap());
     }
 }

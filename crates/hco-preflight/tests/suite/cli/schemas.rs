@@ -12,13 +12,12 @@ use super::{command_on, run};
 use e2e_tests::ApiServer;
 
 /// Checks that between them have everything that an output can hold.
-const RUNS: [&str; 7] = [
+const RUNS: [&str; 6] = [
     "check -f accepted.yaml --nodes nodes.yaml",
     "check -f denied.yaml -f many.yaml -f warned.yaml --nodes nodes.yaml",
     "check -f several.yaml --nodes nodes.yaml",
     "check -f denied.yaml --nodes nodes.yaml --old old.yaml",
     "check -f undecodable.yaml -f broken.yaml -f nowhere.yaml --arch amd64=3",
-    "check -f accepted.yaml --nodes nodes.yaml --policy foreign.wat",
     "check -f machines.yaml --arch amd64=3,arm64=2",
 ];
 

@@ -57,10 +57,6 @@ use super::{check, command, compare, run, run_with, scratch, shown};
     0
 )]
 #[case::as_if_without_cluster("check -f accepted.yaml --arch amd64=1 --as-if apply", 2)]
-#[case::access_without_cluster(
-    "check -f accepted.yaml --arch amd64=1 --policy foreign.wat --allow-context-aware",
-    2
-)]
 #[case::as_if_of_two_files("check -f accepted.yaml --old old.yaml --cluster --as-if apply", 2)]
 #[case::settings("settings --settings settings.yaml", 0)]
 #[case::settings_of_the_policy("settings --settings policy.yaml", 0)]

@@ -36,7 +36,6 @@ use super::{check, command, compare, run_with, scratch, shown};
 #[case::empty_allowed("check -f nodes.yaml --nodes nodes.yaml --allow-empty", 0)]
 #[case::empty_allowed_in_json("check -f nodes.yaml --nodes nodes.yaml --allow-empty -o json", 0)]
 #[case::broken_is_not_empty("check -f broken.yaml --nodes nodes.yaml --allow-empty", 2)]
-#[case::foreign_module("check -f accepted.yaml --nodes nodes.yaml --policy foreign.wat", 1)]
 fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     let name = context.description.unwrap();
     check(&format!("check-{name}"), words, code);
@@ -58,51 +57,6 @@ fn the_nodes_can_come_from_the_standard_input() {
     let nodes = std::fs::read_to_string(super::files().join("nodes.yaml")).unwrap();
     let output = run_with("check -f denied.yaml --nodes -", &nodes);
     assert_eq!(output.status.code(), Some(1));
-}
-
-/// Another module that accepts everything with this answer.
-fn accepting(name: &str, more: &str) -> std::path::PathBuf {
-    let module = std::fs::read_to_string(super::files().join("foreign.wat")).unwrap();
-    let denied =
-        r#"{\"accepted\":false,\"code\":400,\"message\":\"no HyperConverged on Fridays\"}"#;
-    let accepted = format!(r#"{{\"accepted\":true{}}}"#, more.replace('"', "\\\""));
-    let length = accepted.replace('\\', "").len();
-    let module = module.replace(denied, &accepted);
-    let module = module.replace("(i32.const 70)", &format!("(i32.const {length})"));
-    assert!(module.contains(&accepted), "{module}");
-    let path = scratch(name).join("module.wat");
-    std::fs::write(&path, module).unwrap();
-    path
-}
-
-/// A module that would change the object does not warn.
-#[rstest]
-#[case::nothing("", 0, "")]
-#[case::warnings(r#","warnings":["weekend"]"#, 1, "accepted.yaml:1: weekend")]
-#[case::change(
-    r#","mutated_object":{}"#,
-    0,
-    "accepted.yaml:1: the module would change the object"
-)]
-fn warnings_of_another_module_count(
-    #[case] more: &str,
-    #[case] code: i32,
-    #[case] note: &str,
-    #[context] context: Context,
-) {
-    let name = format!("accepting-{}", context.description.unwrap());
-    let module = accepting(&name, more);
-    let check = |more: &[&str]| {
-        let mut command = command();
-        command.args(["check", "-f", "accepted.yaml", "--arch", "amd64=1"]);
-        command.arg("--policy").arg(&module).args(more);
-        command.output().unwrap()
-    };
-    let output = check(&["--fail-on", "warn"]);
-    assert_eq!(output.status.code(), Some(code), "{output:?}");
-    let printed = String::from_utf8(output.stderr).unwrap();
-    assert!(printed.contains(note), "{printed}");
-    assert_eq!(check(&[]).status.code(), Some(0));
 }
 
 /// The embedded module from a file is this project's own all the same.
@@ -249,8 +203,7 @@ fn files_that_are_no_manifests_are_skipped() {
     std::os::unix::fs::symlink("..data/hco.yaml", root.join("hco.yaml")).unwrap();
     for (name, text) in [
         ("patch.yaml", "- {op: remove, path: /spec}"),
-        ("chart.yaml", "{{ include }}"),
-        ("tsconfig.json", "{ // comment\n [1, }"),
+        ("chart.yaml", "{{ include }}: ["),
     ] {
         std::fs::write(root.join(name), text).unwrap();
     }
@@ -262,13 +215,35 @@ fn files_that_are_no_manifests_are_skipped() {
     );
     assert_eq!(output.status.code(), Some(0), "{out}{notes}");
     assert!(out.contains("\n1 object: "), "{out}");
-    let skipped = "note: skipped 3 files that are not manifests\n";
-    assert!(notes.contains(skipped), "{notes}");
+    for (what, file) in [
+        (
+            "templates (`{{ }}`) that do not name a HyperConverged",
+            "chart.yaml",
+        ),
+        ("what is not an object", "patch.yaml:1"),
+    ] {
+        let note = format!("note: skipped {what}: {}/{file}\n", root.display());
+        assert!(notes.contains(&note), "{notes}");
+    }
     // One that names the kind is an error.
     std::fs::write(
         root.join("chart.yaml"),
-        "kind: HyperConverged\n{{ include }}",
+        "kind: HyperConverged\n{{ include }}: [",
     )
     .unwrap();
     assert_eq!(check(&root.display().to_string()).status.code(), Some(2));
+    // So is one whose kind is written with escapes, and one that is too deep.
+    let deep = format!("a: {}{}", "[".repeat(101), "]".repeat(101));
+    for text in [
+        "a: [\n---\nkind: \"Hyper\\x43onverged\"\n",
+        "kind: \"Hyper\\x43onverged\"\n---\na: [\n",
+        deep.as_str(),
+    ] {
+        std::fs::write(root.join("chart.yaml"), text).unwrap();
+        assert_eq!(
+            check(&root.display().to_string()).status.code(),
+            Some(2),
+            "{text}"
+        );
+    }
 }

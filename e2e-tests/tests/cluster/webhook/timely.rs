@@ -4,18 +4,18 @@ use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use crate::host_calls::{HostCalls, handler_error};
+use policy_host::{HostCalls, handler_error};
 
 /// Gives another host so much time for all calls of an evaluation, and then tells the guest that there was no answer.
 ///
-/// The deadline of an [evaluation](crate::Options) interrupts the guest only, never a host call, and neither does
+/// The deadline of an evaluation interrupts the guest only, never a host call, and neither does
 /// policy-server's: there a cluster that does not answer (a missing grant for nodes is enough) keeps a request until
 /// the API server gives it up. Here the guest gets an error, and this project's policy says what was not answered.
 /// The limit must be shorter than the deadline, or the guest is interrupted before it can say so. It is for all calls
 /// together, because several slow calls reach the deadline as well as one.
 ///
 /// Each call costs a thread. That of a call which is never answered stays until the program ends.
-pub struct Timely {
+pub(super) struct Timely {
     host: Arc<dyn HostCalls>,
     limit: Duration,
     started: Instant,
@@ -23,7 +23,7 @@ pub struct Timely {
 
 impl Timely {
     /// Limits the calls of a host, from now on: make one for each evaluation.
-    pub fn new(host: Arc<dyn HostCalls>, limit: Duration) -> Self {
+    pub(super) fn new(host: Arc<dyn HostCalls>, limit: Duration) -> Self {
         Self {
             host,
             limit,

@@ -5,51 +5,36 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use crate::host_calls::HostCalls;
+use policy_host::HostCalls;
 
 /// A kind of objects that a policy may read: an entry of `contextAwareResources`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Resource {
+pub(super) struct Resource {
     /// Group and version, compared letter by letter.
-    pub api_version: String,
+    pub(super) api_version: String,
     /// Kind, compared letter by letter.
-    pub kind: String,
-}
-
-impl Resource {
-    /// What this project's policy reads.
-    pub fn node() -> Self {
-        Self {
-            api_version: "v1".to_owned(),
-            kind: "Node".to_owned(),
-        }
-    }
+    pub(super) kind: String,
 }
 
 /// The host calls that a policy may use: `hostCapabilities`. Without a pattern none.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/host_capabilities.rs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Capabilities {
+pub(super) struct Capabilities {
     patterns: BTreeSet<String>,
 }
 
 impl Capabilities {
-    /// Every host call.
-    pub fn all() -> Self {
-        Self::new(["*"])
-    }
-
     /// The host calls of these patterns: `*`, `oci/*`, `oci/v1/*`, `kubernetes/can_i`.
-    pub fn new<'p>(patterns: impl IntoIterator<Item = &'p str>) -> Self {
+    pub(super) fn new<'p>(patterns: impl IntoIterator<Item = &'p str>) -> Self {
         Self {
             patterns: patterns.into_iter().map(str::to_owned).collect(),
         }
     }
 
     /// Whether a host call is among them.
-    pub fn allow(&self, call: &str) -> bool {
+    pub(super) fn allow(&self, call: &str) -> bool {
         self.patterns
             .iter()
             .any(|pattern| match pattern.strip_suffix('*') {
@@ -60,7 +45,7 @@ impl Capabilities {
 }
 
 /// Passes the host calls that a policy may use to another host, and rejects the others with the texts of policy-server.
-pub struct Granted {
+pub(super) struct Granted {
     host: Arc<dyn HostCalls>,
     resources: BTreeSet<Resource>,
     capabilities: Capabilities,
@@ -68,7 +53,7 @@ pub struct Granted {
 
 impl Granted {
     /// Guards a host.
-    pub fn new(
+    pub(super) fn new(
         host: Arc<dyn HostCalls>,
         resources: impl IntoIterator<Item = Resource>,
         capabilities: Capabilities,
