@@ -6,8 +6,6 @@ mod forecast;
 mod message;
 mod warnings;
 
-use kube_objects::sorted::{Map, Set};
-
 use kube_objects::edit::Edit;
 use kube_objects::text::{cut, escape, quote};
 use operator_models::forecast::Forecast;
@@ -15,6 +13,7 @@ use operator_models::hco::golden_image::GoldenImage;
 use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
 use operator_models::ssp::architecture::is_known;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::Facts;
 use crate::finding::{Described, Outcome, Shown};
@@ -308,8 +307,8 @@ fn templates(facts: &Facts<'_>, census: &Census) -> Vec<TemplateReport> {
 }
 
 /// The names of the DataImportCrons that import no image, although the annotation lists the architecture.
-fn missing_crons<'f>(forecast: &'f Forecast<'_>) -> Set<&'f str> {
-    let mut missing = Set::new();
+fn missing_crons<'f>(forecast: &'f Forecast<'_>) -> BTreeSet<&'f str> {
+    let mut missing = BTreeSet::new();
     for cron in forecast.crons.iter().filter(|cron| !cron.imports()) {
         missing.insert(&*cron.key.name);
     }
@@ -323,14 +322,14 @@ fn boots(
     facts: &Facts<'_>,
     image: &GoldenImage<'_>,
     census: &Census,
-    missing: &Set<&str>,
-) -> Map<String, Boot> {
+    missing: &BTreeSet<&str>,
+) -> BTreeMap<String, Boot> {
     // With the import off, the image is imported for the architecture of the node on which the import runs.
     let is_determined = facts.import == Import::Enabled || census.workload.len() == 1;
     let value = image.annotation.value().filter(|_| is_determined);
     let supported = value.map(|value| value.supported(&census.workload));
     let contents = match facts.import {
-        Import::Enabled => facts.architectures_of(image).and_then(Result::ok),
+        Import::Enabled => facts.architectures_of(image),
         Import::Disabled => None,
     };
     let is_missing = |name: &str| {
@@ -340,11 +339,20 @@ fn boots(
                 Import::Disabled => missing.contains(image.name),
             }
     };
-    let boot = |name: &String| match &supported {
-        _ if contents.is_some_and(|it| !it.contains(name)) || is_missing(name) => Boot::DoesNotBoot,
-        None => Boot::Unknown,
-        Some(names) if is_known(name) && names.contains(name.as_str()) => Boot::Boots,
-        Some(_) => Boot::DoesNotBoot,
+    let boot = |name: &String| {
+        if is_missing(name) {
+            return Boot::NotImported;
+        }
+        match (&supported, contents) {
+            (_, Some(Ok(supported))) if !supported.contains(name) => Boot::NotImported,
+            (None, _) => Boot::Unknown,
+            (Some(names), _) if !is_known(name) || !names.contains(name.as_str()) => {
+                Boot::NotImported
+            }
+            (Some(_), Some(Ok(_))) => Boot::Boots,
+            (Some(_), Some(Err(_))) => Boot::Unknown,
+            (Some(_), None) => Boot::Imported,
+        }
     };
     let architectures = census.workload.keys();
     architectures

@@ -1,11 +1,10 @@
 //! The response to a request as data. Other files write it: the message and the warnings for users, the audit annotations
 //! for programs. The JSON of the `report` operation is this type itself.
 
-use kube_objects::sorted::Map;
-
 use kube_objects::edit::PatchOperation;
 use operator_models::hco::import::Import;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 use crate::finding::Outcome;
 
@@ -21,7 +20,7 @@ pub struct Report {
     /// The message of a denial, for users.
     pub message: Option<String>,
     /// The workload nodes by architecture; `None` if no nodes were listed.
-    pub nodes: Option<Map<String, usize>>,
+    pub nodes: Option<BTreeMap<String, usize>>,
     /// Where the nodes come from: `status` or `list`; `None` if they were not read.
     #[serde(skip)]
     pub nodes_from: Option<&'static str>,
@@ -36,7 +35,7 @@ pub struct Report {
     pub default_architecture: Option<String>,
     /// The import, as HCO resolves it; `None` if nothing was evaluated.
     pub multi_arch_import: Option<Import>,
-    /// The architectures on which VMs boot from each golden image, those of the spec first; `None` if no nodes were
+    /// Whether each golden image is imported for each workload architecture, those of the spec first; `None` if no nodes were
     /// read, if there are no golden images, or if they are not requested.
     pub templates: Option<Vec<TemplateReport>>,
     /// What the operators behind HCO will make of the object; `None` if no nodes were read, if HCO or SSP rejects the
@@ -68,7 +67,7 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// The interface for programs that read the audit log.
     #[serde(skip)]
-    pub audit_annotations: Map<String, String>,
+    pub audit_annotations: BTreeMap<String, String>,
 }
 
 /// What KubeVirt makes of a VirtualMachine.
@@ -85,24 +84,26 @@ pub struct VirtualMachineReport {
     pub node_selector: Option<String>,
 }
 
-/// A golden image, and whether VMs boot from it on each workload architecture.
+/// A golden image, and what is known about it on each workload architecture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TemplateReport {
     /// The name of its template.
     pub name: String,
     /// By workload architecture.
-    pub architectures: Map<String, Boot>,
+    pub architectures: BTreeMap<String, Boot>,
 }
 
-/// Whether VMs boot from a golden image on nodes of an architecture.
+/// What is known about a golden image on an architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Boot {
-    /// The VMs boot.
+    /// It is imported, and the image was looked up: it supports the architecture.
     Boots,
-    /// The VMs do not boot.
-    DoesNotBoot,
-    /// The object does not contain this information.
+    /// It is imported. The image was not looked up.
+    Imported,
+    /// It is not imported, or the image does not support the architecture.
+    NotImported,
+    /// The object does not say it, or the image could not be read.
     Unknown,
 }
 
@@ -271,7 +272,7 @@ impl Report {
             repaired_object: None,
             not_checked: Vec::new(),
             warnings: Vec::new(),
-            audit_annotations: Map::new(),
+            audit_annotations: BTreeMap::new(),
         }
     }
 }

@@ -141,7 +141,6 @@ impl Module {
         let report = match answer {
             Ok((answer, printed)) => serde_json::from_slice(&answer)
                 .map(|mut report: Report| {
-                    report.doubt_unreadable_images();
                     report.printed = printed;
                     report
                 })

@@ -1,10 +1,9 @@
 //! Levels for the templates whose names begin with a prefix. A rule asks for each template of the object, so one search
 //! answers for all prefixes.
 
-use kube_objects::sorted::Map;
-
 use super::Levels;
 use crate::rule::{Level, Rule};
+use std::collections::BTreeMap;
 
 /// Prefixes, sorted.
 #[derive(Debug, Default)]
@@ -20,7 +19,7 @@ struct Prefix {
 }
 
 impl Prefixes {
-    pub(super) fn new(prefixes: Map<String, Levels>) -> Self {
+    pub(super) fn new(prefixes: BTreeMap<String, Levels>) -> Self {
         let mut list: Vec<Prefix> = Vec::new();
         for (text, own) in prefixes {
             // A prefix of this one comes before it, and so do all others that begin with that prefix.

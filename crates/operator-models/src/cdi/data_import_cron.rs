@@ -8,7 +8,6 @@ pub mod schedule;
 mod source;
 mod spec;
 mod storage;
-mod time_zone;
 mod url;
 
 use kube_objects::json::{Object, WrongType};

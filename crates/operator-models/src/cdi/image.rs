@@ -2,11 +2,11 @@
 
 mod index;
 
-use kube_objects::sorted::{Map, Set};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use kube_objects::json::{Json, Object, Reading, WrongType};
-use kube_objects::text::{ascii_lower, behind};
+use kube_objects::text::ascii_lower;
 
 use crate::cdi::image::index::Index;
 
@@ -156,7 +156,7 @@ impl Image {
     /// Why it is not known what the image has.
     pub fn contents(
         &self,
-        architectures: &Set<String>,
+        architectures: &BTreeSet<String>,
         registry: &dyn Registry,
     ) -> Result<Contents, Unknown> {
         let answer = registry.manifest(&self.to_string());
@@ -167,7 +167,7 @@ impl Image {
         };
         let mut contents = Contents {
             supported: index.architectures(),
-            availability: Map::new(),
+            availability: BTreeMap::new(),
         };
         let listed = contents.supported.len();
         if listed > MOST_ARCHITECTURES {
@@ -236,9 +236,9 @@ impl Image {
 pub struct Contents {
     /// The architectures that the image lists for Linux, except for those that cannot be imported. Of those that are not
     /// asked for, only the index is known.
-    pub supported: Set<String>,
+    pub supported: BTreeSet<String>,
     /// What it has for each architecture that is asked for.
-    pub availability: Map<String, Availability>,
+    pub availability: BTreeMap<String, Availability>,
 }
 
 impl Contents {
@@ -252,13 +252,13 @@ impl Contents {
             })
     }
 
-    fn of_single(single: Single, architectures: &Set<String>) -> Result<Self, Unknown> {
+    fn of_single(single: Single, architectures: &BTreeSet<String>) -> Result<Self, Unknown> {
         if single.architecture.is_empty() {
             return Err(Unknown::NoLinux);
         }
         let mut contents = Self {
-            supported: Set::new(),
-            availability: Map::new(),
+            supported: BTreeSet::new(),
+            availability: BTreeMap::new(),
         };
         for architecture in architectures {
             let availability = if *architecture == single.architecture {
@@ -352,9 +352,10 @@ fn is_missing(error: &str) -> bool {
     /// What other registries write: Harbor, Azure, Amazon, Artifactory, and Google.
     const OF_REGISTRIES: [&str; 3] = ["not found", "not known to the registry", "failed to fetch"];
     let error = ascii_lower(error);
-    let has_any =
-        |text: &str, words: &[&str]| words.iter().any(|word| behind(text, word).is_some());
-    let message = behind(&error, "oci api error: ");
+    let has_any = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
+    let message = error
+        .split_once("oci api error: ")
+        .map(|(_, message)| message);
     has_any(&error, &ANYWHERE) || message.is_some_and(|message| has_any(message, &OF_REGISTRIES))
 }
 
@@ -515,7 +516,7 @@ mod tests {
 
     fn architectures(manifest: &'static str, config: &'static str) -> Result<String, Unknown> {
         let image = Image::at("docker://quay.io/a").unwrap().unwrap();
-        let read = image.contents(&Set::new(), &Answers(manifest, config))?;
+        let read = image.contents(&BTreeSet::new(), &Answers(manifest, config))?;
         Ok(read.supported.into_iter().collect::<Vec<_>>().join(","))
     }
 
@@ -585,7 +586,7 @@ mod tests {
     /// A registry that has these images, and records the questions.
     struct Repository {
         /// By the part of the reference that follows the repository.
-        answers: Map<&'static str, Result<String, &'static str>>,
+        answers: BTreeMap<&'static str, Result<String, &'static str>>,
         questions: std::cell::RefCell<Vec<String>>,
     }
 

@@ -1,10 +1,9 @@
 //! What changes in a cluster from one object, or one set of nodes, to another.
 
-use kube_objects::sorted::Set;
-
 use super::state::{Disk, State};
 use super::{Forecast, Rejected};
 use crate::ssp::data_sources::Key;
+use std::collections::BTreeSet;
 
 /// What changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,39 +15,39 @@ pub struct Changes {
     /// The disks.
     pub disks: DiskChanges,
     /// The DataSources that have a disk before and after, but not until the new import is done.
-    pub empty_meanwhile: Set<Key>,
+    pub empty_meanwhile: BTreeSet<Key>,
     /// The DataSources that had a disk and do not have one any more.
-    pub lost_image: Set<Key>,
+    pub lost_image: BTreeSet<Key>,
 }
 
 /// What becomes of the crons.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CronChanges {
     /// New ones.
-    pub created: Set<Key>,
+    pub created: BTreeSet<Key>,
     /// Those that are gone.
-    pub deleted: Set<Key>,
+    pub deleted: BTreeSet<Key>,
     /// Those that were deleted and created again.
-    pub recreated: Set<Key>,
+    pub recreated: BTreeSet<Key>,
     /// For each of these, a list of the fields of its spec because of which it is.
     pub changed_fields: Vec<String>,
     /// All others.
-    pub unchanged: Set<Key>,
+    pub unchanged: BTreeSet<Key>,
 }
 
 /// What becomes of the DataSources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DataSourceChanges {
     /// New ones.
-    pub created: Set<Key>,
+    pub created: BTreeSet<Key>,
     /// Those that are gone.
-    pub deleted: Set<Key>,
+    pub deleted: BTreeSet<Key>,
     /// Those that point to another DataSource than before.
     pub retargeted: Vec<Retarget>,
     /// Those that were deleted and created again.
-    pub recreated: Set<Key>,
+    pub recreated: BTreeSet<Key>,
     /// All others.
-    pub unchanged: Set<Key>,
+    pub unchanged: BTreeSet<Key>,
 }
 
 /// A DataSource that points to another one than before.
@@ -66,13 +65,13 @@ pub struct Retarget {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DiskChanges {
     /// Those that stay.
-    pub kept: Set<Disk>,
+    pub kept: BTreeSet<Disk>,
     /// Those that are gone.
-    pub deleted: Set<Disk>,
+    pub deleted: BTreeSet<Disk>,
     /// Those that are imported, for the first time or again.
-    pub imported: Set<Disk>,
+    pub imported: BTreeSet<Disk>,
     /// Those that no DataSource uses in the end.
-    pub leftover: Set<Disk>,
+    pub leftover: BTreeSet<Disk>,
 }
 
 /// What changes in a cluster if it becomes what a forecast says. An object that is rejected changes nothing.
@@ -131,7 +130,7 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected
     let (filled_before, filled_after) = (before.filled(), state.filled());
     let both = filled_before.intersection(&filled_after);
     let meanwhile = both.filter(|key| !way.filled_meanwhile.contains(*key));
-    let mut empty_meanwhile = Set::new();
+    let mut empty_meanwhile = BTreeSet::new();
     empty_meanwhile.extend(meanwhile.cloned());
     let lost_image = lost(&filled_before, &filled_after);
     Changes {
@@ -144,21 +143,21 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected
 }
 
 /// The DataSources that lose their disk for good if a cluster becomes what a forecast says.
-pub fn lost_image<'a>(mut state: State<'a>, after: &'a Forecast<'a>) -> Set<Key> {
+pub fn lost_image<'a>(mut state: State<'a>, after: &'a Forecast<'a>) -> BTreeSet<Key> {
     let filled = state.filled();
     state.reconcile(after);
     lost(&filled, &state.filled())
 }
 
-fn lost(filled_before: &Set<Key>, filled_after: &Set<Key>) -> Set<Key> {
-    let mut lost = Set::new();
+fn lost(filled_before: &BTreeSet<Key>, filled_after: &BTreeSet<Key>) -> BTreeSet<Key> {
+    let mut lost = BTreeSet::new();
     lost.extend(filled_before.difference(filled_after).cloned());
     lost
 }
 
-fn disks(before: &State<'_>, after: &State<'_>, imported: Set<Disk>) -> DiskChanges {
-    let used: Set<&Disk> = {
-        let mut used = Set::new();
+fn disks(before: &State<'_>, after: &State<'_>, imported: BTreeSet<Disk>) -> DiskChanges {
+    let used: BTreeSet<&Disk> = {
+        let mut used = BTreeSet::new();
         used.extend(
             after
                 .sources
