@@ -68,6 +68,7 @@ rules! {
         boot_source_removed
         default_architecture_changes
         v1_only_fields_unreadable
+        v1_only_fields_conflict
         jsonpatch_overrides_architectures
         image_architectures_mismatch
         image_unreadable

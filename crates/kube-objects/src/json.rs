@@ -18,6 +18,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::path::{FieldPath, Segment};
+use crate::text::quote;
 
 /// A value as it is written in the document, without surrounding whitespace. Its syntax is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,6 +148,11 @@ impl<'a> WrongType<'a> {
         }))
     }
 
+    /// The path of the value.
+    pub fn path(&self) -> &FieldPath {
+        &self.0.path
+    }
+
     /// The value.
     pub fn found(&self) -> Json<'a> {
         self.0.found
@@ -160,7 +166,13 @@ impl fmt::Display for WrongType<'_> {
             expected,
             found,
         } = &*self.0;
-        write!(f, "{path} must be {expected}, but it is {}", found.kind())
+        match (expected, found.kind()) {
+            (Kind::Number, Kind::Number) => {
+                let number = quote(found.text());
+                write!(f, "{path} must be an integer, but it is {number}")
+            }
+            (expected, found) => write!(f, "{path} must be {expected}, but it is {found}"),
+        }
     }
 }
 
@@ -517,6 +529,13 @@ mod tests {
         assert_eq!(
             error.unwrap_err().to_string(),
             "spec.items[0].x must be a string, but it is a number"
+        );
+        let boot_order = Object::root(json(r#"{"bootOrder":1.5}"#))
+            .field("bootOrder")
+            .integer();
+        assert_eq!(
+            boot_order.unwrap_err().to_string(),
+            "bootOrder must be an integer, but it is `1.5`"
         );
     }
 

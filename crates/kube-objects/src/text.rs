@@ -47,12 +47,13 @@ fn push_escaped(text: &mut String, character: char) {
     let _ = write!(text, "\\u{{{:x}}}", u32::from(character));
 }
 
-/// Characters that a terminal does not display: it hides them, or they control the terminal or reorder the text.
+/// Characters that a terminal does not display, or displays as a blank: it hides them, they change the character before
+/// them, or they control the terminal or reorder the text.
 pub fn is_invisible(character: char) -> bool {
     character.is_control()
         || matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Shortens a line to at most `limit` bytes, at a character boundary, with an ellipsis.
@@ -204,11 +205,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_are_escaped() {
+    fn invisible_characters_are_escaped() {
         assert_eq!(
             quote("a\0b\u{202e}c`d\n"),
             "`a\\u{0}b\\u{202e}c\\u{60}d\\u{a}`"
         );
+        for invisible in ['\u{3164}', '\u{115f}', '\u{fe0f}', '\u{e0100}'] {
+            assert!(is_invisible(invisible), "{invisible:?}");
+        }
     }
 
     #[test]

@@ -213,8 +213,7 @@ impl<'a> Forecast<'a> {
     }
 
     fn of(given: &Given<'a>, other: &[HandedOver<'a>]) -> Result<Self, Rejected<'a>> {
-        let handed_over = handed_over::handed_over(given, other);
-        let (templates, left_out) = handed_over.map_err(|_| Rejected::ByHco)?;
+        let (templates, left_out) = handed_over::handed_over(given, other);
         let rejected = templates
             .iter()
             .find(|template| has_unknown_content(template));
@@ -490,7 +489,7 @@ fn is_rejected_by_hco(
     let mut names = BTreeSet::new();
     !hco.placement.errors().is_empty()
         || !hco.infra_errors.is_empty()
-        || version.reads_v1_only_fields() && hco.import.v1_only.is_err()
+        || hco.import.unreadable_v1_only(version).is_some()
         || hco.templates.iter().any(|template| {
             invalid(template, hco, common).is_some() || !names.insert(template.name.as_str())
         })

@@ -15,7 +15,7 @@ use kube_objects::label::{is_label_key, is_label_value};
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 
 pub use crate::cdi::data_import_cron::rejection::{Cause, Rejection};
-use crate::cdi::data_import_cron::schedule::Schedule;
+pub(crate) use crate::cdi::data_import_cron::schedule::Schedule;
 use crate::cdi::data_import_cron::source::Source;
 pub use crate::cdi::data_import_cron::spec::Spec;
 pub(crate) use crate::cdi::data_import_cron::spec::list;

@@ -88,7 +88,7 @@ impl<'a> JudgedFields<'a> {
                 Self {
                     import: sources.field(GATE),
                     gates: spec.field("featureGates"),
-                    v1_only: Field::nowhere(),
+                    v1_only: annotations.field(V1_ONLY),
                     common_import: sources.field("enableCommonBootImageImport"),
                     common_namespace: sources.field(COMMON_NAMESPACE),
                     templates: sources.field("dataImportCronTemplates"),

@@ -35,7 +35,17 @@ impl<'a> Spec<'a> {
     /// A field has another type, which HCO's schema rejects.
     pub fn read(spec: &Object<'a>) -> Result<Self, WrongType<'a>> {
         let mut reading = Reading::default();
-        let read = Self {
+        let read = Self::take(spec, &mut reading);
+        reading.finish(read)
+    }
+
+    /// The fields that have the right type.
+    pub(crate) fn readable_part(spec: &Object<'a>) -> Self {
+        Self::take(spec, &mut Reading::default())
+    }
+
+    fn take(spec: &Object<'a>, reading: &mut Reading<'a>) -> Self {
+        Self {
             managed_data_source: reading.text(spec, "managedDataSource"),
             schedule: reading.text(spec, "schedule"),
             retention_policy: reading.string(spec, "retentionPolicy"),
@@ -43,8 +53,7 @@ impl<'a> Spec<'a> {
             garbage_collect: reading.string(spec, "garbageCollect"),
             service_account_name: reading.string(spec, "serviceAccountName"),
             template: spec.field("template"),
-        };
-        reading.finish(read)
+        }
     }
 
     /// The spec of the `DataVolume` of an import.

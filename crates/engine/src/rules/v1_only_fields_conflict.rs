@@ -1,0 +1,48 @@
+//! See `v1-only-fields-conflict.md`.
+
+use kube_objects::edit::Edits;
+use kube_objects::path::FieldPath;
+use operator_models::hco::import::Import;
+
+use crate::facts::Facts;
+use crate::proposal::Proposal;
+use crate::rule::{Level, Rule};
+use crate::violation::Violation;
+
+pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-conflict", Level::Deny);
+
+/// The annotation of a v1 object contains another import than its fields.
+pub(crate) struct ConflictingAnnotation(Import);
+
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<ConflictingAnnotation> {
+    let import = &facts.hco.import;
+    let stored = import.stored_in_v1_annotation(facts.version.hco)?;
+    (stored != facts.import).then_some(ConflictingAnnotation(stored))
+}
+
+impl<'f> Violation<'f> for ConflictingAnnotation {
+    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+        facts.hco.fields.v1_only.path()
+    }
+
+    fn fact(&self, facts: &'f Facts<'f>) -> String {
+        let state = |import| match import {
+            Import::Enabled => "on",
+            Import::Disabled => "off",
+        };
+        format!(
+            "The multi-architecture import is {} in this annotation and {} in the spec: HCO can switch it {} at the next update in v1beta1.",
+            state(self.0),
+            state(facts.import),
+            state(self.0)
+        )
+    }
+
+    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+        vec![Proposal::Edits {
+            summary: "remove the annotation, which v1 objects do not need".to_owned(),
+            edits: Edits::default().remove(self.path(facts)).finish(),
+            complete: true,
+        }]
+    }
+}
