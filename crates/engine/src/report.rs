@@ -189,7 +189,7 @@ pub struct CronChangesReport {
     pub recreated: Vec<String>,
     /// For each of these, the fields of its spec because of which it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub changed_fields: Vec<String>,
+    pub changed_fields: Vec<Vec<String>>,
 }
 
 /// What becomes of the DataSources.

@@ -29,8 +29,8 @@ pub struct CronChanges {
     pub deleted: BTreeSet<Key>,
     /// Those that were deleted and created again.
     pub recreated: BTreeSet<Key>,
-    /// For each of these, a list of the fields of its spec because of which it is.
-    pub changed_fields: Vec<String>,
+    /// For each of these, the fields of its spec because of which it is.
+    pub changed_fields: Vec<Vec<String>>,
     /// All others.
     pub unchanged: BTreeSet<Key>,
 }

@@ -61,7 +61,7 @@ impl<'a> Spec<'a> {
         self.template.object().object("spec")
     }
 
-    /// The fields in which two specs differ, as a list with commas, except for their managedDataSource and the platform
+    /// The fields in which two specs differ, except for their managedDataSource and the platform
     /// of a registry source, which SSP changes.
     ///
     /// MIRRORS: k8s.io/apimachinery pkg/api/equality/semantic.go, `Semantic`: equal quantities can be written
@@ -69,8 +69,8 @@ impl<'a> Spec<'a> {
     ///
     /// DIVERGES: fields that CDI does not support in a `DataImportCron`, and label selectors, are equal if they are
     /// written alike. The metadata of the template do not count, because CDI's schema removes them.
-    pub(crate) fn differences(&self, other: &Self) -> String {
-        let mut found = String::new();
+    pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
+        let mut found = Vec::new();
         let equal = [
             ("schedule", self.schedule == other.schedule),
             (
@@ -92,7 +92,7 @@ impl<'a> Spec<'a> {
         ];
         for (field, is_equal) in equal {
             if !is_equal {
-                list(field, &mut found);
+                found.push(field.to_owned());
             }
         }
         if self.template.json() != other.template.json() {
@@ -212,21 +212,13 @@ const CLAIM: &[(&str, Shape)] = &[
     ("volumeAttributesClassName", Pointer),
 ];
 
-/// Adds a field to a list.
-pub(crate) fn list(field: &str, list: &mut String) {
-    if !list.is_empty() {
-        list.push_str(", ");
-    }
-    list.push_str(field);
-}
-
 /// Adds the fields in which two objects differ, behind the path of the objects.
 fn differences(
     path: &str,
     shapes: &'static [(&'static str, Shape)],
     one: &Object<'_>,
     other: &Object<'_>,
-    found: &mut String,
+    found: &mut Vec<String>,
 ) {
     for (key, shape) in shapes {
         let path = [path, ".", key].concat();
@@ -242,7 +234,7 @@ fn differences(
             }
         };
         if !is_equal {
-            list(&path, found);
+            found.push(path);
         }
     }
 }
