@@ -1,10 +1,10 @@
 //! Converts a report to the responses of Kubewarden's protocol.
 
+use engine::Map;
 use engine::Report;
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
 use wapc_guest::CallResult;
 
 /// The SDK's `ValidationResponse` with ordered audit annotations: the SDK stores them in a hash map, so the response
@@ -14,7 +14,7 @@ struct ValidationResponse {
     accepted: bool,
     message: Option<String>,
     code: Option<u16>,
-    audit_annotations: Option<BTreeMap<String, String>>,
+    audit_annotations: Option<Map<String, String>>,
     warnings: Option<Vec<String>>,
     /// The text of the object, in which nothing but the repairs differs.
     mutated_object: Option<Box<RawValue>>,

@@ -1,10 +1,11 @@
 //! What the policy reads of a cluster to evaluate a VirtualMachine: HyperConverged, KubeVirt, and DataSources. It lists no
 //! nodes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use kube_objects::json::{Json, WrongType};
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
+use kube_objects::sorted::Set;
 use operator_models::hco::node_info::workload_architectures;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::virtual_machine::{DataSource, Reason, SourceRef, VirtualMachine};
@@ -32,7 +33,7 @@ pub(crate) enum UnreadableReason {
 #[derive(Debug, Default)]
 pub(crate) struct Context {
     /// The architectures of the workload nodes; `None` if they are unknown.
-    pub(crate) workload: Option<BTreeSet<String>>,
+    pub(crate) workload: Option<Set<String>>,
     pub(crate) kubevirt: KubeVirt,
     /// The first problem. A DataSource that cannot be read is not reported, unless a permission is missing.
     pub(crate) unreadable: Option<Unreadable>,

@@ -1,7 +1,7 @@
 //! The input of the rules: an object, the nodes for its placement, the images that were looked up, and what the operators
 //! make of it.
 
-use std::collections::BTreeSet;
+use kube_objects::sorted::Set;
 use std::ops::Deref;
 
 use operator_models::cdi::image::{Contents, Unknown};
@@ -194,7 +194,7 @@ impl<'a> Facts<'a> {
     pub(crate) fn architectures_of(
         &self,
         image: &GoldenImage<'_>,
-    ) -> Option<Result<&'a BTreeSet<String>, &'a Unknown>> {
+    ) -> Option<Result<&'a Set<String>, &'a Unknown>> {
         let contents = self.contents_of(image)?;
         Some(
             contents.and_then(|contents| match contents.unreadable().next() {

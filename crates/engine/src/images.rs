@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kube_objects::sorted::Set;
 use kube_objects::text;
 use operator_models::cdi::image::{Contents, Image, Registry, Unknown};
 use operator_models::hco::golden_image::{Annotation, CommonTemplates, GoldenImage};
@@ -134,7 +135,7 @@ impl Lookups {
             }
         }
         // Beyond what an annotation lists, a fix needs to know what it can add.
-        let architectures: BTreeSet<String> = census.workload.keys().cloned().collect();
+        let architectures: Set<String> = census.workload.keys().cloned().collect();
         let each = Image::look_ups(architectures.len());
         let mut left = LIMIT;
         for (image, templates) in images {

@@ -2,9 +2,9 @@
 //! for programs. The JSON of the `report` operation is this type itself.
 
 use kube_objects::edit::PatchOperation;
+use kube_objects::sorted::Map;
 use operator_models::hco::import::Import;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 use crate::finding::Outcome;
 
@@ -20,7 +20,7 @@ pub struct Report {
     /// The message of a denial, for users.
     pub message: Option<String>,
     /// The workload nodes by architecture; `None` if no nodes were listed.
-    pub nodes: Option<BTreeMap<String, usize>>,
+    pub nodes: Option<Map<String, usize>>,
     /// Where the nodes come from: `status` or `list`; `None` if they were not read.
     #[serde(skip)]
     pub nodes_from: Option<&'static str>,
@@ -67,7 +67,7 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// The interface for programs that read the audit log.
     #[serde(skip)]
-    pub audit_annotations: BTreeMap<String, String>,
+    pub audit_annotations: Map<String, String>,
 }
 
 /// What KubeVirt makes of a VirtualMachine.
@@ -90,7 +90,7 @@ pub struct TemplateReport {
     /// The name of its template.
     pub name: String,
     /// By workload architecture.
-    pub architectures: BTreeMap<String, Boot>,
+    pub architectures: Map<String, Boot>,
 }
 
 /// What is known about a golden image on an architecture.
@@ -272,7 +272,7 @@ impl Report {
             repaired_object: None,
             not_checked: Vec::new(),
             warnings: Vec::new(),
-            audit_annotations: BTreeMap::new(),
+            audit_annotations: Map::new(),
         }
     }
 }

@@ -4,8 +4,8 @@ mod prefixes;
 mod reader;
 
 use kube_objects::json::{Field, Json, Kind};
+use kube_objects::sorted::{Map, Set};
 use kube_objects::text::{self, quote};
-use std::collections::{BTreeMap, BTreeSet};
 
 use self::prefixes::Prefixes;
 use self::reader::Reader;
@@ -35,9 +35,9 @@ const KEYS: [&str; 12] = [
 pub(crate) struct Settings {
     levels: Levels,
     /// The rules with a level for some templates: each rule asks for each template.
-    by_template: BTreeSet<&'static str>,
+    by_template: Set<&'static str>,
     /// Levels for the templates with a name.
-    names: BTreeMap<String, Levels>,
+    names: Map<String, Levels>,
     /// Levels for the templates whose names begin with a prefix.
     prefixes: Prefixes,
     pub(crate) updates: Updates,
@@ -56,11 +56,11 @@ pub(crate) struct Settings {
     /// Whether findings that deny are warnings as well: in monitor mode, Kubewarden drops the message of a denial.
     pub(crate) denials_as_warnings: bool,
     /// Names and registry URLs of the common templates, instead of those that upstream ships.
-    pub(crate) common_templates: Option<BTreeMap<String, String>>,
+    pub(crate) common_templates: Option<Map<String, String>>,
 }
 
 /// Levels by the id of a rule.
-type Levels = BTreeMap<&'static str, Level>;
+type Levels = Map<&'static str, Level>;
 
 /// The problems because of which an update is denied.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -202,7 +202,7 @@ impl Settings {
             known if KEYS.contains(&known) && kind == Kind::Null => {}
             "levels" => self.levels = reader.levels("levels", field, &Subject::ALL),
             "templates" => {
-                let mut prefixes = BTreeMap::new();
+                let mut prefixes = Map::new();
                 for (pattern, levels) in reader.fields("templates", field) {
                     let path = format!("templates.{}", text::escape(&pattern, 80));
                     let levels = reader.levels(&path, &levels, &[Subject::Template]);
@@ -255,7 +255,7 @@ impl Settings {
             "repair" => self.repairs = reader.repairs(field),
             "serviceAccount" => self.service_account = reader.account(field),
             "commonTemplates" => {
-                let mut table = BTreeMap::new();
+                let mut table = Map::new();
                 for (name, url) in reader.fields("commonTemplates", field) {
                     if let Some(url) = reader.registry(&name, &url) {
                         table.insert(name, url);

@@ -5,8 +5,8 @@
 //! `null` is the same as absent, unknown fields are ignored, and the last of several equal keys counts. A value of
 //! the wrong type is an error that names its path.
 
+use crate::sorted::Map;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
@@ -90,8 +90,8 @@ impl<'a> Json<'a> {
             return false;
         };
         let (one, other) = (
-            one.into_iter().collect::<BTreeMap<_, _>>(),
-            other.into_iter().collect::<BTreeMap<_, _>>(),
+            one.into_iter().collect::<Map<_, _>>(),
+            other.into_iter().collect::<Map<_, _>>(),
         );
         let mut pairs = one.iter().zip(&other);
         one.len() == other.len()
@@ -276,7 +276,7 @@ impl<'a> Object<'a> {
     }
 
     /// All fields; of several equal keys, only the last one.
-    pub fn fields(&self) -> Result<BTreeMap<Cow<'a, str>, Field<'a>>, WrongType<'a>> {
+    pub fn fields(&self) -> Result<Map<Cow<'a, str>, Field<'a>>, WrongType<'a>> {
         let members = self.members.as_ref().map_err(Clone::clone)?;
         Ok(members
             .iter()
@@ -448,7 +448,7 @@ impl<'a> Field<'a> {
         let members = object.members?;
         let mut map = Vec::new();
         map.reserve_exact(members.len());
-        for (key, value) in members.into_iter().collect::<BTreeMap<_, _>>() {
+        for (key, value) in members.into_iter().collect::<Map<_, _>>() {
             let text = match value.kind() {
                 Kind::Null => Some(Cow::Borrowed("")),
                 _ => value.string(),

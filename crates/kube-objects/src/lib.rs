@@ -11,5 +11,6 @@ pub mod path;
 pub mod placement;
 pub mod quantity;
 pub mod request;
+pub mod sorted;
 pub mod text;
 pub mod value;

@@ -239,7 +239,7 @@ mod tests {
     use rstest::rstest;
     use serde_json::{Value, json};
 
-    use super::{ARCHITECTURE_LABEL, Placement, check_required, node_affinity};
+    use super::{ARCHITECTURE_LABEL, Placement, node_affinity};
     use crate::json::{Field, Json};
 
     #[rstest]

@@ -5,8 +5,8 @@ mod handed_over;
 mod objects;
 mod state;
 
+use kube_objects::sorted::{Map, Set};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cdi::data_import_cron::{self, Polling, Rejection, Verdict};
 use crate::cdi::data_source;
@@ -167,13 +167,13 @@ pub struct Forecast<'a> {
     /// The crons that SSP wants, by template and name.
     pub crons: Vec<Cron>,
     /// All DataSources of the cluster.
-    pub data_sources: BTreeMap<Key, DataSource>,
+    pub data_sources: Map<Key, DataSource>,
     /// The names of the DataSources that SSP creates for templates of the spec, in its order.
     pointers: Vec<String>,
     /// The crons that are missing because of another template, by template and name.
     pub lost: Vec<Lost>,
     /// The names that several crons with different DataSources have.
-    pub same_name: BTreeSet<Key>,
+    pub same_name: Set<Key>,
     /// What stops SSP.
     pub stopped: Option<Stopped>,
 }
@@ -253,7 +253,7 @@ impl<'a> Forecast<'a> {
             templates,
             left_out,
             crons,
-            data_sources: BTreeMap::new(),
+            data_sources: Map::new(),
             pointers: wanted
                 .pointers
                 .iter()
@@ -270,10 +270,9 @@ impl<'a> Forecast<'a> {
     /// Adds the DataSources of SSP, then those of CDI.
     fn add_data_sources(&mut self, wanted: &Wanted) {
         let crons = self.crons.iter().enumerate();
-        let by_key: BTreeMap<&Key, usize> =
-            crons.map(|(index, cron)| (&cron.source, index)).collect();
+        let by_key: Map<&Key, usize> = crons.map(|(index, cron)| (&cron.source, index)).collect();
         let golden = Key::new(self.golden_namespace, "");
-        let mut sources = BTreeMap::new();
+        let mut sources = Map::new();
         for (name, source) in &wanted.bundle_sources {
             let key = golden.beside(name.as_str());
             let (points_to, label, cron) = match source {
@@ -340,7 +339,7 @@ impl<'a> Forecast<'a> {
     }
 
     /// Says which DataSources have a disk. CDI follows one pointer.
-    fn fill(&self, sources: &mut BTreeMap<Key, DataSource>, reaches_crons: bool) {
+    fn fill(&self, sources: &mut Map<Key, DataSource>, reaches_crons: bool) {
         for source in sources.values_mut() {
             let cron = source.cron.and_then(|index| self.crons.get(index));
             let is_imported =
@@ -391,7 +390,7 @@ impl<'a> Forecast<'a> {
     /// without the suffix of an architecture.
     pub fn of_templates(&self) -> impl Iterator<Item = (&Key, &DataSource)> {
         let managed = self.templates.iter();
-        let managed: BTreeSet<&str> = managed
+        let managed: Set<&str> = managed
             .map(|template| template.spec.managed_data_source.as_str())
             .collect();
         self.data_sources.iter().filter(move |(key, source)| {
@@ -426,7 +425,7 @@ impl<'a> Forecast<'a> {
     }
 
     /// The names of the templates of which at least one cron is missing because of another template.
-    pub fn lost_templates(&self) -> BTreeSet<&str> {
+    pub fn lost_templates(&self) -> Set<&str> {
         let lost = self.lost.iter();
         lost.filter_map(|lost| Some(self.templates.get(lost.template)?.name))
             .collect()
@@ -486,7 +485,7 @@ fn is_rejected_by_hco(
     common: &CommonTemplates,
     version: HcoVersion,
 ) -> bool {
-    let mut names = BTreeSet::new();
+    let mut names = Set::new();
     !hco.placement.errors().is_empty()
         || !hco.infra_errors.is_empty()
         || hco.import.unreadable_v1_only(version).is_some()
@@ -516,7 +515,7 @@ fn lost(wanted: &Wanted) -> Vec<Lost> {
         to,
     });
     let by_name = lost.map(|lost| ((lost.template, lost.key.clone()), lost));
-    by_name.collect::<BTreeMap<_, _>>().into_values().collect()
+    by_name.collect::<Map<_, _>>().into_values().collect()
 }
 
 /// The crons by template and name, examined.
@@ -540,11 +539,11 @@ fn crons(wanted: &Wanted, templates: &[HandedOver<'_>]) -> Vec<Cron> {
         };
         Some((order, cron))
     });
-    crons.collect::<BTreeMap<_, _>>().into_values().collect()
+    crons.collect::<Map<_, _>>().into_values().collect()
 }
 
-fn same_names(crons: &[Cron]) -> BTreeSet<Key> {
-    let mut names = BTreeSet::new();
+fn same_names(crons: &[Cron]) -> Set<Key> {
+    let mut names = Set::new();
     let same = crons.iter().filter(|cron| !names.insert(&cron.key));
     same.map(|cron| cron.key.clone()).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{Image, Registry};
+use engine::{Image, Registry, Set};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -267,7 +267,7 @@ pub fn registry_answers(input: &[u8]) {
         Some(Ok(image.clone()))
     );
     // Without an architecture that is asked for, the entries of an index are not read.
-    let found = image.contents(&BTreeSet::new(), &Answers(manifest, config));
+    let found = image.contents(&Set::new(), &Answers(manifest, config));
     let found = found.map(|contents| contents.supported);
     if let Some(expected) = architectures(manifest, config) {
         let names = found
@@ -280,7 +280,7 @@ pub fn registry_answers(input: &[u8]) {
         assert!(!found.is_empty() && !found.contains(""));
     }
     // Each answer is for what was asked, and nothing unreadable is supported unless it is listed.
-    let asked: BTreeSet<String> = ["amd64", "arm64"].map(str::to_owned).into();
+    let asked: Set<String> = ["amd64", "arm64"].map(str::to_owned).into();
     if let Ok(contents) = image.contents(&asked, &Answers(manifest, config)) {
         assert!(contents.availability.keys().eq(asked.iter()));
         assert!(!contents.supported.contains(""));

@@ -3,12 +3,12 @@
 use kube_objects::edit::Edits;
 use kube_objects::json::Field;
 use kube_objects::name::is_dns1123_subdomain;
+use kube_objects::sorted::{Map, Set};
 use kube_objects::value::Value;
 use operator_models::hco::architectures::{Architectures, Coverage};
 use operator_models::hco::golden_image::GoldenImage;
 use operator_models::hco::node::Census;
 use operator_models::hco::template::{ARCHITECTURES, ENABLE, Template};
-use std::collections::{BTreeMap, BTreeSet};
 
 use super::Fixes;
 use crate::architecture::{Correction, corrected, is_architecture};
@@ -144,14 +144,14 @@ impl Fixes<'_, '_> {
     pub(super) fn fit(
         &self,
         template: &Template<'_>,
-        workload: &BTreeMap<String, usize>,
+        workload: &Map<String, usize>,
         value: &str,
     ) -> Option<ImageAgreement> {
         Some(fit(self.supported(template)?, workload, value))
     }
 
     /// The architectures of a template's image, if they are known.
-    fn supported(&self, template: &Template<'_>) -> Option<&BTreeSet<String>> {
+    fn supported(&self, template: &Template<'_>) -> Option<&Set<String>> {
         let image = GoldenImage::of_spec(template);
         self.facts.architectures_of(&image)?.ok()
     }
@@ -203,7 +203,7 @@ impl Fixes<'_, '_> {
 
     /// Recommend another image or placement, because none of these nodes can run this image.
     fn another_image_or_placement(&self, template: &Template<'_>, census: &Census) -> Fix {
-        let none = BTreeSet::new();
+        let none = Set::new();
         let supported = self.supported(template).unwrap_or(&none);
         let another = format!(
             "use an image that supports {}",
@@ -256,11 +256,7 @@ fn intended(template: &Template<'_>, census: &Census) -> Correction {
 }
 
 /// How a value agrees with an image that supports these architectures.
-fn fit(
-    supported: &BTreeSet<String>,
-    workload: &BTreeMap<String, usize>,
-    value: &str,
-) -> ImageAgreement {
+fn fit(supported: &Set<String>, workload: &Map<String, usize>, value: &str) -> ImageAgreement {
     let (of_nodes, others): (Vec<&str>, Vec<&str>) = supported
         .iter()
         .map(String::as_str)

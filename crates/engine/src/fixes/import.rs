@@ -1,6 +1,6 @@
 //! Enable the import.
 
-use std::collections::BTreeMap;
+use kube_objects::sorted::Map;
 use std::fmt::Write as _;
 
 use kube_objects::edit::Edits;
@@ -102,7 +102,7 @@ impl Fixes<'_, '_> {
     /// person has to check them.
     fn corrections(&self) -> Option<Vec<(&Template<'_>, Option<String>)>> {
         const MOST: usize = 32;
-        let none = BTreeMap::new();
+        let none = Map::new();
         let census = self.facts.census();
         let workload = census.map_or(&none, |census| &census.workload);
         let mut corrections = Vec::new();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kube_objects::sorted::Map;
 use kube_objects::text::percent_encode;
 
 use super::{Conclusion, NAME};
@@ -13,10 +14,7 @@ use crate::rule::Rule;
 /// The maximum length of an annotation.
 const LIMIT: usize = 16 * 1024;
 
-pub(super) fn annotations(
-    report: &Report,
-    conclusion: &Conclusion<'_>,
-) -> BTreeMap<String, String> {
+pub(super) fn annotations(report: &Report, conclusion: &Conclusion<'_>) -> Map<String, String> {
     let pairs = [
         ("findings", findings(conclusion.findings)),
         ("repairs", made(conclusion.repairs)),

@@ -3,7 +3,7 @@
 
 use super::Levels;
 use crate::rule::{Level, Rule};
-use std::collections::BTreeMap;
+use kube_objects::sorted::Map;
 
 /// Prefixes, sorted.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ struct Prefix {
 }
 
 impl Prefixes {
-    pub(super) fn new(prefixes: BTreeMap<String, Levels>) -> Self {
+    pub(super) fn new(prefixes: Map<String, Levels>) -> Self {
         let mut list: Vec<Prefix> = Vec::new();
         for (text, own) in prefixes {
             // A prefix of this one comes before it, and so do all others that begin with that prefix.

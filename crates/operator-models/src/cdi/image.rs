@@ -2,7 +2,7 @@
 
 mod index;
 
-use std::collections::{BTreeMap, BTreeSet};
+use kube_objects::sorted::{Map, Set};
 use std::fmt;
 
 use kube_objects::json::{Json, Object, Reading, WrongType};
@@ -156,7 +156,7 @@ impl Image {
     /// Why it is not known what the image has.
     pub fn contents(
         &self,
-        architectures: &BTreeSet<String>,
+        architectures: &Set<String>,
         registry: &dyn Registry,
     ) -> Result<Contents, Unknown> {
         let answer = registry.manifest(&self.to_string());
@@ -167,7 +167,7 @@ impl Image {
         };
         let mut contents = Contents {
             supported: index.architectures(),
-            availability: BTreeMap::new(),
+            availability: Map::new(),
         };
         let listed = contents.supported.len();
         if listed > MOST_ARCHITECTURES {
@@ -236,9 +236,9 @@ impl Image {
 pub struct Contents {
     /// The architectures that the image lists for Linux, except for those that cannot be imported. Of those that are not
     /// asked for, only the index is known.
-    pub supported: BTreeSet<String>,
+    pub supported: Set<String>,
     /// What it has for each architecture that is asked for.
-    pub availability: BTreeMap<String, Availability>,
+    pub availability: Map<String, Availability>,
 }
 
 impl Contents {
@@ -252,13 +252,13 @@ impl Contents {
             })
     }
 
-    fn of_single(single: Single, architectures: &BTreeSet<String>) -> Result<Self, Unknown> {
+    fn of_single(single: Single, architectures: &Set<String>) -> Result<Self, Unknown> {
         if single.architecture.is_empty() {
             return Err(Unknown::NoLinux);
         }
         let mut contents = Self {
-            supported: BTreeSet::new(),
-            availability: BTreeMap::new(),
+            supported: Set::new(),
+            availability: Map::new(),
         };
         for architecture in architectures {
             let availability = if *architecture == single.architecture {
@@ -516,7 +516,7 @@ mod tests {
 
     fn architectures(manifest: &'static str, config: &'static str) -> Result<String, Unknown> {
         let image = Image::at("docker://quay.io/a").unwrap().unwrap();
-        let read = image.contents(&BTreeSet::new(), &Answers(manifest, config))?;
+        let read = image.contents(&Set::new(), &Answers(manifest, config))?;
         Ok(read.supported.into_iter().collect::<Vec<_>>().join(","))
     }
 
@@ -580,7 +580,7 @@ mod tests {
     /// A registry that has these images, and records the questions.
     struct Repository {
         /// By the part of the reference that follows the repository.
-        answers: BTreeMap<&'static str, Result<String, &'static str>>,
+        answers: Map<&'static str, Result<String, &'static str>>,
         questions: std::cell::RefCell<Vec<String>>,
     }
 

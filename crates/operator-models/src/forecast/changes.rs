@@ -3,7 +3,7 @@
 use super::state::{Disk, State};
 use super::{Forecast, Rejected};
 use crate::ssp::data_sources::Key;
-use std::collections::BTreeSet;
+use kube_objects::sorted::Set;
 
 /// What changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,39 +15,39 @@ pub struct Changes {
     /// The disks.
     pub disks: DiskChanges,
     /// The DataSources that have a disk before and after, but not until the new import is done.
-    pub empty_meanwhile: BTreeSet<Key>,
+    pub empty_meanwhile: Set<Key>,
     /// The DataSources that had a disk and do not have one any more.
-    pub lost_image: BTreeSet<Key>,
+    pub lost_image: Set<Key>,
 }
 
 /// What becomes of the crons.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CronChanges {
     /// New ones.
-    pub created: BTreeSet<Key>,
+    pub created: Set<Key>,
     /// Those that are gone.
-    pub deleted: BTreeSet<Key>,
+    pub deleted: Set<Key>,
     /// Those that were deleted and created again.
-    pub recreated: BTreeSet<Key>,
+    pub recreated: Set<Key>,
     /// For each of these, the fields of its spec because of which it is.
     pub changed_fields: Vec<Vec<String>>,
     /// All others.
-    pub unchanged: BTreeSet<Key>,
+    pub unchanged: Set<Key>,
 }
 
 /// What becomes of the DataSources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DataSourceChanges {
     /// New ones.
-    pub created: BTreeSet<Key>,
+    pub created: Set<Key>,
     /// Those that are gone.
-    pub deleted: BTreeSet<Key>,
+    pub deleted: Set<Key>,
     /// Those that point to another DataSource than before.
     pub retargeted: Vec<Retarget>,
     /// Those that were deleted and created again.
-    pub recreated: BTreeSet<Key>,
+    pub recreated: Set<Key>,
     /// All others.
-    pub unchanged: BTreeSet<Key>,
+    pub unchanged: Set<Key>,
 }
 
 /// A DataSource that points to another one than before.
@@ -65,13 +65,13 @@ pub struct Retarget {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DiskChanges {
     /// Those that stay.
-    pub kept: BTreeSet<Disk>,
+    pub kept: Set<Disk>,
     /// Those that are gone.
-    pub deleted: BTreeSet<Disk>,
+    pub deleted: Set<Disk>,
     /// Those that are imported, for the first time or again.
-    pub imported: BTreeSet<Disk>,
+    pub imported: Set<Disk>,
     /// Those that no DataSource uses in the end.
-    pub leftover: BTreeSet<Disk>,
+    pub leftover: Set<Disk>,
 }
 
 /// What changes in a cluster if it becomes what a forecast says. An object that is rejected changes nothing.
@@ -130,7 +130,7 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected
     let (filled_before, filled_after) = (before.filled(), state.filled());
     let both = filled_before.intersection(&filled_after);
     let meanwhile = both.filter(|key| !way.filled_meanwhile.contains(*key));
-    let mut empty_meanwhile = BTreeSet::new();
+    let mut empty_meanwhile = Set::new();
     empty_meanwhile.extend(meanwhile.cloned());
     let lost_image = lost(&filled_before, &filled_after);
     Changes {
@@ -143,21 +143,21 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected
 }
 
 /// The DataSources that lose their disk for good if a cluster becomes what a forecast says.
-pub fn lost_image<'a>(mut state: State<'a>, after: &'a Forecast<'a>) -> BTreeSet<Key> {
+pub fn lost_image<'a>(mut state: State<'a>, after: &'a Forecast<'a>) -> Set<Key> {
     let filled = state.filled();
     state.reconcile(after);
     lost(&filled, &state.filled())
 }
 
-fn lost(filled_before: &BTreeSet<Key>, filled_after: &BTreeSet<Key>) -> BTreeSet<Key> {
-    let mut lost = BTreeSet::new();
+fn lost(filled_before: &Set<Key>, filled_after: &Set<Key>) -> Set<Key> {
+    let mut lost = Set::new();
     lost.extend(filled_before.difference(filled_after).cloned());
     lost
 }
 
-fn disks(before: &State<'_>, after: &State<'_>, imported: BTreeSet<Disk>) -> DiskChanges {
-    let used: BTreeSet<&Disk> = {
-        let mut used = BTreeSet::new();
+fn disks(before: &State<'_>, after: &State<'_>, imported: Set<Disk>) -> DiskChanges {
+    let used: Set<&Disk> = {
+        let mut used = Set::new();
         used.extend(
             after
                 .sources

@@ -1,6 +1,6 @@
 //! What is in a cluster: crons, DataSources, and disks; and what SSP and CDI do to it, until nothing changes any more.
 
-use std::collections::{BTreeMap, BTreeSet};
+use kube_objects::sorted::{Map, Set};
 use std::rc::Rc;
 
 use super::objects::{Kind, Objects, Real};
@@ -12,15 +12,15 @@ use crate::ssp::data_sources::Key;
 /// The crons, DataSources, and disks of golden images.
 #[derive(Debug, Clone, Default)]
 pub struct State<'a> {
-    pub(super) crons: BTreeMap<Key, CronState<'a>>,
-    pub(super) sources: BTreeMap<Key, SourceState>,
-    pub(super) disks: BTreeMap<Disk, DiskState>,
+    pub(super) crons: Map<Key, CronState<'a>>,
+    pub(super) sources: Map<Key, SourceState>,
+    pub(super) disks: Map<Disk, DiskState>,
     /// Counts imports, so that the oldest ones are known.
     uses: usize,
     /// Whether two crons with one name replace each other without end.
     pub(super) never_settles: bool,
     /// The `PersistentVolumeClaim`s that no cron has imported, by their names.
-    uploaded: BTreeMap<Key, Disk>,
+    uploaded: Map<Key, Disk>,
 }
 
 /// A disk: CDI names it after the DataSource and the digest of the image. The digest is not known here: two disks are the
@@ -80,15 +80,15 @@ pub(super) struct DiskState {
 #[derive(Debug, Default)]
 pub(super) struct Way {
     /// The crons that were deleted, and maybe created again.
-    pub(super) deleted_crons: BTreeSet<Key>,
+    pub(super) deleted_crons: Set<Key>,
     /// The fields of their specs because of which crons were created again.
-    pub(super) changed_fields: BTreeMap<Key, Vec<String>>,
+    pub(super) changed_fields: Map<Key, Vec<String>>,
     /// The DataSources that were away, and maybe still are.
-    pub(super) deleted_sources: BTreeSet<Key>,
+    pub(super) deleted_sources: Set<Key>,
     /// The disks that were imported.
-    pub(super) imported: BTreeSet<Disk>,
+    pub(super) imported: Set<Disk>,
     /// The DataSources that had a disk before the first new import was done.
-    pub(super) filled_meanwhile: BTreeSet<Key>,
+    pub(super) filled_meanwhile: Set<Key>,
 }
 
 impl<'a> State<'a> {
@@ -102,9 +102,9 @@ impl<'a> State<'a> {
     /// The same with the objects that are really there. What was not read stays as it is.
     #[must_use]
     pub fn with(mut self, objects: &'a Objects<'a>) -> Self {
-        let mut names: BTreeMap<Key, Disk> = BTreeMap::new();
+        let mut names: Map<Key, Disk> = Map::new();
         if let Some(crons) = objects.of(Kind::Cron) {
-            self.crons = BTreeMap::new();
+            self.crons = Map::new();
             for real in crons {
                 let Some(cron) = CronState::real(real) else {
                     continue;
@@ -118,7 +118,7 @@ impl<'a> State<'a> {
         let kinds = [Kind::Claim, Kind::Snapshot].map(|kind| objects.of(kind));
         let are_disks_known = kinds.iter().all(Option::is_some);
         if kinds.iter().any(Option::is_some) {
-            self.disks = BTreeMap::new();
+            self.disks = Map::new();
         }
         for real in kinds.into_iter().flatten().flatten() {
             let key = &real.key;
@@ -138,7 +138,7 @@ impl<'a> State<'a> {
             self.disks.insert(disk, state);
         }
         if let Some(sources) = objects.of(Kind::Source) {
-            self.sources = BTreeMap::new();
+            self.sources = Map::new();
             for real in sources {
                 let disk = real.disk.as_deref();
                 let disk = disk.and_then(|name| names.get(&real.key.beside(name)));
@@ -162,7 +162,7 @@ impl<'a> State<'a> {
     fn assume_disks(&mut self) {
         for (key, cron) in &self.crons {
             if let Some(disk) = &cron.disk {
-                let state = self.disks.entry(disk.clone()).or_default();
+                let state = self.disks.or_default(disk.clone());
                 state.cron = Some(Rc::clone(&key.name));
                 state.is_cleaned_up |= Retention::of(cron.cron.spec) == Retention::None;
             }
@@ -173,7 +173,7 @@ impl<'a> State<'a> {
     /// can see a cron that SSP has replaced too late to clean up after the old one; this is the usual order.
     pub(super) fn reconcile(&mut self, forecast: &'a Forecast<'a>) -> Way {
         let mut way = Way::default();
-        let mut removed = BTreeSet::new();
+        let mut removed = Set::new();
         self.never_settles |= !forecast.same_name.is_empty();
         let reaches_crons = self.put_sources(forecast);
         if reaches_crons {
@@ -196,7 +196,7 @@ impl<'a> State<'a> {
     }
 
     /// A DataSource that the same operator deletes and creates at once is not away for a while.
-    fn note_absent(&self, removed: &BTreeSet<Key>, absent: &mut BTreeSet<Key>) {
+    fn note_absent(&self, removed: &Set<Key>, absent: &mut Set<Key>) {
         let removed = removed.iter();
         absent.extend(
             removed
@@ -268,7 +268,7 @@ impl<'a> State<'a> {
         cron: Option<&Cron>,
         disk: Option<Disk>,
     ) {
-        let source = self.sources.entry(key.clone()).or_default();
+        let source = self.sources.or_default(key.clone());
         source.is_of_ssp = true;
         source.cron = cron.map(|cron| Rc::clone(&cron.key.name));
         if cron.is_none() {
@@ -278,7 +278,7 @@ impl<'a> State<'a> {
     }
 
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSources.
-    fn delete_sources(&mut self, forecast: &Forecast<'_>, removed: &mut BTreeSet<Key>) {
+    fn delete_sources(&mut self, forecast: &Forecast<'_>, removed: &mut Set<Key>) {
         self.sources.retain(|key, source| {
             let wanted = forecast.data_sources.get(key);
             let is_kept =
@@ -329,7 +329,7 @@ impl<'a> State<'a> {
             self.create_crons(forecast);
             return;
         }
-        let wanted: BTreeSet<&Key> = crons.iter().map(|cron| &cron.key).collect();
+        let wanted: Set<&Key> = crons.iter().map(|cron| &cron.key).collect();
         self.crons.retain(|key, cron| {
             let is_kept = !cron.is_of_ssp || wanted.contains(key);
             if !is_kept {
@@ -368,7 +368,7 @@ impl<'a> State<'a> {
     /// What CDI does when a cron is deleted.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
-    fn clean_up(&mut self, deleted: &BTreeSet<Key>, removed: &mut BTreeSet<Key>) {
+    fn clean_up(&mut self, deleted: &Set<Key>, removed: &mut Set<Key>) {
         let crons = &self.crons;
         let is_deleted = |beside: &Key, cron: &Rc<str>| {
             let cron = beside.beside(Rc::clone(cron));
@@ -415,7 +415,7 @@ impl<'a> State<'a> {
             if cron.yields == Yield::Nothing || self.manages(key, cron) != Some(true) {
                 continue;
             }
-            let source = self.sources.entry(cron.source.clone()).or_default();
+            let source = self.sources.or_default(cron.source.clone());
             source.cron = Some(Rc::clone(&key.name));
             source.is_cleaned_up |= Retention::of(cron.cron.spec) == Retention::None;
             if cron.disk.is_some() {
@@ -443,12 +443,12 @@ impl<'a> State<'a> {
     /// CDI imports the disks of new crons. Each import succeeds.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, createImportDataVolume, update.
-    fn import(&mut self, imported: &mut BTreeSet<Disk>) {
-        let mut by_cron: BTreeMap<Key, Vec<Disk>> = BTreeMap::new();
+    fn import(&mut self, imported: &mut Set<Disk>) {
+        let mut by_cron: Map<Key, Vec<Disk>> = Map::new();
         for (disk, state) in &self.disks {
             if let Some(cron) = &state.cron {
                 let cron = disk.data_source.beside(Rc::clone(cron));
-                by_cron.entry(cron).or_default().push(disk.clone());
+                by_cron.or_default(cron).push(disk.clone());
             }
         }
         let mut disks = Vec::new();
@@ -461,7 +461,7 @@ impl<'a> State<'a> {
             }
             let disk = cron.imported();
             self.uses += 1;
-            let state = self.disks.entry(disk.clone()).or_insert_with(|| {
+            let state = self.disks.or_insert_with(disk.clone(), || {
                 imported.insert(disk.clone());
                 DiskState::default()
             });
@@ -504,7 +504,7 @@ impl<'a> State<'a> {
     }
 
     /// The DataSources that have a disk, their own one or the one of the DataSource that they point to.
-    pub(super) fn filled(&self) -> BTreeSet<Key> {
+    pub(super) fn filled(&self) -> Set<Key> {
         let has_disk = |source: &SourceState| {
             let disk = source.disk.as_ref().filter(|_| source.points_to.is_none());
             disk.is_some_and(|disk| self.disks.contains_key(disk))
@@ -597,7 +597,7 @@ impl<'a> CronState<'a> {
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectOldImports.
 fn collect_garbage(
-    disks: &mut BTreeMap<Disk, DiskState>,
+    disks: &mut Map<Disk, DiskState>,
     cron: &cdi::Cron<'_>,
     name: &str,
     old: impl Iterator<Item = Disk>,
@@ -608,7 +608,7 @@ fn collect_garbage(
     }
     let keep = cron.spec.imports_to_keep.unwrap_or(IMPORTS_TO_KEEP);
     let keep = usize::try_from(keep).unwrap_or_default().saturating_sub(1);
-    let mut by_use = BTreeSet::new();
+    let mut by_use = Set::new();
     for disk in old {
         match disks.get(&disk) {
             Some(state) if state.cron.as_deref() == Some(name) => {

@@ -1,15 +1,15 @@
 //! The golden images that HCO creates from a HyperConverged: the templates of its spec, merged with those that HCO
 //! ships.
 
+use kube_objects::sorted::{Map, Set};
 use kube_objects::value::Value;
-use std::collections::{BTreeMap, BTreeSet};
 
 use crate::hco::architectures::Architectures;
 use crate::hco::hyperconverged::HyperConverged;
 use crate::hco::template::{Enable, RegistrySource, Source, StatusTemplate, Template};
 
 /// The templates that HCO ships, by name.
-pub type CommonTemplates = BTreeMap<String, CommonTemplate>;
+pub type CommonTemplates = Map<String, CommonTemplate>;
 
 /// What is known about a template that HCO ships.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +98,7 @@ const SHIPPED: [(&str, &str, &str); 3] = [
 /// ships.
 pub fn common_templates(
     status: &[StatusTemplate],
-    setting: Option<&BTreeMap<String, String>>,
+    setting: Option<&Map<String, String>>,
 ) -> CommonTemplates {
     let known = |name: &str, url: &str, annotation| CommonTemplate {
         registry: Some(RegistrySource::at(url)),
@@ -121,13 +121,11 @@ pub fn common_templates(
     for template in status {
         if template.modified {
             // The status shows the user's version of the template, so the original comes from the table.
-            table
-                .entry(template.name.clone())
-                .or_insert_with(|| CommonTemplate {
-                    registry: None,
-                    annotation: CommonAnnotation::Unknown,
-                    spec: CommonSpec::Unknown,
-                });
+            table.or_insert_with(template.name.clone(), || CommonTemplate {
+                registry: None,
+                annotation: CommonAnnotation::Unknown,
+                spec: CommonSpec::Unknown,
+            });
         } else {
             let annotation = template.architectures.clone();
             table.insert(
@@ -242,7 +240,7 @@ pub fn golden_images<'a>(
     common: &'a CommonTemplates,
 ) -> Vec<GoldenImage<'a>> {
     let mut images = Vec::new();
-    let mut overridden = BTreeSet::new();
+    let mut overridden = Set::new();
     for template in &hco.templates {
         let name = template.name.as_str();
         let original = common.get(name);

@@ -1,7 +1,7 @@
 //! The architectures in the status of a HyperConverged, which HCO reads from the nodes.
 
 use kube_objects::json::{Json, Object, Reading, WrongType};
-use std::collections::BTreeSet;
+use kube_objects::sorted::Set;
 
 /// The workload architectures in a list of HyperConverged; `None` unless there is one object, and it names some.
 ///
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// # Errors
 ///
 /// A field of the list or of an object has the wrong type.
-pub fn workload_architectures(list: Json<'_>) -> Result<Option<BTreeSet<String>>, WrongType<'_>> {
+pub fn workload_architectures(list: Json<'_>) -> Result<Option<Set<String>>, WrongType<'_>> {
     let mut reading = Reading::default();
     let items = reading.objects(&Object::root(list).field("items"));
     let names = match items.as_slice() {
@@ -21,7 +21,7 @@ pub fn workload_architectures(list: Json<'_>) -> Result<Option<BTreeSet<String>>
         _ => None,
     };
     let names = names.into_iter().flatten();
-    let names: BTreeSet<String> = names.filter(|name| !name.is_empty()).collect();
+    let names: Set<String> = names.filter(|name| !name.is_empty()).collect();
     reading.finish(Some(names).filter(|names| !names.is_empty()))
 }
 

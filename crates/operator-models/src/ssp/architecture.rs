@@ -1,7 +1,7 @@
 //! The architectures that SSP supports, and those that it reads from the cluster.
 
 use crate::hco::node::Census;
-use std::collections::{BTreeMap, BTreeSet};
+use kube_objects::sorted::{Map, Set};
 
 /// The architectures that the SSP operator supports. SSP gets the golden images from HCO.
 ///
@@ -61,9 +61,9 @@ impl Architecture {
 #[derive(Debug, Clone, Copy)]
 pub struct Cluster<'a> {
     /// Those of the control-plane nodes.
-    pub control_plane: &'a BTreeSet<String>,
+    pub control_plane: &'a Set<String>,
     /// Those of the workload nodes, with the number of nodes.
-    pub workload: &'a BTreeMap<String, usize>,
+    pub workload: &'a Map<String, usize>,
 }
 
 /// Why SSP cannot use the architectures of a cluster.

@@ -5,8 +5,8 @@
 //!
 //! MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getDataSourcesAndCrons.
 
+use kube_objects::sorted::{Map, Set};
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
 
@@ -151,9 +151,9 @@ pub struct LostCron {
 #[derive(Debug, Default)]
 pub struct Wanted {
     /// The crons, by the DataSource that they manage.
-    pub crons: BTreeMap<Key, Cron>,
+    pub crons: Map<Key, Cron>,
     /// The DataSources in the namespace for golden images that belong to VM templates of the bundle.
-    pub bundle_sources: BTreeMap<String, DataSource>,
+    pub bundle_sources: Map<String, DataSource>,
     /// The other ones, each of which points to another, in the order in which SSP makes them.
     pub pointers: Vec<(String, String)>,
     /// The crons that are not there.
@@ -192,7 +192,7 @@ impl Wanted {
     /// dropped itself.
     pub fn lost_to(&self) -> impl Iterator<Item = (&LostCron, Option<usize>)> {
         let dropped = self.lost.iter().filter(|lost| lost.is_dropped);
-        let dropped: BTreeMap<&Key, &Cron> = dropped
+        let dropped: Map<&Key, &Cron> = dropped
             .map(|lost| (&lost.data_source, &lost.cron))
             .collect();
         self.lost.iter().map(move |lost| {
@@ -284,7 +284,7 @@ impl Wanted {
 
     /// MIRRORS: addDataSourceReferenceForCrons, which compares names regardless of the namespace.
     fn add_pointers(&mut self, templates: &[Template<'_>], architectures: &[Architecture]) {
-        let mut seen = BTreeSet::new();
+        let mut seen = Set::new();
         for template in templates {
             let name = template.managed_data_source;
             if seen.contains(name) || self.bundle_sources.contains_key(name) {

@@ -1,7 +1,7 @@
 //! The spec of a `DataImportCron`, as a template has it and as HCO completes it.
 
+use kube_objects::sorted::Map;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use kube_objects::json::{Field, Object, Reading, WrongType};
 use kube_objects::quantity::Quantity;
@@ -246,7 +246,7 @@ fn is_empty(field: &Field<'_>) -> bool {
 }
 
 /// The entries of a map of quantities. One that cannot be read is equal to another one that cannot be read.
-fn quantities<'a>(map: &Field<'a>) -> BTreeMap<Cow<'a, str>, Option<Quantity>> {
+fn quantities<'a>(map: &Field<'a>) -> Map<Cow<'a, str>, Option<Quantity>> {
     let entries = map.object().fields().unwrap_or_default().into_iter();
     entries
         .map(|(key, field)| (key, field.json_or_null().and_then(Quantity::read)))
