@@ -1,6 +1,7 @@
 //! Converts a report to the responses of Kubewarden's protocol.
 
-use engine::{Map, Report};
+use engine::Map;
+use engine::Report;
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use serde::Serialize;
 use serde_json::value::RawValue;

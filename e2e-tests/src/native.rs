@@ -26,7 +26,7 @@ impl<'c> Judged<'c> {
         let cluster = case.host();
         Self {
             case,
-            verdict: engine::judge(&case.payload(), &cluster),
+            verdict: engine::evaluate(&case.payload(), &cluster),
             report: engine::report(&case.payload(), &case.host()),
             cluster,
         }

@@ -259,7 +259,7 @@ function list(pairs: [string, string][]): HTMLElement {
   return element("dl", {}, ...pairs.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
 }
 
-const BOOTS = { boots: "boots", doesNotBoot: "does not boot", unknown: "unknown" } as const;
+const BOOTS = { boots: "boots", imported: "imported", "not-imported": "not imported", unknown: "unknown" } as const;
 
 function matrix({ templates, nodes }: Report): HTMLElement[] {
   if (!templates || !nodes) return [];
@@ -317,7 +317,7 @@ function bootSources({ forecast, forecastBefore, changes }: Report): HTMLElement
     const text = [...new Set(found.map(disk))].join(" → ") + meanwhile;
     const cells = rows.get(name) ?? new Map<string, HTMLElement>();
     const column = isOfArchitecture ? suffix.slice(1) : "";
-    rows.set(name, cells.set(column, element("td", { className: isEmpty ? "doesNotBoot" : "boots" }, text)));
+    rows.set(name, cells.set(column, element("td", { className: isEmpty ? "not-imported" : "imported" }, text)));
   }
   if (rows.size === 0) return [];
   const columns = [...new Set([...rows.values()].flatMap((cells) => [...cells.keys()]))].sort();

@@ -1,7 +1,6 @@
 //! Names of architectures: those that Kubernetes uses, those that other systems use, and typos.
 
 use kube_objects::sorted::{Map, Set};
-
 use kube_objects::text::{ascii_lower, distance};
 use operator_models::hco::architectures::Architectures;
 use operator_models::ssp::architecture::KNOWN as KNOWN_BY_SSP;

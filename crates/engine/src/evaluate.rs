@@ -37,10 +37,10 @@ use crate::world::World;
 ///     }
 /// }
 /// let pod = r#"{"request": {"kind": {"group": "", "version": "v1", "kind": "Pod"}}, "settings": {}}"#;
-/// assert!(engine::judge(pod.as_bytes(), &Unreachable).allowed);
+/// assert!(engine::evaluate(pod.as_bytes(), &Unreachable).allowed);
 /// ```
-pub fn judge(payload: &[u8], cluster: &dyn Host) -> Report {
-    evaluate(payload, cluster, Detail::Verdict)
+pub fn evaluate(payload: &[u8], cluster: &dyn Host) -> Report {
+    evaluate_payload(payload, cluster, Detail::Verdict)
 }
 
 /// Evaluates a request for the `report` operation: the report also contains the golden images.
@@ -48,10 +48,10 @@ pub fn judge(payload: &[u8], cluster: &dyn Host) -> Report {
 /// Beside the request and the settings the payload may hold `hcoVersion`, the version that HCO will have, and
 /// `before: {nodes, hcoVersion, objects}`, what is in the cluster before.
 pub fn report(payload: &[u8], cluster: &dyn Host) -> Report {
-    evaluate(payload, cluster, Detail::Everything)
+    evaluate_payload(payload, cluster, Detail::Everything)
 }
 
-fn evaluate(payload: &[u8], cluster: &dyn Host, detail: Detail) -> Report {
+fn evaluate_payload(payload: &[u8], cluster: &dyn Host, detail: Detail) -> Report {
     match Parsed::parse(payload, detail) {
         Parsed::Answered(report) => *report,
         Parsed::VirtualMachine(request) => virtual_machine::evaluate(&request, cluster),

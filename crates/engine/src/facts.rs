@@ -1,9 +1,9 @@
 //! The input of the rules: an object, the nodes for its placement, the images that were looked up, and what the operators
 //! make of it.
 
+use kube_objects::sorted::Set;
 use std::ops::Deref;
 
-use kube_objects::sorted::Set;
 use operator_models::cdi::image::{Contents, Unknown};
 use operator_models::forecast::{self, Changes, Forecast, Given, Rejected, State};
 use operator_models::hco::golden_image::{Annotation, GoldenImage};

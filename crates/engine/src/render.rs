@@ -6,9 +6,8 @@ mod forecast;
 mod message;
 mod warnings;
 
-use kube_objects::sorted::{Map, Set};
-
 use kube_objects::edit::Edit;
+use kube_objects::sorted::{Map, Set};
 use kube_objects::text::{cut, escape, quote};
 use operator_models::forecast::Forecast;
 use operator_models::hco::golden_image::GoldenImage;
@@ -330,7 +329,7 @@ fn boots(
     let value = image.annotation.value().filter(|_| is_determined);
     let supported = value.map(|value| value.supported(&census.workload));
     let contents = match facts.import {
-        Import::Enabled => facts.architectures_of(image).and_then(Result::ok),
+        Import::Enabled => facts.architectures_of(image),
         Import::Disabled => None,
     };
     let is_missing = |name: &str| {
@@ -340,11 +339,20 @@ fn boots(
                 Import::Disabled => missing.contains(image.name),
             }
     };
-    let boot = |name: &String| match &supported {
-        _ if contents.is_some_and(|it| !it.contains(name)) || is_missing(name) => Boot::DoesNotBoot,
-        None => Boot::Unknown,
-        Some(names) if is_known(name) && names.contains(name.as_str()) => Boot::Boots,
-        Some(_) => Boot::DoesNotBoot,
+    let boot = |name: &String| {
+        if is_missing(name) {
+            return Boot::NotImported;
+        }
+        match (&supported, contents) {
+            (_, Some(Ok(supported))) if !supported.contains(name) => Boot::NotImported,
+            (None, _) => Boot::Unknown,
+            (Some(names), _) if !is_known(name) || !names.contains(name.as_str()) => {
+                Boot::NotImported
+            }
+            (Some(_), Some(Ok(_))) => Boot::Boots,
+            (Some(_), Some(Err(_))) => Boot::Unknown,
+            (Some(_), None) => Boot::Imported,
+        }
     };
     let architectures = census.workload.keys();
     architectures

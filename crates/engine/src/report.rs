@@ -1,9 +1,8 @@
 //! The response to a request as data. Other files write it: the message and the warnings for users, the audit annotations
 //! for programs. The JSON of the `report` operation is this type itself.
 
-use kube_objects::sorted::Map;
-
 use kube_objects::edit::PatchOperation;
+use kube_objects::sorted::Map;
 use operator_models::hco::import::Import;
 use serde::Serialize;
 
@@ -36,7 +35,7 @@ pub struct Report {
     pub default_architecture: Option<String>,
     /// The import, as HCO resolves it; `None` if nothing was evaluated.
     pub multi_arch_import: Option<Import>,
-    /// The architectures on which VMs boot from each golden image, those of the spec first; `None` if no nodes were
+    /// Whether each golden image is imported for each workload architecture, those of the spec first; `None` if no nodes were
     /// read, if there are no golden images, or if they are not requested.
     pub templates: Option<Vec<TemplateReport>>,
     /// What the operators behind HCO will make of the object; `None` if no nodes were read, if HCO or SSP rejects the
@@ -85,7 +84,7 @@ pub struct VirtualMachineReport {
     pub node_selector: Option<String>,
 }
 
-/// A golden image, and whether VMs boot from it on each workload architecture.
+/// A golden image, and what is known about it on each workload architecture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TemplateReport {
     /// The name of its template.
@@ -94,15 +93,17 @@ pub struct TemplateReport {
     pub architectures: Map<String, Boot>,
 }
 
-/// Whether VMs boot from a golden image on nodes of an architecture.
+/// What is known about a golden image on an architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Boot {
-    /// The VMs boot.
+    /// It is imported, and the image was looked up: it supports the architecture.
     Boots,
-    /// The VMs do not boot.
-    DoesNotBoot,
-    /// The object does not contain this information.
+    /// It is imported. The image was not looked up.
+    Imported,
+    /// It is not imported, or the image does not support the architecture.
+    NotImported,
+    /// The object does not say it, or the image could not be read.
     Unknown,
 }
 
@@ -188,7 +189,7 @@ pub struct CronChangesReport {
     pub recreated: Vec<String>,
     /// For each of these, the fields of its spec because of which it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub changed_fields: Vec<String>,
+    pub changed_fields: Vec<Vec<String>>,
 }
 
 /// What becomes of the DataSources.

@@ -3,9 +3,8 @@
 mod prefixes;
 mod reader;
 
-use kube_objects::sorted::{Map, Set};
-
 use kube_objects::json::{Field, Json, Kind};
+use kube_objects::sorted::{Map, Set};
 use kube_objects::text::{self, quote};
 
 use self::prefixes::Prefixes;

@@ -98,6 +98,7 @@ pub(crate) fn rejection(rejection: &Rejection) -> String {
         Rejection::GarbageCollectUnknown(value) => {
             format!("garbageCollect is {}, not Never or Outdated", quote(value))
         }
+        Rejection::WrongType { error, .. } => escape(error, 120),
         Rejection::ManagedDataSourceMissing => "managedDataSource is missing".to_owned(),
     }
 }

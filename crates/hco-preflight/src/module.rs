@@ -58,11 +58,9 @@ impl Module {
     /// Evaluates a payload.
     pub(crate) fn judge(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Report> {
         let answer = self.policy.report(payload, host).result?;
-        let mut report: Report = serde_json::from_slice(&answer).context(
+        serde_json::from_slice(&answer).context(
             "the module's report cannot be read; --policy supports only builds of this policy",
-        )?;
-        report.doubt_unreadable_images();
-        Ok(report)
+        )
     }
 }
 

@@ -116,20 +116,6 @@ impl Report {
             .is_none_or(HcoVersion::reads_data_source_labels)
     }
 
-    /// Whether VMs boot from a golden image is unknown if its image could not be read.
-    pub(crate) fn doubt_unreadable_images(&mut self) {
-        let findings = self.findings.iter().filter(|it| it.is_unreadable_image());
-        let unreadable: Vec<&Foreign> = findings.filter_map(|it| it.template.as_ref()).collect();
-        for template in self.templates.iter_mut().flatten() {
-            if unreadable.contains(&&template.name) {
-                let boots = template.architectures.values_mut();
-                boots
-                    .filter(|it| **it == Boots::Yes)
-                    .for_each(|it| *it = Boots::Unknown);
-            }
-        }
-    }
-
     /// Says on which lines of its file the findings about an object are.
     pub(crate) fn set_lines(&mut self, object: &Object) {
         for finding in &mut self.findings {
@@ -184,15 +170,16 @@ pub(crate) struct Template {
     pub(crate) architectures: BTreeMap<Foreign, Boots>,
 }
 
-/// Whether a VM boots from an image there.
+/// What is known about a golden image on an architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Boots {
-    /// It boots.
-    #[serde(rename = "boots")]
-    Yes,
-    /// It does not.
-    #[serde(rename = "doesNotBoot")]
-    No,
+    /// The image was looked up, and supports the architecture.
+    Boots,
+    /// It is imported.
+    Imported,
+    /// It is not imported.
+    NotImported,
     /// The object does not tell.
     #[serde(other)]
     Unknown,

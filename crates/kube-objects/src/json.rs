@@ -13,9 +13,12 @@ use std::rc::Rc;
 pub use json_stream::Kind;
 
 use json_stream::Reader;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::path::{FieldPath, Segment};
+use crate::text::quote;
 
 /// A value as it is written in the document, without surrounding whitespace. Its syntax is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,17 +51,17 @@ impl<'a> Json<'a> {
 
     /// The members of an object in their order, including duplicate keys; `None` if the value is not an object.
     pub fn members(self) -> Option<Vec<(Cow<'a, str>, Self)>> {
-        let mut inside = Inside::of(self, Kind::Object)?;
-        let mut members = Vec::new();
-        while let Some(key) = inside.next() {
-            members.push((key.string()?, inside.next()?));
-        }
-        Some(members)
+        let Members(members) = serde_json::from_str(self.0).ok()?;
+        let members = members.into_iter();
+        members
+            .map(|(key, value)| Some((Self(key.get()).string()?, Self(value.get()))))
+            .collect()
     }
 
     /// The items of a list; `None` if the value is not a list.
     pub fn items(self) -> Option<Vec<Self>> {
-        Inside::of(self, Kind::List).map(Iterator::collect)
+        let items: Vec<&RawValue> = serde_json::from_str(self.0).ok()?;
+        Some(items.into_iter().map(|item| Self(item.get())).collect())
     }
 
     /// A string, which is borrowed from the document unless it contains escapes; `None` if the value is not a string.
@@ -98,55 +101,31 @@ impl<'a> Json<'a> {
     }
 }
 
-/// The values inside an object or a list, keys among them. The syntax is valid, so what separates them is not read.
-struct Inside<'a>(&'a str);
+/// The members of an object, which a map would reduce to different keys.
+struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
 
-impl<'a> Inside<'a> {
-    fn of(json: Json<'a>, kind: Kind) -> Option<Self> {
-        let inside = json.0.get(1..json.0.len().checked_sub(1)?);
-        inside.map(Self).filter(|_| json.kind() == kind)
-    }
-}
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ObjectVisitor;
 
-impl<'a> Iterator for Inside<'a> {
-    type Item = Json<'a>;
+        impl<'de> Visitor<'de> for ObjectVisitor {
+            type Value = Members<'de>;
 
-    #[inline(never)]
-    fn next(&mut self) -> Option<Json<'a>> {
-        let bytes = self.0.as_bytes();
-        let is_between = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b',' | b':');
-        let start = bytes.iter().position(|byte| !is_between(byte))?;
-        let (mut at, mut depth) = (start, 0_usize);
-        while let Some(byte) = bytes.get(at) {
-            at += 1;
-            match byte {
-                b'"' => at = end_of_string(bytes, at),
-                b'{' | b'[' => depth += 1,
-                b'}' | b']' => depth = depth.saturating_sub(1),
-                byte if depth == 0 && is_between(byte) => {
-                    at -= 1;
-                    break;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
                 }
-                _ => {}
+                Ok(Members(members))
             }
         }
-        let (value, rest) = self.0.split_at_checked(at)?;
-        self.0 = rest;
-        value.get(start..).map(Json)
-    }
-}
 
-/// The position after the quote that ends a string.
-fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(byte) = bytes.get(at) {
-        at += 1;
-        match byte {
-            b'"' => break,
-            b'\\' => at += 1,
-            _ => {}
-        }
+        deserializer.deserialize_map(ObjectVisitor)
     }
-    at
 }
 
 /// A value of an unexpected type. Shared, because every field below the value has this error.
@@ -169,6 +148,11 @@ impl<'a> WrongType<'a> {
         }))
     }
 
+    /// The path of the value.
+    pub fn path(&self) -> &FieldPath {
+        &self.0.path
+    }
+
     /// The value.
     pub fn found(&self) -> Json<'a> {
         self.0.found
@@ -182,7 +166,13 @@ impl fmt::Display for WrongType<'_> {
             expected,
             found,
         } = &*self.0;
-        write!(f, "{path} must be {expected}, but it is {}", found.kind())
+        match (expected, found.kind()) {
+            (Kind::Number, Kind::Number) => {
+                let number = quote(found.text());
+                write!(f, "{path} must be an integer, but it is {number}")
+            }
+            (expected, found) => write!(f, "{path} must be {expected}, but it is {found}"),
+        }
     }
 }
 
@@ -203,19 +193,16 @@ impl<'a> Reading<'a> {
     }
 
     /// The string in a field of an object; empty if it is absent.
-    #[inline(never)]
     pub fn text(&mut self, object: &Object<'a>, key: &'static str) -> String {
         self.take(object.field(key).string()).unwrap_or_default()
     }
 
     /// The string in a field of an object, if there is one.
-    #[inline(never)]
     pub fn string(&mut self, object: &Object<'a>, key: &'static str) -> Option<String> {
         self.take(object.field(key).string())
     }
 
     /// The objects of a list; none if it is absent.
-    #[inline(never)]
     pub fn objects(&mut self, field: &Field<'a>) -> Vec<Object<'a>> {
         let objects = field.list(|_, item| Ok(item.object()));
         self.take(objects).unwrap_or_default()
@@ -542,6 +529,13 @@ mod tests {
         assert_eq!(
             error.unwrap_err().to_string(),
             "spec.items[0].x must be a string, but it is a number"
+        );
+        let boot_order = Object::root(json(r#"{"bootOrder":1.5}"#))
+            .field("bootOrder")
+            .integer();
+        assert_eq!(
+            boot_order.unwrap_err().to_string(),
+            "bootOrder must be an integer, but it is `1.5`"
         );
     }
 

@@ -21,11 +21,6 @@ use crate::path::FieldPath;
 
 /// The node label with the architecture.
 pub const ARCHITECTURE_LABEL: &str = "kubernetes.io/arch";
-/// The most requirements that are compared with each node: far more than an affinity needs, because a requirement can
-/// list many values.
-///
-/// DIVERGES: HCO has no limit.
-pub const MOST_REQUIREMENTS: usize = 250;
 /// The labels that a placement can use to select an architecture.
 const ARCHITECTURE_LABELS: [&str; 2] = [ARCHITECTURE_LABEL, "beta.kubernetes.io/arch"];
 
@@ -38,7 +33,6 @@ pub struct Placement {
     errors: Vec<SelectorError>,
     architecture_preference: Option<usize>,
     names_architecture: bool,
-    is_too_long: bool,
 }
 
 impl Placement {
@@ -70,10 +64,7 @@ impl Placement {
             Some((terms, errors)) => (Some(terms), errors),
             None => (None, Vec::new()),
         };
-        let terms = required.iter().flatten();
-        let requirements = terms.map(|term| term.labels.len() + term.fields.len());
         Self {
-            is_too_long: requirements.sum::<usize>() > MOST_REQUIREMENTS,
             // Keys and values are not validated.
             // MIRRORS: k8s.io/apimachinery/pkg/labels/selector.go, `SelectorFromValidatedSet`.
             node_selector,
@@ -128,11 +119,6 @@ impl Placement {
     /// the first few errors of each requirement.
     pub fn errors(&self) -> &[SelectorError] {
         &self.errors
-    }
-
-    /// Whether the required affinity is too long to be compared with thousands of nodes.
-    pub fn is_too_long(&self) -> bool {
-        self.is_too_long
     }
 
     /// Whether the required affinity excludes all nodes whose label has this value, whatever their other labels are. An
@@ -253,9 +239,8 @@ mod tests {
     use rstest::rstest;
     use serde_json::{Value, json};
 
-    use super::{ARCHITECTURE_LABEL, Placement, check_required, node_affinity};
+    use super::{ARCHITECTURE_LABEL, Placement, node_affinity};
     use crate::json::{Field, Json};
-    use crate::path::FieldPath;
 
     #[rstest]
     #[case::another_value(json!([{"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]}]), true)]
@@ -302,39 +287,6 @@ mod tests {
     }
 
     #[rstest]
-    #[case::no_terms(json!([]), false)]
-    #[case::empty_term(json!([{}]), false)]
-    #[case::empty_lists(json!([{"matchExpressions": [], "matchFields": []}]), false)]
-    #[case::empty_term_beside_another(json!([{}, exists("zone")]), true)]
-    #[case::bad_term_beside_another(json!([{"matchExpressions": [{"key": "zone", "operator": "Is"}]}, exists("zone")]), true)]
-    #[case::bad_term(json!([{"matchExpressions": [{"key": "zone", "operator": "Exists"}, {"key": "_", "operator": "Exists"}]}]), false)]
-    #[case::in_the_values(expression("zone", "In", &["b", "a"]), true)]
-    #[case::not_in_the_values(expression("zone", "In", &["b", "c"]), false)]
-    #[case::in_on_a_missing_label(expression("none", "In", &["", "a"]), false)]
-    #[case::notin_on_a_missing_label(expression("none", "NotIn", &["a"]), true)]
-    #[case::notin(expression("zone", "NotIn", &["a"]), false)]
-    #[case::exists_and_is_empty(expression("empty", "Exists", &[]), true)]
-    #[case::does_not_exist(expression("none", "DoesNotExist", &[]), true)]
-    #[case::gt(expression("rack", "Gt", &["6"]), true)]
-    #[case::gt_is_strict(expression("rack", "Gt", &["7"]), false)]
-    #[case::lt(expression("rack", "Lt", &["8"]), true)]
-    #[case::lt_on_a_negative_label(expression("cold", "Lt", &["0"]), true)]
-    #[case::gt_on_a_label_with_a_plus(expression("warm", "Gt", &["3"]), true)]
-    #[case::gt_on_a_text(expression("zone", "Gt", &["0"]), false)]
-    #[case::lt_on_a_text(expression("zone", "Lt", &["9"]), false)]
-    #[case::lt_on_an_empty_label(expression("empty", "Lt", &["9"]), false)]
-    #[case::gt_on_a_number_too_large(expression("huge", "Gt", &["0"]), false)]
-    #[case::gt_on_a_missing_label(expression("none", "Gt", &["0"]), false)]
-    #[case::name(field("metadata.name", "In", "n1"), true)]
-    #[case::another_name(field("metadata.name", "In", "n2"), false)]
-    #[case::not_the_name(field("metadata.name", "NotIn", "n1"), false)]
-    #[case::another_field(field("metadata.namespace", "In", "n1"), false)]
-    #[case::another_field_is_empty(field("metadata.namespace", "In", ""), true)]
-    fn terms_match_a_node(#[case] terms: Value, #[case] matches: bool) {
-        assert_eq!(is_match(&required(&terms), "n1"), matches);
-    }
-
-    #[rstest]
     #[case::its_name(field("metadata.name", "In", "n1"), true)]
     #[case::another_field(field("metadata.namespace", "In", "x"), true)]
     #[case::with_an_expression(
@@ -344,25 +296,6 @@ mod tests {
     )]
     fn a_node_without_a_name_meets_any_field(#[case] terms: Value, #[case] matches: bool) {
         assert_eq!(is_match(&required(&terms), ""), matches);
-    }
-
-    #[test]
-    fn selector_and_affinity_must_both_match() {
-        let affinity = |key| json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [exists(key)]}});
-        assert!(is_match(
-            &placement(json!({"zone": "a"}), affinity("rack")),
-            "n"
-        ));
-        assert!(!is_match(
-            &placement(json!({"zone": "a"}), affinity("none")),
-            "n"
-        ));
-        assert!(!is_match(
-            &placement(json!({"zone": "b"}), affinity("rack")),
-            "n"
-        ));
-        assert!(!is_match(&placement(json!({"none": ""}), json!(null)), "n"));
-        assert!(is_match(&Placement::default(), "n"));
     }
 
     #[rstest]
@@ -414,45 +347,9 @@ mod tests {
     }
 
     #[test]
-    fn all_errors_of_a_requirement_are_in_the_order_of_kubernetes() {
-        let placement = required(&json!([
-            {"matchExpressions": [{"key": "a/b/c", "operator": "Gt", "values": ["+x", "2"]}]},
-            {"matchFields": [{"key": "a", "operator": "Gt", "values": ["1"]}]},
-        ]));
-        let paths: Vec<_> = placement
-            .errors()
-            .iter()
-            .map(|error| error.path(&FieldPath::default()).to_string())
-            .collect();
-        assert_eq!(
-            paths,
-            [
-                "nodeSelectorTerms[0].matchExpressions[0].key",
-                "nodeSelectorTerms[0].matchExpressions[0].values",
-                "nodeSelectorTerms[0].matchExpressions[0].values[0]",
-                "nodeSelectorTerms[0].matchExpressions[0].values[0]",
-                "nodeSelectorTerms[1].matchFields[0].operator",
-            ]
-        );
-    }
-
-    #[test]
     fn a_requirement_has_few_errors_however_many_values() {
         let values = vec!["-"; 100_000];
         assert_eq!(required(&expression("a", "In", &values)).errors().len(), 8);
-    }
-
-    #[test]
-    fn an_affinity_can_be_checked_alone() {
-        let selector = serde_json::from_value(json!({"nodeSelectorTerms": [
-            {"matchExpressions": [{"key": "", "operator": "Exists"}]}
-        ]}));
-        let errors = check_required(&selector.unwrap());
-        assert_eq!(errors.len(), 1);
-        assert_eq!(
-            errors[0].path(&FieldPath::default()).to_string(),
-            "nodeSelectorTerms[0].matchExpressions[0].key"
-        );
     }
 
     #[rstest]

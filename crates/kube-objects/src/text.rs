@@ -25,14 +25,6 @@ pub fn quote(value: &str) -> String {
     text
 }
 
-/// What is behind the first place of `part` in a text; `None` if the text does not contain it.
-///
-/// `str::find` for a text adds 4 kB to the module, for parts of any length.
-pub fn behind<'t>(text: &'t str, part: &str) -> Option<&'t str> {
-    let mut starts = text.match_indices(part.chars().next()?);
-    starts.find_map(|(start, _)| text.get(start..)?.strip_prefix(part))
-}
-
 /// External text without backticks (a host's error, a name): one line, escaped and shortened.
 pub fn escape(value: &str, limit: usize) -> String {
     let mut text = String::new();
@@ -55,7 +47,8 @@ fn push_escaped(text: &mut String, character: char) {
     let _ = write!(text, "\\u{{{:x}}}", u32::from(character));
 }
 
-/// Characters that a terminal does not display: it hides them, or they control the terminal or reorder the text.
+/// Characters that a terminal does not display, or displays as a blank: it hides them, they change the character before
+/// them, or they control the terminal or reorder the text.
 pub fn is_invisible(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -212,19 +205,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_are_escaped() {
+    fn invisible_characters_are_escaped() {
         assert_eq!(
             quote("a\0b\u{202e}c`d\n"),
             "`a\\u{0}b\\u{202e}c\\u{60}d\\u{a}`"
         );
-    }
-
-    #[test]
-    fn what_is_behind_a_part_begins_at_its_first_place() {
-        assert_eq!(behind("aab: c: d", "ab: "), Some("c: d"));
-        assert_eq!(behind("äöü", "ü"), Some(""));
-        assert_eq!(behind("abc", "bd"), None);
-        assert_eq!(behind("abc", ""), None);
+        for invisible in ['\u{3164}', '\u{115f}', '\u{fe0f}', '\u{e0100}'] {
+            assert!(is_invisible(invisible), "{invisible:?}");
+        }
     }
 
     #[test]

@@ -6,7 +6,6 @@ mod objects;
 mod state;
 
 use kube_objects::sorted::{Map, Set};
-use kube_objects::text::behind;
 use std::borrow::Cow;
 
 use crate::cdi::data_import_cron::{self, Polling, Rejection, Verdict};
@@ -214,8 +213,7 @@ impl<'a> Forecast<'a> {
     }
 
     fn of(given: &Given<'a>, other: &[HandedOver<'a>]) -> Result<Self, Rejected<'a>> {
-        let handed_over = handed_over::handed_over(given, other);
-        let (templates, left_out) = handed_over.map_err(|_| Rejected::ByHco)?;
+        let (templates, left_out) = handed_over::handed_over(given, other);
         let rejected = templates
             .iter()
             .find(|template| has_unknown_content(template));
@@ -490,7 +488,7 @@ fn is_rejected_by_hco(
     let mut names = Set::new();
     !hco.placement.errors().is_empty()
         || !hco.infra_errors.is_empty()
-        || version.reads_v1_only_fields() && hco.import.v1_only.is_err()
+        || hco.import.unreadable_v1_only(version).is_some()
         || hco.templates.iter().any(|template| {
             invalid(template, hco, common).is_some() || !names.insert(template.name.as_str())
         })
@@ -500,7 +498,7 @@ fn is_rejected_by_hco(
 fn has_unknown_content(template: &HandedOver<'_>) -> bool {
     // Most templates do not have the field, and looking for its name is cheaper than looking for it.
     let json = template.spec.template.json();
-    if json.is_none_or(|json| behind(json.text(), "ontentType").is_none()) {
+    if json.is_none_or(|json| !json.text().contains("ontentType")) {
         return false;
     }
     let volume = template.spec.template.object().object("spec");

@@ -24,7 +24,7 @@ fn answer(case: &Case) -> serde_json::Value {
     let playground = Playground(nodes.clone());
     let report = engine::report(&case.payload(), &playground);
     // A report reads the nodes for the forecast, too.
-    let answer = engine::judge(&case.payload(), &playground);
+    let answer = engine::evaluate(&case.payload(), &playground);
     json!({
         "name": case.name,
         "request": case.request(),

@@ -22,10 +22,10 @@ fn read(input: &[u8]) -> (Vec<u8>, FakeCluster) {
 /// A request is judged within the limits, asks for the nodes at most once, and gets the same answer again.
 pub fn validate(input: &[u8]) {
     let (payload, cluster) = read(input);
-    let report = engine::judge(&payload, &cluster);
+    let report = engine::evaluate(&payload, &cluster);
     holds(&report);
     assert!(cluster.lists() <= 1);
-    assert_eq!(engine::judge(&payload, &cluster), report);
+    assert_eq!(engine::evaluate(&payload, &cluster), report);
     let Ok(Value::Object(mut payload)) = serde_json::from_slice(&payload) else {
         return;
     };
@@ -37,7 +37,7 @@ pub fn validate(input: &[u8]) {
     request.insert("oldObject".to_owned(), object);
     request.insert("operation".to_owned(), "UPDATE".into());
     let before = cluster.calls().len();
-    let unchanged = engine::judge(json!(payload).to_string().as_bytes(), &cluster);
+    let unchanged = engine::evaluate(json!(payload).to_string().as_bytes(), &cluster);
     assert!(
         unchanged.allowed || unchanged.code == Some(400),
         "{unchanged:#?}"
@@ -58,7 +58,7 @@ pub fn report(input: &[u8]) {
         assert_eq!(engine::report(&payload, &cluster), report);
         return;
     }
-    let judged = engine::judge(&payload, &cluster);
+    let judged = engine::evaluate(&payload, &cluster);
     // A report always contains the nodes and what follows from them.
     assert_eq!(judged.allowed, report.allowed);
     assert_eq!(judged.code, report.code);
@@ -116,7 +116,7 @@ pub fn settings(input: &[u8]) {
     };
     let request = r#"{"kind":{"group":"hco.kubevirt.io","version":"v1beta1","kind":"HyperConverged"},"operation":"CREATE","object":{"spec":{"dataImportCronTemplates":[{"metadata":{"name":"a"},"spec":{}}]}}}"#;
     let payload = format!(r#"{{"request":{request},"settings":{settings}}}"#);
-    let report = engine::judge(payload.as_bytes(), &mixed());
+    let report = engine::evaluate(payload.as_bytes(), &mixed());
     holds(&report);
     let is_refused = report.code == Some(500) && report.findings.is_empty();
     assert_eq!(is_refused, result.is_err(), "{result:?} {report:#?}");
@@ -182,7 +182,7 @@ pub fn jsonpatch(input: &[u8]) {
             "operation": "CREATE",
             "object": {"metadata": {"annotations": {annotation: patch}}},
         }});
-        let report = engine::judge(payload.to_string().as_bytes(), &mixed());
+        let report = engine::evaluate(payload.to_string().as_bytes(), &mixed());
         holds(&report);
         let rule = "jsonpatch-overrides-architectures";
         let is_found = report.findings.iter().any(|finding| finding.rule == rule);

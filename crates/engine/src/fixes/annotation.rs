@@ -1,10 +1,9 @@
 //! Correct, complete, or remove the annotations of a template.
 
-use kube_objects::sorted::{Map, Set};
-
 use kube_objects::edit::Edits;
 use kube_objects::json::Field;
 use kube_objects::name::is_dns1123_subdomain;
+use kube_objects::sorted::{Map, Set};
 use kube_objects::value::Value;
 use operator_models::hco::architectures::{Architectures, Coverage};
 use operator_models::hco::golden_image::GoldenImage;

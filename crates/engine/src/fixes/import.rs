@@ -85,14 +85,10 @@ impl Fixes<'_, '_> {
         }
         let command = (is_flag_alone && is_field_alone)
             .then(|| merge_command(hco, &hco.fields.import.path(), true));
+        // Whether to use a preview feature is the user's decision.
+        let is_finished = version.hco.has_finished_import();
         let fix = Fix::edits(summary, edits)
-            // A preview feature is the user's choice.
-            .complete_if(
-                is_all
-                    && revealed.is_empty()
-                    && !self.skips_images()
-                    && (!version.is_known || version.hco.has_finished_import()),
-            )
+            .complete_if(is_finished && is_all && revealed.is_empty() && !self.skips_images())
             .with_command(command);
         if lost.is_empty() {
             fix.with_repair(Repair::EnableImport)

@@ -2,7 +2,6 @@
 
 use kube_objects::edit::Edits;
 use kube_objects::path::FieldPath;
-use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::import::Import;
 
 use crate::facts::Facts;
@@ -12,14 +11,13 @@ use crate::violation::Violation;
 
 pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-conflict", Level::Deny);
 
-/// A v1 object carries the annotation of v1beta1 with another import.
+/// The annotation of a v1 object contains another import than its fields.
 pub(crate) struct ConflictingAnnotation(Import);
 
 pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<ConflictingAnnotation> {
     let import = &facts.hco.import;
-    let stated = import.in_annotation(facts.version.hco);
-    let stated = stated.filter(|_| import.api_version == ApiVersion::V1)?;
-    (stated != facts.import).then_some(ConflictingAnnotation(stated))
+    let stored = import.stored_in_v1_annotation(facts.version.hco)?;
+    (stored != facts.import).then_some(ConflictingAnnotation(stored))
 }
 
 impl<'f> Violation<'f> for ConflictingAnnotation {
@@ -28,17 +26,23 @@ impl<'f> Violation<'f> for ConflictingAnnotation {
     }
 
     fn fact(&self, facts: &'f Facts<'f>) -> String {
+        let state = |import| match import {
+            Import::Enabled => "on",
+            Import::Disabled => "off",
+        };
         format!(
-            "The annotation says that the multi-architecture import is {}, but the fields say {}: the annotation takes effect with the next update in v1beta1.",
-            self.0.name(),
-            facts.import.name()
+            "The multi-architecture import is {} in this annotation and {} in the spec: HCO can switch it {} at the next update in v1beta1.",
+            state(self.0),
+            state(facts.import),
+            state(self.0)
         )
     }
 
     fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
-        vec![Proposal::edits(
-            "remove the annotation, which HCO writes itself where v1beta1 needs it",
-            Edits::default().remove(self.path(facts)).finish(),
-        )]
+        vec![Proposal::Edits {
+            summary: "remove the annotation, which v1 objects do not need".to_owned(),
+            edits: Edits::default().remove(self.path(facts)).finish(),
+            complete: true,
+        }]
     }
 }

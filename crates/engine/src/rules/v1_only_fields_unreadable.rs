@@ -16,10 +16,8 @@ pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-unreadable", L
 pub(crate) struct UnreadableAnnotation<'f>(&'f UnreadableV1Only);
 
 pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<UnreadableAnnotation<'f>> {
-    // Earlier versions do not read the annotation.
-    let is_read = facts.version.hco.reads_v1_only_fields();
-    let error = facts.hco.import.v1_only.as_ref().err();
-    error.filter(|_| is_read).map(UnreadableAnnotation)
+    let error = facts.hco.import.unreadable_v1_only(facts.version.hco);
+    error.map(UnreadableAnnotation)
 }
 
 impl<'f> Violation<'f> for UnreadableAnnotation<'f> {

@@ -1,10 +1,9 @@
 //! Levels for the templates whose names begin with a prefix. A rule asks for each template of the object, so one search
 //! answers for all prefixes.
 
-use kube_objects::sorted::Map;
-
 use super::Levels;
 use crate::rule::{Level, Rule};
+use kube_objects::sorted::Map;
 
 /// Prefixes, sorted.
 #[derive(Debug, Default)]

@@ -251,7 +251,7 @@ func (g *generator) oddity(url string, spec, volume object) {
 	}
 	switch g.kind("odd", "schedule", "schedule", "url", "registry", "source", "storage", "claim", "volume", "number") {
 	case "schedule":
-		spec["schedule"] = pick(g, "", "@daily", "@every 1h", "TZ=UTC 0 4 * * *", "CRON_TZ=Europe/Prague 0 3 * * *", "TZ=Nowhere 0 4 * * *",
+		spec["schedule"] = pick(g, "", "@daily", "@every 1h", "TZ=UTC 0 4 * * *", "CRON_TZ=Europe/Prague 0 3 * * *", "TZ=Nowhere/City 0 4 * * *",
 			"* * * *", "0 0 0 * * *", "61 * * * *", "0 12 ? * MON-FRI", "H 4 * * *", " 0  4 * * * ", "often", "*/0 * * * *", "5-1 * * * *")
 	case "url":
 		registry(object{"url": pick(g, "", "quay.io/custom/x", "//quay.io/custom/x", "http://quay.io/x", "DOCKER://quay.io/x", "oci-archive://x",

@@ -24,7 +24,7 @@ fn create(templates: &Value) -> Report {
             },
         },
     }});
-    let report = engine::judge(payload.to_string().as_bytes(), &mixed());
+    let report = engine::evaluate(payload.to_string().as_bytes(), &mixed());
     let message = report.message.as_deref().unwrap_or_default();
     assert!(message.len() <= 4096, "{} bytes", message.len());
     assert!(report.warnings.iter().all(|warning| warning.len() <= 256));
@@ -84,7 +84,7 @@ fn deep_nesting_does_not_panic() {
             let payload = format!(
                 r#"{{"request":{{"kind":{{"group":"hco.kubevirt.io","version":"v1beta1","kind":"HyperConverged"}},"operation":"CREATE","object":{{"spec":{{"{field}":{deep}}}}}}}}}"#
             );
-            let report = engine::judge(payload.as_bytes(), &mixed());
+            let report = engine::evaluate(payload.as_bytes(), &mixed());
             assert_eq!(report.code, Some(code), "{field}, {depth} deep");
         }
     }
@@ -163,7 +163,7 @@ fn the_word_of_two_templates_is_the_worse_outcome() {
                 }},
             },
         });
-        let report = engine::judge(payload.to_string().as_bytes(), &mixed());
+        let report = engine::evaluate(payload.to_string().as_bytes(), &mixed());
         let words = report
             .audit_annotations
             .get("findings")
@@ -247,7 +247,7 @@ fn judged(settings: &Value, spec: &Value) -> Report {
         "operation": "CREATE",
         "object": {"apiVersion": "hco.kubevirt.io/v1beta1", "metadata": {"name": "x"}, "spec": spec},
     }});
-    engine::judge(payload.to_string().as_bytes(), &mixed())
+    engine::evaluate(payload.to_string().as_bytes(), &mixed())
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn entries_behind_the_first_many_do_not_slip_past_the_ratchet() {
             "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
             "operation": "UPDATE", "object": object(new), "oldObject": object(old),
         }});
-        engine::judge(payload.to_string().as_bytes(), &mixed()).allowed
+        engine::evaluate(payload.to_string().as_bytes(), &mixed()).allowed
     };
     let entries: Vec<String> = (0..600).map(|number| format!("e{number}")).collect();
     let old = format!("amd64,arm64,{}", entries.join(","));
@@ -313,7 +313,7 @@ fn a_name_in_the_status_is_not_pasted_into_a_fix() {
             }]},
         },
     }});
-    let report = engine::judge(payload.to_string().as_bytes(), &mixed());
+    let report = engine::evaluate(payload.to_string().as_bytes(), &mixed());
     let message = report.message.unwrap();
     assert!(message.contains("add an entry with its name"), "{message}");
     assert!(!message.contains("\nfix: delete"), "{message}");
@@ -350,7 +350,7 @@ fn an_architecture_that_is_too_long_is_cut() {
             "status": {"nodeInfo": {"architecture": "a".repeat(length)}},
         }]});
         let nodes = FakeCluster::returning(Ok(nodes.to_string().into_bytes()));
-        engine::judge(payload.to_string().as_bytes(), &nodes)
+        engine::evaluate(payload.to_string().as_bytes(), &nodes)
     };
     for (length, workload) in [
         (63, "a".repeat(63)),

@@ -230,6 +230,6 @@ fn a_verdict_compares_nothing() {
         "oldObject": object(),
     });
     let cluster = FakeCluster::with_nodes([node("amd64")]);
-    let report = engine::judge(payload.to_string().as_bytes(), &cluster);
+    let report = engine::evaluate(payload.to_string().as_bytes(), &cluster);
     assert!(report.allowed && report.hco_version.is_none());
 }

@@ -79,7 +79,7 @@ pub(super) fn compare(row: &Value, settings: &Value) -> Result<(), Difference> {
         }
     });
     let list = json!({"apiVersion": "v1", "kind": "NodeList", "items": row["nodes"]});
-    let report = engine::judge(
+    let report = engine::evaluate(
         payload.to_string().as_bytes(),
         &FakeCluster::returning(Ok(list.to_string().into_bytes())),
     );

@@ -21,7 +21,7 @@ fn asked(status: Option<&str>) -> (Vec<String>, bool) {
         Some(status) => cluster.answering(status),
         None => cluster,
     };
-    let report = engine::judge(payload().as_bytes(), &cluster);
+    let report = engine::evaluate(payload().as_bytes(), &cluster);
     let calls = cluster.calls().into_iter().map(|call| match call {
         Call::Nodes => "nodes".to_owned(),
         Call::CanI(account, verb, _) => format!("{}/{} {verb}", account.namespace, account.name),
@@ -76,7 +76,7 @@ fn a_host_that_knows_no_permissions_is_asked_for_the_nodes() {
             Err("no route to host".to_owned())
         }
     }
-    let report = engine::judge(payload().as_bytes(), &Host);
+    let report = engine::evaluate(payload().as_bytes(), &Host);
     let message = report.message.unwrap_or_default();
     assert!(message.contains("no route to host"), "{message}");
 }
@@ -98,7 +98,7 @@ fn asked_for_a_vm(denied: &str) -> Vec<String> {
             }},
         }},
     }});
-    engine::judge(payload.to_string().as_bytes(), &cluster);
+    engine::evaluate(payload.to_string().as_bytes(), &cluster);
     let calls = cluster.calls().into_iter().map(|call| match call {
         Call::CanI(_, permission, namespace) => {
             let namespace = namespace.map(|it| format!(" in {it}"));
@@ -153,7 +153,7 @@ fn a_vm_with_many_data_sources_asks_for_few() {
         "operation": "CREATE",
         "object": {"metadata": {"name": "x"}, "spec": {"dataVolumeTemplates": templates}},
     }});
-    assert!(engine::judge(payload.to_string().as_bytes(), &cluster).allowed);
+    assert!(engine::evaluate(payload.to_string().as_bytes(), &cluster).allowed);
     // Two lists, and sixteen DataSources.
     assert_eq!(cluster.calls().len(), 18);
 }

@@ -243,7 +243,7 @@ fn the_difference_between_an_index_and_its_images_is_reported() {
 fn the_images_of_an_index_are_looked_up_in_order() {
     let case = case("image-architectures-mismatch/sparse-on-other-nodes");
     let host = case.host();
-    engine::judge(&case.payload(), &host);
+    engine::evaluate(&case.payload(), &host);
     let calls = host.calls();
     let [
         _,
@@ -271,7 +271,7 @@ fn a_repair_needs_no_more_look_ups() {
     ] {
         let case = case(name);
         let host = case.host();
-        engine::judge(&case.payload(), &host);
+        engine::evaluate(&case.payload(), &host);
         assert_eq!(host.calls().len(), 1 + count, "{name}: {:?}", host.calls());
     }
 }
@@ -280,7 +280,7 @@ fn a_repair_needs_no_more_look_ups() {
 fn an_image_without_a_tag_is_the_latest_one() {
     let case = case("images/latest-is-the-default-tag");
     let host = case.host();
-    engine::judge(&case.payload(), &host);
+    engine::evaluate(&case.payload(), &host);
     assert_eq!(host.calls().len(), 1 + 3, "{:?}", host.calls());
 }
 
@@ -318,7 +318,7 @@ fn one_image_too_many_is_counted_as_one() {
     let mut payload: Value = serde_json::from_slice(&case.payload()).unwrap();
     let templates = &mut payload["request"]["object"]["spec"]["dataImportCronTemplates"];
     templates.as_array_mut().unwrap().truncate(7);
-    let report = engine::judge(payload.to_string().as_bytes(), &case.host());
+    let report = engine::evaluate(payload.to_string().as_bytes(), &case.host());
     let warning = "1 image was not checked: a request makes at most 20 lookups.";
     assert_eq!(report.warnings, [warning]);
 }
@@ -334,7 +334,7 @@ fn an_image_with_a_digest_is_no_look_up() {
     let digest = format!("docker://registry.example.com/a@sha256:{}", "0".repeat(64));
     templates[6]["spec"]["template"]["spec"]["source"]["registry"]["url"] = digest.into();
     let host = case.host();
-    let report = engine::judge(payload.to_string().as_bytes(), &host);
+    let report = engine::evaluate(payload.to_string().as_bytes(), &host);
     assert_eq!(host.calls().len(), 1 + 6 * 3);
     let rules: Vec<&str> = report.findings.iter().map(|finding| finding.rule).collect();
     assert_eq!(rules, ["image-unreadable"]);
@@ -349,7 +349,7 @@ fn the_same_images_are_looked_up_in_any_order() {
         let mut payload: Value = serde_json::from_slice(&case.payload()).unwrap();
         payload["request"]["object"] = object.clone();
         let host = case.host();
-        engine::judge(payload.to_string().as_bytes(), &host);
+        engine::evaluate(payload.to_string().as_bytes(), &host);
         let calls = host.calls();
         calls
             .into_iter()

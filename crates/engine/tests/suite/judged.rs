@@ -78,7 +78,7 @@ fn is_judged(case: &Case, before: &Value, after: &Value) -> bool {
 fn judge(case: &Case, request: &Value) -> engine::Report {
     let payload = json!({"request": request, "settings": case.settings()});
     let host: FakeCluster = case.host();
-    engine::judge(payload.to_string().as_bytes(), &host)
+    engine::evaluate(payload.to_string().as_bytes(), &host)
 }
 
 /// The JSON pointers of all values of the spec and the metadata that have nothing below them, without those that the user

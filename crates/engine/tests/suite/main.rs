@@ -33,6 +33,8 @@ mod ratchet;
 #[cfg(not(target_arch = "wasm32"))]
 mod remedies;
 mod requests;
+#[cfg(not(target_arch = "wasm32"))]
+mod sequences;
 mod templates;
 mod updates;
 mod versions;

@@ -58,7 +58,7 @@ fn judge(object: &Value, before: Option<&Value>, info: &str) -> Report {
         "object": object,
         "oldObject": before,
     }});
-    engine::judge(
+    engine::evaluate(
         payload.to_string().as_bytes(),
         &cluster_of(cluster).with_images(images),
     )

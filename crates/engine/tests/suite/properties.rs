@@ -128,7 +128,7 @@ proptest! {
 
     #[test]
     fn no_bytes_make_it_panic(payload: Vec<u8>, nodes: Vec<u8>) {
-        holds(&engine::judge(&payload, &FakeCluster::returning(Ok(nodes))));
+        holds(&engine::evaluate(&payload, &FakeCluster::returning(Ok(nodes))));
         let _ = engine::validate_settings(&payload);
     }
 
@@ -136,8 +136,8 @@ proptest! {
     fn no_json_makes_it_panic(object in value(), old in value(), settings in value(), nodes in value()) {
         for version in ["v1beta1", "v1"] {
             let nodes = FakeCluster::returning(Ok(nodes.to_string().into_bytes()));
-            holds(&engine::judge(&payload(version, &object, &old, &json!({})), &nodes));
-            holds(&engine::judge(&payload(version, &object, &old, &settings), &nodes));
+            holds(&engine::evaluate(&payload(version, &object, &old, &json!({})), &nodes));
+            holds(&engine::evaluate(&payload(version, &object, &old, &settings), &nodes));
         }
         let _ = engine::validate_settings(settings.to_string().as_bytes());
     }
@@ -147,7 +147,7 @@ proptest! {
         for version in ["v1beta1", "v1"] {
             let (object, old) = (filled(version, &parts), filled(version, &before));
             for old in [&Value::Null, &old, &object] {
-                let report = engine::judge(&payload(version, &object, old, &json!({})), &list(&nodes));
+                let report = engine::evaluate(&payload(version, &object, old, &json!({})), &list(&nodes));
                 holds(&report);
             }
         }
@@ -158,7 +158,7 @@ proptest! {
         for version in ["v1beta1", "v1"] {
             let object = filled(version, &parts);
             let nodes = FakeCluster::returning(Err("nobody may ask".to_owned()));
-            let report = engine::judge(&payload(version, &object, &object, &json!({})), &nodes);
+            let report = engine::evaluate(&payload(version, &object, &object, &json!({})), &nodes);
             prop_assert!(report.allowed && report.findings.is_empty(), "{:?}", report);
         }
     }
@@ -175,7 +175,7 @@ proptest! {
             }],
         }});
         let payload = payload("v1beta1", &object, &Value::Null, &json!({}));
-        let judge = |nodes: &[Value]| engine::judge(&payload, &list(nodes));
+        let judge = |nodes: &[Value]| engine::evaluate(&payload, &list(nodes));
         let first = judge(&nodes);
         let mut shuffled = nodes.clone();
         shuffled.rotate_left(seed.index(nodes.len()));
@@ -218,7 +218,7 @@ proptest! {
             "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
         }}}}});
         let node = json!({"metadata": {"labels": labels}, "status": {"nodeInfo": {"architecture": "amd64"}}});
-        let report = engine::judge(&payload("v1beta1", &object, &Value::Null, &json!({})), &list(&[node]));
+        let report = engine::evaluate(&payload("v1beta1", &object, &Value::Null, &json!({})), &list(&[node]));
         prop_assert_eq!(report.workload_architectures.unwrap() == ["amd64"], expected);
     }
 }

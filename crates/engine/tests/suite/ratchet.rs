@@ -44,7 +44,7 @@ fn denials(report: &Report) -> BTreeSet<(String, Option<String>, String)> {
 }
 
 fn judge(request: &Request, object: &Value, nodes: &[Value]) -> Report {
-    engine::judge(&request.payload(object), &request.on(nodes))
+    engine::evaluate(&request.payload(object), &request.on(nodes))
 }
 
 fn create(request: &Request) -> Request {

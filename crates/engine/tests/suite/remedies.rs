@@ -268,7 +268,7 @@ fn a_repair_does_not_enable_an_import_that_leaves_a_boot_source_without_a_disk()
     let settings =
         json!({"repair": {IMPORT: "enable-import", "architectures-malformed": "normalise"}});
     let cluster = FakeCluster::with_workers(&["amd64", "arm64"]);
-    let report = engine::judge(&payload(&request, &settings), &cluster);
+    let report = engine::evaluate(&payload(&request, &settings), &cluster);
     assert_eq!(report.repaired_object, None);
 }
 
@@ -477,7 +477,7 @@ fn repairs_are_whole_and_touch_nothing_else() {
 /// were repaired.
 fn repair(request: &Request, nodes: &[Value]) -> Result<usize, String> {
     let judge = |request: &Request, object: &Value| {
-        engine::judge(&request.payload(object), &request.on(nodes))
+        engine::evaluate(&request.payload(object), &request.on(nodes))
     };
     let (object, repairs) = (&request.object, &request.settings["repair"]);
     let report = judge(request, object);
@@ -659,7 +659,7 @@ fn a_large_object_is_not_repaired() {
             request["oldObject"] = object;
         }
         let settings = json!({"repair": {IMPORT: {"place-on": "amd64"}}});
-        engine::judge(&payload(&request, &settings), &cluster)
+        engine::evaluate(&payload(&request, &settings), &cluster)
     };
     assert!(judged(LARGEST, "CREATE").repaired_object.is_some());
     let report = judged(LARGEST + 1, "CREATE");
@@ -684,7 +684,7 @@ fn an_obstacle_is_a_warning_where_nothing_is_denied() {
     });
     let settings = json!({"levels": {IMPORT: "warn"}, "repair": {IMPORT: {"place-on": "s390x"}}});
     let cluster = FakeCluster::with_workers(&["amd64", "arm64"]);
-    let report = engine::judge(&payload(&request, &settings), &cluster);
+    let report = engine::evaluate(&payload(&request, &settings), &cluster);
     let why = "The repair place-on of multi-arch-import-disabled was not applied: no workload node reports the architecture s390x.";
     assert!(
         report.allowed && report.repaired_object.is_none(),

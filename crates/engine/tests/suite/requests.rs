@@ -8,7 +8,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 fn judge(payload: &Value) -> Report {
     let nodes = FakeCluster::with_workers(&["amd64", "arm64"]);
-    engine::judge(payload.to_string().as_bytes(), &nodes)
+    engine::evaluate(payload.to_string().as_bytes(), &nodes)
 }
 
 fn request(version: &str, api_version: Option<&str>) -> Value {

@@ -8,10 +8,10 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::template_spec;
 
-/// What is reported of one custom template with this annotation: `amd64=boots`.
-fn boots(import: bool, annotation: Option<&str>, workers: &[&str]) -> String {
+/// What is reported of one custom template with this annotation: `amd64=imported`.
+fn imports(import: bool, annotation: Option<&str>, workers: &[&str]) -> String {
     let source = json!({"registry": {"url": "docker://registry.example.com/my-image:1"}});
-    boots_with(
+    imports_with(
         import,
         annotation,
         workers,
@@ -20,7 +20,7 @@ fn boots(import: bool, annotation: Option<&str>, workers: &[&str]) -> String {
 }
 
 /// The same with another spec.
-fn boots_with(import: bool, annotation: Option<&str>, workers: &[&str], spec: &Value) -> String {
+fn imports_with(import: bool, annotation: Option<&str>, workers: &[&str], spec: &Value) -> String {
     let annotations = match annotation {
         Some(value) => json!({"ssp.kubevirt.io/dict.architectures": value}),
         None => json!({}),
@@ -48,7 +48,8 @@ fn boots_with(import: bool, annotation: Option<&str>, workers: &[&str], spec: &V
     let words: Vec<String> = boots
         .map(|(name, boot)| match boot {
             Boot::Boots => format!("{name}=boots"),
-            Boot::DoesNotBoot => format!("{name}=doesNotBoot"),
+            Boot::Imported => format!("{name}=imported"),
+            Boot::NotImported => format!("{name}=not-imported"),
             Boot::Unknown => format!("{name}=unknown"),
         })
         .collect();
@@ -56,18 +57,18 @@ fn boots_with(import: bool, annotation: Option<&str>, workers: &[&str], spec: &V
 }
 
 #[test]
-fn with_the_import_on_an_image_boots_where_the_annotation_matches_exactly() {
+fn with_the_import_on_an_image_is_imported_where_the_annotation_matches_exactly() {
     let mixed = ["amd64", "arm64"];
     assert_eq!(
-        boots(true, Some("amd64, arm64"), &mixed),
-        "amd64=boots arm64=doesNotBoot"
+        imports(true, Some("amd64, arm64"), &mixed),
+        "amd64=imported arm64=not-imported"
     );
-    assert_eq!(boots(true, None, &mixed), "amd64=unknown arm64=unknown");
-    assert_eq!(boots(true, Some(""), &["amd64"]), "amd64=doesNotBoot");
+    assert_eq!(imports(true, None, &mixed), "amd64=unknown arm64=unknown");
+    assert_eq!(imports(true, Some(""), &["amd64"]), "amd64=not-imported");
 }
 
 #[test]
-fn an_image_that_is_never_imported_does_not_boot() {
+fn an_image_that_is_never_imported_is_reported_as_such() {
     let source = json!({"registry": {"url": "docker://registry.example.com/my-image:1"}});
     let never = |member: &str, value: Value| {
         let mut spec = template_spec("my-image", &source);
@@ -78,13 +79,13 @@ fn an_image_that_is_never_imported_does_not_boot() {
     let unscheduled = never("schedule", json!(""));
     for spec in [rejected, unscheduled] {
         assert_eq!(
-            boots_with(true, Some("amd64,arm64"), &["amd64", "arm64"], &spec),
-            "amd64=doesNotBoot arm64=doesNotBoot",
+            imports_with(true, Some("amd64,arm64"), &["amd64", "arm64"], &spec),
+            "amd64=not-imported arm64=not-imported",
             "{spec}"
         );
         assert_eq!(
-            boots_with(false, Some("amd64"), &["amd64"], &spec),
-            "amd64=doesNotBoot",
+            imports_with(false, Some("amd64"), &["amd64"], &spec),
+            "amd64=not-imported",
             "{spec}"
         );
     }
@@ -93,17 +94,20 @@ fn an_image_that_is_never_imported_does_not_boot() {
 #[test]
 fn an_architecture_that_ssp_does_not_know_gets_no_image() {
     assert_eq!(
-        boots(true, Some("amd64,ppc64le"), &["amd64", "ppc64le"]),
-        "amd64=boots ppc64le=doesNotBoot"
+        imports(true, Some("amd64,ppc64le"), &["amd64", "ppc64le"]),
+        "amd64=imported ppc64le=not-imported"
     );
 }
 
 #[test]
 fn with_the_import_off_the_annotation_counts_only_where_there_is_one_architecture() {
-    assert_eq!(boots(false, Some("amd64"), &["amd64"]), "amd64=boots");
-    assert_eq!(boots(false, Some("amd64"), &["arm64"]), "arm64=doesNotBoot");
+    assert_eq!(imports(false, Some("amd64"), &["amd64"]), "amd64=imported");
     assert_eq!(
-        boots(false, Some("amd64,arm64"), &["amd64", "arm64"]),
+        imports(false, Some("amd64"), &["arm64"]),
+        "arm64=not-imported"
+    );
+    assert_eq!(
+        imports(false, Some("amd64,arm64"), &["amd64", "arm64"]),
         "amd64=unknown arm64=unknown"
     );
 }

@@ -47,7 +47,7 @@ fn judge(request: &Value, settings: &Value) -> Report {
         node("worker", "amd64"),
         node("worker", "arm64"),
     ]);
-    engine::judge(payload.as_bytes(), &cluster)
+    engine::evaluate(payload.as_bytes(), &cluster)
 }
 
 fn compare_at(

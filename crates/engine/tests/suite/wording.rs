@@ -77,7 +77,7 @@ fn a_rule_says_what_is_true_of_the_case() {
     for (name, rule, words) in OTHER_WORDS {
         let case = cases.iter().find(|case| case.name == name);
         let case = case.expect(name);
-        let report = engine::judge(&case.payload(), &case.host());
+        let report = engine::evaluate(&case.payload(), &case.host());
         let mut findings = report.findings.iter();
         let finding = findings.find(|finding| finding.rule == rule);
         let said = finding.map(|finding| format!("{}\n{}", finding.fact, finding.fix));
@@ -137,7 +137,7 @@ const OTHER_WORDS: [(&str, &str, &str); 8] = [
 #[test]
 fn every_case_stays_inside_the_bounds() {
     for case in cases() {
-        let report = engine::judge(&case.payload(), &case.host());
+        let report = engine::evaluate(&case.payload(), &case.host());
         let name = &case.name;
         assert!(
             report
@@ -193,7 +193,7 @@ fn the_page_about_denials_shows_the_message() {
     let case = cases
         .find(|case| case.name == "documentation/readme")
         .unwrap();
-    let message = engine::judge(&case.payload(), &case.host())
+    let message = engine::evaluate(&case.payload(), &case.host())
         .message
         .unwrap();
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/denied.md");
@@ -212,7 +212,7 @@ fn fix(rule: &str, spec: &serde_json::Value) -> String {
         "object": {"metadata": {"name": "x"}, "spec": spec},
     }});
     let mixed = e2e_tests::ClusterOf::Name("mixed".to_owned());
-    let report = engine::judge(payload.to_string().as_bytes(), &FakeCluster::of(&mixed));
+    let report = engine::evaluate(payload.to_string().as_bytes(), &FakeCluster::of(&mixed));
     let finding = report.findings.iter().find(|finding| finding.rule == rule);
     finding.unwrap().fix.clone()
 }
@@ -257,7 +257,7 @@ fn an_account_that_is_known_is_never_advised_to_apply_a_manifest_of_another() {
             "operation": "CREATE", "object": {"metadata": {"name": "x"}},
         }});
         let cluster = FakeCluster::returning(Err(error.to_owned()));
-        let report = engine::judge(payload.to_string().as_bytes(), &cluster);
+        let report = engine::evaluate(payload.to_string().as_bytes(), &cluster);
         let fix = &report.findings[0].fix;
         assert!(!fix.contains("apply -f deploy"), "{fix}");
         let account = account.replace('/', ":");

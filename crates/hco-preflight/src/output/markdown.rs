@@ -131,8 +131,9 @@ fn matrix(text: &mut String, object: &Judged) {
         let mut row = format!("| {} |", code(&template.name));
         for name in nodes.keys() {
             row.push_str(match template.architectures.get(name) {
-                Some(Boots::Yes) => " ✅ boots |",
-                Some(Boots::No) => " ❌ does not |",
+                Some(Boots::Boots) => " ✅ boots |",
+                Some(Boots::Imported) => " ✅ imported |",
+                Some(Boots::NotImported) => " ❌ not imported |",
                 Some(Boots::Unknown) | None => " ❔ unknown |",
             });
         }

@@ -139,10 +139,11 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<For
     let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty() && !templates.is_empty()) else {
         return;
     };
-    let boots_everywhere =
-        |template: &&Template| template.architectures.values().all(|it| *it == Boots::Yes);
+    let is_imported = |boots: &Boots| matches!(boots, Boots::Boots | Boots::Imported);
+    let is_imported_everywhere =
+        |template: &&Template| template.architectures.values().all(is_imported);
     let (shown, counted): (Vec<&Template>, Vec<&Template>) = if templates.len() > ROWS {
-        templates.iter().partition(|it| !boots_everywhere(it))
+        templates.iter().partition(|it| !is_imported_everywhere(it))
     } else {
         (templates.iter().collect(), Vec::new())
     };
@@ -155,7 +156,7 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<For
         .iter()
         .map(|(name, count)| format!("{name} ({count})"))
         .collect();
-    let wide = |head: &String| head.chars().count().max("? unknown".len()) + 2;
+    let wide = |head: &String| head.chars().count().max("✘ not imported".chars().count()) + 2;
     let mut head = format!("{label:<first$}");
     for column in &heads {
         let _ = write!(head, "{column:<0$}", wide(column));
@@ -175,7 +176,7 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<For
         let more = count(counted.len(), "more image");
         line!(
             text,
-            "  {DIM}{more}: {GREEN}✔ boots{GREEN:#}{DIM} everywhere{DIM:#}"
+            "  {DIM}{more}: {GREEN}✔ imported{GREEN:#}{DIM} everywhere{DIM:#}"
         );
     }
     text.push('\n');
@@ -183,8 +184,9 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<For
 
 fn cell(boots: Boots) -> (Style, &'static str) {
     match boots {
-        Boots::Yes => (GREEN, "✔ boots"),
-        Boots::No => (RED, "✘ does not"),
+        Boots::Boots => (GREEN, "✔ boots"),
+        Boots::Imported => (GREEN, "✔ imported"),
+        Boots::NotImported => (RED, "✘ not imported"),
         Boots::Unknown => (YELLOW, "? unknown"),
     }
 }

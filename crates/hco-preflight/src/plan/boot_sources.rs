@@ -267,9 +267,8 @@ impl BootSources {
     /// The fields because of which a DataImportCron is deleted and created again.
     pub(super) fn changed_fields(&self, key: &str) -> impl Iterator<Item = Foreign> {
         let crons = self.changes.crons.as_ref();
-        let fields = crons.and_then(|crons| crons.changed_fields(key));
-        let fields = fields.into_iter().flat_map(|it| it.split(", "));
-        fields.map(Foreign::from)
+        let fields = crons.map_or(&[][..], |crons| crons.changed_fields(key));
+        fields.iter().cloned()
     }
 
     /// The DataImportCrons that will be rejected.

@@ -73,14 +73,15 @@ pub(crate) struct CronChanges {
     pub(crate) recreated: Vec<Foreign>,
     /// For each of these, the fields of its spec because of which it is.
     #[serde(default)]
-    changed_fields: Vec<Foreign>,
+    changed_fields: Vec<Vec<Foreign>>,
 }
 
 impl CronChanges {
-    /// The fields because of which one is deleted and created again, with commas.
-    pub(crate) fn changed_fields(&self, key: &str) -> Option<&str> {
-        let index = self.recreated.iter().position(|it| it.raw() == key)?;
-        self.changed_fields.get(index).map(Foreign::raw)
+    /// The fields because of which one is deleted and created again.
+    pub(crate) fn changed_fields(&self, key: &str) -> &[Foreign] {
+        let index = self.recreated.iter().position(|it| it.raw() == key);
+        let fields = index.and_then(|index| self.changed_fields.get(index));
+        fields.map_or(&[], Vec::as_slice)
     }
 }
 

@@ -132,13 +132,15 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
             _ if !is_read => Seen::just(State::Unknown),
             _ if cron.rejected.is_some() => Seen::because(State::Rejected, cron.rejected.as_ref()),
             (Some(_), Some(changes)) if is_in(&changes.recreated, &key) => {
-                let fields = changes.changed_fields(&key).filter(|it| !it.is_empty());
+                let fields = changes.changed_fields(&key).iter().map(Foreign::raw);
+                let fields: Vec<&str> = fields.collect();
                 let meanwhile = if is_in(empty, &cron.source()) {
                     "; it has no disk meanwhile"
                 } else {
                     ""
                 };
-                let fields = fields.map(|it| Foreign::from(&*format!("{it}{meanwhile}")));
+                let fields = (!fields.is_empty())
+                    .then(|| Foreign::from(&*format!("{}{meanwhile}", fields.join(", "))));
                 Seen::because(State::Outdated, fields.as_ref())
             }
             (Some(_), _) if cron.never_runs.is_some() => {

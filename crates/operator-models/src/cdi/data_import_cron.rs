@@ -8,7 +8,6 @@ pub mod schedule;
 mod source;
 mod spec;
 mod storage;
-mod time_zone;
 mod url;
 
 use kube_objects::json::{Object, WrongType};
@@ -16,10 +15,9 @@ use kube_objects::label::{is_label_key, is_label_value};
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 
 pub use crate::cdi::data_import_cron::rejection::{Cause, Rejection};
-use crate::cdi::data_import_cron::schedule::Schedule;
+pub(crate) use crate::cdi::data_import_cron::schedule::Schedule;
 use crate::cdi::data_import_cron::source::Source;
 pub use crate::cdi::data_import_cron::spec::Spec;
-pub(crate) use crate::cdi::data_import_cron::spec::list;
 
 /// The longest name of a `DataImportCron`, and of the `DataSource` that it manages.
 pub const NAME_MAX: usize = 63;
@@ -305,235 +303,6 @@ mod tests {
         examine_names(&cron, &verdict)
     }
 
-    fn rejected(spec: &str) -> Option<Rejection> {
-        verdict(spec, "{}", NAMES).rejected
-    }
-
-    #[test]
-    fn of_several_reasons_the_first_one_of_the_operators_is_reported() {
-        // Each replacement corrects the reason before it.
-        let mut spec = r#"{"schedule": "x", "managedDataSource": "", "importsToKeep": -1, "garbageCollect": "x",
-            "template": {"spec": {"source": {"vddk": {}, "http": {}}, "finalCheckpoint": true, "checkpoints": [{}],
-            "contentType": "archive", "sourceRef": {}}}}"#
-            .to_owned();
-        for (reason, from, to) in [
-            (
-                Rejection::SourceMissing,
-                r#""vddk": {}"#,
-                r#""registry": {}"#,
-            ),
-            (
-                Rejection::FieldUnsettable("sourceRef"),
-                r#", "sourceRef": {}"#,
-                "",
-            ),
-            (
-                Rejection::FieldUnsettable("contentType"),
-                r#""archive""#,
-                r#""""#,
-            ),
-            (Rejection::FieldUnsettable("checkpoints"), "[{}]", "[]"),
-            (
-                Rejection::FieldUnsettable("finalCheckpoint"),
-                "true",
-                "false",
-            ),
-            (
-                Rejection::StorageMissing,
-                r#""checkpoints": []"#,
-                r#""checkpoints": [], "pvc": {}"#,
-            ),
-            (
-                Rejection::SizeMissing,
-                r#""pvc": {}"#,
-                r#""pvc": {}, "storage": {}"#,
-            ),
-            (Rejection::StorageDuplicate, r#", "storage": {}"#, ""),
-            (
-                Rejection::SizeMissing,
-                r#""pvc": {}"#,
-                r#""pvc": {"resources": {"requests": {"storage": "-1Gi"}}}"#,
-            ),
-            (Rejection::SizeNotPositive, "-1Gi", "1e1.5"),
-            (Rejection::SizeInvalid, "1e1.5", "1023.9Ki"),
-            (
-                Rejection::SizeTooSmall,
-                r#""1023.9Ki"}}"#,
-                r#""1024Ki"}}, "storageClassName": "LONG""#,
-            ),
-            (Rejection::StorageClassTooLong, "LONG", ""),
-            (
-                Rejection::AccessModeMissing,
-                r#""pvc": {"#,
-                r#""pvc": {"accessModes": ["RWO", "RWX"], "dataSource": {}, "#,
-            ),
-            (Rejection::AccessModesMultiple, r#", "RWX""#, ""),
-            (
-                Rejection::AccessModeUnknown("RWO".to_owned()),
-                "RWO",
-                "ReadWriteOncePod",
-            ),
-            (Rejection::ExternallyPopulated, r#""dataSource": {}, "#, ""),
-            (Rejection::SourcesMultiple, r#", "http": {}"#, ""),
-            (
-                Rejection::UrlOrImageStream,
-                r#""registry": {"#,
-                r#""registry": {"url": ":", "pullMethod": "", "imageStream": """#,
-            ),
-            (Rejection::UrlOrImageStream, r#", "imageStream": """#, ""),
-            (Rejection::UrlInvalid(":".to_owned()), r#"":""#, r#""x""#),
-            (
-                Rejection::UrlScheme(String::new()),
-                r#""url": "x""#,
-                r#""url": "OCI-archive:x""#,
-            ),
-            (
-                Rejection::PullMethodUnknown(String::new()),
-                r#""pullMethod": """#,
-                r#""pullMethod": "pod""#,
-            ),
-            (
-                Rejection::ScheduleInvalid,
-                r#""schedule": "x""#,
-                r#""schedule": """#,
-            ),
-            (Rejection::ImportsToKeepNegative, "-1", "0"),
-            (
-                Rejection::GarbageCollectUnknown("x".to_owned()),
-                r#""garbageCollect": "x""#,
-                r#""garbageCollect": "Never""#,
-            ),
-        ] {
-            let long = spec.replace("LONG", &"x".repeat(254));
-            assert_eq!(rejected(&long), Some(reason), "{spec}");
-            assert!(spec.contains(from), "{from} in {spec}");
-            spec = spec.replacen(from, to, 1);
-        }
-        assert_eq!(rejected(&spec), None, "{spec}");
-    }
-
-    #[test]
-    fn a_pvc_or_an_image_stream_has_rules_of_its_own() {
-        let with = |source: &str| {
-            let spec = VALID.replace(r#"{"registry": {"url": "docker://quay.io/x"}}"#, source);
-            verdict(&spec, "{}", NAMES)
-        };
-        for (source, rejection) in [
-            (r#"{"pvc": {"name": "x"}}"#, Rejection::PvcIncomplete),
-            (r#"{"pvc": {"namespace": "x"}}"#, Rejection::PvcIncomplete),
-            (
-                r#"{"registry": {"imageStream": ""}}"#,
-                Rejection::ImageStreamEmpty,
-            ),
-            (
-                r#"{"registry": {"imageStream": "x"}}"#,
-                Rejection::ImageStreamWithoutNode,
-            ),
-            (
-                r#"{"registry": {"imageStream": "x", "pullMethod": "pod"}}"#,
-                Rejection::ImageStreamWithoutNode,
-            ),
-            (
-                r#"{"registry": {"url": "docker:x"}, "pvc": {}}"#,
-                Rejection::SourcesMultiple,
-            ),
-        ] {
-            assert_eq!(with(source).rejected, Some(rejection), "{source}");
-        }
-        for source in [
-            r#"{"pvc": {"name": "x", "namespace": "x"}}"#,
-            r#"{"registry": {"imageStream": "x", "pullMethod": "node"}}"#,
-            r#"{"registry": {"url": "docker:x", "pullMethod": "node"}}"#,
-        ] {
-            assert_eq!(with(source).polling, Some(Polling::Controller), "{source}");
-        }
-        // A cloned PVC has a size of its own.
-        let cloned = r#"{"schedule": "", "managedDataSource": "x", "template": {"spec": {
-            "source": {"pvc": {"name": "x", "namespace": "x"}}, "storage": {}}}}"#;
-        assert_eq!(rejected(cloned), None);
-        let claim = cloned.replace(r#""storage""#, r#""pvc""#);
-        assert_eq!(rejected(&claim), Some(Rejection::SizeMissing));
-    }
-
-    #[test]
-    fn metadata_is_checked_before_the_spec_and_the_data_source_after_it() {
-        let (valid, invalid) = (VALID, "{}");
-        let long = "x".repeat(64);
-        let names = |name, managed_data_source, label| Names {
-            name,
-            managed_data_source,
-            label,
-        };
-        let bad = r#"{"labels": {"a": "b c"}}"#;
-        for (spec, metadata, names, rejection) in [
-            (invalid, bad, names("", "", None), Rejection::NameMissing),
-            (
-                invalid,
-                bad,
-                names(&"x".repeat(254), "", None),
-                Rejection::NameTooLongForObject,
-            ),
-            (invalid, bad, names("X", "", None), Rejection::NameInvalid),
-            (
-                invalid,
-                bad,
-                names(&long, &long, Some(&long)),
-                Rejection::DataSourceLabelTooLong,
-            ),
-            (
-                invalid,
-                bad,
-                names(&long, "", Some("-")),
-                Rejection::DataSourceLabelInvalid,
-            ),
-            (
-                invalid,
-                bad,
-                names(&long, "", None),
-                Rejection::LabelInvalid("a".to_owned()),
-            ),
-            (
-                invalid,
-                r#"{"labels": {"/a": ""}}"#,
-                NAMES,
-                Rejection::LabelInvalid("/a".to_owned()),
-            ),
-            (
-                invalid,
-                r#"{"annotations": {"a b": ""}}"#,
-                NAMES,
-                Rejection::AnnotationInvalid("a b".to_owned()),
-            ),
-            (
-                invalid,
-                "{}",
-                names(&long, "", None),
-                Rejection::NameTooLong,
-            ),
-            (
-                invalid,
-                "{}",
-                names("x", "", None),
-                Rejection::SourceMissing,
-            ),
-            (
-                valid,
-                r#"{"labels": {"a": ""}, "annotations": {"A.B/c": "any value"}}"#,
-                names("x", "", None),
-                Rejection::ManagedDataSourceMissing,
-            ),
-            (
-                valid,
-                "{}",
-                names("x", &long, None),
-                Rejection::ManagedDataSourceTooLong,
-            ),
-        ] {
-            let rejected = verdict(spec, metadata, names).rejected;
-            assert_eq!(rejected, Some(rejection), "{spec}, {metadata}");
-        }
-    }
-
     #[test]
     fn annotations_have_at_most_256_kibibytes() {
         let rejected = |length: usize| {
@@ -604,31 +373,6 @@ mod tests {
                 (polling, never_runs, first_import_rejected),
                 "{schedule} {length}"
             );
-        }
-    }
-
-    #[test]
-    fn only_names_are_the_fault_of_the_template_name_or_its_data_source() {
-        assert_eq!(Rejection::NameTooLong.cause(), Cause::Name);
-        assert_eq!(
-            Rejection::DataSourceLabelInvalid.cause(),
-            Cause::ManagedDataSource
-        );
-        assert_eq!(Rejection::StorageClassTooLong.cause(), Cause::Other);
-    }
-
-    #[test]
-    fn a_field_of_another_type_is_an_error() {
-        for spec in [
-            r#"{"schedule": 1}"#,
-            r#"{"importsToKeep": "1"}"#,
-            r#"{"template": {"spec": {"source": {"registry": {"url": 1}}}}}"#,
-            r#"{"template": []}"#,
-            r#"{"template": {"spec": {"storage": {"accessModes": ""}, "source": {"pvc": {}}}}}"#,
-        ] {
-            let object = Object::root(Json::parse(spec.as_bytes()).unwrap());
-            let examined = Spec::read(&object).and_then(|spec| examine_spec(&spec).map(drop));
-            assert!(examined.is_err(), "{spec}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What becomes of disks and `DataSource`s when a `DataImportCron` is deleted, or deleted and created again.
 
-use crate::cdi::data_import_cron::{Cron, Spec, list};
+use crate::cdi::data_import_cron::{Cron, Spec};
 
 /// What CDI does with the imports of a deleted `DataImportCron`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,21 +32,18 @@ pub fn complete(spec: &mut Spec<'_>) {
     spec.imports_to_keep.get_or_insert(1);
 }
 
-/// The fields in which the spec of a `DataImportCron` that is there differs from the spec that SSP wants, as a list.
+/// The fields in which the spec of a `DataImportCron` that is there differs from the spec that SSP wants.
 /// Without any, SSP leaves it alone. It deletes every other one, and creates it again in its next pass.
 ///
 /// MIRRORS: ssp-operator internal/common/resource.go, createOrUpdateWithImmutableSpec: semantic equality, so that
 /// 10Gi equals 10240Mi; labels, annotations and the order of fields do not count.
-pub fn differences(one: &Cron<'_>, other: &Cron<'_>) -> String {
+pub fn differences(one: &Cron<'_>, other: &Cron<'_>) -> Vec<String> {
     let mut found = one.spec.differences(other.spec);
     if one.managed_data_source != other.managed_data_source {
-        list("managedDataSource", &mut found);
+        found.push("managedDataSource".to_owned());
     }
     if !is_written_alike(one, other) && platform_architecture(one) != platform_architecture(other) {
-        list(
-            "template.spec.source.registry.platform.architecture",
-            &mut found,
-        );
+        found.push("template.spec.source.registry.platform.architecture".to_owned());
     }
     found
 }
@@ -239,7 +236,11 @@ mod tests {
         );
         assert_eq!(
             differences(&cron(&spec(&one)), &cron(&spec(&other))),
-            "schedule, template.spec.source.registry.url, template.spec.storage.resources.requests"
+            [
+                "schedule",
+                "template.spec.source.registry.url",
+                "template.spec.storage.resources.requests"
+            ]
         );
     }
 

@@ -1,10 +1,9 @@
 //! What changes in a cluster from one object, or one set of nodes, to another.
 
-use kube_objects::sorted::Set;
-
 use super::state::{Disk, State};
 use super::{Forecast, Rejected};
 use crate::ssp::data_sources::Key;
+use kube_objects::sorted::Set;
 
 /// What changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,8 +29,8 @@ pub struct CronChanges {
     pub deleted: Set<Key>,
     /// Those that were deleted and created again.
     pub recreated: Set<Key>,
-    /// For each of these, a list of the fields of its spec because of which it is.
-    pub changed_fields: Vec<String>,
+    /// For each of these, the fields of its spec because of which it is.
+    pub changed_fields: Vec<Vec<String>>,
     /// All others.
     pub unchanged: Set<Key>,
 }

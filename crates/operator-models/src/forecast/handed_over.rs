@@ -6,7 +6,9 @@ use std::rc::Rc;
 
 use kube_objects::json::{Json, Object, WrongType};
 
-use crate::cdi::data_import_cron::{Rejection, Spec, SpecVerdict, examine_metadata, examine_spec};
+use crate::cdi::data_import_cron::{
+    Rejection, Schedule, Spec, SpecVerdict, examine_metadata, examine_spec,
+};
 use crate::cdi::retention;
 use crate::forecast::Given;
 use crate::forecast::state::Origin;
@@ -42,18 +44,15 @@ pub struct HandedOver<'a> {
 }
 
 /// The golden images that HCO hands over, and the names of those whose annotation lists no workload architecture. Templates
-/// that are the same in another object are not read again.
+/// that are the same in another object are not read again. The schema of SSP rejects a template that has a field of another
+/// type.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `GetDataImportCronTemplates`, hcoDictToSSP.
-///
-/// # Errors
-///
-/// A template has a field of another type, which HCO's schema rejects.
 pub(super) fn handed_over<'a>(
     given: &Given<'a>,
     other: &[HandedOver<'a>],
-) -> Result<(Vec<HandedOver<'a>>, Vec<&'a str>), WrongType<'a>> {
+) -> (Vec<HandedOver<'a>>, Vec<&'a str>) {
     let mut sorted = Map::new();
     let mut left_out = Vec::new();
     for image in golden_images(given.hco, given.common) {
@@ -73,7 +72,8 @@ pub(super) fn handed_over<'a>(
         let known = known.filter(|known| is_completed || !known.is_completed);
         let template = match known {
             Some(known) => Some(known.clone()),
-            None => HandedOver::new(&image, given)?,
+            None => HandedOver::new(&image, given)
+                .unwrap_or_else(|error| HandedOver::mistyped(&image, &error)),
         };
         let Some(mut template) = template else {
             continue;
@@ -85,7 +85,7 @@ pub(super) fn handed_over<'a>(
         template.architectures = architectures;
         sorted.insert(template.name, template);
     }
-    Ok((sorted.into_values().collect(), left_out))
+    (sorted.into_values().collect(), left_out)
 }
 
 impl<'a> HandedOver<'a> {
@@ -106,6 +106,35 @@ impl<'a> HandedOver<'a> {
             retention::complete(Rc::make_mut(&mut self.spec));
             self.is_completed = true;
         }
+    }
+
+    /// A template that has a field of another type.
+    fn mistyped(image: &GoldenImage<'a>, error: &WrongType<'a>) -> Option<Self> {
+        let template = Object::root(image.template?.json?);
+        let namespace = template.object("metadata").field("namespace").string();
+        let spec = Spec::readable_part(&template.object("spec"));
+        let rejection = Rejection::WrongType {
+            path: error.path().clone(),
+            error: error.to_string(),
+        };
+        Some(Self {
+            name: image.name,
+            index: None,
+            namespace: namespace.ok().flatten().unwrap_or_default(),
+            architectures: None,
+            architecture_label: None,
+            verdict: Rc::new(SpecVerdict {
+                metadata_rejected: None,
+                rejected: Some(rejection),
+                needs_cron_job: false,
+                schedule: Schedule::Valid,
+            }),
+            spec: Rc::new(spec),
+            entry: None,
+            is_completed: false,
+            origin: OnceCell::new(),
+            has_unknown_schedule: false,
+        })
     }
 
     /// As it is written, without its architectures.

@@ -82,7 +82,7 @@ pub(super) struct Way {
     /// The crons that were deleted, and maybe created again.
     pub(super) deleted_crons: Set<Key>,
     /// The fields of their specs because of which crons were created again.
-    pub(super) changed_fields: Map<Key, String>,
+    pub(super) changed_fields: Map<Key, Vec<String>>,
     /// The DataSources that were away, and maybe still are.
     pub(super) deleted_sources: Set<Key>,
     /// The disks that were imported.
@@ -579,7 +579,7 @@ impl<'a> CronState<'a> {
 
     /// The fields in which it differs from what SSP wants; without any, SSP leaves it as it is. A schedule that is not known
     /// is taken to be the same.
-    fn differences(&self, new: &Self) -> String {
+    fn differences(&self, new: &Self) -> Vec<String> {
         if self.has_unknown_schedule == new.has_unknown_schedule {
             return differences(&self.cron, &new.cron);
         }

@@ -1,7 +1,6 @@
 //! The annotation that lists the architectures of an image.
 
 use kube_objects::sorted::{Map, Set};
-
 /// The value of an architectures annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Architectures<'a>(pub &'a str);

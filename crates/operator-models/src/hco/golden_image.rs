@@ -2,7 +2,6 @@
 //! ships.
 
 use kube_objects::sorted::{Map, Set};
-
 use kube_objects::value::Value;
 
 use crate::hco::architectures::Architectures;

@@ -164,11 +164,7 @@ impl<'a> LocatedFields<'a> {
                 api_version: version,
                 field: reading.take(judged.import.boolean()),
                 gates: reading.take(Gate::list(&judged.gates)),
-                v1_only: match version {
-                    ApiVersion::V1beta1 => V1Only::parse(v1_only.as_deref()),
-                    // HCO does not convert a v1 object when it is stored, so an unreadable annotation counts as absent.
-                    ApiVersion::V1 => Ok(V1Only::parse(v1_only.as_deref()).unwrap_or_default()),
-                },
+                v1_only: V1Only::parse(v1_only.as_deref()),
             },
             is_stored: metadata.field("uid").is_present(),
             imports_common: reading.take(judged.common_import.boolean()).unwrap_or(true),

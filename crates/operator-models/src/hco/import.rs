@@ -51,7 +51,7 @@ pub struct ImportFields {
     pub field: Option<bool>,
     /// v1's list of feature gates.
     pub gates: Vec<Gate>,
-    /// The v1 fields that v1beta1 stores in an annotation; an error if HCO's conversion cannot read it.
+    /// The v1 fields in the annotation in which v1beta1 stores them; an error if HCO's conversion cannot read it.
     pub v1_only: Result<V1Only, UnreadableV1Only>,
 }
 
@@ -67,9 +67,10 @@ impl ImportFields {
         if !version.has_import() {
             return Import::Disabled;
         }
-        let v1_only = self.v1_only.as_ref().ok();
-        let v1_only = v1_only
-            .filter(|_| version.reads_v1_only_fields() && self.api_version == ApiVersion::V1beta1);
+        let v1_only = match self.api_version {
+            ApiVersion::V1beta1 => self.v1_only(version),
+            ApiVersion::V1 => None,
+        };
         self.known_field(version)
             .or_else(|| v1_only?.enabled)
             .or_else(|| self.gate(version))
@@ -78,13 +79,25 @@ impl ImportFields {
             .into()
     }
 
-    /// The import in the annotation that stores v1's fields, if the annotation says anything about it. A v1 object can carry
-    /// the annotation too: it takes effect when a client writes the object in v1beta1.
-    pub fn in_annotation(&self, version: HcoVersion) -> Option<Import> {
+    /// The annotation, if this version of HCO reads it and can parse it.
+    fn v1_only(&self, version: HcoVersion) -> Option<&V1Only> {
         let v1_only = self.v1_only.as_ref().ok();
-        let v1_only = v1_only.filter(|_| version.reads_v1_only_fields())?;
-        let enabled = v1_only.enabled.or_else(|| gate(&v1_only.gates, version));
-        enabled.map(Import::from)
+        v1_only.filter(|_| version.reads_v1_only_fields())
+    }
+
+    /// The import in the annotation of a v1 object. HCO keeps the annotation, and reads it at the next update in v1beta1.
+    pub fn stored_in_v1_annotation(&self, version: HcoVersion) -> Option<Import> {
+        let v1_only = self
+            .v1_only(version)
+            .filter(|_| self.api_version == ApiVersion::V1)?;
+        let enabled = v1_only.enabled.or_else(|| gate(&v1_only.gates, version))?;
+        Some(enabled.into())
+    }
+
+    /// Why HCO cannot convert a v1beta1 object to v1.
+    pub fn unreadable_v1_only(&self, version: HcoVersion) -> Option<&UnreadableV1Only> {
+        let is_read = self.api_version == ApiVersion::V1beta1 && version.reads_v1_only_fields();
+        self.v1_only.as_ref().err().filter(|_| is_read)
     }
 
     /// The field, where this version of HCO knows it. v1beta1's gate is a field in every version.

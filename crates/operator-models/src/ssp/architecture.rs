@@ -1,8 +1,7 @@
 //! The architectures that SSP supports, and those that it reads from the cluster.
 
-use kube_objects::sorted::{Map, Set};
-
 use crate::hco::node::Census;
+use kube_objects::sorted::{Map, Set};
 
 /// The architectures that the SSP operator supports. SSP gets the golden images from HCO.
 ///

@@ -1,7 +1,6 @@
 //! The changes, against what the operators' own code makes of generated updates.
 
 use kube_objects::sorted::Set;
-
 use operator_models::cdi::data_import_cron::Polling;
 use operator_models::forecast::{Changes, Cron, Disk, Forecast, State, changes};
 use operator_models::ssp::data_sources::Key;

@@ -56,7 +56,7 @@ fn is_the_same(input: &[u8]) {
         String::from_utf8_lossy(&answer.expect("a report")),
         serde_json::to_string(&report).expect("a report is JSON")
     );
-    let report = engine::judge(payload, &cluster);
+    let report = engine::evaluate(payload, &cluster);
     let verdict = POLICY.validate(payload, host).result.expect("a verdict");
     let expected = Verdict {
         accepted: report.allowed,

@@ -72,7 +72,7 @@ fn what_is_there(world: &World<'_>) {
     );
     let accepted = format!(
         "{}  workload nodes             amd64 (3)\n  control plane              amd64\n  multi-architecture import  disabled\n\n  \
-         golden images               amd64 (3)\n  centos-stream10-image-cron  ✔ boots\n  centos-stream9-image-cron   ✔ boots\n  fedora-image-cron           ✔ boots\n\n\
+         golden images               amd64 (3)\n  centos-stream10-image-cron  ✔ imported\n  centos-stream9-image-cron   ✔ imported\n  fedora-image-cron           ✔ imported\n\n\
          1 object: accepted\n",
         begins("✔ accepted")
     );
@@ -107,7 +107,7 @@ fn what_comes(world: &World<'_>) {
             "{verdict}  kubevirt-hyperconverged/kubevirt-hyperconverged\n  new.yaml:1 · hco.kubevirt.io/{version} · checked as an update of the live object\n\n  \
              workload nodes             amd64 (3), arm64 (2)\n  control plane              amd64\n  multi-architecture import  enabled\n\n  \
              golden images               amd64 (3)  arm64 (2)\n  mine                        {mine}\n  \
-             centos-stream10-image-cron  ✔ boots    ✔ boots\n  centos-stream9-image-cron   ✔ boots    ✔ boots\n  fedora-image-cron           ✔ boots    ✔ boots\n\n"
+             centos-stream10-image-cron  ✔ imported      ✔ imported\n  centos-stream9-image-cron   ✔ imported      ✔ imported\n  fedora-image-cron           ✔ imported      ✔ imported\n\n"
         )
     };
     let notes = format!("{}{DEFAULTS}", cluster(world));
@@ -123,7 +123,7 @@ fn what_comes(world: &World<'_>) {
          new.yaml:1  {field}\n    \
          fix  apply the update when no new VM needs these boot sources; running VMs have disks of their\n         own\n\n\
          1 object: accepted, 1 warning\n",
-        output("✔ accepted", "✔ boots    ✔ boots")
+        output("✔ accepted", "✔ imported      ✔ imported")
     );
     check(Some("amd64,arm64")).prints_and_warns(&accepted, &notes);
     let denied = check(None);

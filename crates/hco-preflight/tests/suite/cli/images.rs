@@ -343,9 +343,9 @@ fn with_images_registries_are_asked(#[values("check", "fix")] subcommand: &str) 
     assert_eq!(registry.paths(), ["/v2/", "/v2/a/manifests/1"]);
 }
 
-/// Whether VMs boot from an image that could not be read is unknown, whatever its annotation says.
+/// The annotation does not prove what an unreadable image supports.
 #[test]
-fn an_image_that_cannot_be_read_is_not_said_to_boot() {
+fn an_unreadable_image_is_unknown() {
     let registry = ScriptedRegistry::start(|_, to| {
         let _ = to.write_all(response(404, "").as_bytes());
     });
@@ -377,9 +377,9 @@ fn an_image_that_cannot_be_read_is_not_said_to_boot() {
     };
     let words = "-f hyperconverged.yaml --arch amd64=1,arm64=1";
     let (without, _) = run(&format!("check {words}"));
-    assert_eq!(row(&without), "template-0 ✘ does not ✔ boots");
+    assert_eq!(row(&without), "template-0 ✘ not imported ✔ imported");
     let (with, _) = run(&format!("check {words} --images"));
-    assert_eq!(row(&with), "template-0 ✘ does not ? unknown");
+    assert_eq!(row(&with), "template-0 ✘ not imported ? unknown");
     let warning = "warning: hyperconverged.yaml:6: [image-unreadable] The image of template `template-0` cannot be read (";
     let (_, printed) = run(&format!("fix {words} --images"));
     assert_eq!(printed.matches(warning).count(), 1, "{printed}");

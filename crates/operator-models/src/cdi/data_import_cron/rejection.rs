@@ -1,5 +1,7 @@
 //! Why a `DataImportCron` is rejected.
 
+use kube_objects::path::FieldPath;
+
 /// What of a template causes a rejection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
@@ -82,6 +84,13 @@ pub enum Rejection {
     ImportsToKeepNegative,
     /// garbageCollect is neither Never nor Outdated.
     GarbageCollectUnknown(String),
+    /// A field has another type.
+    WrongType {
+        /// The path of the field in the template.
+        path: FieldPath,
+        /// Its path, the expected type, and the type that it has.
+        error: String,
+    },
     /// The managedDataSource is empty.
     ManagedDataSourceMissing,
     /// The managedDataSource has more than 63 characters.

@@ -35,7 +35,17 @@ impl<'a> Spec<'a> {
     /// A field has another type, which HCO's schema rejects.
     pub fn read(spec: &Object<'a>) -> Result<Self, WrongType<'a>> {
         let mut reading = Reading::default();
-        let read = Self {
+        let read = Self::take(spec, &mut reading);
+        reading.finish(read)
+    }
+
+    /// The fields that have the right type.
+    pub(crate) fn readable_part(spec: &Object<'a>) -> Self {
+        Self::take(spec, &mut Reading::default())
+    }
+
+    fn take(spec: &Object<'a>, reading: &mut Reading<'a>) -> Self {
+        Self {
             managed_data_source: reading.text(spec, "managedDataSource"),
             schedule: reading.text(spec, "schedule"),
             retention_policy: reading.string(spec, "retentionPolicy"),
@@ -43,8 +53,7 @@ impl<'a> Spec<'a> {
             garbage_collect: reading.string(spec, "garbageCollect"),
             service_account_name: reading.string(spec, "serviceAccountName"),
             template: spec.field("template"),
-        };
-        reading.finish(read)
+        }
     }
 
     /// The spec of the `DataVolume` of an import.
@@ -52,7 +61,7 @@ impl<'a> Spec<'a> {
         self.template.object().object("spec")
     }
 
-    /// The fields in which two specs differ, as a list with commas, except for their managedDataSource and the platform
+    /// The fields in which two specs differ, except for their managedDataSource and the platform
     /// of a registry source, which SSP changes.
     ///
     /// MIRRORS: k8s.io/apimachinery pkg/api/equality/semantic.go, `Semantic`: equal quantities can be written
@@ -60,8 +69,8 @@ impl<'a> Spec<'a> {
     ///
     /// DIVERGES: fields that CDI does not support in a `DataImportCron`, and label selectors, are equal if they are
     /// written alike. The metadata of the template do not count, because CDI's schema removes them.
-    pub(crate) fn differences(&self, other: &Self) -> String {
-        let mut found = String::new();
+    pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
+        let mut found = Vec::new();
         let equal = [
             ("schedule", self.schedule == other.schedule),
             (
@@ -83,7 +92,7 @@ impl<'a> Spec<'a> {
         ];
         for (field, is_equal) in equal {
             if !is_equal {
-                list(field, &mut found);
+                found.push(field.to_owned());
             }
         }
         if self.template.json() != other.template.json() {
@@ -203,21 +212,13 @@ const CLAIM: &[(&str, Shape)] = &[
     ("volumeAttributesClassName", Pointer),
 ];
 
-/// Adds a field to a list.
-pub(crate) fn list(field: &str, list: &mut String) {
-    if !list.is_empty() {
-        list.push_str(", ");
-    }
-    list.push_str(field);
-}
-
 /// Adds the fields in which two objects differ, behind the path of the objects.
 fn differences(
     path: &str,
     shapes: &'static [(&'static str, Shape)],
     one: &Object<'_>,
     other: &Object<'_>,
-    found: &mut String,
+    found: &mut Vec<String>,
 ) {
     for (key, shape) in shapes {
         let path = [path, ".", key].concat();
@@ -233,7 +234,7 @@ fn differences(
             }
         };
         if !is_equal {
-            list(&path, found);
+            found.push(path);
         }
     }
 }

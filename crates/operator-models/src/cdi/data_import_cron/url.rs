@@ -1,6 +1,6 @@
 //! URLs, as Go reads them.
 
-use kube_objects::text::behind;
+use std::net::Ipv6Addr;
 
 /// The scheme of a URL in lower case, empty if it has none; `None` if Go cannot parse the URL.
 ///
@@ -100,54 +100,7 @@ fn is_address(address: &str) -> bool {
                 })
             })
     });
-    is_zone && is_ipv6(address)
-}
-
-/// The same as `Ipv6Addr::from_str` says, which is 3 kB of the module.
-fn is_ipv6(address: &str) -> bool {
-    let Some(tail) = behind(address, "::") else {
-        return groups(address) == Some(8);
-    };
-    let head = address.strip_suffix(tail).unwrap_or_default();
-    let head = head.strip_suffix("::").unwrap_or_default();
-    // The IPv4 address is at the end.
-    let count = groups(head).filter(|_| !head.contains('.'));
-    count
-        .zip(groups(tail))
-        .is_some_and(|(head, tail)| head + tail < 8)
-}
-
-/// How many of the eight groups are written here; an IPv4 address at the end is two of them.
-fn groups(text: &str) -> Option<usize> {
-    if text.is_empty() {
-        return Some(0);
-    }
-    let (before, last) = match text.rsplit_once(':') {
-        Some((before, last)) => (Some(before), last),
-        None => (None, text),
-    };
-    let is_group = |part: &str| {
-        let is_hexadecimal = part.bytes().all(|byte| byte.is_ascii_hexdigit());
-        (1..=4).contains(&part.len()) && is_hexadecimal
-    };
-    let of_last = match last {
-        _ if is_group(last) => 1,
-        _ if is_ipv4(last) => 2,
-        _ => return None,
-    };
-    let before = before.into_iter().flat_map(|before| before.split(':'));
-    let is_known = before.clone().all(is_group);
-    is_known.then(|| before.count() + of_last)
-}
-
-fn is_ipv4(address: &str) -> bool {
-    let numbers = address.split('.');
-    let is_number = |number: &str| {
-        let is_decimal = number.bytes().all(|byte| byte.is_ascii_digit());
-        let has_zero = number.len() > 1 && number.starts_with('0');
-        is_decimal && !has_zero && number.parse::<u8>().is_ok()
-    };
-    numbers.clone().all(is_number) && numbers.count() == 4
+    is_zone && address.parse::<Ipv6Addr>().is_ok()
 }
 
 /// MIRRORS: Go net/url, unescape with encodeHost: only bytes outside ASCII, and percent signs, can be escaped.
@@ -194,57 +147,7 @@ mod tests {
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
-    use std::net::Ipv6Addr;
-
     use super::*;
-
-    /// All addresses of up to nine groups, some of which are empty or IPv4 addresses, and all kinds of groups.
-    #[test]
-    fn an_ipv6_address_is_what_std_parses() {
-        let groups = [
-            "0",
-            "00ab",
-            "FFFF",
-            "abcde",
-            "g",
-            "+1",
-            " 1",
-            "1.2.3.4",
-            "1.2.3.04",
-            "1.2.3",
-            "1.2.3.256",
-            "0.0.0.0",
-            "1.2.3.4.5",
-            "1.2.3.",
-            "1.2.3.+4",
-            "ä",
-        ];
-        let mut addresses: Vec<String> = Vec::new();
-        for group in groups {
-            addresses.extend([
-                format!("::{group}"),
-                format!("1:{group}::"),
-                format!("{group}::1"),
-            ]);
-        }
-        let mut of_length = vec![String::new()];
-        for _ in 0..9 {
-            let longer =
-                |start: &String| ["", "a", "1.2.3.4"].map(|group| format!("{start}{group}:"));
-            of_length = of_length.iter().flat_map(longer).collect();
-            let whole = of_length
-                .iter()
-                .filter_map(|address| address.strip_suffix(':'));
-            addresses.extend(whole.map(str::to_owned));
-        }
-        for address in addresses {
-            assert_eq!(
-                is_ipv6(&address),
-                address.parse::<Ipv6Addr>().is_ok(),
-                "{address}"
-            );
-        }
-    }
 
     #[test]
     fn the_scheme_is_what_go_reads() {

@@ -1,8 +1,7 @@
 //! An index of images for several platforms.
 
-use kube_objects::sorted::Set;
-
 use kube_objects::json::{Field, Object, Reading, WrongType};
+use kube_objects::sorted::Set;
 
 /// An index, also one in Docker's format.
 pub(super) struct Index {

@@ -1,10 +1,10 @@
 //! Counts nodes by architecture while a list of them is read.
 
+use kube_objects::sorted::Set;
 use std::borrow::Cow;
 
 use kube_objects::node_list::{Node, Nodes};
 use kube_objects::placement::{LabelKeys, LabelValues, Matcher, Placement};
-use kube_objects::sorted::Set;
 
 use super::Census;
 
