@@ -345,13 +345,12 @@ fn boots(
         }
         match (&supported, contents) {
             (_, Some(Ok(supported))) if !supported.contains(name) => Boot::NotImported,
-            (None, _) => Boot::Unknown,
             (Some(names), _) if !is_known(name) || !names.contains(name.as_str()) => {
                 Boot::NotImported
             }
             (Some(_), Some(Ok(_))) => Boot::Boots,
-            (Some(_), Some(Err(_))) => Boot::Unknown,
             (Some(_), None) => Boot::Imported,
+            (None, _) | (Some(_), Some(Err(_))) => Boot::Unknown,
         }
     };
     let architectures = census.workload.keys();

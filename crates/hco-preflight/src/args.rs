@@ -115,7 +115,6 @@ impl Command {
 
 /// The objects, the nodes, and the policy of a check.
 #[derive(Debug, Clone, Default, clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Subject {
     /// A manifest in YAML or JSON, a directory of manifests, or - for standard input; can be repeated. With --cluster and
     /// without this flag, the HyperConverged objects in the cluster

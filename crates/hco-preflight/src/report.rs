@@ -167,13 +167,13 @@ pub(crate) struct Template {
     /// The template's name.
     pub(crate) name: Foreign,
     /// By workload architecture.
-    pub(crate) architectures: BTreeMap<Foreign, Boots>,
+    pub(crate) architectures: BTreeMap<Foreign, Boot>,
 }
 
 /// What is known about a golden image on an architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Boots {
+pub(crate) enum Boot {
     /// The image was looked up, and supports the architecture.
     Boots,
     /// It is imported.

@@ -4,7 +4,7 @@ use std::fmt::{Display, Write as _};
 
 use crate::exit::Exit;
 use crate::prose::{Line, count, lines};
-use crate::report::{Boots, Finding, Level, counted, listed};
+use crate::report::{Boot, Finding, Level, counted, listed};
 use crate::verdict::{Against, Judged, Verdicts};
 
 /// Writing to a String cannot fail.
@@ -131,10 +131,10 @@ fn matrix(text: &mut String, object: &Judged) {
         let mut row = format!("| {} |", code(&template.name));
         for name in nodes.keys() {
             row.push_str(match template.architectures.get(name) {
-                Some(Boots::Boots) => " ✅ boots |",
-                Some(Boots::Imported) => " ✅ imported |",
-                Some(Boots::NotImported) => " ❌ not imported |",
-                Some(Boots::Unknown) | None => " ❔ unknown |",
+                Some(Boot::Boots) => " ✅ boots |",
+                Some(Boot::Imported) => " ✅ imported |",
+                Some(Boot::NotImported) => " ❌ not imported |",
+                Some(Boot::Unknown) | None => " ❔ unknown |",
             });
         }
         line!(text, "{row}");

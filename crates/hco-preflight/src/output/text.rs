@@ -8,7 +8,7 @@ use anstyle::Style;
 use crate::exit::Exit;
 use crate::foreign::{self, Foreign, one_line};
 use crate::prose::{Line, count, lines, wrap};
-use crate::report::{Boots, Finding, Level, Report, Template, counted, listed};
+use crate::report::{Boot, Finding, Level, Report, Template, counted, listed};
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::verdict::{Against, Judged, Verdicts};
 
@@ -139,7 +139,7 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<For
     let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty() && !templates.is_empty()) else {
         return;
     };
-    let is_imported = |boots: &Boots| matches!(boots, Boots::Boots | Boots::Imported);
+    let is_imported = |boots: &Boot| matches!(boots, Boot::Boots | Boot::Imported);
     let is_imported_everywhere =
         |template: &&Template| template.architectures.values().all(is_imported);
     let (shown, counted): (Vec<&Template>, Vec<&Template>) = if templates.len() > ROWS {
@@ -166,7 +166,7 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<For
         let mut row = format!("  {:<first$}", template.name);
         for (name, column) in nodes.keys().zip(&heads) {
             let boots = template.architectures.get(name).copied();
-            let (style, cell) = cell(boots.unwrap_or(Boots::Unknown));
+            let (style, cell) = cell(boots.unwrap_or(Boot::Unknown));
             let pad = wide(column).saturating_sub(cell.chars().count());
             let _ = write!(row, "{style}{cell}{style:#}{:pad$}", "");
         }
@@ -182,12 +182,12 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<For
     text.push('\n');
 }
 
-fn cell(boots: Boots) -> (Style, &'static str) {
+fn cell(boots: Boot) -> (Style, &'static str) {
     match boots {
-        Boots::Boots => (GREEN, "✔ boots"),
-        Boots::Imported => (GREEN, "✔ imported"),
-        Boots::NotImported => (RED, "✘ not imported"),
-        Boots::Unknown => (YELLOW, "? unknown"),
+        Boot::Boots => (GREEN, "✔ boots"),
+        Boot::Imported => (GREEN, "✔ imported"),
+        Boot::NotImported => (RED, "✘ not imported"),
+        Boot::Unknown => (YELLOW, "? unknown"),
     }
 }
 

@@ -206,7 +206,8 @@ fn words(rejection: &Rejection) -> &str {
         }
         Rejection::PvcIncomplete => " source PVC is not valid",
         Rejection::ScheduleInvalid => " Illegal cron schedule",
-        Rejection::WrongType { .. } => unreachable!("the rows have no field of another type"),
+        // The rows have no field of another type.
+        Rejection::WrongType { .. } => "wrong type",
         Rejection::ImportsToKeepNegative => " Illegal ImportsToKeep value",
         Rejection::GarbageCollectUnknown(_) => " Illegal GarbageCollect value",
         Rejection::ManagedDataSourceMissing => " Illegal ManagedDataSource value",

@@ -1,6 +1,5 @@
 //! Scenario 9: hco-preflight reads a live cluster, as a plugin of kubectl.
 
-use e2e_tests::module::ROOT;
 use serde_json::{Value, json};
 
 use crate::crd::{template, together};
@@ -136,15 +135,6 @@ fn what_comes(world: &World<'_>) {
     ] {
         assert!(denied.stdout.contains(part), "{part}: {}", denied.stdout);
     }
-}
-
-/// The policy-server's account gets the permission to read nodes.
-fn grants(world: &World<'_>) {
-    reads_nodes(world, false);
-    let rbac = format!("{ROOT}/deploy/base/rbac.yaml");
-    let applied = world.admin.run(&["apply", "-f", &rbac]);
-    assert_eq!(applied.code, Some(0), "{applied:?}");
-    reads_nodes(world, true);
 }
 
 /// Waits until the API server reports that the policy-server can read nodes, or that it cannot.
