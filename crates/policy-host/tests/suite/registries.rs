@@ -206,7 +206,7 @@ fn result_of(fault: Fault) -> Result<&'static str, &'static str> {
         Fault::InvalidJson => Err("the manifest is not valid (line 1, column 2)"),
         Fault::NoManifest => Err("the manifest is not valid"),
         Fault::SchemaVersion1 => Err("the unsupported schema version 1"),
-        Fault::OtherMediaType => Err("the unsupported media type text/html"),
+        Fault::OtherMediaType => Err("an unsupported media type"),
         Fault::Unauthorized => Err("status 401 (no reason): there are no credentials for it"),
         Fault::BadGateway => Err("status 502 (<html>Bad): try again later"),
         Fault::TooManyRequests => Err("status 429 (slow down): log in, or try again later"),
