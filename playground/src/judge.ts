@@ -14,7 +14,8 @@ export interface Report {
   workloadArchitectures: string[] | null;
   controlPlaneArchitectures: string[] | null;
   multiArchImport: "enabled" | "disabled" | null;
-  templates: { name: string; architectures: Record<string, "boots" | "imported" | "not-imported" | "unknown"> }[] | null;
+  templates:
+    { name: string; architectures: Record<string, "boots" | "imported" | "not-imported" | "unknown"> }[] | null;
   forecast: Forecast | null;
   /** Of an update: what the operators made of the old object. */
   forecastBefore: Forecast | null;
