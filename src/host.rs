@@ -2,11 +2,29 @@
 
 use std::borrow::Cow;
 
-use engine::{Cluster, Permission, Registry, Resource, ServiceAccount, Value};
+use engine::{Cluster, Permission, PreferenceName, Registry, Resource, ServiceAccount, Value};
 use serde::Serialize;
 
 /// The cluster as the Kubewarden host returns it.
-pub(crate) struct Kubewarden;
+pub(crate) struct Kubewarden {
+    reads_preferences: bool,
+}
+
+impl Kubewarden {
+    /// The host of a request of the API server, which sends VMs after KubeVirt has applied their preferences.
+    pub(crate) fn for_api_server() -> Self {
+        Self {
+            reads_preferences: false,
+        }
+    }
+
+    /// The host of a program.
+    pub(crate) fn for_program() -> Self {
+        Self {
+            reads_preferences: true,
+        }
+    }
+}
 
 impl Cluster for Kubewarden {
     /// One list of all nodes: with a mask, because the policy reads only the architecture and the metadata, which the
@@ -22,11 +40,17 @@ impl Cluster for Kubewarden {
     }
 
     fn data_source(&self, namespace: &str, name: &str) -> Option<Vec<u8>> {
-        let mut request = of(Resource::DataSources);
-        request.push(("namespace".into(), namespace.into()));
-        request.push(("name".into(), name.into()));
-        request.push(("disable_cache".into(), false.into()));
-        call_with("get_resource", request).ok()
+        get(Resource::DataSources, Some(namespace), name)
+    }
+
+    fn preference(&self, name: &PreferenceName) -> Option<Vec<u8>> {
+        let namespace = name.namespace.as_deref();
+        let resource = match namespace {
+            Some(_) => Resource::Preferences,
+            None => Resource::ClusterPreferences,
+        };
+        self.reads_preferences
+            .then(|| get(resource, namespace, &name.name))?
     }
 
     fn can_i(&self, account: &ServiceAccount, permission: &Permission<'_>) -> Option<Vec<u8>> {
@@ -82,6 +106,16 @@ fn of(resource: Resource) -> Vec<(Cow<'static, str>, Value)> {
             Value::List(masks.map(|field| (*field).into()).collect()),
         ),
     ]
+}
+
+fn get(resource: Resource, namespace: Option<&str>, name: &str) -> Option<Vec<u8>> {
+    let mut request = of(resource);
+    if let Some(namespace) = namespace {
+        request.push(("namespace".into(), namespace.into()));
+    }
+    request.push(("name".into(), name.into()));
+    request.push(("disable_cache".into(), false.into()));
+    call_with("get_resource", request).ok()
 }
 
 fn call_with(operation: &str, request: Vec<(Cow<'static, str>, Value)>) -> Result<Vec<u8>, String> {

@@ -20,7 +20,7 @@ pub extern "C" fn wapc_init() {
 
 /// Evaluates a request for the API server.
 fn validate(payload: &[u8]) -> CallResult {
-    response::validation(engine::evaluate(payload, &Kubewarden))
+    response::validation(engine::evaluate(payload, &Kubewarden::for_api_server()))
 }
 
 /// Checks the settings when the policy is deployed.
@@ -30,5 +30,5 @@ fn validate_settings(payload: &[u8]) -> CallResult {
 
 /// Evaluates a request for a program: the same payload as `validate`, the whole report as JSON.
 fn report(payload: &[u8]) -> CallResult {
-    Ok(serde_json::to_vec(&engine::report(payload, &Kubewarden))?)
+    Ok(serde_json::to_vec(&engine::report(payload, &Kubewarden::for_program()))?)
 }

@@ -32,6 +32,9 @@ mod scripted_registry;
 mod session;
 mod test_registry;
 
+/// The rule that no case can show: the policy reads preferences only for programs.
+pub const ONLY_IN_FILES: &str = "vm-preference-contradicts";
+
 pub use answer::Answer;
 pub use api_server::{ApiServer, recorded};
 pub use case::{Case, Expected, cases};

@@ -2,6 +2,7 @@
 
 use kube_objects::json::{Json, Object};
 use operator_models::cdi::image::Registry;
+use operator_models::kubevirt::preference::PreferenceName;
 
 /// The service account of the policy-server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,10 @@ pub enum Resource {
     KubeVirts,
     /// The DataSources.
     DataSources,
+    /// The preferences of a namespace. Only programs read them.
+    Preferences,
+    /// The preferences of the cluster. Only programs read them.
+    ClusterPreferences,
 }
 
 impl Resource {
@@ -33,6 +38,9 @@ impl Resource {
             Self::HyperConvergeds => ("hco.kubevirt.io", "v1beta1"),
             Self::KubeVirts => ("kubevirt.io", "v1"),
             Self::DataSources => ("cdi.kubevirt.io", "v1beta1"),
+            Self::Preferences | Self::ClusterPreferences => {
+                ("instancetype.kubevirt.io", "v1beta1")
+            }
         }
     }
 
@@ -43,6 +51,8 @@ impl Resource {
             Self::HyperConvergeds => "HyperConverged",
             Self::KubeVirts => "KubeVirt",
             Self::DataSources => "DataSource",
+            Self::Preferences => "VirtualMachinePreference",
+            Self::ClusterPreferences => "VirtualMachineClusterPreference",
         }
     }
 
@@ -50,13 +60,21 @@ impl Resource {
     pub fn fields(self) -> &'static [&'static str] {
         match self {
             Self::Nodes => &["status.nodeInfo.architecture"],
-            Self::HyperConvergeds => &["status.nodeInfo.workloadsArchitectures"],
+            Self::HyperConvergeds => &[
+                "spec.infra.nodePlacement",
+                "status.nodeInfo.controlPlaneArchitectures",
+                "status.nodeInfo.workloadsArchitectures",
+            ],
             Self::KubeVirts => &[
                 "spec.configuration.developerConfiguration.featureGates",
                 "status.defaultArchitecture",
                 "status.observedKubeVirtVersion",
             ],
             Self::DataSources => &["spec.source.dataSource"],
+            Self::Preferences | Self::ClusterPreferences => &[
+                "spec.preferredArchitecture",
+                "spec.requirements.architecture",
+            ],
         }
     }
 
@@ -67,6 +85,8 @@ impl Resource {
             Self::HyperConvergeds => "hyperconvergeds",
             Self::KubeVirts => "kubevirts",
             Self::DataSources => "datasources",
+            Self::Preferences => "virtualmachinepreferences",
+            Self::ClusterPreferences => "virtualmachineclusterpreferences",
         }
     }
 }
@@ -113,6 +133,12 @@ pub trait Cluster {
 
     /// A DataSource as JSON; `None` if the host does not return it.
     fn data_source(&self, _namespace: &str, _name: &str) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// A preference as JSON; `None` if the host does not return it. The API server sends VMs whose preference KubeVirt has
+    /// applied, so the policy does not read it there.
+    fn preference(&self, _: &PreferenceName) -> Option<Vec<u8>> {
         None
     }
 }

@@ -6,9 +6,12 @@ use std::collections::BTreeMap;
 use kube_objects::json::{Json, WrongType};
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 use kube_objects::sorted::Set;
-use operator_models::hco::node_info::workload_architectures;
+use operator_models::hco::node_info::Observed;
 use operator_models::kubevirt::installation::KubeVirt;
-use operator_models::kubevirt::virtual_machine::{DataSource, Reason, SourceRef, VirtualMachine};
+use operator_models::kubevirt::preference::{Preference, PreferenceName};
+use operator_models::kubevirt::virtual_machine::{
+    DataSource, Lookup, Reason, SourceRef, VirtualMachine,
+};
 use operator_models::ssp::architecture::Architecture;
 
 use crate::cluster::{Cluster, Permission, Resource, ServiceAccount, is_forbidden};
@@ -34,11 +37,15 @@ pub(crate) enum UnreadableReason {
 pub(crate) struct Context {
     /// The architectures of the workload nodes; `None` if they are unknown.
     pub(crate) workload: Option<Set<String>>,
+    /// The architectures of the nodes on which virt-api can run; `None` if they are unknown.
+    pub(crate) virt_api: Option<Set<String>>,
     pub(crate) kubevirt: KubeVirt,
     /// The first problem. A DataSource that cannot be read is not reported, unless a permission is missing.
     pub(crate) unreadable: Option<Unreadable>,
     /// The DataSources that were read, by namespace and name; `None` if they do not exist.
     data_sources: BTreeMap<(String, String), Option<DataSource>>,
+    /// The preferences that were read; `None` if they do not exist.
+    preferences: BTreeMap<PreferenceName, Option<Preference>>,
 }
 
 impl Context {
@@ -53,8 +60,10 @@ impl Context {
             account,
             context: Self::default(),
         };
-        let workload = reader.list(Resource::HyperConvergeds, workload_architectures);
-        reader.context.workload = workload.flatten();
+        let observed = reader.list(Resource::HyperConvergeds, Observed::read);
+        let observed = observed.unwrap_or_default();
+        reader.context.workload = observed.workload;
+        reader.context.virt_api = observed.virt_api;
         let kubevirt = reader.list(Resource::KubeVirts, KubeVirt::only);
         reader.context.kubevirt = kubevirt.unwrap_or_default();
         for vm in vms {
@@ -71,10 +80,13 @@ impl Context {
 
     /// The architecture that a VM gets.
     pub(crate) fn architecture(&self, vm: &VirtualMachine) -> (String, Reason) {
-        vm.resolve(&self.kubevirt.default_architecture, |namespace, name| {
-            let reads_labels = self.kubevirt.reads_labels();
-            reads_labels.then(|| self.data_source(namespace, name))?
-        })
+        vm.resolve(&self.kubevirt, &mut { self })
+    }
+
+    /// The preference of a VM, if KubeVirt compares its architecture.
+    pub(crate) fn preference(&self, vm: &VirtualMachine) -> Option<(PreferenceName, Preference)> {
+        let preference = vm.preference(&mut { self });
+        preference.filter(|_| self.kubevirt.applies_preferences())
     }
 
     /// The DataSource with the same image for another architecture, if there is one: its namespace and name. SSP and CDI add
@@ -97,6 +109,16 @@ impl Context {
     }
 }
 
+impl Lookup for &Context {
+    fn data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource> {
+        Context::data_source(self, namespace, name)
+    }
+
+    fn preference(&mut self, name: &PreferenceName) -> Option<Preference> {
+        self.preferences.get(name)?.clone()
+    }
+}
+
 /// Reads a context.
 struct Reader<'a> {
     cluster: &'a dyn Cluster,
@@ -104,15 +126,24 @@ struct Reader<'a> {
     context: Context,
 }
 
+impl Lookup for Reader<'_> {
+    fn data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource> {
+        self.read_data_source(namespace, name)
+    }
+
+    fn preference(&mut self, name: &PreferenceName) -> Option<Preference> {
+        self.read_preference(name)
+    }
+}
+
 impl Reader<'_> {
     /// Reads the DataSources by which KubeVirt chooses the architecture, the one of the boot disk, and its sibling for the
     /// architecture of the VM.
     fn read_data_sources(&mut self, vm: &VirtualMachine) {
-        let reads_labels = self.context.kubevirt.reads_labels();
-        let default = self.context.kubevirt.default_architecture.clone();
-        let (architecture, _) = vm.resolve(&default, |namespace, name| {
-            reads_labels.then(|| self.read_data_source(namespace, name))?
-        });
+        let kubevirt = self.context.kubevirt.clone();
+        let (architecture, _) = vm.resolve(&kubevirt, self);
+        // The preference of a VM that states its architecture can require another one.
+        vm.preference(self);
         let Some(boot) = vm.boot_data_source() else {
             return;
         };
@@ -124,6 +155,22 @@ impl Reader<'_> {
         {
             self.read_data_source(&namespace, &name);
         }
+    }
+
+    fn read_preference(&mut self, name: &PreferenceName) -> Option<Preference> {
+        if let Some(known) = self.context.preferences.get(name) {
+            return known.clone();
+        }
+        let namespace = name.namespace.as_deref();
+        // The host puts both into a path.
+        if !namespace.is_none_or(is_dns1123_label) || !is_dns1123_subdomain(&name.name) {
+            return None;
+        }
+        let text = self.cluster.preference(name);
+        let read = text.and_then(|text| Preference::read(Json::parse(&text).ok()?).ok());
+        let preferences = &mut self.context.preferences;
+        preferences.insert(name.clone(), read.clone());
+        read
     }
 
     fn read_data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource> {

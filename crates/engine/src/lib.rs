@@ -58,6 +58,7 @@ pub use operator_models::cdi::image::{
 };
 pub use operator_models::hco::import::Import;
 pub use operator_models::hco::node;
+pub use operator_models::kubevirt::preference::PreferenceName;
 pub use report::{Boot, FindingReport, FixReport, Report, TemplateReport, VirtualMachineReport};
 pub use rule::{ComparesNodes, Level, ObjectKind, Ratchet, RepairKind, Rule, Subject};
 pub use rules::RULES;

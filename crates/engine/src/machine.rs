@@ -3,8 +3,10 @@
 use kube_objects::edit::Edits;
 use kube_objects::json::{Json, Object};
 use kube_objects::path::FieldPath;
+use kube_objects::sorted::Set;
 use kube_objects::placement::ARCHITECTURE_LABEL;
 use kube_objects::text::{escape, quote};
+use operator_models::kubevirt::preference::{Preference, PreferenceName};
 use operator_models::kubevirt::virtual_machine::{Launcher, Reason, SourceRef, VirtualMachine};
 use operator_models::ssp::architecture::{Architecture, KNOWN};
 
@@ -20,6 +22,8 @@ pub(crate) struct Machine<'a> {
     /// The architecture that it gets; empty if it is unknown.
     pub(crate) architecture: String,
     pub(crate) reason: Reason,
+    /// The preference, if it is known and KubeVirt compares its architecture.
+    pub(crate) preference: Option<(PreferenceName, Preference)>,
     pub(crate) launcher: Launcher,
 }
 
@@ -27,6 +31,7 @@ impl<'a> Machine<'a> {
     pub(crate) fn new(vm: &'a VirtualMachine, object: Json<'a>, context: &'a Context) -> Self {
         let (architecture, reason) = context.architecture(vm);
         Self {
+            preference: context.preference(vm),
             launcher: vm.launcher(&architecture, context.kubevirt.is_cross_architecture),
             vm,
             object,
@@ -49,10 +54,21 @@ impl<'a> Machine<'a> {
         boot.is_none_or(|(_, label)| label == architecture)
     }
 
-    /// Whether a workload node can run VMs of an architecture; `None` if the workload architectures are unknown.
+    /// Whether a workload node has an architecture; `None` if the workload architectures are unknown.
     pub(crate) fn is_available(&self, architecture: &str) -> Option<bool> {
-        let mut workload = self.context.workload.as_ref()?.iter();
-        Some(workload.any(|node| self.context.kubevirt.can_run(architecture, node)))
+        Some(self.context.workload.as_ref()?.contains(architecture))
+    }
+
+    /// Whether a workload node can run VMs of an architecture, natively or by emulation.
+    pub(crate) fn is_emulated(&self, architecture: &str) -> bool {
+        let mut workload = self.context.workload.iter().flatten();
+        workload.any(|node| self.context.kubevirt.can_run(architecture, node))
+    }
+
+    /// The only architectures whose VMs KubeVirt accepts; `None` if it accepts all, or if that is unknown.
+    pub(crate) fn accepted(&self) -> Option<&'a Set<String>> {
+        let virt_api = self.context.virt_api.as_ref();
+        virt_api.filter(|_| self.context.kubevirt.rejects_other_architectures())
     }
 
     /// The path of a field of the VM's template.

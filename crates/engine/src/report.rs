@@ -76,8 +76,11 @@ pub struct Report {
 pub struct VirtualMachineReport {
     /// The architecture that it gets; `None` if KubeVirt's default decides and is unknown.
     pub architecture: Option<String>,
-    /// Where the architecture comes from: `explicit`, `datasource`, or `default`.
+    /// Where the architecture comes from: `explicit`, `preference`, `datasource`, or `default`.
     pub reason: &'static str,
+    /// The preference that it comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preference: Option<String>,
     /// The DataSource that it comes from, as `namespace/name`.
     pub data_source: Option<String>,
     /// The value of `kubernetes.io/arch` in the node selector of the launcher pod.

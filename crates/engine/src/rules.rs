@@ -85,6 +85,7 @@ rules! {
         vm_placement_contradicts
         vm_architecture_unavailable
         vm_disk_architecture_differs
+        vm_preference_contradicts
         vm_context_unreadable;
 }
 

@@ -56,11 +56,14 @@ fn describe(new: &Machine<'_>, old: Option<&Machine<'_>>, settings: &Settings) -
 fn report(machine: &Machine<'_>) -> VirtualMachineReport {
     let source = match machine.reason {
         Reason::DataSource(index) => machine.vm.data_sources.get(index),
-        Reason::Explicit | Reason::Default => None,
+        Reason::Explicit | Reason::Preference | Reason::Default => None,
     };
+    let is_preferred = machine.reason == Reason::Preference;
+    let preference = machine.preference.as_ref().filter(|_| is_preferred);
     VirtualMachineReport {
         architecture: Some(machine.architecture.clone()).filter(|name| !name.is_empty()),
         reason: machine.reason.name(),
+        preference: preference.map(|(name, _)| name.name.clone()),
         data_source: source.map(|source| format!("{}/{}", source.namespace, source.name)),
         node_selector: machine.launcher.architecture.clone(),
     }

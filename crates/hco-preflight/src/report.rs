@@ -8,6 +8,7 @@ use std::fmt;
 
 use manifest::Object;
 use operator_models::hco::version::HcoVersion;
+use operator_models::kubevirt::installation::KubeVirt;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
@@ -110,6 +111,12 @@ impl Report {
         HcoVersion::parse(self.hco_version.as_ref()?.raw())
     }
 
+    /// The KubeVirt that this version of HCO deploys, with a default architecture.
+    pub(crate) fn kubevirt(&self, default_architecture: String) -> KubeVirt {
+        let version = self.version().and_then(HcoVersion::kubevirt);
+        KubeVirt::new(default_architecture, version)
+    }
+
     /// Whether KubeVirt reads the labels of DataSources; it does if the version is not known.
     pub(crate) fn reads_data_source_labels(&self) -> bool {
         self.version()
@@ -132,6 +139,9 @@ pub(crate) struct Machine {
     pub(crate) architecture: Option<Foreign>,
     /// Why it has this architecture.
     reason: Reason,
+    /// The preference that it comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    preference: Option<Foreign>,
     /// The DataSource that it comes from.
     data_source: Option<Foreign>,
     /// What the node selector of its pod requires.
@@ -142,6 +152,7 @@ pub(crate) struct Machine {
 #[serde(rename_all = "lowercase")]
 enum Reason {
     Explicit,
+    Preference,
     DataSource,
     Default,
 }
@@ -152,6 +163,11 @@ impl fmt::Display for Machine {
         let architecture = architecture.map_or_else(|| "unknown".to_owned(), Foreign::to_string);
         match (self.reason, &self.data_source) {
             (Reason::Explicit, _) => write!(f, "{architecture} (set in the VM)"),
+            (Reason::Preference, _) => {
+                let name = self.preference.as_ref();
+                let name = name.map(|name| format!(" {name}")).unwrap_or_default();
+                write!(f, "{architecture} (preferred by preference{name})")
+            }
             (Reason::DataSource, Some(source)) => {
                 write!(f, "{architecture} (from the label of DataSource {source})")
             }

@@ -23,8 +23,12 @@ pub(crate) struct UnavailableArchitecture<'f> {
 enum Unavailable<'f> {
     /// KubeVirt does not support the architecture.
     Unsupported,
+    /// KubeVirt rejects it, because virt-api runs on nodes of these architectures.
+    Rejected(Vec<&'f String>),
     /// No workload node has it; these are the architectures that they have.
     Absent(Vec<&'f String>),
+    /// Likewise, but the nodes can have an emulator.
+    Emulated(Vec<&'f String>),
 }
 
 pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnavailableArchitecture<'f>> {
@@ -33,10 +37,18 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnavailableArchitect
         return None;
     } else if is_unsupported(architecture) {
         Unavailable::Unsupported
+    } else if let Some(accepted) = machine.accepted().filter(|names| !names.contains(architecture))
+    {
+        Unavailable::Rejected(accepted.iter().collect())
     } else if machine.is_available(architecture)? {
         return None;
     } else {
-        Unavailable::Absent(machine.context.workload.iter().flatten().collect())
+        let workload = machine.context.workload.iter().flatten().collect();
+        if machine.is_emulated(architecture) {
+            Unavailable::Emulated(workload)
+        } else {
+            Unavailable::Absent(workload)
+        }
     };
     Some(UnavailableArchitecture { architecture, why })
 }
@@ -56,6 +68,14 @@ impl<'f> Violation<'f, Machine<'f>> for UnavailableArchitecture<'f> {
             Unavailable::Unsupported => format!(
                 "KubeVirt does not support the VM's architecture {shown}: the VM does not start."
             ),
+            Unavailable::Rejected(accepted) => format!(
+                "KubeVirt rejects the VM's architecture {shown}, because its feature gate MultiArchitecture is off and virt-api runs on control-plane nodes ({}): the VM cannot be created, changed, or started.",
+                names(accepted.iter().copied())
+            ),
+            Unavailable::Emulated(workload) => format!(
+                "No workload node has the VM's architecture {shown} (they have {}): the VM starts only on a node with the label kubevirt.io/vm-arch-{shown}, which needs KubeVirt images with an emulator.",
+                names(workload.iter().copied())
+            ),
             Unavailable::Absent(workload) => format!(
                 "No workload node has the VM's architecture {shown} (they have {}): the VM does not start until one has it.",
                 names(workload.iter().copied())
@@ -66,12 +86,20 @@ impl<'f> Violation<'f, Machine<'f>> for UnavailableArchitecture<'f> {
     fn fixes(&self, machine: &'f Machine<'f>) -> Vec<Proposal<'f>> {
         // A disk for another architecture would not boot.
         let others = machine.others().into_iter();
-        let others = others.filter(|other| machine.boots_on(other));
+        let others = others.filter(|other| {
+            let mut accepted = machine.accepted().into_iter();
+            machine.boots_on(other) && accepted.all(|names| names.contains(*other))
+        });
         let others = others.map(|other| machine.set_architecture(other));
         others
             .chain([Proposal::advice(match self.why {
                 Unavailable::Unsupported => "use an architecture that KubeVirt supports",
-                Unavailable::Absent(_) => "add a workload node with the VM's architecture",
+                Unavailable::Rejected(_) => {
+                    "upgrade to HCO 1.18, or enable HCO's multi-architecture import"
+                }
+                Unavailable::Absent(_) | Unavailable::Emulated(_) => {
+                    "add a workload node with the VM's architecture"
+                }
             })])
             .collect()
     }

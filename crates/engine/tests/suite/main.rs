@@ -27,6 +27,8 @@ mod images;
 mod judged;
 mod pages;
 #[cfg(not(target_arch = "wasm32"))]
+mod preferences;
+#[cfg(not(target_arch = "wasm32"))]
 mod properties;
 #[cfg(not(target_arch = "wasm32"))]
 mod ratchet;

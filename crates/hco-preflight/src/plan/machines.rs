@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use kube_objects::json::Json;
-use operator_models::kubevirt::virtual_machine::{DataSource, VirtualMachine};
+use operator_models::kubevirt::installation::KubeVirt;
+use operator_models::kubevirt::preference::{Preference, PreferenceName};
+use operator_models::kubevirt::virtual_machine::{DataSource, Lookup, VirtualMachine};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -246,7 +248,7 @@ fn gone(compared: &Compared<'_>) -> BTreeSet<String> {
 
 /// What KubeVirt reads when it gives a virtual machine its architecture.
 struct Admission {
-    default: String,
+    kubevirt: KubeVirt,
     sources: BTreeMap<String, DataSource>,
 }
 
@@ -264,12 +266,8 @@ impl Admission {
             forecast_sources(will_be.forecast_before.as_ref()).collect()
         };
         let side = |report: &Report, default: Option<String>, sources| Self {
-            default: default.unwrap_or_default(),
-            sources: if report.reads_data_source_labels() {
-                sources
-            } else {
-                BTreeMap::new()
-            },
+            kubevirt: report.kubevirt(default.unwrap_or_default()),
+            sources,
         };
         let is = side(is, before, BTreeMap::clone(&sources));
         let changes = will_be.changes.iter();
@@ -281,9 +279,17 @@ impl Admission {
     }
 
     fn architecture(&self, machine: &VirtualMachine) -> String {
-        let source =
-            |namespace: &str, name: &str| self.sources.get(&format!("{namespace}/{name}")).cloned();
-        machine.resolve(&self.default, source).0
+        machine.resolve(&self.kubevirt, &mut { self }).0
+    }
+}
+
+impl Lookup for &Admission {
+    fn data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource> {
+        self.sources.get(&format!("{namespace}/{name}")).cloned()
+    }
+
+    fn preference(&mut self, name: &PreferenceName) -> Option<Preference> {
+        self.kubevirt.shipped_preference(name)
     }
 }
 
@@ -303,6 +309,7 @@ fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (String
         let known = DataSource {
             architecture_label: Some(source.architecture_label.raw().to_owned()),
             points_to: points_to.map(|name| (namespace(), name.raw().to_owned())),
+            default_preference: None,
         };
         (source.key(), known)
     })

@@ -132,7 +132,15 @@ impl<'s> Prepared<'s> {
         let namespace = named.unwrap_or(&self.settled.namespace);
         let beside = (connected.beside.as_slice(), namespace);
         let report = report.unwrap_or_default();
+        let mut questions = self.questions().iter();
+        let has_preferences =
+            questions.any(|it| it.object.value().pointer("/spec/preference").is_some());
+        let live_preferences = live.filter(|_| has_preferences);
+        let preferences = surroundings::preferences(&report, beside, live_preferences, notes);
         let objects = surroundings::objects(&decisive, &report, beside, live, notes);
+        let objects = preferences.into_iter().fold(objects, |objects, (kind, preferences)| {
+            objects.with(surroundings::PREFERENCE_VERSION, kind, preferences)
+        });
         self.surroundings = Some(Arc::new(objects));
         Ok(self)
     }

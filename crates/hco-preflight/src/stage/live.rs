@@ -114,6 +114,8 @@ impl<'l> Live<'l> {
             Self::Files(snapshot) if snapshot.has(kind) => {
                 return Some(snapshot.of(kind).collect());
             }
+            // The shipped ones count.
+            Self::Files(_) if kind.ends_with("Preference") => return None,
             Self::Files(_) => "--from has none".to_owned(),
         };
         notes.push(&format!(

@@ -52,7 +52,12 @@ fn wanted(purpose: Purpose) -> Wanted {
     match purpose {
         Purpose::Check(_) => Wanted {
             virtual_machines: true,
-            beside: &["DataSource", "KubeVirt"],
+            beside: &[
+                "DataSource",
+                "KubeVirt",
+                "VirtualMachinePreference",
+                "VirtualMachineClusterPreference",
+            ],
         },
         Purpose::Fix(_) => Wanted::default(),
     }

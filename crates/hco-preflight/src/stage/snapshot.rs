@@ -47,6 +47,8 @@ pub(crate) enum Reader {
 }
 
 const CONDITIONS: &str = "/status/conditions";
+/// The architecture that a preference gives, and the one that it requires.
+const PREFERENCE: &[&str] = &["/spec/preferredArchitecture", "/spec/requirements/architecture"];
 /// What selects the requests of a policy, and what its verdicts depend on.
 const POLICY: &[&str] = &[
     "/spec/module",
@@ -62,7 +64,7 @@ const POLICY: &[&str] = &[
 ];
 
 /// They are in the order of a snapshot. Disks are behind what names them.
-pub(crate) const KINDS: [Kind; 14] = [
+pub(crate) const KINDS: [Kind; 16] = [
     Kind {
         name: "DataImportCron",
         api_version: "cdi.kubevirt.io/v1beta1",
@@ -89,6 +91,8 @@ pub(crate) const KINDS: [Kind; 14] = [
             CLEAN_UP,
             OWNER,
             "/metadata/labels/template.kubevirt.io~1architecture",
+            "/metadata/labels/instancetype.kubevirt.io~1default-preference",
+            "/metadata/labels/instancetype.kubevirt.io~1default-preference-kind",
             "/spec/source",
             CONDITIONS,
         ],
@@ -120,6 +124,7 @@ pub(crate) const KINDS: [Kind; 14] = [
         fields: &[
             "/metadata/uid",
             APPLIED,
+            "/spec/preference",
             "/spec/template/spec/architecture",
             "/spec/template/spec/nodeSelector/kubernetes.io~1arch",
             "/spec/template/spec/nodeSelector/kubernetes.io~1hostname",
@@ -169,6 +174,20 @@ pub(crate) const KINDS: [Kind; 14] = [
             "/status/defaultArchitecture",
             "/status/observedKubeVirtVersion",
         ],
+    },
+    Kind {
+        name: "VirtualMachinePreference",
+        api_version: "instancetype.kubevirt.io/v1beta1",
+        path: "/apis/instancetype.kubevirt.io/v1beta1/virtualmachinepreferences",
+        readers: &[Reader::Check],
+        fields: PREFERENCE,
+    },
+    Kind {
+        name: "VirtualMachineClusterPreference",
+        api_version: "instancetype.kubevirt.io/v1beta1",
+        path: "/apis/instancetype.kubevirt.io/v1beta1/virtualmachineclusterpreferences",
+        readers: &[Reader::Check],
+        fields: PREFERENCE,
     },
     Kind {
         name: "SSP",
@@ -453,7 +472,14 @@ impl Snapshot {
         let mut missing = Vec::new();
         for kind in Kind::read_by(reader) {
             // A check names them only if it depends on them.
-            let is_rare = matches!(kind.name, "DataSource" | "KubeVirt" | "VirtualMachine");
+            let is_rare = matches!(
+                kind.name,
+                "DataSource"
+                    | "KubeVirt"
+                    | "VirtualMachine"
+                    | "VirtualMachinePreference"
+                    | "VirtualMachineClusterPreference"
+            );
             if reader == Reader::Check && is_rare {
                 continue;
             }

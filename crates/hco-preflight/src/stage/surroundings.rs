@@ -4,6 +4,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use operator_models::hco::version::HcoVersion;
+use operator_models::kubevirt::installation::{KubeVirt, MULTI_ARCHITECTURE};
+use operator_models::kubevirt::preference::{PreferenceName, SHIPPED};
 use operator_models::kubevirt::virtual_machine::DATA_SOURCE_ARCHITECTURE;
 use policy_host::Objects;
 use serde_json::{Value, json};
@@ -16,6 +19,12 @@ use crate::foreign::Foreign;
 use crate::notes::Notes;
 use crate::object_name::key;
 use crate::report::{DataSource, Report};
+
+/// The kinds of preferences.
+const PREFERENCES: [&str; 2] = ["VirtualMachinePreference", CLUSTER_PREFERENCE];
+const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
+/// Their group and version.
+pub(super) const PREFERENCE_VERSION: &str = "instancetype.kubevirt.io/v1beta1";
 
 /// The HyperConverged that decides about the workload nodes.
 pub(super) enum Decisive<'q> {
@@ -79,8 +88,10 @@ pub(super) fn objects(
     let beside = beside
         .iter()
         .map(|object| in_namespace(object, namespace).unwrap_or_else(|| object.clone()));
-    let (sources, mut kubevirts): (Vec<_>, Vec<_>) =
+    let (sources, beside): (Vec<_>, Vec<_>) =
         beside.partition(|object| text(object, "/kind") == Some("DataSource"));
+    let mut kubevirts = beside;
+    kubevirts.retain(|object| text(object, "/kind") == Some("KubeVirt"));
     if kubevirts.is_empty() {
         let stored = live.and_then(|live| live.all("KubeVirt", notes));
         kubevirts = stored.unwrap_or_default();
@@ -104,31 +115,98 @@ pub(super) fn objects(
         .with(
             "hco.kubevirt.io/v1beta1",
             "HyperConverged",
-            [status(report)],
+            [hyperconverged(decisive, report)],
         )
         .with("kubevirt.io/v1", "KubeVirt", [kubevirt])
         .with("cdi.kubevirt.io/v1beta1", "DataSource", known.into_values())
 }
 
-/// A HyperConverged with the status that HCO will write.
-fn status(report: &Report) -> Value {
-    let architectures = report.workload_architectures.iter().flatten();
-    let architectures: Vec<&str> = architectures.map(Foreign::raw).collect();
-    json!({"metadata": {}, "status": {"nodeInfo": {"workloadsArchitectures": architectures}}})
+/// The preferences by kind: those in the files first, then those of the cluster, or else the shipped ones with an architecture.
+pub(super) fn preferences(
+    report: &Report,
+    (beside, namespace): (&[Value], &str),
+    live: Option<Live<'_>>,
+    notes: &mut Notes,
+) -> Vec<(&'static str, Vec<Value>)> {
+    let kinds = PREFERENCES.into_iter().map(|kind| {
+        let in_files = beside.iter().filter(|object| text(object, "/kind") == Some(kind));
+        let mut all: Vec<Value> = in_files
+            .map(|object| match kind {
+                CLUSTER_PREFERENCE => object.clone(),
+                _ => in_namespace(object, namespace).unwrap_or_else(|| object.clone()),
+            })
+            .collect();
+        match live.and_then(|live| live.all(kind, notes)) {
+            Some(stored) => all.extend(stored),
+            None if kind == CLUSTER_PREFERENCE => {
+                let kubevirt = report.kubevirt(String::new());
+                all.extend(SHIPPED.iter().filter_map(|(name, _)| shipped(name, &kubevirt)));
+            }
+            None => {}
+        }
+        (kind, all)
+    });
+    kinds.collect()
 }
 
-/// The KubeVirt that there is, with the default architecture that HCO will set.
+/// A preference, if KubeVirt ships it with an architecture.
+fn shipped(name: &str, kubevirt: &KubeVirt) -> Option<Value> {
+    let preference = PreferenceName::new(name.to_owned(), "", "")?;
+    let preference = kubevirt.shipped_preference(&preference)?;
+    Some(json!({
+        "metadata": {"name": name},
+        "spec": {
+            "preferredArchitecture": preference.preferred,
+            "requirements": {"architecture": preference.required},
+        },
+    }))
+}
+
+/// The HyperConverged with the status that HCO will write.
+fn hyperconverged(decisive: &Decisive<'_>, report: &Report) -> Value {
+    let names = |list: &Option<Vec<Foreign>>| -> Vec<String> {
+        let names = list.iter().flatten();
+        names.map(|name| name.raw().to_owned()).collect()
+    };
+    let object = decisive.question().map(|question| question.object.value());
+    // v1 has the placement of the infrastructure at another path.
+    let infra = object.and_then(|object| {
+        let v1beta1 = object.pointer("/spec/infra/nodePlacement");
+        v1beta1.or_else(|| object.pointer("/spec/deployment/nodePlacements/infra"))
+    });
+    json!({
+        "metadata": {},
+        "spec": {"infra": {"nodePlacement": infra}},
+        "status": {"nodeInfo": {
+            "workloadsArchitectures": names(&report.workload_architectures),
+            "controlPlaneArchitectures": names(&report.control_plane_architectures),
+        }},
+    })
+}
+
+/// The KubeVirt that there is, with the default architecture and the feature gate that HCO will set.
 fn kubevirt(known: Option<&Value>, report: &Report) -> Value {
+    let version = report.version().and_then(HcoVersion::kubevirt);
+    let version = version.map(|(major, minor, patch)| format!("v{major}.{minor}.{patch}"));
+    let version = version.filter(|_| known.is_none());
     let stored = |pointer: &str| known.and_then(|it| it.pointer(pointer)).cloned();
     let default = report.default_architecture.as_ref();
     let default = default.map(|name| Value::from(name.raw()));
-    let old = (known.is_none() && !report.reads_data_source_labels()).then(|| Value::from("v1.6"));
+    let gates = stored("/spec/configuration/developerConfiguration/featureGates");
+    let gates = gates.as_ref().and_then(Value::as_array).into_iter().flatten();
+    let gates = gates.filter(|gate| *gate != MULTI_ARCHITECTURE).cloned();
+    let mut gates: Vec<Value> = gates.collect();
+    let enabled = report.multi_arch_import.as_ref();
+    if enabled.is_some_and(|import| import.raw() == "enabled") {
+        gates.push(MULTI_ARCHITECTURE.into());
+    }
     json!({
         "metadata": {},
-        "spec": stored("/spec"),
+        "spec": {"configuration": {"developerConfiguration": {"featureGates": gates}}},
         "status": {
             "defaultArchitecture": default.or_else(|| stored("/status/defaultArchitecture")),
-            "observedKubeVirtVersion": old.or_else(|| stored("/status/observedKubeVirtVersion")),
+            "observedKubeVirtVersion": version.map(Value::from)
+                .or_else(|| stored("/status/observedKubeVirtVersion")),
         },
     })
 }

@@ -203,7 +203,7 @@ impl<'a> LocatedFields<'a> {
 }
 
 /// Whether a placement restricts the nodes.
-fn places(placement: &Field<'_>) -> bool {
+pub(super) fn places(placement: &Field<'_>) -> bool {
     let placement = placement.object();
     ["nodeSelector", "affinity"].into_iter().any(|name| {
         let json = placement.field(name).json();

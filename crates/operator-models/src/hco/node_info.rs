@@ -3,26 +3,47 @@
 use kube_objects::json::{Json, Object, Reading, WrongType};
 use kube_objects::sorted::Set;
 
-/// The workload architectures in a list of HyperConverged; `None` unless there is one object, and it names some.
-///
-/// MIRRORS: hyperconverged-cluster-operator api/v1beta1, `NodeInfoStatus`.
-///
-/// # Errors
-///
-/// A field of the list or of an object has the wrong type.
-pub fn workload_architectures(list: Json<'_>) -> Result<Option<Set<String>>, WrongType<'_>> {
-    let mut reading = Reading::default();
-    let items = reading.objects(&Object::root(list).field("items"));
-    let names = match items.as_slice() {
-        [only] => {
-            let info = only.object("status").object("nodeInfo");
-            reading.take(info.field("workloadsArchitectures").strings())
-        }
-        _ => None,
-    };
-    let names = names.into_iter().flatten();
-    let names: Set<String> = names.filter(|name| !name.is_empty()).collect();
-    reading.finish(Some(names).filter(|names| !names.is_empty()))
+use super::hyperconverged::places;
+
+/// What the only HyperConverged of a cluster says about the architectures of the nodes.
+#[derive(Debug, Default)]
+pub struct Observed {
+    /// The workload architectures; `None` if there is not one object that names some.
+    pub workload: Option<Set<String>>,
+    /// The architectures of the nodes on which virt-api can run; `None` if they are unknown.
+    pub virt_api: Option<Set<String>>,
+}
+
+impl Observed {
+    /// Reads it from a list of HyperConverged.
+    ///
+    /// MIRRORS: hyperconverged-cluster-operator api/v1beta1, `NodeInfoStatus`; kubevirt
+    /// pkg/virt-operator/resource/placement/placement.go, `RequireControlPlanePreferNonWorker`, unless HCO places it.
+    ///
+    /// # Errors
+    ///
+    /// A field of the list or of an object has the wrong type.
+    pub fn read(list: Json<'_>) -> Result<Self, WrongType<'_>> {
+        let mut reading = Reading::default();
+        let items = reading.objects(&Object::root(list).field("items"));
+        let observed = match items.as_slice() {
+            [only] => {
+                let info = only.object("status").object("nodeInfo");
+                let mut names = |key| {
+                    let names = reading.take(info.field(key).strings())?.into_iter();
+                    let names: Set<String> = names.filter(|name| !name.is_empty()).collect();
+                    Some(names).filter(|names| !names.is_empty())
+                };
+                let infra = only.object("spec").object("infra").field("nodePlacement");
+                Self {
+                    workload: names("workloadsArchitectures"),
+                    virt_api: names("controlPlaneArchitectures").filter(|_| !places(&infra)),
+                }
+            }
+            _ => Self::default(),
+        };
+        reading.finish(observed)
+    }
 }
 
 /// The architectures that HCO has read from the nodes, and decides by.
@@ -62,8 +83,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Option<Vec<String>> {
-        let names = workload_architectures(Json::parse(text.as_bytes()).unwrap()).unwrap();
-        names.map(|names| names.iter().cloned().collect())
+        let observed = Observed::read(Json::parse(text.as_bytes()).unwrap()).unwrap();
+        observed.workload.map(|names| names.iter().cloned().collect())
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::kubevirt::installation::KubeVirt;
+
 /// A version of HCO, 1.N: what it decides depends on N alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HcoVersion(u32);
@@ -131,9 +133,23 @@ impl HcoVersion {
         self >= Self::V1_19
     }
 
-    /// Whether its KubeVirt, 1.7 or later, takes a VM's architecture from the label of a DataSource.
+    /// The first version of KubeVirt that it deploys; `None` for the newest version of HCO. HCO 1.16 updates KubeVirt to 1.6.6
+    /// later.
+    ///
+    /// MIRRORS: hyperconverged-cluster-operator hack/config at v1.16.0, v1.17.0, v1.18.0, and 7313576e6 (release-1.19).
+    pub fn kubevirt(self) -> Option<(u32, u32, u32)> {
+        match self.0 {
+            ..=16 => Some((1, 6, 2)),
+            17 => Some((1, 7, 1)),
+            18 => Some((1, 8, 4)),
+            19 => Some((1, 9, 0)),
+            _ => None,
+        }
+    }
+
+    /// Whether its KubeVirt takes a VM's architecture from the label of a DataSource.
     pub fn reads_data_source_labels(self) -> bool {
-        self > Self::OLDEST
+        KubeVirt::new(String::new(), self.kubevirt()).reads_labels()
     }
 
     /// Whether HCO sets KubeVirt's default architecture, and defaults of templates in its webhook.

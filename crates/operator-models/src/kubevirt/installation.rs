@@ -2,10 +2,13 @@
 
 use kube_objects::json::{Json, Object, Reading, WrongType};
 
+use super::preference::{Preference, PreferenceName, required_architecture};
 use crate::hco::version::leading_number;
 
 /// The feature gate for running VMs on nodes of another architecture, by emulation.
 const CROSS_ARCHITECTURE: &str = "CrossArchitectureVirtualization";
+/// The feature gate, up to KubeVirt 1.7, for VMs of another architecture than that of virt-api.
+pub const MULTI_ARCHITECTURE: &str = "MultiArchitecture";
 
 /// A KubeVirt object. The default is one of the newest version without a default architecture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,6 +17,8 @@ pub struct KubeVirt {
     pub default_architecture: String,
     /// Whether the gate `CrossArchitectureVirtualization` is on.
     pub is_cross_architecture: bool,
+    /// Whether the gate `MultiArchitecture` is on.
+    has_multi_architecture: bool,
     /// The numbers of `status.observedKubeVirtVersion`; `None` if it is unknown.
     version: Option<(u32, u32, u32)>,
 }
@@ -34,20 +39,58 @@ impl KubeVirt {
         reading.finish(read)
     }
 
+    /// A version without feature gates; `None` is the newest one.
+    pub fn new(default_architecture: String, version: Option<(u32, u32, u32)>) -> Self {
+        Self {
+            default_architecture,
+            version,
+            ..Self::default()
+        }
+    }
+
     fn read<'a>(reading: &mut Reading<'a>, object: &Object<'a>) -> Self {
         let status = object.object("status");
         let configuration = object.object("spec").object("configuration");
         let gates = configuration.object("developerConfiguration");
         let gates = reading.take(gates.field("featureGates").strings());
         // MIRRORS: kubevirt pkg/virt-config/featuregate/feature-gates.go, IsEnabled, for an Alpha gate.
-        let mut gates = gates.iter().flatten();
-        let has_gate = gates.any(|gate| gate == CROSS_ARCHITECTURE);
+        let has_gate = |name: &str| gates.iter().flatten().any(|gate| gate == name);
         let version = numbers(&reading.text(&status, "observedKubeVirtVersion"));
         Self {
             default_architecture: reading.text(&status, "defaultArchitecture"),
-            is_cross_architecture: has_gate && version.is_none_or(|version| version >= (1, 9, 0)),
+            is_cross_architecture: has_gate(CROSS_ARCHITECTURE)
+                && version.is_none_or(|version| version >= (1, 9, 0)),
+            has_multi_architecture: has_gate(MULTI_ARCHITECTURE),
             version,
         }
+    }
+
+    /// Whether VMs of another architecture than that of virt-api are rejected.
+    ///
+    /// MIRRORS: kubevirt v1.7.4 pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go,
+    /// validateArchitecture; v1.8.0 does not have it.
+    pub fn rejects_other_architectures(&self) -> bool {
+        let is_old = self.version.is_some_and(|version| version < (1, 8, 0));
+        is_old && !self.has_multi_architecture
+    }
+
+    /// Whether this version gives a VM the architecture that its preference prefers, and compares the one that it requires.
+    ///
+    /// MIRRORS: kubevirt v1.7.0 pkg/instancetype/webhooks/vm/mutator.go, mutateArch;
+    /// pkg/instancetype/preference/requirements/arch.go, checkArch. v1.6.6 has neither.
+    pub fn applies_preferences(&self) -> bool {
+        self.version.is_none_or(|version| version >= (1, 7, 0))
+    }
+
+    /// A preference that this version ships and that has an architecture.
+    pub fn shipped_preference(&self, name: &PreferenceName) -> Option<Preference> {
+        let has_architectures = self.version.is_none_or(|version| version >= (1, 9, 0));
+        let required = required_architecture(&name.name).map(str::to_owned);
+        let is_shipped = has_architectures && name.namespace.is_none() && required.is_some();
+        is_shipped.then(|| Preference {
+            preferred: required.clone(),
+            required,
+        })
     }
 
     /// Whether this version gives a VM the architecture in the label of its DataSource.
@@ -57,9 +100,10 @@ impl KubeVirt {
         self.version.is_none_or(|version| version >= (1, 6, 4))
     }
 
-    /// Whether VMs of an architecture can run on nodes of another one.
+    /// Whether VMs of an architecture run on nodes of another one, if virt-launcher contains the emulator. The released images do
+    /// not: hack/rpm-deps.sh adds it only with `KUBEVIRT_CROSS_ARCH_EMULATION`.
     ///
-    /// MIRRORS: kubevirt pkg/virt-handler/node-labeller/node_labeller.go: amd64 and arm64 are emulated, s390x is not.
+    /// MIRRORS: kubevirt v1.9.0 pkg/virt-handler/node-labeller/node_labeller.go, `loadCrossArchCapabilities`: amd64 and arm64.
     pub fn can_run(&self, architecture: &str, node: &str) -> bool {
         let is_emulated = |name| matches!(name, "amd64" | "arm64");
         architecture == node
@@ -97,6 +141,20 @@ mod tests {
             assert_eq!(read(&text).reads_labels(), reads, "{version}");
         }
         assert!(read("{}").reads_labels());
+    }
+
+    #[test]
+    fn virt_api_rejects_other_architectures_up_to_1_7_without_the_gate() {
+        let of = |gates: &str, version: &str| {
+            read(&format!(
+                r#"{{"spec":{{"configuration":{{"developerConfiguration":{{"featureGates":[{gates}]}}}}}},
+                    "status":{{"observedKubeVirtVersion":"{version}"}}}}"#
+            ))
+        };
+        assert!(of("", "v1.7.4").rejects_other_architectures());
+        assert!(!of(r#""MultiArchitecture""#, "v1.7.4").rejects_other_architectures());
+        assert!(!of("", "v1.8.0").rejects_other_architectures());
+        assert!(!of("", "main").rejects_other_architectures());
     }
 
     #[test]

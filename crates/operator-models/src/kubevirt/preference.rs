@@ -1,17 +1,80 @@
-//! The preferences that KubeVirt ships.
+//! Preferences: the architecture that they give to VMs, and the one that they require.
+
+use kube_objects::json::{Json, Object, Reading, WrongType};
+use kube_objects::text::ascii_lower;
+
+/// What KubeVirt reads of a `VirtualMachinePreference` or a `VirtualMachineClusterPreference`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Preference {
+    /// The architecture for VMs that do not state one.
+    pub preferred: Option<String>,
+    /// The only architecture for which KubeVirt accepts VMs.
+    pub required: Option<String>,
+}
+
+/// The name of a preference.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PreferenceName {
+    /// The namespace; `None` for a `VirtualMachineClusterPreference`.
+    pub namespace: Option<String>,
+    /// The name.
+    pub name: String,
+}
+
+/// The shipped preferences with an architecture, which they prefer and require.
+///
+/// MIRRORS: kubevirt v1.9.0 and d923fdb815,
+/// pkg/virt-operator/resource/generate/components/data/common-instancetypes/common-clusterpreferences-bundle.yaml. v1.8.4 has
+/// none. `make chain-drift` compares this table with the checkout.
+pub const SHIPPED: [(&str, &str); 12] = [
+    ("fedora", "amd64"),
+    ("fedora.arm64", "arm64"),
+    ("fedora.s390x", "s390x"),
+    ("rhel.10", "amd64"),
+    ("rhel.10.arm64", "arm64"),
+    ("rhel.10.s390x", "s390x"),
+    ("rhel.9", "amd64"),
+    ("rhel.9.arm64", "arm64"),
+    ("rhel.9.desktop", "amd64"),
+    ("rhel.9.dpdk", "amd64"),
+    ("rhel.9.realtime", "amd64"),
+    ("rhel.9.s390x", "s390x"),
+];
 
 /// The architecture that a shipped `VirtualMachineClusterPreference` requires of its VMs.
-///
-/// MIRRORS: kubevirt v1.9.0
-/// pkg/virt-operator/resource/generate/components/data/common-instancetypes/common-clusterpreferences-bundle.yaml: the
-/// entries with `requirements.architecture`. v1.8.4 has none.
 pub fn required_architecture(preference: &str) -> Option<&'static str> {
-    Some(match preference {
-        "fedora" | "rhel.9" | "rhel.9.desktop" | "rhel.9.dpdk" | "rhel.9.realtime" | "rhel.10" => {
-            "amd64"
-        }
-        "fedora.arm64" | "rhel.9.arm64" | "rhel.10.arm64" => "arm64",
-        "fedora.s390x" | "rhel.9.s390x" | "rhel.10.s390x" => "s390x",
-        _ => return None,
-    })
+    let mut shipped = SHIPPED.iter();
+    let (_, required) = shipped.find(|(name, _)| *name == preference)?;
+    Some(required)
+}
+
+impl Preference {
+    /// Reads a preference.
+    ///
+    /// # Errors
+    ///
+    /// A field has another type than KubeVirt's schema says.
+    pub fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {
+        let spec = Object::root(json).object("spec");
+        let mut reading = Reading::default();
+        let read = Self {
+            preferred: reading.take(spec.field("preferredArchitecture").string()),
+            required: reading.take(spec.object("requirements").field("architecture").string()),
+        };
+        reading.finish(read)
+    }
+}
+
+impl PreferenceName {
+    /// The preference that a VM in a namespace names; `None` if KubeVirt does not know the kind.
+    ///
+    /// MIRRORS: kubevirt pkg/instancetype/preference/find/spec.go, FindPreference.
+    pub fn new(name: String, kind: &str, namespace: &str) -> Option<Self> {
+        let namespace = match &*ascii_lower(kind) {
+            "" | "virtualmachineclusterpreference" | "virtualmachineclusterpreferences" => None,
+            "virtualmachinepreference" | "virtualmachinepreferences" => Some(namespace.to_owned()),
+            _ => return None,
+        };
+        Some(Self { namespace, name }).filter(|preference| !preference.name.is_empty())
+    }
 }

@@ -4,10 +4,16 @@ use kube_objects::json::{Json, Object, Reading, WrongType};
 use kube_objects::placement::{ARCHITECTURE_LABEL, Placement, node_affinity};
 use kube_objects::request::GroupVersionKind;
 
+use super::installation::KubeVirt;
+use super::preference::{Preference, PreferenceName};
 use crate::ssp::architecture::is_known;
 
-/// The label of a DataSource with the architecture of its disk. SSP sets it, and KubeVirt reads it since 1.7.
+/// The label of a DataSource with the architecture of its disk. SSP sets it, and KubeVirt reads it since 1.6.4.
 pub const DATA_SOURCE_ARCHITECTURE: &str = "template.kubevirt.io/architecture";
+/// The label of a DataSource with the preference of VMs that infer it.
+pub const DEFAULT_PREFERENCE: &str = "instancetype.kubevirt.io/default-preference";
+/// The label with the kind of this preference.
+pub const DEFAULT_PREFERENCE_KIND: &str = "instancetype.kubevirt.io/default-preference-kind";
 /// The label of nodes that can run, or emulate, VMs of an architecture, which follows it.
 pub const VM_ARCHITECTURE: &str = "kubevirt.io/vm-arch-";
 
@@ -33,8 +39,19 @@ pub struct VirtualMachine {
     pub data_sources: Vec<SourceRef>,
     /// The index in `data_sources` of the one that its boot disk is made from.
     pub boot_source: Option<usize>,
+    /// Where its preference comes from; `None` if it has none, or infers it from a volume without a DataSource.
+    pub preference: Option<PreferenceMatcher>,
     /// Whether it is being deleted.
     pub is_being_deleted: bool,
+}
+
+/// Where a VM's preference comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PreferenceMatcher {
+    /// The VM names it.
+    Named(PreferenceName),
+    /// A label of the DataSource at this index of [`VirtualMachine::data_sources`] names it.
+    Inferred(usize),
 }
 
 /// A reference to a DataSource.
@@ -57,6 +74,17 @@ pub struct DataSource {
     pub architecture_label: Option<String>,
     /// The namespace and name of the DataSource that it points to.
     pub points_to: Option<(String, String)>,
+    /// The name and the kind of the preference for VMs that infer it.
+    pub default_preference: Option<(String, String)>,
+}
+
+/// What KubeVirt looks up to determine the architecture of a VM. It ignores what it cannot read.
+pub trait Lookup {
+    /// A DataSource by namespace and name.
+    fn data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource>;
+
+    /// A preference.
+    fn preference(&mut self, name: &PreferenceName) -> Option<Preference>;
 }
 
 /// Why a VirtualMachine gets its architecture.
@@ -64,6 +92,8 @@ pub struct DataSource {
 pub enum Reason {
     /// It states the architecture.
     Explicit,
+    /// Its preference prefers the architecture.
+    Preference,
     /// The label of the DataSource at this index of [`VirtualMachine::data_sources`].
     DataSource(usize),
     /// It is KubeVirt's default.
@@ -87,9 +117,12 @@ impl DataSource {
             reading.text(&target, "namespace"),
             reading.text(&target, "name"),
         );
+        let preference = reading.take(labels.entry(DEFAULT_PREFERENCE));
+        let kind = reading.take(labels.entry(DEFAULT_PREFERENCE_KIND));
         let read = Self {
             architecture_label: reading.take(labels.entry(DATA_SOURCE_ARCHITECTURE)),
             points_to: is_pointer.then_some((namespace, name)),
+            default_preference: preference.map(|name| (name, kind.unwrap_or_default())),
         };
         reading.finish(read)
     }
@@ -100,6 +133,7 @@ impl Reason {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Explicit => "explicit",
+            Self::Preference => "preference",
             Self::DataSource(_) => "datasource",
             Self::Default => "default",
         }
@@ -125,6 +159,7 @@ impl VirtualMachine {
             data_sources.extend(SourceRef::read(&mut reading, index, template, &namespace));
         }
         let boot_volume = boot_volume(&mut reading, &instance);
+        let preference = preference(&mut reading, &spec, &data_sources, &namespace);
         let mut sources = data_sources.iter();
         let affinity = instance.object("affinity").field("nodeAffinity");
         let affinity = reading.take(node_affinity(&affinity));
@@ -133,6 +168,7 @@ impl VirtualMachine {
             architecture: reading.text(&instance, "architecture"),
             node_selector: reading.take(instance.object("nodeSelector").entry(ARCHITECTURE_LABEL)),
             affinity: Placement::parse([], affinity),
+            preference,
             boot_source: sources.position(|source| source.volume == boot_volume),
             is_being_deleted: !reading.text(&metadata, "deletionTimestamp").is_empty(),
             namespace,
@@ -162,26 +198,48 @@ impl VirtualMachine {
         self.node_selector == other.node_selector && self.affinity == other.affinity && is_same
     }
 
+    /// The preference of the VM.
+    ///
+    /// MIRRORS: kubevirt pkg/instancetype/infer/volume.go, fromDataSource, as far as labels of DataSources go.
+    pub fn preference(&self, lookup: &mut dyn Lookup) -> Option<(PreferenceName, Preference)> {
+        let name = match self.preference.as_ref()? {
+            PreferenceMatcher::Named(name) => name.clone(),
+            PreferenceMatcher::Inferred(index) => {
+                let source = self.data_sources.get(*index)?;
+                let found = lookup.data_source(&source.namespace, &source.name)?;
+                let (name, kind) = found.default_preference?;
+                PreferenceName::new(name, &kind, &self.namespace)?
+            }
+        };
+        let preference = lookup.preference(&name)?;
+        Some((name, preference))
+    }
+
     /// The architecture that KubeVirt's mutating webhook writes, and why.
     ///
-    /// `data_source` reads a DataSource by namespace and name. KubeVirt ignores one that it cannot read, and
-    /// a label with an unknown architecture. Before KubeVirt 1.7 `data_source` returns `None` for all of them.
+    /// KubeVirt ignores a label with an unknown architecture.
     ///
-    /// MIRRORS: kubevirt pkg/defaults/defaults.go, setDefaultArchitectureFromDataSource, setDefaultArchitecture.
-    pub fn resolve(
-        &self,
-        default: &str,
-        mut data_source: impl FnMut(&str, &str) -> Option<DataSource>,
-    ) -> (String, Reason) {
+    /// MIRRORS: kubevirt pkg/instancetype/webhooks/vm/mutator.go, mutateArch, which runs first; pkg/defaults/defaults.go,
+    /// setDefaultArchitectureFromDataSource, setDefaultArchitecture.
+    pub fn resolve(&self, kubevirt: &KubeVirt, lookup: &mut dyn Lookup) -> (String, Reason) {
         if !self.architecture.is_empty() {
             return (self.architecture.clone(), Reason::Explicit);
         }
-        for (index, reference) in self.data_sources.iter().enumerate() {
-            if let Some(architecture) = reference.label(&mut data_source) {
-                return (architecture, Reason::DataSource(index));
+        if kubevirt.applies_preferences()
+            && let Some((_, preference)) = self.preference(lookup)
+            && let Some(preferred) = preference.preferred.filter(|name| !name.is_empty())
+        {
+            return (preferred, Reason::Preference);
+        }
+        if kubevirt.reads_labels() {
+            for (index, reference) in self.data_sources.iter().enumerate() {
+                let label = reference.label(|namespace, name| lookup.data_source(namespace, name));
+                if let Some(architecture) = label {
+                    return (architecture, Reason::DataSource(index));
+                }
             }
         }
-        (default.to_owned(), Reason::Default)
+        (kubevirt.default_architecture.clone(), Reason::Default)
     }
 
     /// Where the launcher pod of this VM runs.
@@ -240,9 +298,18 @@ fn boot_volume<'a>(reading: &mut Reading<'a>, instance: &Object<'a>) -> String {
         }
     }
     let boot = boot.map(|(_, name)| name);
+    disk_of_volume(reading, instance, boot.as_deref())
+}
+
+/// The name of the dataVolumeTemplate, or of the claim, of a volume; without a name of a volume, of the first one.
+fn disk_of_volume<'a>(
+    reading: &mut Reading<'a>,
+    instance: &Object<'a>,
+    volume_name: Option<&str>,
+) -> String {
     for volume in reading.objects(&instance.field("volumes")) {
         let name = reading.text(&volume, "name");
-        if boot.as_ref().is_none_or(|boot| *boot == name) {
+        if volume_name.is_none_or(|wanted| wanted == name) {
             let data_volume = reading.text(&volume.object("dataVolume"), "name");
             let claim = volume.object("persistentVolumeClaim");
             return match data_volume.as_str() {
@@ -252,6 +319,26 @@ fn boot_volume<'a>(reading: &mut Reading<'a>, instance: &Object<'a>) -> String {
         }
     }
     String::new()
+}
+
+/// Where the preference of a VM comes from.
+fn preference<'a>(
+    reading: &mut Reading<'a>,
+    spec: &Object<'a>,
+    data_sources: &[SourceRef],
+    namespace: &str,
+) -> Option<PreferenceMatcher> {
+    let matcher = spec.object("preference");
+    let volume = reading.text(&matcher, "inferFromVolume");
+    if volume.is_empty() {
+        let (name, kind) = (reading.text(&matcher, "name"), reading.text(&matcher, "kind"));
+        return PreferenceName::new(name, &kind, namespace).map(PreferenceMatcher::Named);
+    }
+    let instance = spec.object("template").object("spec");
+    let disk = disk_of_volume(reading, &instance, Some(&volume));
+    let mut sources = data_sources.iter();
+    let index = sources.position(|source| source.volume == disk)?;
+    Some(PreferenceMatcher::Inferred(index))
 }
 
 impl SourceRef {

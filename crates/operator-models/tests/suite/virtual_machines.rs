@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use kube_objects::json::Json;
+use operator_models::kubevirt::installation::KubeVirt;
+use operator_models::kubevirt::preference::{Preference, PreferenceName};
 use operator_models::kubevirt::virtual_machine::{
-    DataSource, VM_ARCHITECTURE, VirtualMachine, is_unsupported,
+    DataSource, Lookup, VM_ARCHITECTURE, VirtualMachine, is_unsupported,
 };
 use serde_json::{Value, json};
 
@@ -19,11 +21,8 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     let text = row["vm"].to_string();
     let machine = VirtualMachine::read(Json::parse(text.as_bytes()).unwrap()).unwrap();
     let sources = data_sources(&row["dataSources"]);
-    let (architecture, reason) = machine.resolve(default(row), |namespace, name| {
-        sources
-            .get(&(namespace.to_owned(), name.to_owned()))
-            .cloned()
-    });
+    let kubevirt = KubeVirt::new(default(row).to_owned(), None);
+    let (architecture, reason) = machine.resolve(&kubevirt, &mut Sources(sources));
     let is_cross = row["featureGates"] == json!(["CrossArchitectureVirtualization"]);
     let launcher = machine.launcher(&architecture, is_cross);
     let expected = &row["expected"];
@@ -70,6 +69,19 @@ fn default(row: &Value) -> &str {
     ];
     let mut defaults = defaults.iter().filter_map(|it| it.as_str());
     defaults.find(|it| !it.is_empty()).unwrap_or("amd64")
+}
+
+struct Sources(BTreeMap<(String, String), DataSource>);
+
+impl Lookup for Sources {
+    fn data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource> {
+        let key = (namespace.to_owned(), name.to_owned());
+        self.0.get(&key).cloned()
+    }
+
+    fn preference(&mut self, _: &PreferenceName) -> Option<Preference> {
+        None
+    }
 }
 
 fn data_sources(list: &Value) -> BTreeMap<(String, String), DataSource> {
@@ -124,4 +136,75 @@ fn the_boot_disk_is_the_one_with_the_lowest_order_else_the_first() {
     assert_eq!(boots_from(&json!(null), &volumes), data);
     assert_eq!(boots_from(&json!([{"name": "c"}]), &volumes), None);
     assert_eq!(boots_from(&json!([{"name": "x"}]), &volumes), None);
+}
+
+/// A VM with this preference, whose boot disk is made from the arm64 DataSource `rhel9-arm64`.
+fn with_preference(preference: &Value) -> VirtualMachine {
+    let machine = json!({"metadata": {"namespace": "shop"}, "spec": {
+        "preference": preference,
+        "dataVolumeTemplates": [{"metadata": {"name": "root"}, "spec": {"sourceRef": {"kind": "DataSource", "name": "rhel9-arm64"}}}],
+        "template": {"spec": {"volumes": [{"name": "disk", "dataVolume": {"name": "root"}}]}},
+    }});
+    let text = machine.to_string();
+    VirtualMachine::read(Json::parse(text.as_bytes()).unwrap()).unwrap()
+}
+
+/// The cluster of `with_preference`, with the preferences of KubeVirt 1.9. The DataSource has this preference and kind.
+struct Cluster(Option<(&'static str, &'static str)>);
+
+impl Lookup for Cluster {
+    fn data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource> {
+        let labels = self.0.map(|(name, kind)| (name.to_owned(), kind.to_owned()));
+        ((namespace, name) == ("shop", "rhel9-arm64")).then(|| DataSource {
+            architecture_label: Some("arm64".to_owned()),
+            default_preference: labels,
+            ..DataSource::default()
+        })
+    }
+
+    fn preference(&mut self, name: &PreferenceName) -> Option<Preference> {
+        KubeVirt::default().shipped_preference(name)
+    }
+}
+
+#[test]
+fn a_preference_decides_before_the_label_of_the_data_source() {
+    let named = json!({"name": "rhel.9"});
+    let inferred = json!({"inferFromVolume": "disk"});
+    let of_kind = |kind: &str| json!({"name": "rhel.9", "kind": kind});
+    for (preference, label, wanted) in [
+        (json!(null), None, "arm64 datasource"),
+        (named, None, "amd64 preference"),
+        (json!({"name": "rhel.8"}), None, "arm64 datasource"),
+        (of_kind("VirtualMachineClusterPreference"), None, "amd64 preference"),
+        (of_kind("virtualmachinepreference"), None, "arm64 datasource"),
+        (of_kind("Other"), None, "arm64 datasource"),
+        (inferred.clone(), None, "arm64 datasource"),
+        (inferred.clone(), Some(("rhel.9", "")), "amd64 preference"),
+        (inferred, Some(("rhel.9", "VirtualMachinePreference")), "arm64 datasource"),
+        (json!({"inferFromVolume": "other"}), Some(("rhel.9", "")), "arm64 datasource"),
+    ] {
+        let machine = with_preference(&preference);
+        let kubevirt = KubeVirt::new("s390x".to_owned(), Some((1, 9, 0)));
+        let (architecture, reason) = machine.resolve(&kubevirt, &mut Cluster(label));
+        let found = format!("{architecture} {}", reason.name());
+        assert_eq!(found, wanted, "{preference} {label:?}");
+    }
+}
+
+#[test]
+fn old_versions_of_kubevirt_ignore_preferences_and_labels() {
+    let machine = with_preference(&json!({"name": "rhel.9"}));
+    for (version, wanted) in [
+        ((1, 6, 3), "default"),
+        ((1, 6, 4), "datasource"),
+        ((1, 7, 0), "preference"),
+    ] {
+        let kubevirt = KubeVirt::new("s390x".to_owned(), Some(version));
+        let (_, reason) = machine.resolve(&kubevirt, &mut Cluster(None));
+        assert_eq!(reason.name(), wanted, "{version:?}");
+    }
+    let kubevirt = KubeVirt::new(String::new(), Some((1, 8, 4)));
+    let rhel = PreferenceName::new("rhel.9".to_owned(), "", "").unwrap();
+    assert_eq!(kubevirt.shipped_preference(&rhel), None);
 }
