@@ -30,5 +30,8 @@ fn validate_settings(payload: &[u8]) -> CallResult {
 
 /// Evaluates a request for a program: the same payload as `validate`, the whole report as JSON.
 fn report(payload: &[u8]) -> CallResult {
-    Ok(serde_json::to_vec(&engine::report(payload, &Kubewarden::for_program()))?)
+    Ok(serde_json::to_vec(&engine::report(
+        payload,
+        &Kubewarden::for_program(),
+    ))?)
 }

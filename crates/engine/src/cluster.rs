@@ -38,9 +38,7 @@ impl Resource {
             Self::HyperConvergeds => ("hco.kubevirt.io", "v1beta1"),
             Self::KubeVirts => ("kubevirt.io", "v1"),
             Self::DataSources => ("cdi.kubevirt.io", "v1beta1"),
-            Self::Preferences | Self::ClusterPreferences => {
-                ("instancetype.kubevirt.io", "v1beta1")
-            }
+            Self::Preferences | Self::ClusterPreferences => ("instancetype.kubevirt.io", "v1beta1"),
         }
     }
 

@@ -3,8 +3,8 @@
 use kube_objects::edit::Edits;
 use kube_objects::json::{Json, Object};
 use kube_objects::path::FieldPath;
-use kube_objects::sorted::Set;
 use kube_objects::placement::ARCHITECTURE_LABEL;
+use kube_objects::sorted::Set;
 use kube_objects::text::{escape, quote};
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
 use operator_models::kubevirt::virtual_machine::{Launcher, Reason, SourceRef, VirtualMachine};

@@ -123,7 +123,7 @@ pub struct ForecastReport {
     /// The templates that SSP does not get, because their annotation lists no workload architecture.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// What stops SSP: `data-source`, `data-import-cron`, or `same-name`.
+    /// What stops SSP: `data-source` or `data-import-cron`; or `same-name`, where SSP creates only one of two crons.
     pub stopped: Option<&'static str>,
 }
 
@@ -170,7 +170,7 @@ pub struct DataSourceReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangesReport {
-    /// The DataImportCrons; `None` where two of one name replace each other without end.
+    /// The DataImportCrons; `None` where two have one name.
     pub crons: Option<CronChangesReport>,
     /// The DataSources of the whole cluster.
     pub data_sources: DataSourceChangesReport,

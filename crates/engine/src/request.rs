@@ -226,7 +226,7 @@ impl<'a> HyperConvergedRequest<'a> {
             && !before
                 .version
                 .hco
-                .is_written_in_the_upgrade_to(now.version.hco)
+                .is_written_in_the_upgrade_to(now.version.hco, self.new.has_deploy_ovs)
     }
 
     /// The placements that a fix or a repair can set. They are known in advance, so that the nodes are listed only once.

@@ -123,18 +123,21 @@ pub struct DataSource {
     pub cron: Option<usize>,
     /// Why the API server rejects it.
     pub rejected: Option<data_source::Rejection>,
-    /// Whether a disk will be behind it; `None` if SSP never settles, because two crons have the same name.
+    /// Whether a disk will be behind it; `None` if two crons have the same name.
     pub filled: Option<bool>,
 }
 
-/// What stops SSP.
+/// What stops SSP, or leaves it undetermined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
     /// A DataSource is rejected: SSP creates no cron at all.
     DataSource,
     /// A cron is rejected: SSP creates the other ones, and deletes none that is not wanted any more.
     DataImportCron,
-    /// Two crons have the same name: SSP deletes and creates them in turn.
+    /// Two crons have the same name. SSP creates the first one, in a random order, and does not compare it with the second,
+    /// because its cache has one entry for a name. SSP itself is not stopped.
+    ///
+    /// MIRRORS: ssp-operator e918359d internal/common/resource.go, Reconcile; internal/common/cache.go, `VersionCache`.
     SameName,
 }
 

@@ -3,6 +3,7 @@
 use kube_objects::edit::Edits;
 use kube_objects::json::Field;
 use kube_objects::placement::ARCHITECTURE_LABEL;
+use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
 use operator_models::ssp::architecture::{KNOWN, is_known};
 
@@ -58,12 +59,31 @@ impl Fixes<'_, '_> {
         accepted.is_none_or(|accepted| accepted.contains(architecture))
     }
 
+    /// Whether golden images were imported by whatever node ran the importer. A placement changes no DataImportCron, and the
+    /// digest of the index is the same for each architecture, so CDI does not import them again.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, createImportDataVolume.
+    fn can_have_other_disks(&self) -> bool {
+        let facts = self.facts;
+        let is_stored = facts.old.is_some() || facts.hco.is_stored;
+        let is_mixed = facts
+            .census()
+            .is_some_and(|census| census.workload.len() > 1);
+        let imports = facts.import == Import::Disabled && !facts.golden_images.is_empty();
+        is_stored && is_mixed && imports
+    }
+
     /// `label` is the field for the architecture's label.
     fn place_on(&self, architecture: &str, summary: &str, label: &Field<'_>) -> Fix {
         let hco = self.facts.hco;
         let edits = Edits::default().set(label, architecture).finish();
         let command = merge_command(hco, &label.path(), architecture);
-        Fix::edits(summary, edits)
+        let price = if self.can_have_other_disks() {
+            " (boot source disks of another architecture stay until you delete them; then CDI imports them again)"
+        } else {
+            ""
+        };
+        Fix::edits(format!("{summary}{price}"), edits)
             .with_command(Some(command))
             .with_repair(Repair::PlaceOn(architecture.to_owned()))
     }

@@ -10,7 +10,7 @@ use crate::facts::Facts;
 use crate::proposal::Proposal;
 use crate::rule::{Level, Rule};
 use crate::violation::Violation;
-use crate::words::names;
+use crate::words::{HCO_DENIES, names};
 
 pub(crate) static RULE: Rule =
     Rule::about_object("cluster-architecture-unknown", Level::Deny).about_golden_images();
@@ -19,16 +19,26 @@ pub(crate) static RULE: Rule =
 pub(crate) struct UnknownArchitectures<'f> {
     unknown: BTreeSet<&'f String>,
     census: &'f Census,
+    /// Whether HCO's status lists one, so that HCO denies every update.
+    is_listed: bool,
 }
 
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateCluster: HCO always sends the architectures of the
 /// cluster, and the SSP operator rejects an unknown one, regardless of whether the import is on.
 pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<UnknownArchitectures<'f>> {
     let census = facts.census()?;
+    let status = facts.old.map_or(facts.hco, |old| old.hco).node_info.as_ref();
+    let listed = status.into_iter().flat_map(|info| info.workload.iter().chain(&info.control_plane));
+    let listed: BTreeSet<&String> = listed.filter(|name| !is_known(name)).collect();
+    let is_listed = !listed.is_empty();
     let all = census.workload.keys().chain(&census.control_plane);
-    let unknown: BTreeSet<&String> = all.filter(|name| !is_known(name)).collect();
+    let unknown: BTreeSet<&String> = all.filter(|name| !is_known(name)).chain(listed).collect();
     let is_violation = !unknown.is_empty() && !facts.golden_images.is_empty();
-    is_violation.then_some(UnknownArchitectures { unknown, census })
+    is_violation.then_some(UnknownArchitectures {
+        unknown,
+        census,
+        is_listed,
+    })
 }
 
 impl<'f> Violation<'f> for UnknownArchitectures<'f> {
@@ -36,14 +46,19 @@ impl<'f> Violation<'f> for UnknownArchitectures<'f> {
         facts.placement_path()
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, facts: &'f Facts<'f>) -> String {
+        let then = match (self.is_listed, facts.old) {
+            (true, Some(_)) => HCO_DENIES,
+            (true, None) => "HCO denies every update while its status lists it.",
+            (false, _) => "SSP rejects every change from HCO.",
+        };
         format!(
-            "Nodes report {}, which SSP does not support: SSP rejects every change from HCO.",
+            "Nodes report {}, which SSP does not support: {then}",
             names(self.unknown.iter().copied())
         )
     }
 
-    /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, updateOperatorCr, and
+    /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, checkOperands, and
     /// controllers/handlers/ssp.go, `NewSSP`: on UPDATE, HCO's webhook sends SSP the architectures of the status in a dry
     /// run. They are those before the update, so it denies every change while an unknown one is among them.
     fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
@@ -56,17 +71,26 @@ impl<'f> Violation<'f> for UnknownArchitectures<'f> {
             summary,
             otherwise: Some(OTHERWISE),
         };
-        match facts.old {
-            None => vec![place(
+        if facts.old.is_none() && !self.is_listed {
+            return vec![place(
                 "keep the workloads off these nodes, if no VM runs there",
-            )],
-            Some(_) => vec![
-                Proposal::command(
-                    "first, remove the worker label from these nodes, because HCO denies every update while its status lists their architecture",
-                    "kubectl label node NODE node-role.kubernetes.io/worker-",
-                ),
-                place("then keep the workloads off these nodes, if no VM runs there"),
-            ],
+            )];
         }
+        let placement = &facts.old.map_or(facts.hco, |old| old.hco).placement;
+        let first = if placement.has_requirements() {
+            Proposal::advice(
+                "first, change the labels of these nodes so that the stored placement does not match them, or delete the nodes, because HCO denies every update while its status lists their architecture",
+            )
+        } else {
+            Proposal::command(
+                "first, remove the worker label from these nodes, because HCO denies every update while its status lists their architecture",
+                "kubectl label node NODE node-role.kubernetes.io/worker-",
+            )
+        };
+        // The update can already exclude these nodes.
+        let is_placed = self.census.workload.keys().all(|name| is_known(name));
+        let then = (!is_placed)
+            .then(|| place("then keep the workloads off these nodes, if no VM runs there"));
+        [first].into_iter().chain(then).collect()
     }
 }

@@ -66,7 +66,7 @@ fn of_data_sources<'f>(
     })
 }
 
-/// Crons of the same name: SSP deletes and creates the object in turn.
+/// Crons of the same name: SSP creates one of them, in a random order.
 fn of_data_import_crons<'f>(
     forecast: &'f Forecast<'f>,
 ) -> impl Iterator<Item = SharedDataSource<'f>> {
@@ -114,7 +114,7 @@ impl<'f> Violation<'f> for SharedDataSource<'f> {
         );
         match self.shared {
             Shared::DataImportCron(name) => format!(
-                "The images of template {loser} and {other} are not imported reliably: both create the DataImportCron {}, which SSP deletes and creates in turn.",
+                "Only one of the images of template {loser} and {other} is imported: both create the DataImportCron {}, and which one wins is not determined.",
                 quote(name)
             ),
             Shared::DataSource(name) => format!(

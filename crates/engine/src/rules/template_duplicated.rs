@@ -10,7 +10,7 @@ use crate::facts::Facts;
 use crate::proposal::Proposal;
 use crate::rule::{Level, Rule};
 use crate::violation::Violation;
-use crate::words::HCO_FAILS;
+use crate::words::{HCO_DENIES, HCO_FAILS};
 
 pub(crate) static RULE: Rule = Rule::about_templates("template-duplicated", Level::Deny);
 
@@ -44,9 +44,11 @@ impl<'f> Violation<'f> for DuplicatedTemplate<'f> {
         facts.path_of(self.template).keys(&["metadata", "name"])
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, facts: &'f Facts<'f>) -> String {
+        let is_sent = facts.old.is_some() || !facts.hco.is_stored;
+        let then = if is_sent { HCO_DENIES } else { HCO_FAILS };
         format!(
-            "Duplicate template name {}; entry [{}] already uses it: {HCO_FAILS}",
+            "Duplicate template name {}; entry [{}] already uses it: {then}",
             quote(&self.template.name),
             self.first
         )

@@ -124,7 +124,8 @@ fn a_version_that_is_given_wins_over_the_status() {
     assert_eq!(status.hco_version.as_deref(), Some("1.18.0 (status)"));
 }
 
-/// HCO's webhook completes a template when the object is written. Only the upgrade to 1.19 writes it.
+/// HCO's webhook completes a template when the object is written: in the upgrade to 1.19, and in any upgrade if the object
+/// lacks the annotation that HCO then adds.
 #[test]
 fn a_template_that_hco_completes_is_imported_again_after_an_upgrade_that_writes_it() {
     let mut object = object();
@@ -133,15 +134,22 @@ fn a_template_that_hco_completes_is_imported_again_after_an_upgrade_that_writes_
     let spec = spec.as_object_mut().unwrap();
     spec.remove("retentionPolicy");
     spec.remove("importsToKeep");
-    for (version, recreated) in [
-        ("1.18", json!([])),
-        ("1.19", json!(["kubevirt-os-images/golden-cron"])),
+    for (version, annotations, is_recreated) in [
+        ("1.18", json!({"deployOVS": "false"}), false),
+        ("1.18", json!(null), true),
+        ("1.19", json!({"deployOVS": "false"}), true),
     ] {
+        object["metadata"]["annotations"] = annotations;
+        let recreated: &[&str] = if is_recreated {
+            &["kubevirt-os-images/golden-cron"]
+        } else {
+            &[]
+        };
         let upgrade = json!({"hcoVersion": version});
         let report = report_on(&upgrade, "UPDATE", &object, &["amd64"]);
         assert_eq!(
             changes(&report)["crons"]["recreated"],
-            recreated,
+            json!(recreated),
             "{version}"
         );
     }

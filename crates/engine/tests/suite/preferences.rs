@@ -94,6 +94,9 @@ fn a_vm_that_contradicts_its_preference_is_denied() {
 #[test]
 fn a_preference_without_an_architecture_is_ignored() {
     let report = report("rhel.8", &json!(null));
-    assert_eq!(report.virtual_machine.as_ref().unwrap().reason, "datasource");
+    assert_eq!(
+        report.virtual_machine.as_ref().unwrap().reason,
+        "datasource"
+    );
     assert_eq!(rules(&report), [""; 0]);
 }

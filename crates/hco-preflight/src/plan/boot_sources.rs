@@ -376,7 +376,10 @@ impl BootSources {
         let is_imported = cron.rejected.is_none() && cron.never_runs.is_none();
         // SSP deletes its pointers, and CDI creates the DataSources anew.
         let is_of_ssp = self.is_of_ssp(&source) || self.pointed_to(&source).is_some();
-        if is_gone || !is_imported || is_of_ssp {
+        // CDI finds the disk of the same image, and gives it and the DataSource the label of the new DataImportCron.
+        // MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
+        let is_taken_over = self.finds_disk(cron) && self.keeps_disk(&source);
+        if is_gone || !is_imported || is_of_ssp || is_taken_over {
             return None;
         }
         match self.owners.get(&source)? {

@@ -270,7 +270,7 @@ fn stops(text: &mut String, plan: &Plan) {
     };
     let what = match stopped.raw() {
         "same-name" => {
-            "Several DataImportCrons have the same name: SSP deletes and creates them in turn, without end"
+            "Several DataImportCrons have the same name: SSP creates only one of them, and which one is not determined"
         }
         "data-source" => {
             "A DataSource is rejected: until you fix this, SSP creates no DataImportCron, and does not update its VM templates"
@@ -540,16 +540,10 @@ fn created(sources: &BootSources, cron: &Cron) -> Row {
 /// What becomes of a DataSource that CDI does not update for its DataImportCron, with the command that corrects it.
 fn not_updated(sources: &BootSources, cron: &Cron, why: &str) -> String {
     let name = &cron.name;
-    // CDI then gives the disk the label of the new DataImportCron.
-    let disk = if sources.keeps_disk(&cron.source()) && sources.finds_disk(cron) {
-        ", and its disk stays only until CDI deletes older imports"
-    } else {
-        ""
-    };
     let command = sources
         .kubectl
         .hand_over(&cron.namespace, &cron.managed_data_source, name);
-    format!("never updated for {name}{disk}: {why}\n      fix, when {name} is there: {command}")
+    format!("never updated for {name}: {why}\n      fix, when {name} is there: {command}")
 }
 
 /// What becomes of the DataSource of a DataImportCron that is deleted and created again, if it is never without a disk.

@@ -55,7 +55,7 @@ pub(crate) struct DataSource {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Changes {
-    /// Nothing where two of one name replace each other without end.
+    /// `None` where two have one name.
     pub(crate) crons: Option<CronChanges>,
     pub(crate) data_sources: DataSourceChanges,
     /// Those that have no disk until an import is done.

@@ -360,8 +360,9 @@ impl Compared<'_> {
     pub(crate) fn is_upgraded_unwritten(&self) -> bool {
         let before = self.is.as_ref().and_then(Report::version);
         let after = self.will_be.version();
+        let annotation = self.after().pointer("/metadata/annotations/deployOVS");
         before.zip(after).is_some_and(|(before, after)| {
-            before < after && !before.is_written_in_the_upgrade_to(after)
+            before < after && !before.is_written_in_the_upgrade_to(after, annotation.is_some())
         })
     }
 

@@ -138,9 +138,11 @@ impl<'s> Prepared<'s> {
         let live_preferences = live.filter(|_| has_preferences);
         let preferences = surroundings::preferences(&report, beside, live_preferences, notes);
         let objects = surroundings::objects(&decisive, &report, beside, live, notes);
-        let objects = preferences.into_iter().fold(objects, |objects, (kind, preferences)| {
-            objects.with(surroundings::PREFERENCE_VERSION, kind, preferences)
-        });
+        let objects = preferences
+            .into_iter()
+            .fold(objects, |objects, (kind, preferences)| {
+                objects.with(surroundings::PREFERENCE_VERSION, kind, preferences)
+            });
         self.surroundings = Some(Arc::new(objects));
         Ok(self)
     }

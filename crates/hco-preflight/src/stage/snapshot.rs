@@ -48,7 +48,10 @@ pub(crate) enum Reader {
 
 const CONDITIONS: &str = "/status/conditions";
 /// The architecture that a preference gives, and the one that it requires.
-const PREFERENCE: &[&str] = &["/spec/preferredArchitecture", "/spec/requirements/architecture"];
+const PREFERENCE: &[&str] = &[
+    "/spec/preferredArchitecture",
+    "/spec/requirements/architecture",
+];
 /// What selects the requests of a policy, and what its verdicts depend on.
 const POLICY: &[&str] = &[
     "/spec/module",
@@ -257,7 +260,9 @@ const DATA_VOLUME: &str = "DataVolume";
 const APPLIED: &str = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
 
 /// The annotations of a HyperConverged that are read: without one, an answer or an advice can differ.
-const READ: [&str; 6] = [
+const READ: [&str; 7] = [
+    // HCO adds it in an upgrade, and so writes the object.
+    "deployOVS",
     "hco.kubevirt.io/v1-only-fields",
     "ssp.kubevirt.io/jsonpatch",
     "kubevirt.kubevirt.io/jsonpatch",

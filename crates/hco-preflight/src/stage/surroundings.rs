@@ -129,7 +129,9 @@ pub(super) fn preferences(
     notes: &mut Notes,
 ) -> Vec<(&'static str, Vec<Value>)> {
     let kinds = PREFERENCES.into_iter().map(|kind| {
-        let in_files = beside.iter().filter(|object| text(object, "/kind") == Some(kind));
+        let in_files = beside
+            .iter()
+            .filter(|object| text(object, "/kind") == Some(kind));
         let mut all: Vec<Value> = in_files
             .map(|object| match kind {
                 CLUSTER_PREFERENCE => object.clone(),
@@ -140,7 +142,11 @@ pub(super) fn preferences(
             Some(stored) => all.extend(stored),
             None if kind == CLUSTER_PREFERENCE => {
                 let kubevirt = report.kubevirt(String::new());
-                all.extend(SHIPPED.iter().filter_map(|(name, _)| shipped(name, &kubevirt)));
+                all.extend(
+                    SHIPPED
+                        .iter()
+                        .filter_map(|(name, _)| shipped(name, &kubevirt)),
+                );
             }
             None => {}
         }
@@ -193,7 +199,11 @@ fn kubevirt(known: Option<&Value>, report: &Report) -> Value {
     let default = report.default_architecture.as_ref();
     let default = default.map(|name| Value::from(name.raw()));
     let gates = stored("/spec/configuration/developerConfiguration/featureGates");
-    let gates = gates.as_ref().and_then(Value::as_array).into_iter().flatten();
+    let gates = gates
+        .as_ref()
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     let gates = gates.filter(|gate| *gate != MULTI_ARCHITECTURE).cloned();
     let mut gates: Vec<Value> = gates.collect();
     let enabled = report.multi_arch_import.as_ref();

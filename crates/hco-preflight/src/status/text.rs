@@ -180,7 +180,7 @@ fn stops(text: &mut String, status: &Status, program: &str) {
     }
     let what = match status.stopped.as_ref().map(Foreign::raw) {
         Some("same-name") => {
-            "Several DataImportCrons have the same name: SSP deletes and creates them in turn, without end."
+            "Several DataImportCrons have the same name: SSP creates only one of them, and which one is not determined."
         }
         Some("data-source") => "A DataSource is rejected: SSP creates no DataImportCron.",
         _ if status.destroyed.is_some() => {

@@ -8,7 +8,7 @@ use kube_objects::sorted::Set;
 /// What changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// The crons; `None` where two crons with one name replace each other without end.
+    /// The crons; `None` where two crons have one name: which one SSP creates is not determined.
     pub crons: Option<CronChanges>,
     /// The DataSources of the whole cluster.
     pub data_sources: DataSourceChanges,

@@ -17,7 +17,7 @@ pub struct State<'a> {
     pub(super) disks: Map<Disk, DiskState>,
     /// Counts imports, so that the oldest ones are known.
     uses: usize,
-    /// Whether two crons with one name replace each other without end.
+    /// Whether two crons have one name, so that it is not determined which one SSP creates.
     pub(super) never_settles: bool,
     /// The `PersistentVolumeClaim`s that no cron has imported, by their names.
     uploaded: Map<Key, Disk>,
@@ -46,7 +46,10 @@ pub(super) struct CronState<'a> {
     /// The DataSource that it manages.
     source: Key,
     origin: Rc<Origin>,
-    pub(super) has_unknown_schedule: bool,
+    /// Whether HCO chooses its schedule, which only the cluster shows.
+    has_unknown_schedule: bool,
+    /// Whether it was read from a cluster.
+    is_real: bool,
     pub(super) is_of_ssp: bool,
     pub(super) yields: Yield,
     /// What it has imported.
@@ -531,6 +534,7 @@ impl<'a> CronState<'a> {
             source: cron.source.clone(),
             origin: template.origin(),
             has_unknown_schedule: template.has_unknown_schedule,
+            is_real: false,
             is_of_ssp: true,
             yields: cron.yields(),
             disk: None,
@@ -560,6 +564,7 @@ impl<'a> CronState<'a> {
             source,
             origin,
             has_unknown_schedule: false,
+            is_real: true,
             is_of_ssp: real.is_of_ssp,
             yields: if real.disk.is_some() || has_schedule {
                 Yield::Disk
@@ -577,10 +582,10 @@ impl<'a> CronState<'a> {
         }
     }
 
-    /// The fields in which it differs from what SSP wants; without any, SSP leaves it as it is. A schedule that is not known
-    /// is taken to be the same.
+    /// The fields in which it differs from what SSP wants; without any, SSP leaves it as it is. A cron of the cluster has the
+    /// schedule that HCO has chosen.
     fn differences(&self, new: &Self) -> Vec<String> {
-        if self.has_unknown_schedule == new.has_unknown_schedule {
+        if !(self.is_real && new.has_unknown_schedule) {
             return differences(&self.cron, &new.cron);
         }
         let mut spec = new.cron.spec.clone();

@@ -167,6 +167,10 @@ impl<'a> LocatedFields<'a> {
                 v1_only: V1Only::parse(v1_only.as_deref()),
             },
             is_stored: metadata.field("uid").is_present(),
+            has_deploy_ovs: metadata
+                .object("annotations")
+                .field("deployOVS")
+                .is_present(),
             imports_common: reading.take(judged.common_import.boolean()).unwrap_or(true),
             common_namespace: reading
                 .take(judged.common_namespace.string())
@@ -282,6 +286,8 @@ pub struct HyperConverged<'a> {
     pub import: ImportFields,
     /// Whether the API server has given it a UID: then HCO's mutating webhook has seen it as well.
     pub is_stored: bool,
+    /// Whether it has the annotation `deployOVS`, which HCO adds in an upgrade.
+    pub has_deploy_ovs: bool,
     /// Whether HCO imports the golden images that it ships.
     pub imports_common: bool,
     /// The namespace of the golden images that HCO ships, unless the spec lists them; empty if HCO chooses it.

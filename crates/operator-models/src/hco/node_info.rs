@@ -84,7 +84,9 @@ mod tests {
 
     fn read(text: &str) -> Option<Vec<String>> {
         let observed = Observed::read(Json::parse(text.as_bytes()).unwrap()).unwrap();
-        observed.workload.map(|names| names.iter().cloned().collect())
+        observed
+            .workload
+            .map(|names| names.iter().cloned().collect())
     }
 
     #[test]

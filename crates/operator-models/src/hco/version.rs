@@ -78,13 +78,15 @@ impl HcoVersion {
         })
     }
 
-    /// Whether HCO writes the HyperConverged in an upgrade: only if a patch for it applies. One does in the upgrade to 1.19 if
-    /// a field has the default of earlier versions, as is assumed here; since 1.15, no other one does.
+    /// Whether HCO writes the HyperConverged in an upgrade, so that its webhook completes the object: if it lacks the annotation
+    /// `deployOVS`, which HCO then adds, or if a patch applies. One does in the upgrade to 1.19 if a field has the default
+    /// of earlier versions, as is assumed here; since 1.15, no other one does.
     ///
-    /// MIRRORS: hyperconverged-cluster-operator `controllers/hyperconverged/hyperconverged_controller.go`,
-    /// applyUpgradePatches; assets/upgradePatches.json.
-    pub fn is_written_in_the_upgrade_to(self, to: Self) -> bool {
-        self < Self::V1_19 && to >= Self::V1_19
+    /// MIRRORS: hyperconverged-cluster-operator v1.17.3 to release-1.19 controllers/handlers/networkAddons.go,
+    /// setDeployOvsAnnotation; `controllers/hyperconverged/hyperconverged_controller.go`, applyUpgradePatches;
+    /// assets/upgradePatches.json.
+    pub fn is_written_in_the_upgrade_to(self, to: Self, has_deploy_ovs: bool) -> bool {
+        self < to && (!has_deploy_ovs || (self < Self::V1_19 && to >= Self::V1_19))
     }
 
     /// Whether a version is that of OpenShift Virtualization, whose namespaces have other names.
@@ -272,17 +274,20 @@ mod tests {
     }
 
     #[test]
-    fn only_the_upgrade_to_1_19_writes_the_object() {
-        for (from, to, wanted) in [
-            (16, 18, false),
-            (18, 19, true),
-            (16, 20, true),
-            (19, 20, false),
-            (20, 18, false),
-            (18, 18, false),
+    fn an_upgrade_writes_an_object_without_the_annotation_and_the_one_to_1_19_any() {
+        for (from, to, with_annotation, without) in [
+            (16, 18, false, true),
+            (18, 19, true, true),
+            (16, 20, true, true),
+            (19, 20, false, true),
+            (20, 18, false, false),
+            (18, 18, false, false),
         ] {
-            let is_written = HcoVersion(from).is_written_in_the_upgrade_to(HcoVersion(to));
-            assert_eq!(is_written, wanted, "1.{from} to 1.{to}");
+            let is_written = |has_deploy_ovs| {
+                HcoVersion(from).is_written_in_the_upgrade_to(HcoVersion(to), has_deploy_ovs)
+            };
+            let found = (is_written(true), is_written(false));
+            assert_eq!(found, (with_annotation, without), "1.{from} to 1.{to}");
         }
     }
 }

@@ -331,7 +331,10 @@ fn preference<'a>(
     let matcher = spec.object("preference");
     let volume = reading.text(&matcher, "inferFromVolume");
     if volume.is_empty() {
-        let (name, kind) = (reading.text(&matcher, "name"), reading.text(&matcher, "kind"));
+        let (name, kind) = (
+            reading.text(&matcher, "name"),
+            reading.text(&matcher, "kind"),
+        );
         return PreferenceName::new(name, &kind, namespace).map(PreferenceMatcher::Named);
     }
     let instance = spec.object("template").object("spec");

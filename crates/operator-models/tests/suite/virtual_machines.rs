@@ -154,7 +154,9 @@ struct Cluster(Option<(&'static str, &'static str)>);
 
 impl Lookup for Cluster {
     fn data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource> {
-        let labels = self.0.map(|(name, kind)| (name.to_owned(), kind.to_owned()));
+        let labels = self
+            .0
+            .map(|(name, kind)| (name.to_owned(), kind.to_owned()));
         ((namespace, name) == ("shop", "rhel9-arm64")).then(|| DataSource {
             architecture_label: Some("arm64".to_owned()),
             default_preference: labels,
@@ -176,13 +178,29 @@ fn a_preference_decides_before_the_label_of_the_data_source() {
         (json!(null), None, "arm64 datasource"),
         (named, None, "amd64 preference"),
         (json!({"name": "rhel.8"}), None, "arm64 datasource"),
-        (of_kind("VirtualMachineClusterPreference"), None, "amd64 preference"),
-        (of_kind("virtualmachinepreference"), None, "arm64 datasource"),
+        (
+            of_kind("VirtualMachineClusterPreference"),
+            None,
+            "amd64 preference",
+        ),
+        (
+            of_kind("virtualmachinepreference"),
+            None,
+            "arm64 datasource",
+        ),
         (of_kind("Other"), None, "arm64 datasource"),
         (inferred.clone(), None, "arm64 datasource"),
         (inferred.clone(), Some(("rhel.9", "")), "amd64 preference"),
-        (inferred, Some(("rhel.9", "VirtualMachinePreference")), "arm64 datasource"),
-        (json!({"inferFromVolume": "other"}), Some(("rhel.9", "")), "arm64 datasource"),
+        (
+            inferred,
+            Some(("rhel.9", "VirtualMachinePreference")),
+            "arm64 datasource",
+        ),
+        (
+            json!({"inferFromVolume": "other"}),
+            Some(("rhel.9", "")),
+            "arm64 datasource",
+        ),
     ] {
         let machine = with_preference(&preference);
         let kubevirt = KubeVirt::new("s390x".to_owned(), Some((1, 9, 0)));

@@ -188,8 +188,8 @@ fn json_of(words: &str) -> Value {
     "mine",
     "All",
     json!({"/metadata/name": "new-cron"}),
-    "! mine-amd64 never updated for new-cron-amd64, and its disk stays only until CDI deletes older imports: it has the label of DataImportCron mine-cron-amd64",
-    2,
+    "~ mine-amd64 its DataImportCron mine-cron-amd64 is replaced by new-cron-amd64; its disk, if it has one, stays in use, and the same image is not imported again",
+    0,
     0
 )]
 #[case::custom_with_another_image(

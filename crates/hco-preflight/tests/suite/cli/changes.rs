@@ -234,7 +234,7 @@ fn two_templates_of_one_name_are_named() {
         let line =
             format!("DataImportCron {GOLDEN}/old-image-cron-arm64: template old-image-cron,");
         assert!(
-            text.contains("in turn, without end") && text.contains(&line),
+            text.contains("which one is not determined") && text.contains(&line),
             "{text}"
         );
     }
@@ -528,17 +528,16 @@ fn common_templates_are_planned() {
     );
 }
 
-/// HCO 1.18 sets defaults that 1.17 did not, but only the upgrade to 1.19 changes the object. The namespace stays that of the
-/// platform.
+/// HCO writes an object without the annotation `deployOVS` in any upgrade, and 1.18 sets defaults that 1.17 did not. The
+/// namespace stays that of the platform.
 #[rstest]
-#[case("1.17.0", "1.18", GOLDEN, &[])]
-#[case("4.21.3", "1.18", "openshift-virtualization-os-images", &[])]
-#[case("4.22.1", "1.19", "openshift-virtualization-os-images", &["retentionPolicy", "importsToKeep"])]
+#[case("1.17.0", "1.18", GOLDEN)]
+#[case("4.21.3", "1.18", "openshift-virtualization-os-images")]
+#[case("4.22.1", "1.19", "openshift-virtualization-os-images")]
 fn an_upgrade_keeps_the_namespace_of_golden_images(
     #[case] is: &str,
     #[case] version: &str,
     #[case] namespace: &str,
-    #[case] changed: &[&str],
 ) {
     let directory = scratch(&format!("planned-upgrade-{is}"));
     let edits = [
@@ -566,7 +565,7 @@ fn an_upgrade_keeps_the_namespace_of_golden_images(
     );
     let fields = plan["crons"]["recreated"][0]["changedFields"].as_array();
     let fields = fields.into_iter().flatten();
-    assert!(fields.eq(changed), "{plan:#}");
+    assert!(fields.eq(["retentionPolicy", "importsToKeep"]), "{plan:#}");
 }
 
 /// `check` judges by the version that runs, for which the annotation is no problem.

@@ -656,13 +656,15 @@ fn a_pinned_virtual_machine_can_run_nowhere_else(#[case] runs: bool, #[case] wan
 
 /// HCO's webhook completes a template when somebody sends the object, or when an upgraded HCO does.
 #[rstest]
-#[case::nothing_is_sent("", "1.18.0", false)]
-#[case::other_nodes("--what-if amd64=1", "1.18.0", false)]
-#[case::upgrade_without_a_patch("--hco-version 1.18", "1.17.2", false)]
-#[case::upgrade_with_a_patch("--hco-version 1.19", "1.18.0", true)]
+#[case::nothing_is_sent("", "1.18.0", json!(null), false)]
+#[case::other_nodes("--what-if amd64=1", "1.18.0", json!(null), false)]
+#[case::upgrade_without_a_patch("--hco-version 1.18", "1.17.2", json!({"deployOVS": "false"}), false)]
+#[case::upgrade_that_adds_an_annotation("--hco-version 1.18", "1.17.3", json!(null), true)]
+#[case::upgrade_with_a_patch("--hco-version 1.19", "1.18.0", json!({"deployOVS": "false"}), true)]
 fn a_stored_template_is_completed_when_it_is_sent(
     #[case] words: &str,
     #[case] version: &str,
+    #[case] annotations: Value,
     #[case] is_again: bool,
 ) {
     let spec = json!({
@@ -684,7 +686,7 @@ fn a_stored_template_is_completed_when_it_is_sent(
     let hyperconverged = json!({
         "apiVersion": "hco.kubevirt.io/v1beta1",
         "kind": "HyperConverged",
-        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged", "uid": "1"},
+        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged", "uid": "1", "annotations": annotations},
         "spec": {"dataImportCronTemplates": [{"metadata": {"name": "mine"}, "spec": spec}]},
         "status": {"versions": [{"name": "operator", "version": version}]},
     });
