@@ -27,7 +27,9 @@ pub(crate) struct UnknownArchitectures<'f> {
 /// cluster, and the SSP operator rejects an unknown one, regardless of whether the import is on.
 pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<UnknownArchitectures<'f>> {
     let census = facts.census()?;
-    let status = facts.old.map_or(facts.hco, |old| old.hco).node_info.as_ref();
+    // Without a UID, the user has written the status.
+    let stored = facts.old.map_or(facts.hco, |old| old.hco);
+    let status = stored.node_info.as_ref().filter(|_| stored.is_stored);
     let listed = status.into_iter().flat_map(|info| info.workload.iter().chain(&info.control_plane));
     let listed: BTreeSet<&String> = listed.filter(|name| !is_known(name)).collect();
     let is_listed = !listed.is_empty();
