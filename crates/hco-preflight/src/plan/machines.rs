@@ -7,6 +7,7 @@ use kube_objects::json::Json;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
 use operator_models::kubevirt::virtual_machine::{DataSource, Lookup, VirtualMachine};
+use operator_models::ssp::bundle;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -270,11 +271,13 @@ impl Admission {
             sources,
         };
         let is = side(is, before, BTreeMap::clone(&sources));
+        let old = sources.clone();
         let changes = will_be.changes.iter();
         for deleted in changes.flat_map(|it| &it.data_sources.deleted) {
             sources.remove(deleted.raw());
         }
-        sources.extend(forecast_sources(will_be.forecast.as_ref()));
+        let new = forecast_sources(will_be.forecast.as_ref());
+        sources.extend(new.map(|(key, source)| with_stale_label(&old, key, source)));
         Some([is, side(will_be, after, sources)])
     }
 
@@ -299,6 +302,42 @@ fn real_source(object: &Value) -> DataSource {
     let json = Json::parse(text.as_bytes()).ok();
     let source = json.and_then(|json| DataSource::read(json).ok());
     source.unwrap_or_default()
+}
+
+/// A DataSource of SSP's VM templates that pointed to another one has its label, and keeps it when it no longer points there:
+/// after the import is disabled, VMs from `fedora` still get that architecture.
+///
+/// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, which copies labels to pointers; ssp-operator
+/// internal/operands/data-sources/reconcile.go, reconcileDataSource, which deletes only the label of the DataImportCron.
+fn with_stale_label(
+    old: &BTreeMap<String, DataSource>,
+    key: String,
+    source: DataSource,
+) -> (String, DataSource) {
+    let label = |source: &DataSource| {
+        source
+            .architecture_label
+            .clone()
+            .filter(|it| !it.is_empty())
+    };
+    let (_, name) = key.split_once('/').unwrap_or_default();
+    let is_unlabelled = source.points_to.is_none() && label(&source).is_none();
+    let pointer = old
+        .get(&key)
+        .filter(|_| is_unlabelled && bundle::source(name).is_some());
+    let stale = pointer.and_then(|pointer| {
+        let (namespace, name) = pointer.points_to.as_ref()?;
+        let target = old.get(&format!("{namespace}/{name}"));
+        label(pointer).or_else(|| label(target?))
+    });
+    let architecture_label = stale.or(source.architecture_label);
+    (
+        key,
+        DataSource {
+            architecture_label,
+            ..source
+        },
+    )
 }
 
 fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (String, DataSource)> {
@@ -664,4 +703,39 @@ fn orphans(
 
 fn named(nodes: &[Value]) -> BTreeMap<&str, &Value> {
     nodes.iter().map(|node| (name(node), node)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labelled(label: &str, points_to: Option<&str>) -> DataSource {
+        DataSource {
+            architecture_label: Some(label.to_owned()).filter(|label| !label.is_empty()),
+            points_to: points_to.map(|name| ("images".to_owned(), name.to_owned())),
+            ..DataSource::default()
+        }
+    }
+
+    #[test]
+    fn a_data_source_of_vm_templates_keeps_the_label_of_the_one_it_pointed_to() {
+        let old = BTreeMap::from([
+            (
+                "images/fedora".to_owned(),
+                labelled("", Some("fedora-arm64")),
+            ),
+            ("images/mine".to_owned(), labelled("", Some("mine-arm64"))),
+            ("images/fedora-arm64".to_owned(), labelled("arm64", None)),
+            ("images/mine-arm64".to_owned(), labelled("arm64", None)),
+        ]);
+        let label = |name: &str, new: DataSource| {
+            let (_, source) = with_stale_label(&old, format!("images/{name}"), new);
+            source.architecture_label.unwrap_or_default()
+        };
+        assert_eq!(label("fedora", labelled("", None)), "arm64");
+        assert_eq!(label("fedora", labelled("amd64", None)), "amd64");
+        assert_eq!(label("fedora", labelled("", Some("fedora-amd64"))), "");
+        // SSP deletes this pointer, and CDI creates the DataSource again.
+        assert_eq!(label("mine", labelled("", None)), "");
+    }
 }

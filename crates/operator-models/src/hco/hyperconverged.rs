@@ -272,6 +272,10 @@ pub fn api_version(object: Json<'_>) -> Option<String> {
 }
 
 /// The fields of a HyperConverged that the rules need.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact about the object"
+)]
 #[derive(Debug)]
 pub struct HyperConverged<'a> {
     /// The version in which it was sent.

@@ -68,7 +68,7 @@ impl Preference {
 impl PreferenceName {
     /// The preference that a VM in a namespace names; `None` if KubeVirt does not know the kind.
     ///
-    /// MIRRORS: kubevirt pkg/instancetype/preference/find/spec.go, FindPreference.
+    /// MIRRORS: kubevirt pkg/instancetype/preference/find/spec.go, `FindPreference`.
     pub fn new(name: String, kind: &str, namespace: &str) -> Option<Self> {
         let namespace = match &*ascii_lower(kind) {
             "" | "virtualmachineclusterpreference" | "virtualmachineclusterpreferences" => None,
