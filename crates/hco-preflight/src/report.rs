@@ -186,7 +186,7 @@ pub(crate) struct Template {
     pub(crate) architectures: BTreeMap<Foreign, Boot>,
 }
 
-/// What is known about a golden image on an architecture.
+/// Whether a golden image is imported for an architecture, and boots on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Boot {

@@ -110,7 +110,7 @@ impl HcoVersion {
         self < Self::V1_18
     }
 
-    /// Whether the shipped preferences require an architecture: those of KubeVirt 1.9.
+    /// Whether the preferences that KubeVirt ships require an architecture. They do since KubeVirt 1.9.
     pub fn requires_architectures_in_preferences(self) -> bool {
         self >= Self::V1_19
     }

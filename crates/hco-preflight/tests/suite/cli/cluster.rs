@@ -1,4 +1,4 @@
-//! `--cluster`, against an API server made of recorded answers.
+//! `--cluster`, against an API server that replays recorded answers.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
