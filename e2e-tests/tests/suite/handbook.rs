@@ -18,7 +18,7 @@ struct Block {
     text: String,
 }
 
-/// All blocks of YAML; the engine's tests check those of the rules' pages.
+/// All blocks of YAML in the handbook. The engine's tests check the pages of the rules.
 fn blocks() -> Vec<Block> {
     let docs = std::fs::read_dir(root().join("docs")).unwrap();
     let docs = docs.map(|entry| format!("docs/{}", entry.unwrap().file_name().display()));
