@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// A VirtualMachine whose architecture, placement, and boot disk are those of a DataSource and of nodes that there are.
+/// A VirtualMachine whose boot disk and placement match its architecture.
 pub(crate) fn created() -> Vec<u8> {
     request("CREATE", &Value::Null)
 }

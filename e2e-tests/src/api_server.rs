@@ -1,4 +1,4 @@
-//! An API server made of recorded answers.
+//! A fake API server that replays recorded answers.
 //!
 //! `api_server.jsonl` holds what kube-apiserver 1.36.3 answered, with HCO's CRD of 2026-08 and three nodes;
 //! without managed fields, and of the core resources those that are requested.

@@ -20,11 +20,11 @@ static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/cases");
 pub struct Case {
     /// `topic/name`. In the file of a topic, only the name.
     pub name: String,
-    /// What the case shows, and why, in one sentence.
+    /// One sentence about the behavior and its reason.
     pub about: String,
     /// The nodes.
     pub cluster: ClusterOf,
-    /// The objects of the cluster that are not those of its nodes: HyperConverged, KubeVirt, and DataSources.
+    /// The objects of the cluster besides its nodes: HyperConverged, KubeVirt, and DataSources.
     #[serde(default)]
     objects: Vec<Value>,
     /// The host's errors for these objects, by kind.
@@ -53,7 +53,7 @@ fn create() -> String {
     "CREATE".to_owned()
 }
 
-/// The expected verdict of a case, written by hand.
+/// The expected verdict of a case. It is written manually, never generated.
 #[derive(Debug, Clone, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Expected {
@@ -63,9 +63,9 @@ pub struct Expected {
     pub code: Option<u16>,
     /// Whether the nodes are listed.
     pub asks: Option<bool>,
-    /// What the host is asked to judge a VirtualMachine, as in `list KubeVirt` and `get DataSource a/b`.
+    /// The host calls for a VirtualMachine, for example `list KubeVirt` and `get DataSource a/b`.
     calls: Option<Vec<String>>,
-    /// What the report says about a VirtualMachine: `architecture`, `reason`, `dataSource`, and `nodeSelector`.
+    /// The VirtualMachine in the report: `architecture`, `reason`, `dataSource`, and `nodeSelector`.
     virtual_machine: Option<Value>,
     import: Option<String>,
     workload: Option<String>,
@@ -152,7 +152,7 @@ impl Case {
         }
     }
 
-    /// What the policy can ask.
+    /// The host that answers the policy.
     pub fn host(&self) -> FakeCluster {
         FakeCluster::of(&self.cluster)
             .with_images(self.images.clone())

@@ -32,7 +32,7 @@ pub struct Odd {
     fails: Option<String>,
     /// The host's response, unchanged.
     list: Option<String>,
-    /// What `can_i` denies: the verb on nodes, or verb and resource.
+    /// Permissions that `can_i` denies: a verb on nodes, or a verb and a resource.
     #[serde(default)]
     denied: Vec<String>,
 }

@@ -38,7 +38,7 @@ enum Entry {
 }
 
 impl Image {
-    /// The entries of an index; `None` if it is none.
+    /// The entries of an index; `None` for another kind of image.
     fn entries(&self) -> Option<BTreeMap<String, Entry>> {
         match self {
             Self::Index(names) => {

@@ -46,7 +46,7 @@ pub fn built(embedded: &[u8]) -> Result<PathBuf, String> {
     Ok(module)
 }
 
-/// That module, annotated by kwctl.
+/// The module, annotated by kwctl.
 ///
 /// # Errors
 ///

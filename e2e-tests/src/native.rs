@@ -7,7 +7,7 @@ use crate::case::Case;
 use crate::cluster::FakeCluster;
 use crate::session;
 
-/// A case, and what the engine makes of it.
+/// A case, and the engine's report.
 #[derive(Debug)]
 pub struct Judged<'c> {
     /// The case.

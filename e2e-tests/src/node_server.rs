@@ -22,12 +22,12 @@ pub struct NodeServer {
     cluster: Arc<Cluster>,
 }
 
-/// What the server returns.
+/// The responses of the server.
 struct Cluster {
     nodes: String,
     /// HyperConverged, KubeVirt, and DataSources.
     objects: Vec<Value>,
-    /// What is denied for every account: a verb on nodes, or verb and resource.
+    /// Permissions that no account has: a verb on nodes, or a verb and a resource.
     denied: Vec<String>,
     /// The requests that it received, with method and path.
     asked: Mutex<Vec<String>>,

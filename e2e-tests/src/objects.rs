@@ -62,7 +62,7 @@ impl Objects {
         }
     }
 
-    /// With other objects: those of a kind take the place of all objects of this kind.
+    /// Replaces all objects of each kind in `objects`.
     #[must_use]
     pub fn with(mut self, objects: &[Value], unreadable: &BTreeMap<String, String>) -> Self {
         self.objects

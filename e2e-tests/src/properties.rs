@@ -1,5 +1,5 @@
-//! What holds of every input of the policy: functions that panic if it does not. The fuzzer calls them with any bytes, and
-//! tests call them with the inputs in `fuzz/corpus`.
+//! Properties of the policy that hold for every input: each function panics if one does not. The fuzzer calls them with
+//! arbitrary bytes, and tests call them with the inputs in `fuzz/corpus`.
 
 mod input;
 pub mod law;

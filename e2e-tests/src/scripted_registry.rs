@@ -133,7 +133,7 @@ fn read(stream: &TcpStream, host: String) -> Option<RegistryRequest> {
     })
 }
 
-/// What a registry does instead of returning a manifest.
+/// A fault of a registry, instead of a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// It redirects once, to an image for arm64.

@@ -1,7 +1,7 @@
-//! What the fuzzer calls: a function for each target, which panics if something does not hold of an input.
+//! A function for each fuzz target. It panics if a property does not hold for the input.
 
-// What holds of one crate alone is a file of its tests: in a library, the tests of manifest and of json-stream would have to
-// build everything that the others need.
+// The properties of a single crate are files of its tests. If they were in a library, the tests of manifest and json-stream
+// would build everything that the other properties need.
 #[path = "../../crates/manifest/tests/suite/change.rs"]
 mod change;
 #[path = "../../crates/manifest/tests/suite/property.rs"]

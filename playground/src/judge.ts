@@ -131,7 +131,7 @@ export function judge(module: WebAssembly.Module, state: State): Judgement {
     const payload = JSON.stringify({ request, settings });
     const { report, validation, exchanges } = evaluate(module, payload, listed(nodes));
     if (state.whatIf.length > 0 && oldObject === null) {
-      // What the same object makes without the nodes that join.
+      // The forecast for the same object without the joining nodes.
       const without = listed(nodesOf({ ...state, whatIf: [] }));
       report.forecastBefore = (JSON.parse(call(module, "report", payload, host(without, []))) as Report).forecast;
     }

@@ -90,18 +90,11 @@ fn shown(markdown: &str, width: usize) -> String {
             let _ = writeln!(text, "    {CYAN}{line}{CYAN:#}");
             continue;
         }
-        // What a web page folds, for example an object in another API version.
-        let folded = line.strip_prefix("<details><summary>");
-        let begins_anew = line.is_empty() || line.starts_with(['#', '-', '|', '<']);
+        let begins_anew = line.is_empty() || line.starts_with(['#', '-', '|']);
         if begins_anew {
             flush(&mut text, &mut prose, width);
         }
-        if let Some(summary) = folded.and_then(|rest| rest.strip_suffix("</summary>")) {
-            prose = format!("{summary}:");
-            flush(&mut text, &mut prose, width);
-            continue;
-        }
-        if line == "</details>" || (line.is_empty() && text.ends_with("\n\n")) {
+        if line.is_empty() && text.ends_with("\n\n") {
             continue;
         }
         match line.trim_start_matches('#') {
@@ -154,17 +147,6 @@ fn flush(text: &mut String, prose: &mut String, width: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_a_web_page_folds_is_shown() {
-        let markdown = "one:\n```yaml\na: 1\n```\n\n<details><summary>In v1 (HCO 1.18 and later)</summary>\n\n\
-                        ```yaml\nb: 2\n```\n\n</details>\n\nThe end.\n";
-        let text = shown(markdown, 80).replace(&format!("{CYAN}"), "");
-        assert_eq!(
-            text.replace(&format!("{CYAN:#}"), ""),
-            "one:\n    a: 1\n\nIn v1 (HCO 1.18 and later):\n\n    b: 2\n\nThe end.\n"
-        );
-    }
 
     #[test]
     fn of_a_link_the_text_is_shown() {

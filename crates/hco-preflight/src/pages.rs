@@ -27,11 +27,13 @@ pub(crate) fn of(id: &str) -> Option<Page> {
     all().find(|page| page.rule.id == id)
 }
 
+/// Without the comment at its end, which names the sources.
 fn text(id: &str) -> &'static str {
-    PAGES
+    let page = PAGES
         .get_file(format!("{id}.md"))
         .and_then(include_dir::File::contents_utf8)
-        .unwrap_or_default()
+        .unwrap_or_default();
+    page.split_once("\n<!-- ").map_or(page, |(text, _)| text)
 }
 
 impl Page {

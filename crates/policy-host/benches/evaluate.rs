@@ -6,9 +6,9 @@
 //! a busy machine affects these least. `native` is the time in which `serde_json` skips the same bytes as `IgnoredAny`,
 //! without an engine around it.
 //!
-//! The time of a module is that of a whole call by the host: a new instance, the payload and the list copied into the
-//! guest, and the answer copied out. The guest that does not read the list shows the cost of the host and the engine. Most
-//! of it is page faults, because the memory of a new instance is new. `the module alone` is the difference of the two.
+//! The time of a module includes the whole call by the host: the new instance, and copying the payload, the list, and the
+//! answer. A guest that does not read the list shows the cost of the host and the engine, most of which are page faults in
+//! the new instance's memory. `the module alone` is the difference.
 //!
 //! `HCO_BENCH_MODULE=ours.wasm` measures another build of the policy instead of the embedded module.
 

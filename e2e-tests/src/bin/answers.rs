@@ -1,5 +1,5 @@
-//! Prints the engine's response to each case as JSON for the tests of the playground, one line for each case. The
-//! cluster is that of the playground, where permissions cannot be checked and registries cannot be reached.
+//! Prints the engine's response to each case as JSON for the tests of the playground, one line for each case. As in
+//! the playground, permissions cannot be checked, and registries cannot be reached.
 
 #![expect(
     clippy::print_stdout,

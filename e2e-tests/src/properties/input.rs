@@ -24,7 +24,7 @@ pub struct Input<'a> {
     /// The HyperConverged, KubeVirt, and DataSources of the cluster.
     #[serde(default)]
     pub objects: Vec<Value>,
-    /// What registries answer.
+    /// The images in the registries.
     #[serde(default)]
     pub images: Images,
     /// The answer to `can_i`.

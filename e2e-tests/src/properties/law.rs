@@ -1,4 +1,4 @@
-//! What holds of every answer, and the law of remedies. The fuzz targets use it as well.
+//! Properties of every answer, and of applying fixes. The fuzz targets use them too.
 
 use std::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ fn words(annotation: &str) {
     }
 }
 
-/// Checks the law for a request; returns how many remedies were applied.
+/// Checks the properties of fixes for a request; returns how many fixes were applied.
 pub fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, String> {
     let before = judge(object);
     let applied: Vec<&FixReport> = before.findings.iter().filter_map(complete).collect();

@@ -324,7 +324,7 @@ fn depth(value: &Value) -> usize {
     1 + below.unwrap_or_default()
 }
 
-/// The nodes of a list with the labels that are read; `None` if it is none.
+/// The nodes of a list with the labels that are read; `None` if this is not a list.
 fn nodes(list: &Value, keys: &[&str]) -> Option<Vec<Node>> {
     let list = list.as_object()?;
     match list.get("kind") {

@@ -11,7 +11,7 @@ use super::input::{Input, mixed};
 use super::law::{holds, law};
 use crate::FakeCluster;
 
-/// The payload of an input and its cluster. Bytes that are no input are a payload.
+/// The payload of an input and its cluster. Bytes that do not parse as an input are a payload.
 fn read(input: &[u8]) -> (Vec<u8>, FakeCluster) {
     match serde_json::from_slice::<Input<'_>>(input) {
         Ok(input) => (input.payload.get().into(), input.cluster()),
@@ -122,7 +122,7 @@ pub fn settings(input: &[u8]) {
     assert_eq!(is_refused, result.is_err(), "{result:?} {report:#?}");
 }
 
-/// The law of remedies holds for a request.
+/// Applying the fixes of a request resolves their findings.
 pub fn remedies(input: &[u8]) {
     let Ok(input) = serde_json::from_slice::<Input<'_>>(input) else {
         return;
@@ -227,7 +227,7 @@ fn overrides(patch: &str, fields: &[&str]) -> Option<bool> {
     }))
 }
 
-/// What a registry answers, for the manifest and for the manifest with its configuration.
+/// The answers of a registry: the manifest, and the manifest with its configuration.
 struct Answers<'a>(&'a [u8], &'a [u8]);
 
 impl Registry for Answers<'_> {
@@ -240,7 +240,7 @@ impl Registry for Answers<'_> {
     }
 }
 
-/// The architectures in an answer of a registry are those of a naive reading, and a URL names one image.
+/// A naive reader finds the same architectures in a registry's answer, and a URL names one image.
 pub fn registry_answers(input: &[u8]) {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -266,7 +266,7 @@ pub fn registry_answers(input: &[u8]) {
         Image::at(&format!("docker://{image}")),
         Some(Ok(image.clone()))
     );
-    // Without an architecture that is asked for, the entries of an index are not read.
+    // Without requested architectures, the entries of an index are not read.
     let found = image.contents(&Set::new(), &Answers(manifest, config));
     let found = found.map(|contents| contents.supported);
     if let Some(expected) = architectures(manifest, config) {
@@ -287,8 +287,8 @@ pub fn registry_answers(input: &[u8]) {
     }
 }
 
-/// The architectures, naively; `None` within if there are none or the answer is no manifest. `None` if of several equal
-/// keys the last one decides, or `serde_json` cannot read a value.
+/// The architectures, read naively; the inner `None` if there are none, or if the answer is not a manifest. The outer
+/// `None` if a key is repeated and the last one decides, or if `serde_json` cannot read a value.
 #[expect(clippy::option_option, reason = "the outer one is what no model knows")]
 fn architectures(manifest: &[u8], config: &[u8]) -> Option<Option<BTreeSet<String>>> {
     let unique = |bytes: &[u8]| {

@@ -13,7 +13,7 @@ pub(crate) struct Certificates {
     pub(crate) authority: String,
     pub(crate) authority_file: PathBuf,
     pub(crate) api_server: Pair,
-    /// What webhooks show.
+    /// The certificate of webhooks.
     pub(crate) webhook: Pair,
 }
 
@@ -35,7 +35,7 @@ impl Pair {
         }
     }
 
-    /// Replaces both files at once: they are links into a directory, which is a link to the newest one.
+    /// Replaces both files atomically: they are links into a directory, which is itself a link to the newest one.
     ///
     /// MIRRORS: kubernetes `pkg/volume/util/atomic_writer.go`, `Write`.
     fn write(&self, certificate: &str, key: &str) -> io::Result<()> {

@@ -111,7 +111,7 @@ fn selector(namespace: &str) -> Value {
     json!({"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace]}]})
 }
 
-/// What kubectl renders of a platform with components, as a user combines them in `deploy/my-cluster`.
+/// Renders a platform with components, as a user combines them in `deploy/my-cluster`.
 fn render(deploy: &Path, place: usize, platform: &str, components: &[&str]) -> Vec<Value> {
     let directory = deploy.join(format!("combination-{place}"));
     std::fs::create_dir_all(&directory).unwrap();
@@ -305,7 +305,7 @@ fn about_hyperconverged(manifests: &[Value]) -> impl Iterator<Item = &Value> {
     policies(manifests).filter(|it| it["metadata"]["name"] != VIRTUAL_MACHINES)
 }
 
-/// The policies are those of the components.
+/// Each component adds its policies, and there are no others.
 fn has_its_policies(manifests: &[Value], components: &[&str], what: &str) {
     let mut wanted = vec!["hco-architecture-guard"];
     if components.contains(&"repair") {

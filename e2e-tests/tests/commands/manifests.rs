@@ -31,7 +31,7 @@ fn render_in(deploy: &Path) -> BTreeMap<String, Vec<Value>> {
     rendered
 }
 
-/// What kubectl renders of a directory.
+/// Renders a directory with kubectl.
 pub(crate) fn kustomize(directory: &Path) -> Vec<Value> {
     let output = Command::new("kubectl")
         .arg("kustomize")

@@ -1,5 +1,5 @@
 //! The images of templates: the real policy-server and the real kwctl, with the real registry of Debian's
-//! docker-registry and with registries that have faults. The expectations are written by hand.
+//! docker-registry and with registries that have faults. The expectations are written manually.
 
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};

@@ -256,7 +256,7 @@ fn was_asked_for_nodes(api_server: &NodeServer, wanted: usize) -> Result<(), Vec
     let begun = Instant::now();
     loop {
         let mut asked = api_server.asked();
-        // What is read for VirtualMachines is compared by the cases.
+        // The cases compare the requests for VirtualMachines.
         asked.retain(|line| {
             !line.starts_with("GET /apis/")
                 && !line.starts_with("POST /apis/authorization.k8s.io/v1/subjectaccessreviews")

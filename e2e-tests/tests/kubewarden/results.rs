@@ -7,7 +7,7 @@ use e2e_tests::Case;
 pub(crate) struct Results {
     /// How many there were.
     pub(crate) count: usize,
-    /// Those with an unexpected result.
+    /// Cases with an unexpected result.
     pub(crate) wrong: Vec<String>,
     /// Cases that this runner cannot run, with the reason.
     pub(crate) left_out: Vec<String>,

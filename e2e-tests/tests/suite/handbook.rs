@@ -18,7 +18,7 @@ struct Block {
     text: String,
 }
 
-/// All blocks of YAML; the engine's tests check those of the rules' pages.
+/// All blocks of YAML in the handbook. The engine's tests check the pages of the rules.
 fn blocks() -> Vec<Block> {
     let docs = std::fs::read_dir(root().join("docs")).unwrap();
     let docs = docs.map(|entry| format!("docs/{}", entry.unwrap().file_name().display()));
@@ -195,12 +195,8 @@ fn the_examples_of_the_rules_are_valid_by_the_crd() {
     let crd = crd("hco-main-2026-08-21");
     let (mut found, mut seen) = (BTreeSet::new(), 0);
     for page in e2e_tests::pages() {
-        let blocks = page.blocks();
-        for (_, text) in blocks
-            .iter()
-            .filter(|(info, _)| info.starts_with("yaml cluster=") || *info == "yaml before")
-        {
-            let object = documents(text).remove(0);
+        for example in page.examples() {
+            let object = example.object;
             let version = object["apiVersion"].as_str().unwrap();
             // KubeVirt's CRD is not here.
             let Some(version) = version.strip_prefix("hco.kubevirt.io/") else {
@@ -214,5 +210,5 @@ fn the_examples_of_the_rules_are_valid_by_the_crd() {
         }
     }
     assert_eq!(found, BTreeSet::new());
-    assert!(seen > 60, "{seen} examples");
+    assert!(seen >= 30, "{seen} examples");
 }

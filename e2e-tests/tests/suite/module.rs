@@ -33,7 +33,7 @@ fn the_module_answers_as_the_engine() {
     );
 }
 
-/// The cluster of a case behind the host interface.
+/// Answers host calls from the cluster of a case.
 struct CaseHost(ClusterOf, Images, Objects);
 
 impl HostCalls for CaseHost {
@@ -90,7 +90,7 @@ impl HostCalls for CaseHost {
     }
 }
 
-/// What the policy asks for.
+/// The resources that the policy reads.
 const RESOURCES: [Resource; 4] = [
     Resource::Nodes,
     Resource::HyperConvergeds,

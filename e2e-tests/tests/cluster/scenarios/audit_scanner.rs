@@ -30,7 +30,7 @@ pub(crate) fn run(world: &World<'_>) {
     world.creates(&json!({}));
     assert_eq!(scanned(world, &scanner), ["pass"]);
 
-    // A node is no request: only the audit reports it.
+    // A new node causes no request, so only the audit reports it.
     world.nodes("mixed");
     assert_eq!(
         scanned(world, &scanner),

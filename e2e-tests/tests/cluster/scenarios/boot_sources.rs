@@ -12,7 +12,7 @@ pub(super) const GOLDEN: &str = "kubevirt-os-images";
 /// The annotation of what SSP creates.
 const SSP: &str = "operator-sdk/primary-resource-type";
 
-/// What is not served is a kind without objects.
+/// A kind that the API server does not serve has no objects.
 const SERVED: [&str; 6] = [
     "cdi-dataimportcrons",
     "cdi-datasources",
@@ -157,7 +157,7 @@ impl<'w> BootSources<'w> {
         );
     }
 
-    /// A virtual machine of arm64 whose disk is still to be made from a DataSource.
+    /// Creates an arm64 VM whose disk does not exist yet and is created from a DataSource.
     pub(super) fn creates_a_machine(&self, name: &str, source: &str) {
         let source = json!({"kind": "DataSource", "name": source, "namespace": GOLDEN});
         let disk = json!({"metadata": {"name": name}, "spec": {
@@ -178,7 +178,7 @@ impl<'w> BootSources<'w> {
         self.world.api().must("POST", &path, Some(&machine));
     }
 
-    /// What the command prints, of the cluster and of its snapshot alike.
+    /// Runs the command on the cluster and on a snapshot of it, which must print the same.
     #[track_caller]
     pub(super) fn sees(&self, words: &[&str]) -> KubectlOutput {
         let admin = &self.world.admin;

@@ -97,7 +97,7 @@ pub(crate) fn run(world: &World<'_>) {
     left.prints_and_warns("", "No resources found\n");
 }
 
-/// What the commands ask for: a HyperConverged, the resources of the operators and of Prometheus, and the webhook.
+/// The objects that the commands need: a HyperConverged, the resources of the operators and of Prometheus, and the webhook.
 fn what_an_administrator_has(world: &World<'_>) {
     world.serves_all(&KUBEWARDEN_CRDS);
     world.serves_all(&REPORT_CRDS);

@@ -88,7 +88,7 @@ fn patches(world: &World<'_>) {
     is_refused(world, &old);
     let of_both = command(world, &both);
 
-    // Somebody changes something else.
+    // A user changes an unrelated field.
     let placement = world
         .crd
         .placement(&json!({"nodeSelector": {"kubernetes.io/arch": "amd64"}}));

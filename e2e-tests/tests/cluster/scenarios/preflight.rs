@@ -24,7 +24,7 @@ fn cluster(world: &World<'_>) -> String {
     format!("note: using the context `e2e`; API server {server}/\n")
 }
 
-/// A file is judged as what `kubectl apply` makes of it: of the live object, of what was applied last, and of the file.
+/// `check` evaluates the object that `kubectl apply` would create from the live object, the last applied one, and the file.
 fn merges_as_kubectl(world: &World<'_>) {
     let (crd, developer) = (world.crd, &world.developer);
     let ends_well = |arguments: &[&str]| {

@@ -95,7 +95,7 @@ fn add_a_custom_image(world: &World<'_>) {
         ])
     };
     let at = &*crd.annotation_path(0);
-    // The template of the step before is gone.
+    // The template of the previous step was removed.
     let removed =
         "[boot-source-removed] After the update, new VMs cannot use `centos-stream9-image-cron`, ";
     world.replaces_not(&with(None), &[removed], &[("architectures-missing", at)]);

@@ -1,4 +1,4 @@
-//! What a policy may ask its host: `contextAwareResources` and `hostCapabilities`.
+//! The grants of a policy: `contextAwareResources` and `hostCapabilities`.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The real policy-server, over HTTPS, with the API server behind it.
+//! The real policy-server, over HTTPS, connected to the API server.
 
 use std::path::Path;
 use std::process::Command;

@@ -51,7 +51,7 @@ impl HostCalls for Timely {
         let payload = payload.to_vec();
         let (answer, answered) = channel();
         std::thread::spawn(move || {
-            // Nobody listens any more if the time was up.
+            // After a timeout, the receiver no longer exists.
             let _ = answer.send(host.call(&namespace, &operation, &payload));
         });
         answered.recv_timeout(left).unwrap_or_else(|why| {

@@ -12,7 +12,7 @@ use kubewarden_policy_sdk::{accept_request, protocol_version_guest, reject_reque
 use serde::Deserialize;
 use wapc_guest::{CallResult, register_function};
 
-/// There are no settings.
+/// The policy has no settings.
 #[derive(Default, Deserialize)]
 struct Settings {}
 
