@@ -72,6 +72,20 @@ impl Identity {
     }
 }
 
+/// A user's object as the API server reads it: it sets the UID and the time of the deletion itself, and only HCO writes the
+/// status.
+pub(crate) fn submitted(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("status");
+        if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
+            metadata.remove("uid");
+            metadata.remove("deletionTimestamp");
+        }
+    }
+    object
+}
+
 /// The request for an object: to create it, or to update it if it was there before.
 pub(crate) fn request(identity: &Identity, object: &Value, old: Option<&Value>) -> Value {
     let (group, version) = identity
