@@ -142,6 +142,19 @@ mod tests {
     }
 
     #[test]
+    fn what_the_api_server_sets_is_not_taken_from_a_file() {
+        let object = json!({
+            "metadata": {"name": "n", "uid": "u", "deletionTimestamp": "2026-01-01T00:00:00Z"},
+            "spec": {},
+            "status": {"relatedObjects": [{"kind": "KubeVirt"}]},
+        });
+        assert_eq!(
+            submitted(&object),
+            json!({"metadata": {"name": "n"}, "spec": {}})
+        );
+    }
+
+    #[test]
     fn every_version_of_the_kind_is_judged_and_no_other_group() {
         let of = |api_version: &str| {
             Identity::of(&json!({"apiVersion": api_version, "kind": "HyperConverged"}))

@@ -66,25 +66,6 @@ impl<'w> BootSources<'w> {
         format!("{group}/v1")
     }
 
-    /// A VM template of OpenShift. The DataSource is a parameter.
-    pub(super) fn creates_a_vm_template(&self, name: &str, source: &str) {
-        let version = self.serves_any("template.openshift.io", "Template");
-        let source_ref =
-            json!({"kind": "DataSource", "name": "${DATA_SOURCE}", "namespace": GOLDEN});
-        let template = json!({
-            "apiVersion": version,
-            "kind": "Template",
-            "metadata": {"name": name, "namespace": NAMESPACE},
-            "objects": [{
-                "kind": "VirtualMachine",
-                "spec": {"dataVolumeTemplates": [{"spec": {"sourceRef": source_ref}}]},
-            }],
-            "parameters": [{"name": "DATA_SOURCE", "value": source}],
-        });
-        let path = format!("/apis/{version}/namespaces/{NAMESPACE}/templates");
-        self.world.api().must("POST", &path, Some(&template));
-    }
-
     /// The spec of a HyperConverged with these templates alone.
     pub(super) fn hyperconverged(&self, templates: &[Value], is_on: bool, more: &Value) -> Value {
         let crd = self.world.crd;
