@@ -228,6 +228,8 @@ pub struct FindingReport {
     pub path: String,
     /// The template that it is about.
     pub template: Option<String>,
+    /// What distinguishes it from other findings of the rule about the same template.
+    pub value: String,
     /// The state, then the consequence.
     pub fact: String,
     /// What to do, as text: the first fixes.

@@ -153,9 +153,9 @@ pub(crate) struct Subject {
     #[command(flatten)]
     pub(crate) connection: Connection,
 
-    /// Evaluate as if these worker nodes had joined, for example arm64=2
+    /// Evaluate as if these nodes had joined or left, for example arm64=2, amd64=-1, or control-plane:arm64=3
     #[arg(long, value_name = "COUNTS", help_heading = "Nodes")]
-    pub(crate) what_if: Option<Counts>,
+    pub(crate) what_if: Option<WhatIf>,
 
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them
     #[arg(long, value_name = "FILE", help_heading = "Policy")]

@@ -451,10 +451,12 @@ fn enables_import(patch: &[Value]) -> bool {
     })
 }
 
+/// Correcting the name of a gate is not meant: its state stays as the user has set it.
 fn is_of_import(operation: &Value) -> bool {
     let path = operation.get("path").and_then(Value::as_str);
     path.is_some_and(|path| {
-        path.ends_with("/enableMultiArchBootImageImport") || path.starts_with("/spec/featureGates/")
+        let is_gate = path.starts_with("/spec/featureGates/") && !path.ends_with("/name");
+        path.ends_with("/enableMultiArchBootImageImport") || is_gate
     })
 }
 
@@ -706,6 +708,21 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_state_enables_the_import() {
+        let enables = |path: &str, value: Value| {
+            enables_import(&[json!({"op": "add", "path": path, "value": value})])
+        };
+        let name = "enableMultiArchBootImageImport";
+        assert!(enables(
+            "/spec/featureGates/-",
+            json!({"name": name, "state": "Enabled"})
+        ));
+        assert!(enables("/spec/featureGates/0/state", json!("Enabled")));
+        assert!(!enables("/spec/featureGates/0/state", json!("Disabled")));
+        assert!(!enables("/spec/featureGates/0/name", json!(name)));
+    }
 
     #[test]
     fn a_file_that_somebody_else_changed_is_not_written() {

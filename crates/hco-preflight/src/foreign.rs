@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// A text from outside. It cannot be printed as it is: displayed, it is one line in which everything that a terminal
 /// obeys, hides or reorders is escaped. Programs that read JSON get it unchanged.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Foreign(String);
 
@@ -50,6 +50,25 @@ pub(crate) fn one_line(text: &str) -> String {
 pub(crate) fn lines(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(one_line).collect();
     lines.join("\n")
+}
+
+/// A text without commands to the runner of a pipeline. Azure Pipelines and GitHub read `##vso[` and `##[` anywhere in a line,
+/// GitHub reads `::` at the beginning of one.
+pub(crate) fn inert(text: &str) -> String {
+    let lines = text.split('\n').map(|line| {
+        let plain = anstream::adapter::strip_str(line).to_string();
+        if plain.trim_start().starts_with("::") {
+            line.replacen("::", ": :", 1)
+        } else {
+            line.to_owned()
+        }
+    });
+    inert_anywhere(&lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// A text without the commands that a runner reads anywhere in a line.
+pub(crate) fn inert_anywhere(text: &str) -> String {
+    text.replace("##[", "# #[").replace("##vso[", "# #vso[")
 }
 
 /// A message of an operator without credentials: a URL in it can have a password, or a token in its query.
@@ -98,8 +117,12 @@ pub(crate) fn shell_word(text: &str) -> String {
     shlex::try_quote(text).unwrap_or("''".into()).into_owned()
 }
 
-/// JSON in which such characters are written with the escapes of JSON. Only strings can have them.
+/// JSON in which such characters, and commands to the runner of a pipeline, are written with the escapes of JSON. Only strings
+/// can have them.
 pub(crate) fn json(text: String) -> String {
+    let text = text
+        .replace("##[", "\\u0023#[")
+        .replace("##vso[", "\\u0023#vso[");
     let is_shown = |it: char| it == '\n' || !is_invisible(it);
     if text.chars().all(is_shown) {
         return text;
@@ -127,6 +150,21 @@ mod tests {
         assert_eq!(text.to_string(), "a\\u{a}::error::\\u{1b}[2J\\u{202e}b");
         assert_eq!(format!("{:<4}|", Foreign("é".to_owned())), "é   |");
         assert_eq!(lines("a\n\u{7}"), "a\n\\u{7}");
+    }
+
+    #[test]
+    fn a_runner_finds_no_command() {
+        for (text, wanted) in [
+            (" \u{1b}[1m::error::a", " \u{1b}[1m: :error::a"),
+            ("a ::b\n::c", "a ::b\n: :c"),
+            ("a ##[error]b ##vso[c]", "a # #[error]b # #vso[c]"),
+        ] {
+            assert_eq!(inert(text), wanted);
+        }
+        let text = "##[error] ##vso[x]";
+        let escaped = json(serde_json::to_string(text).unwrap());
+        assert_eq!(escaped, "\"\\u0023#[error] \\u0023#vso[x]\"");
+        assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
     }
 
     #[test]

@@ -23,9 +23,9 @@ pub(crate) fn print(verdicts: &Verdicts, format: Format, terminal: &Terminal) ->
         Format::Sarif => foreign::json(sarif::render(verdicts)?),
         Format::Gitlab => foreign::json(gitlab::render(verdicts)?),
         // None of them has colours, so nothing invisible in them is ours.
-        Format::Markdown => foreign::lines(&markdown::render(verdicts)),
-        Format::Junit => foreign::lines(&junit::render(verdicts)?),
-        Format::Github => foreign::lines(&github::render(verdicts)),
+        Format::Markdown => foreign::inert(&foreign::lines(&markdown::render(verdicts))),
+        Format::Junit => foreign::inert(&foreign::lines(&junit::render(verdicts)?)),
+        Format::Github => foreign::inert_anywhere(&foreign::lines(&github::render(verdicts))),
     };
     print_raw(text.as_bytes())
 }

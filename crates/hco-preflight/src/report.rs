@@ -212,6 +212,9 @@ pub(crate) struct Finding {
     pub(crate) path: Foreign,
     /// The template that it is about.
     pub(crate) template: Option<Foreign>,
+    /// What distinguishes it from other findings of the rule about the same template.
+    #[serde(default, skip_serializing)]
+    pub(crate) value: Foreign,
     /// The state and its consequence.
     pub(crate) fact: Foreign,
     /// What to do; the lines after the first are marked, see `prose::lines`.

@@ -48,6 +48,7 @@ impl Terminal {
     pub(crate) fn print(&self, text: &str) -> Result<()> {
         above(|| {
             let mut out = AutoStream::new(std::io::stdout().lock(), self.color);
+            let text = foreign::inert(text);
             quietly(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
         })
     }
@@ -83,7 +84,7 @@ impl Terminal {
         // If the standard error cannot be written, there is nowhere to report it.
         let _ = above(|| {
             let mut err = AutoStream::new(std::io::stderr().lock(), self.color);
-            let text = foreign::masked(&foreign::lines(text));
+            let text = foreign::inert(&foreign::masked(&foreign::lines(text)));
             writeln!(err, "{style}{word}:{style:#} {text}")
         });
     }
@@ -108,7 +109,7 @@ pub(crate) fn print_markdown(title: &str, text: &str) -> Result<()> {
     let plain = anstream::adapter::strip_str(text).to_string();
     // A name cannot end the block: it is on a line with something in front of it.
     let markdown = format!("### {title}\n\n```text\n{plain}```\n");
-    print_raw(foreign::lines(&markdown).as_bytes())
+    print_raw(foreign::inert(&foreign::lines(&markdown)).as_bytes())
 }
 
 /// The width for prose: the terminal's, `COLUMNS`, or a readable one.

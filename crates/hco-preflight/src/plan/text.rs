@@ -432,8 +432,8 @@ fn rows(sources: &BootSources) -> Rows {
         }
     }
     for cron in sources.may_be_overlooked() {
-        if let Some((_, text)) = rows.get_mut(&cron.source()) {
-            let command = sources.kubectl.wake(&cron.namespace, &cron.name);
+        let command = sources.kubectl.wake(&cron.namespace, &cron.name);
+        if let (Some((_, text)), Some(command)) = (rows.get_mut(&cron.source()), command) {
             // Writing to a String cannot fail.
             let _ = write!(text, "\n      if the import does not start: {command}");
         }
@@ -542,8 +542,12 @@ fn not_updated(sources: &BootSources, cron: &Cron, why: &str) -> String {
     let name = &cron.name;
     let command = sources
         .kubectl
-        .hand_over(&cron.namespace, &cron.managed_data_source, name);
-    format!("never updated for {name}: {why}\n      fix, when {name} is there: {command}")
+        .hand_over(&cron.namespace, &cron.managed_data_source, name)
+        .map(|command| format!("\n      fix, when {name} is there: {command}"));
+    format!(
+        "never updated for {name}: {why}{}",
+        command.unwrap_or_default()
+    )
 }
 
 /// What becomes of the DataSource of a DataImportCron that is deleted and created again, if it is never without a disk.

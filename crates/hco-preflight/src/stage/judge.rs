@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use policy_host::{Cluster, Counts, HostCalls, Labels, Objects};
+use policy_host::{Cluster, HostCalls, Labels, Objects};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -279,9 +279,10 @@ impl<'s> Prepared<'s> {
     /// The nodes of `--what-if` that are not workload nodes of any object, so that no verdict depends on them.
     fn note_unplaced(&self, verdicts: &Verdicts, notes: &mut Notes) {
         let supposed = self.settled.connected.subject.what_if.as_ref();
-        let (Some(Counts(supposed)), Some(before)) = (supposed, &self.hosts.before) else {
+        let (Some(supposed), Some(before)) = (supposed, &self.hosts.before) else {
             return;
         };
+        let supposed = supposed.joining_workers();
         let pairs = self.pairs().into_iter();
         let reports = pairs.filter_map(|(question, settings)| {
             let report = self.report_of(question, settings, Arc::clone(before));
@@ -296,12 +297,12 @@ impl<'s> Prepared<'s> {
         let count = |nodes: &BTreeMap<Foreign, usize>, architecture: &str| {
             nodes.get(architecture).copied().unwrap_or_default()
         };
-        let unplaced = supposed.iter().filter(|(architecture, supposed)| {
+        let unplaced = supposed.filter(|(architecture, supposed)| {
             let pairs = before.iter().zip(&after);
             let mut joined = pairs.map(|(before, after)| {
                 count(after, architecture).saturating_sub(count(before, architecture))
             });
-            joined.all(|joined| joined < **supposed)
+            joined.all(|joined| joined < *supposed)
         });
         for (architecture, count) in unplaced {
             notes.push(&format!("--what-if {architecture}={count}: the workloads' placement does not match these nodes: they have only the labels for the architecture and the worker role"));
