@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use engine::{FindingReport, FixReport, Outcome, PatchOperation, Report};
 use serde_json::{Value, json};
 
-/// Panics if an answer is not within the limits that docs/rules.md promises.
+/// Panics if an answer is not within the limits that docs/settings.md promises.
 pub fn holds(report: &Report) {
     assert_eq!(report.allowed, report.code.is_none());
     assert_eq!(report.allowed, report.message.is_none());
