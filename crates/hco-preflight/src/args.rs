@@ -537,7 +537,7 @@ pub(crate) enum PlanFormat {
     /// For people
     #[default]
     Text,
-    /// For programs; docs/plan.md
+    /// For programs
     Json,
     /// For a comment on a pull request or merge request
     Markdown,
@@ -587,7 +587,7 @@ pub(crate) enum StatusFormat {
     /// For people
     #[default]
     Text,
-    /// For programs; docs/status.md
+    /// For programs
     Json,
     /// For a comment on an issue or merge request
     Markdown,

@@ -32,7 +32,7 @@ use self::completion::Completion;
 use self::machines::{Effect, Machine};
 use self::storage::Storage;
 
-/// A plan. Its JSON is a contract: docs/plan.md.
+/// A plan. Programs read its JSON: fields are added, and none is removed.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(

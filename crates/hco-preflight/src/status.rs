@@ -27,7 +27,7 @@ use crate::stops::{self, Stop};
 use crate::templates;
 use crate::terminal::{Terminal, print_json, print_markdown};
 
-/// A status. Its JSON is a contract: docs/status.md.
+/// A status. Programs read its JSON: fields are added, and none is removed.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Status {

@@ -17,7 +17,7 @@ use anyhow::{Context as _, Result};
 use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol};
 use serde::Deserialize;
 
-pub use logins::{Deadline, Login, Logins, output_of};
+pub use logins::{Deadline, Login, Logins};
 
 /// A protocol to reach a registry.
 #[derive(Debug, PartialEq, Eq)]

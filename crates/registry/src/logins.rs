@@ -306,11 +306,7 @@ fn kill(child: &mut Child) {
 
 /// How a program ends, and its standard output and standard error. Nothing if it does not end in the time that is left: then
 /// `end` ends it.
-///
-/// # Errors
-///
-/// If the system does not say how it ends.
-pub fn output_of(
+fn output_of(
     child: &mut Child,
     left: impl Fn() -> Duration,
     end: impl Fn(&mut Child),

@@ -217,7 +217,6 @@ impl Connection {
     }
 
     fn set_limits(&self, config: &mut Config) {
-        // A request is sent again here, where it has a deadline for all tries.
         config.default_retry = false;
         config.connect_timeout = Some(Duration::from_secs(10));
         config.read_timeout = Some(Duration::from_mins(1));
