@@ -117,7 +117,7 @@ pub(crate) fn is_mistake(entry: &str) -> bool {
 }
 
 impl Mistake {
-    /// What is wrong with an invalid entry.
+    /// The mistake in an invalid entry.
     ///
     /// An annotation can have a hundred thousand entries, so nothing is tried name by name that one look-up answers.
     pub(crate) fn of(invalid: &str) -> Self {

@@ -1,4 +1,4 @@
-//! What the policy can ask its host. Only these traits access the host; all other code is pure.
+//! The requests that the policy can send to its host. Only these traits access the host; all other code is pure.
 
 use kube_objects::json::{Json, Object};
 use operator_models::cdi::image::Registry;
@@ -100,12 +100,12 @@ pub struct Permission<'p> {
     pub namespace: Option<&'p str>,
 }
 
-/// What the policy can ask its host.
+/// The requests that the policy can send to its host.
 pub trait Host: Cluster + Registry {}
 
 impl<T: Cluster + Registry> Host for T {}
 
-/// What the policy can ask about the cluster.
+/// The requests about the cluster.
 pub trait Cluster {
     /// The nodes, as JSON of a `v1` `NodeList`, masked to `status.nodeInfo.architecture`.
     ///

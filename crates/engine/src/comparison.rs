@@ -1,11 +1,11 @@
-//! What a program knows beside a request, so that the report compares more than two objects: another version of HCO, other
-//! nodes, and what is really in the cluster.
+//! Extra input of a program: with another version of HCO, other nodes, and the objects in the cluster, the report compares more
+//! than two objects.
 
 use kube_objects::json::{Json, Object};
 use operator_models::forecast::Objects;
 use operator_models::hco::version::HcoVersion;
 
-/// What the payload of `report` holds beside the request and the settings.
+/// The fields of the payload of `report`, apart from the request and the settings.
 pub(crate) struct Comparison<'a> {
     /// The version that HCO will have.
     pub(crate) version: Option<String>,

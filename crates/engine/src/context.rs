@@ -1,5 +1,5 @@
-//! What the policy reads of a cluster to evaluate a VirtualMachine: HyperConverged, KubeVirt, and DataSources. It lists no
-//! nodes.
+//! The objects of a cluster that the policy reads to evaluate a VirtualMachine: HyperConverged, KubeVirt, and DataSources. It
+//! lists no nodes.
 
 use std::collections::BTreeMap;
 

@@ -26,10 +26,10 @@ pub(crate) struct Facts<'a> {
     pub(crate) world: &'a World<'a>,
     /// The nodes for this object's placement, whether a rule needs them or not.
     pub(crate) counted: Option<&'a Census>,
-    /// What the operators behind HCO will make of the object. `None` if the nodes are unknown, if there are no golden images,
-    /// or if a patch changes what SSP gets.
+    /// The forecast of the objects that the operators create. `None` if the nodes are unknown, if there are no golden images,
+    /// or if a patch changes the object that SSP gets.
     pub(crate) prediction: Option<Prediction<'a>>,
-    /// What the update changes in the cluster, if HCO and SSP accept both objects.
+    /// The changes that the update causes in the cluster, if HCO and SSP accept both objects.
     pub(crate) changes: Option<Changes>,
     /// Whether a rule could deny the object because of the nodes.
     pub(crate) could_nodes_deny: bool,
@@ -117,7 +117,7 @@ impl<'a> Facts<'a> {
         Some(forecast::changes(&before, Ok(after)))
     }
 
-    /// What the operators will make of the object, if nothing rejects it.
+    /// The forecast, if nothing rejects the object.
     pub(crate) fn forecast(&self) -> Option<&Forecast<'a>> {
         self.prediction.as_ref()?.as_ref().ok()
     }

@@ -9,7 +9,7 @@ use operator_models::hco::hyperconverged::HyperConverged;
 /// One way to resolve a finding.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fix {
-    /// What to do: an imperative on one line, without a period.
+    /// The instruction: an imperative on one line, without a period.
     pub(crate) summary: String,
     /// Whether the edits resolve the finding without a human decision.
     pub(crate) complete: bool,

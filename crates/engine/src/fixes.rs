@@ -82,7 +82,7 @@ impl<'r, 'f> Fixes<'r, 'f> {
                 }
                 Proposal::EnableImport => {
                     let enable = self.enable_import.clone();
-                    // What only a person can prepare comes after what can be applied.
+                    // A fix that a person has to prepare comes after the ones that can be applied.
                     let is_first = enable.as_ref().is_some_and(|fix| !fix.edits.is_empty());
                     let list = if is_first { &mut fixes } else { &mut last };
                     list.extend(enable);

@@ -15,7 +15,7 @@ use crate::settings::{ImageChecks, Settings, Updates};
 use crate::stated::Stated;
 use crate::world::World;
 
-/// What is known about the images of an object.
+/// The images of an object, as far as they were read.
 #[derive(Debug)]
 pub(crate) enum Images {
     /// The settings do not ask for look-ups.

@@ -1,4 +1,5 @@
-//! What HCO would do with a HyperConverged on the nodes of a cluster, and KubeVirt with a VirtualMachine, before it happens.
+//! The engine forecasts, before the change, how HCO treats a HyperConverged on the nodes of a cluster, and how KubeVirt treats
+//! a VirtualMachine.
 //!
 //! Everything here is pure: the input is a request and the nodes, the output is a [`Report`]. The Kubewarden module
 //! around it communicates with the host, and the preflight with users; neither makes decisions.

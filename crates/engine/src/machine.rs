@@ -13,7 +13,7 @@ use operator_models::ssp::architecture::{Architecture, KNOWN};
 use crate::context::Context;
 use crate::proposal::Proposal;
 
-/// A VirtualMachine, and what KubeVirt makes of it.
+/// A VirtualMachine, and the properties that KubeVirt gives it.
 pub(crate) struct Machine<'a> {
     pub(crate) vm: &'a VirtualMachine,
     /// The object as it was sent.

@@ -1,4 +1,4 @@
-//! What has to be read for a request, decided before anything is read.
+//! Decides, before anything is read, which data a request needs.
 
 use kube_objects::placement::Placement;
 use operator_models::hco::golden_image::GoldenImage;
@@ -11,14 +11,14 @@ use crate::rules::RULES;
 use crate::settings::Settings;
 use crate::stated::Stated;
 
-/// What has to be read.
+/// The data that a request needs.
 #[derive(Debug)]
 pub(crate) struct Needs<'a> {
     /// Whether rules compare the object with the nodes.
     pub(crate) nodes: bool,
     /// Whether the report shows the nodes, with their numbers.
     is_complete: bool,
-    /// What HCO has read for the placement of the object, if the nodes need not be listed.
+    /// The status that HCO wrote for the placement of the object, if the nodes need not be listed.
     pub(crate) node_info: Option<&'a NodeInfo>,
     /// Whether a rule could deny the object because of the nodes.
     pub(crate) could_nodes_deny: bool,
@@ -59,7 +59,7 @@ impl<'a> Needs<'a> {
     }
 }
 
-/// What HCO has read from the nodes for the placement of the object, if the API server has the object.
+/// The status that HCO wrote for the placement of the object, if the object is stored.
 fn node_info<'a>(new: &Stated<'a>) -> Option<&'a NodeInfo> {
     let stored = match new.before {
         Some(old) if old.hco.placement == new.hco.placement => old.hco,

@@ -25,7 +25,7 @@ pub(crate) enum Proposal<'a> {
     /// Place the workloads on one architecture: a fix for each architecture that can be selected.
     Place {
         summary: &'static str,
-        /// What to do if none can be selected.
+        /// The advice if no architecture can be selected.
         otherwise: Option<&'static str>,
     },
     /// Correct the entries of a template's annotation.

@@ -38,7 +38,7 @@ const INTERNAL_ERROR: u16 = 500;
 /// How much of the report is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// What the API server needs.
+    /// The answer for the API server.
     Verdict,
     /// The golden images too.
     Everything,

@@ -27,7 +27,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// What was changed, for the user.
+    /// Describes the repair to the user.
     pub(crate) fn warning(&self) -> String {
         let what = match &self.repair {
             Repair::EnableImport => "the multi-architecture import is enabled".to_owned(),
@@ -48,7 +48,7 @@ impl Step {
     }
 }
 
-/// What can be repaired in an object, and why a repair that the settings ask for is not possible.
+/// The repairs that an object allows, and why a repair that the settings request is not possible.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     steps: Vec<Step>,

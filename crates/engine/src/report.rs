@@ -35,17 +35,17 @@ pub struct Report {
     pub default_architecture: Option<String>,
     /// The import, as HCO resolves it; `None` if nothing was evaluated.
     pub multi_arch_import: Option<Import>,
-    /// Whether each golden image is imported for each workload architecture, those of the spec first; `None` if no nodes were
-    /// read, if there are no golden images, or if they are not requested.
+    /// Whether each golden image is imported for each workload architecture, starting with the golden images of the spec;
+    /// `None` if no nodes were read, if there are no golden images, or if they are not requested.
     pub templates: Option<Vec<TemplateReport>>,
-    /// What the operators behind HCO will make of the object; `None` if no nodes were read, if HCO or SSP rejects the
-    /// object, if there are no golden images, or if the report is not requested.
+    /// The objects that the operators create; `None` if no nodes were read, if HCO or SSP rejects the object, if there are no
+    /// golden images, or if the report is not requested.
     pub forecast: Option<ForecastReport>,
     /// The same for the object before the update.
     pub forecast_before: Option<ForecastReport>,
-    /// What the update changes in the cluster.
+    /// The changes that the update causes in the cluster.
     pub changes: Option<ChangesReport>,
-    /// What KubeVirt makes of a VirtualMachine; `None` if the object is another one, or if it was not evaluated.
+    /// The properties that KubeVirt gives a VirtualMachine; `None` for other objects, and if it was not evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub virtual_machine: Option<VirtualMachineReport>,
     /// The findings: by rule in the order of the table, then by position in the object.
@@ -54,7 +54,7 @@ pub struct Report {
     pub patch: Vec<PatchOperation>,
     /// The number of findings that are not in the list.
     pub more_findings: usize,
-    /// What was repaired, one sentence for each repair; the findings are those that remain.
+    /// The repairs, one sentence each; the findings are the remaining ones.
     pub repairs: Vec<String>,
     /// The object with the repairs; `None` if nothing was repaired.
     #[serde(skip)]
@@ -70,7 +70,7 @@ pub struct Report {
     pub audit_annotations: Map<String, String>,
 }
 
-/// What KubeVirt makes of a VirtualMachine.
+/// The properties that KubeVirt gives a VirtualMachine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VirtualMachineReport {
@@ -96,7 +96,7 @@ pub struct TemplateReport {
     pub architectures: Map<String, Boot>,
 }
 
-/// What is known about a golden image on an architecture.
+/// Whether a golden image is imported for an architecture, and boots on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Boot {
@@ -110,7 +110,7 @@ pub enum Boot {
     Unknown,
 }
 
-/// What SSP and CDI make of an object.
+/// The objects that SSP and CDI create.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ForecastReport {
@@ -123,7 +123,7 @@ pub struct ForecastReport {
     /// The templates that SSP does not get, because their annotation lists no workload architecture.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// What stops SSP: `data-source` or `data-import-cron`; or `same-name`, where SSP creates only one of two crons.
+    /// The reason why SSP stops: `data-source` or `data-import-cron`; or `same-name`, where SSP creates only one of two crons.
     pub stopped: Option<&'static str>,
 }
 
@@ -162,11 +162,11 @@ pub struct DataSourceReport {
     pub points_to: Option<String>,
     /// Its label with an architecture; empty without one.
     pub architecture_label: String,
-    /// Whether a disk will be behind it; `None` if SSP never settles.
+    /// Whether it will have a disk; `None` if SSP never settles.
     pub filled: Option<bool>,
 }
 
-/// What an update changes in the cluster; names are `namespace/name`.
+/// The changes that an update causes in the cluster; names are `namespace/name`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangesReport {
@@ -180,29 +180,29 @@ pub struct ChangesReport {
     pub lost_image: Vec<String>,
 }
 
-/// What becomes of the DataImportCrons.
+/// The changes of the DataImportCrons.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CronChangesReport {
     /// New ones.
     pub created: Vec<String>,
-    /// Those that are gone.
+    /// The deleted ones.
     pub deleted: Vec<String>,
-    /// Those that are deleted and created again.
+    /// The recreated ones.
     pub recreated: Vec<String>,
     /// For each of these, the fields of its spec because of which it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed_fields: Vec<Vec<String>>,
 }
 
-/// What becomes of the DataSources.
+/// The changes of the DataSources.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DataSourceChangesReport {
     /// New ones.
     pub created: Vec<String>,
-    /// Those that are gone.
+    /// The deleted ones.
     pub deleted: Vec<String>,
-    /// Those that point to another DataSource than before.
+    /// DataSources that point to another DataSource than before.
     pub retargeted: Vec<RetargetReport>,
 }
 
@@ -228,11 +228,11 @@ pub struct FindingReport {
     pub path: String,
     /// The template that it is about.
     pub template: Option<String>,
-    /// What distinguishes it from other findings of the rule about the same template.
+    /// Distinguishes it from other findings of the rule about the same template.
     pub value: String,
     /// The state, then the consequence.
     pub fact: String,
-    /// What to do, as text: the first fixes.
+    /// The first fixes, as text.
     pub fix: String,
     /// Ways to resolve it; the first one is recommended.
     pub fixes: Vec<FixReport>,
@@ -241,7 +241,7 @@ pub struct FindingReport {
 /// A way to resolve a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FixReport {
-    /// What to do.
+    /// The instruction.
     pub summary: String,
     /// Whether the patch resolves the finding without a human decision.
     pub complete: bool,

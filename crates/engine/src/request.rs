@@ -218,7 +218,7 @@ impl<'a> HyperConvergedRequest<'a> {
         self.comparison.as_ref()?.version.as_deref()
     }
 
-    /// Whether nobody sends the object: it stays as it is stored, and only the cluster around it changes.
+    /// Whether no request sends the object: it stays as it is stored, and only the cluster changes.
     pub(crate) fn is_unsent(&self) -> bool {
         let (before, now) = self.environments();
         self.is_unchanged
@@ -234,7 +234,7 @@ impl<'a> HyperConvergedRequest<'a> {
         KNOWN.map(|architecture| self.new.placement.on(architecture))
     }
 
-    /// The namespace of golden images, as the status shows it; without a status, that of the settings.
+    /// The namespace of golden images: from the status, or else from the settings.
     fn golden_namespace(&self) -> &str {
         let version = self.with_status();
         let version = version.and_then(|status| status.status_version.as_deref());

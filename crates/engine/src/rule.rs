@@ -1,7 +1,7 @@
-//! What identifies a rule: data that the settings, the checks, and the answers share. A rule's check is in a file of its
-//! own, in `rules/`.
+//! The identity of a rule: data that the settings, the checks, and the answers share. The check of a rule is in its own file in
+//! `rules/`.
 
-/// What a finding of a rule means for the request.
+/// The meaning of a finding of a rule for the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// It denies the request.
@@ -26,7 +26,7 @@ impl Level {
     }
 }
 
-/// What the findings of a rule are about.
+/// The subject of a rule's findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// The object as a whole.
@@ -99,7 +99,7 @@ pub struct Rule {
     pub level: Level,
     /// The kind of objects that it is about.
     pub kind: ObjectKind,
-    /// What its findings are about.
+    /// The subject of its findings.
     pub subject: Subject,
     /// Whether an update carries its findings over.
     pub ratchet: Ratchet,

@@ -1,6 +1,6 @@
 //! The rules, each in a file of its own beside its page. CONTRIBUTING.md explains how to add one.
 //!
-//! The order is that of the paragraphs of a message, of its patches and warnings, and of repairs.
+//! Paragraphs of a message, patches, warnings, and repairs have the same order.
 
 use crate::facts::Facts;
 use crate::machine::Machine;

@@ -1,4 +1,4 @@
-//! The policy's settings. Every problem in them is reported at once, with its path.
+//! The settings of the policy. All problems are reported together, each with its path.
 
 mod prefixes;
 mod reader;
@@ -44,7 +44,7 @@ pub(crate) struct Settings {
     pub(crate) images: ImageChecks,
     /// The hosts at which images are looked up, in lower case; all hosts if absent.
     registries: Option<Vec<String>>,
-    /// What is repaired at admission, by rule ID.
+    /// The repairs at admission, by rule ID.
     repairs: Vec<(&'static str, Repair)>,
     pub(crate) service_account: Option<ServiceAccount>,
     /// The version of HCO, where the object does not contain it.

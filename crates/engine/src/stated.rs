@@ -1,4 +1,4 @@
-//! What an object itself says: the part of the facts that does not depend on nodes or images.
+//! The facts that follow from the object alone, without nodes or images.
 
 use std::ops::Deref;
 
@@ -12,7 +12,7 @@ use operator_models::hco::template::{ARCHITECTURES, StatusTemplate, Template};
 
 use crate::version::Version;
 
-/// What surrounds an object.
+/// The data around an object.
 #[derive(Debug)]
 pub(crate) struct Environment<'a> {
     pub(crate) version: Version,

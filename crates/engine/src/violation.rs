@@ -15,8 +15,8 @@ pub(crate) trait Violation<'f, O: 'f = Facts<'f>> {
         None
     }
 
-    /// What distinguishes it from other violations of the rule, or from those about the same template: two violations with
-    /// the same template and value are the same, even at different positions in the object.
+    /// Distinguishes violations of the rule, or violations about the same template: two violations with the same template and
+    /// value are the same, even at different positions in the object.
     fn value(&self) -> Cow<'_, str> {
         Cow::Borrowed("")
     }
@@ -36,7 +36,7 @@ pub(crate) trait Violation<'f, O: 'f = Facts<'f>> {
     fn fixes(&self, object: &'f O) -> Vec<Proposal<'f>>;
 }
 
-/// What makes two violations of a rule the same: the template and the value.
+/// The identity of a violation within its rule: the template and the value.
 pub(crate) type Identity<'v> = (Option<&'v str>, Cow<'v, str>);
 
 /// The violations of one rule.

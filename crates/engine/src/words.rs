@@ -141,7 +141,7 @@ pub const HCO_CRASHES: &str = "HCO crashes.";
 /// The same for objects that HCO accepts, and cannot reconcile.
 pub const HCO_FAILS: &str = "HCO cannot reconcile the object.";
 
-/// What a disk does not need that was uploaded.
+/// The condition under which an uploaded disk needs no import.
 pub(crate) const UNLESS_PVC: &str = ", unless a PVC of that name exists";
 
 /// Whether a DataSource is one of SSP's VM templates, with or without the suffix of an architecture.
@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    /// What rules report by other findings, and so no case reaches.
+    /// Sentences that appear only in other findings, so no case reaches them.
     #[test]
     fn every_rejection_has_its_words() {
         assert_eq!(rejection(&Rejection::NameMissing), "it has no name");
@@ -170,7 +170,7 @@ mod tests {
         );
     }
 
-    /// What the cases of images do not reach.
+    /// Sentences that the cases about images do not reach.
     #[test]
     fn every_reason_has_its_words() {
         for (unknown, words) in [

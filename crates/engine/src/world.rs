@@ -12,7 +12,7 @@ use crate::nodes::{Nodes, NodesError};
 use crate::settings::Settings;
 use crate::stated::Stated;
 
-/// What was read for a request about a HyperConverged.
+/// The data that was read for a request about a HyperConverged.
 #[derive(Debug)]
 pub(crate) struct World<'a> {
     /// The nodes; `None` if they are not needed.

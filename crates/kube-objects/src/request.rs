@@ -2,7 +2,7 @@
 
 use crate::json::{Field, Reading, WrongType};
 
-/// What the user asks the API server to do.
+/// The operation that the user requests from the API server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// CREATE.

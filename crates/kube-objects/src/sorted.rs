@@ -134,7 +134,7 @@ impl Order {
         piece.insert(place.index, position);
         let length = piece.len();
         if length > LONGEST {
-            // What is inserted in order fills the pieces.
+            // Insertions in order fill the pieces.
             let is_last = place.index + 1 == length;
             let half = if is_last { LONGEST } else { LONGEST / 2 };
             let rest = piece.split_off(half);
@@ -395,7 +395,7 @@ impl<K: Ord, V> Extend<(K, V)> for Map<K, V> {
     }
 }
 
-/// Of several equal keys, the last one counts.
+/// The last one of several equal keys counts.
 impl<K: Ord, V> FromIterator<(K, V)> for Map<K, V> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut map = Self::default();
@@ -482,12 +482,12 @@ impl<T: Ord> Set<T> {
         self.0.remove(item).is_some()
     }
 
-    /// What is in both.
+    /// The elements that are in both.
     pub fn intersection<'s>(&'s self, other: &'s Self) -> impl Iterator<Item = &'s T> + Clone {
         self.iter().filter(|item| other.contains(*item))
     }
 
-    /// What is in this one alone.
+    /// The elements that are only in this one.
     pub fn difference<'s>(&'s self, other: &'s Self) -> impl Iterator<Item = &'s T> + Clone {
         self.iter().filter(|item| !other.contains(*item))
     }
@@ -609,7 +609,7 @@ mod tests {
                 } else {
                     prop_assert_eq!(ours.remove(&key), theirs.remove(&key));
                 }
-                // Also what follows the last one, or is behind it.
+                // Also the keys that follow the last one, or come after it.
                 for searched in [key, key + 1, key, searched, searched + 1, searched + 3] {
                     prop_assert_eq!(ours.get(&searched), theirs.get(&searched));
                 }
@@ -637,7 +637,7 @@ mod tests {
         }
     }
 
-    /// What is inserted in order fills the pieces, so that a search has few of them.
+    /// Insertions in order fill the pieces, so that a search visits few of them.
     #[test]
     fn entries_in_order_fill_the_pieces() {
         let map: Map<usize, ()> = (0..10_000).map(|key| (key, ())).collect();

@@ -26,7 +26,7 @@ pub use self::handed_over::HandedOver;
 pub use self::objects::Objects;
 pub use self::state::{Disk, Origin, State};
 
-/// What a forecast follows from.
+/// The input of a forecast.
 #[derive(Debug, Clone, Copy)]
 pub struct Given<'a> {
     /// The object.
@@ -47,7 +47,7 @@ pub struct Given<'a> {
     pub census: &'a Census,
 }
 
-/// Who rejects what, so that everything stays as it was.
+/// A rejection, because of which everything stays as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rejected<'a> {
     /// HCO rejects the HyperConverged, or fails to reconcile it.
@@ -99,7 +99,7 @@ pub struct Lost {
     pub to: Option<usize>,
 }
 
-/// Who creates a DataSource.
+/// The operator that creates a DataSource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreatedBy {
     /// SSP, for a VM template of its bundle.
@@ -113,7 +113,7 @@ pub enum CreatedBy {
 /// A DataSource.
 #[derive(Debug, Clone)]
 pub struct DataSource {
-    /// Who creates it.
+    /// The operator that creates it.
     pub creator: CreatedBy,
     /// The DataSource that it points to, in the same namespace.
     pub points_to: Option<String>,
@@ -123,11 +123,11 @@ pub struct DataSource {
     pub cron: Option<usize>,
     /// Why the API server rejects it.
     pub rejected: Option<data_source::Rejection>,
-    /// Whether a disk will be behind it; `None` if two crons have the same name.
+    /// Whether it will have a disk; `None` if two crons have the same name.
     pub filled: Option<bool>,
 }
 
-/// What stops SSP, or leaves it undetermined.
+/// The reason why SSP stops, or why the result is undetermined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
     /// A DataSource is rejected: SSP creates no cron at all.
@@ -152,7 +152,7 @@ impl Stopped {
     }
 }
 
-/// What the operators make of an object.
+/// The objects that the operators create from a HyperConverged.
 #[derive(Debug)]
 pub struct Forecast<'a> {
     /// Whether the multi-architecture import is on.
@@ -177,12 +177,12 @@ pub struct Forecast<'a> {
     pub lost: Vec<Lost>,
     /// The names that several crons with different DataSources have.
     pub same_name: Set<Key>,
-    /// What stops SSP.
+    /// The reason why SSP stops.
     pub stopped: Option<Stopped>,
 }
 
 impl<'a> Forecast<'a> {
-    /// What the operators make of an object, or who rejects it.
+    /// The objects that the operators create, or the rejection.
     ///
     /// Whether the object contradicts itself about the import is not looked at: that depends on the object before.
     ///
@@ -270,7 +270,7 @@ impl<'a> Forecast<'a> {
         Ok(forecast)
     }
 
-    /// Adds the DataSources of SSP, then those of CDI.
+    /// Adds the DataSources of SSP, then the ones of CDI.
     fn add_data_sources(&mut self, wanted: &Wanted) {
         let crons = self.crons.iter().enumerate();
         let by_key: Map<&Key, usize> = crons.map(|(index, cron)| (&cron.source, index)).collect();
@@ -412,8 +412,9 @@ impl<'a> Forecast<'a> {
         Some(&template.spec.managed_data_source)
     }
 
-    /// The first cron of each template of the spec of which something is wanted, with the index of its template. A
-    /// template has a cron for each architecture, one after the other; nobody can correct a template that HCO ships.
+    /// Applies a function to the crons of each template of the spec, and returns its first result with the index of the
+    /// template. A template has a cron for each architecture, one after the other; a template that HCO ships cannot be
+    /// corrected.
     pub fn first_of_templates<'f, R>(
         &'f self,
         of: impl Fn(&'f Cron) -> Option<R>,
@@ -473,7 +474,7 @@ impl<'a> Forecast<'a> {
     }
 }
 
-/// What the name of a DataSource is without the suffix of an architecture, if it has one.
+/// The name of a DataSource without the suffix of an architecture, if it has one.
 pub fn unsuffixed(name: &str) -> impl Iterator<Item = &str> {
     Architecture::ALL
         .into_iter()

@@ -1,4 +1,4 @@
-//! HCO: what it reads from a HyperConverged, which golden images it makes of it, and which nodes count.
+//! HCO: how it reads a HyperConverged, which golden images it creates, and which nodes count.
 
 pub mod api_version;
 pub mod architectures;

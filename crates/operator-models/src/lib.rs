@@ -1,5 +1,5 @@
-//! What KubeVirt's operators do with an object and the nodes of a cluster, one module for each operator: mirrors of
-//! their Go code, without settings, rules, or sentences.
+//! Mirrors of the Go code of KubeVirt's operators, one module for each operator: how they process an object and the nodes of a
+//! cluster. Without settings, rules, or sentences.
 //!
 //! HCO is the HyperConverged Cluster Operator, SSP the Scheduling, Scale and Performance operator, CDI the Containerized
 //! Data Importer.

@@ -1,4 +1,4 @@
-//! SSP: which architectures it supports, and what it makes of the templates that it gets from HCO.
+//! SSP: the architectures that it supports, and how it processes the templates from HCO.
 
 pub mod architecture;
 pub mod bundle;

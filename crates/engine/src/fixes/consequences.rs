@@ -17,7 +17,7 @@ use crate::finding::{Described, find};
 /// written for a cluster is smaller.
 pub(crate) const EVALUATED_AGAIN: usize = 128 << 10;
 
-/// What follows from edits.
+/// The consequences of edits.
 pub(super) struct Consequences {
     /// The rules that deny the object then for a reason that they do not deny it for now.
     pub(super) revealed: BTreeSet<&'static str>,
@@ -80,7 +80,7 @@ impl Fixes<'_, '_> {
         templates <= TEMPLATES && self.object.text().len() <= EVALUATED_AGAIN
     }
 
-    /// What happens to the object with these edits; `None` if they cannot be applied.
+    /// The consequences of these edits; `None` if they cannot be applied.
     pub(super) fn consequences(&self, edits: &[Edit]) -> Option<Consequences> {
         let facts = self.facts;
         let object = edit::apply(self.object, edits)?;

@@ -69,7 +69,7 @@ fn cron(facts: &Facts<'_>, forecast: &Forecast<'_>, cron: &Cron) -> CronReport {
     }
 }
 
-/// What an update changes.
+/// The changes that an update causes.
 pub(super) fn changes(changes: &Changes) -> ChangesReport {
     let crons = changes.crons.as_ref();
     let sources = &changes.data_sources;

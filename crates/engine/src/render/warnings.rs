@@ -11,7 +11,7 @@ use crate::report::Report;
 const LINE: usize = 256;
 const LINES: usize = 4096;
 
-/// What denies, for a policy in monitor mode, which accepts the request.
+/// Begins a warning about a denial, for a policy in monitor mode, which accepts the request.
 const DENIED: &str = "Denied in protect mode: ";
 
 /// The warning of a denial without findings.
@@ -124,7 +124,7 @@ mod tests {
             (shown.len(), shown.last().unwrap().as_str()),
             (17, "and 1 more")
         );
-        // What comes after a line that is left out is left out as well.
+        // All lines after an omitted line are omitted, too.
         let shown = lines(room + 1);
         assert_eq!(
             (shown.len(), shown.last().unwrap().as_str()),

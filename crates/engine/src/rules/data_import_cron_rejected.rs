@@ -77,7 +77,7 @@ fn edits(path: FieldPath, reason: &Rejection) -> Vec<Edit> {
     .finish()
 }
 
-/// What to do about it.
+/// The advice for a rejection.
 fn advice(reason: &Rejection) -> &'static str {
     match reason {
         Rejection::StorageDuplicate => "remove storage or pvc",

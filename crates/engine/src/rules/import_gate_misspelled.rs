@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule::about_object("import-gate-misspelled", Leve
 /// The maximum number of wrong letters.
 const TYPOS: usize = 2;
 
-/// The name of a feature gate is similar to that of the import.
+/// The name of a feature gate is similar to the name of the import's gate.
 pub(crate) struct MisspelledGate<'f> {
     index: usize,
     gate: &'f Gate,

@@ -98,7 +98,7 @@ fn in_forecast<'f>(forecast: &'f Forecast<'f>) -> impl Iterator<Item = InvalidNa
     })
 }
 
-/// What is wrong with one of the two names, because of a cron.
+/// The problem of one of the two names that a cron causes.
 fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<(NameField, Reason<'f>)> {
     if let Some(rejection) = cron.rejected() {
         let field = match rejection.cause() {

@@ -24,7 +24,7 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn finish(self, settings: Settings) -> Result<Settings, String> {
-        /// More problems than a user corrects at once.
+        /// The limit of reported problems, which is more than a user corrects in one go.
         const SHOWN: usize = 20;
         let count = self.problems.len();
         if count == 0 {
@@ -93,7 +93,7 @@ impl Reader {
         levels
     }
 
-    /// What to repair, by rule.
+    /// The repairs, by rule.
     pub(super) fn repairs(&mut self, field: &Field<'_>) -> Vec<(&'static str, Repair)> {
         let mut repairs = Vec::new();
         let repairable = RULES.iter().filter(|rule| rule.repairs != RepairKind::None);

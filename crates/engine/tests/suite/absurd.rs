@@ -1,4 +1,4 @@
-//! Sizes and characters that nobody sends by accident: our own sentence, the documented code, inside the caps.
+//! Extreme sizes and characters: the answer is our own sentence, with the documented code, within the limits.
 
 use e2e_tests::FakeCluster;
 use engine::Report;
@@ -298,7 +298,7 @@ fn entries_behind_the_first_many_do_not_slip_past_the_ratchet() {
     ));
 }
 
-/// The name comes from the status, which nobody validates.
+/// The name comes from the status, which the API server does not validate.
 #[test]
 fn a_name_in_the_status_is_not_pasted_into_a_fix() {
     let payload = json!({"request": {
@@ -319,7 +319,7 @@ fn a_name_in_the_status_is_not_pasted_into_a_fix() {
     assert!(!message.contains("\nfix: delete"), "{message}");
 }
 
-/// Of each rule and outcome 128 findings are reported in full; the others are counted.
+/// For each rule and outcome, 128 findings are reported in full; the others are counted.
 #[test]
 fn findings_beyond_the_list_are_counted() {
     let templates: Vec<Value> = (0..200)

@@ -57,7 +57,7 @@ fn every_rule_has_a_case_that_fires_and_one_that_is_silent() {
     }
 }
 
-/// Registries are asked for what HCO reads, what a request changes, and what the settings list.
+/// The policy looks up the images that HCO reads, a request changes, and the settings list.
 #[test]
 fn no_image_is_looked_up_without_need() {
     for name in [

@@ -1,4 +1,4 @@
-//! What a new rule needs, asked for by name: a page, and its level.
+//! A new rule needs a page and a level.
 
 use std::collections::BTreeSet;
 

@@ -306,7 +306,7 @@ fn templates(hco: &Value) -> &[Value] {
 
 /// The managedDataSource of each template, without the suffix of an architecture.
 fn managed_data_sources(hco: &Value) -> BTreeMap<&str, &str> {
-    // Those that HCO ships.
+    // The templates that HCO ships.
     let mut managed = BTreeMap::from([
         ("centos-stream10-image-cron", "centos-stream10"),
         ("centos-stream9-image-cron", "centos-stream9"),

@@ -1,5 +1,4 @@
-//! What a program gives beside a request, for the operation `report`: another version of HCO, other nodes, and the objects
-//! that are really there.
+//! The extra input of the operation `report`: another version of HCO, other nodes, and the objects in the cluster.
 
 use e2e_tests::FakeCluster;
 use engine::Report;

@@ -1,4 +1,4 @@
-//! What HCO's own Go code computed for generated objects, against what we say of them.
+//! Compares the results of HCO's own Go code for generated objects with ours.
 //!
 //! `e2e-tests/test-data/conformance/README.md` explains how the columns map to our answer.
 
@@ -45,10 +45,10 @@ fn as_1_18(mut row: Value) -> Option<Value> {
     match decided {
         Value::Object(columns) => {
             expected.extend(columns);
-            // What HCO makes of the templates is known for main's import only.
+            // The templates that HCO creates are known only for the import of main.
             expected.remove("dicts");
             if was_hidden {
-                // What HCO decides after the conversion is known for the import and the alerts only.
+                // After the conversion, only HCO's decisions about the import and the alerts are known.
                 for hidden in [
                     "workloadsArchitectures",
                     "controlPlaneArchitectures",

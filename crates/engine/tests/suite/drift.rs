@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-/// What HCO and the engine disagree about in a row.
+/// A disagreement between HCO and the engine in a row.
 #[derive(Debug)]
 pub(super) struct Difference {
     /// The column of the row that the engine does not agree with.

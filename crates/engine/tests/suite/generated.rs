@@ -17,7 +17,7 @@ pub(crate) struct Request {
     pub(crate) object: Value,
     pub(crate) old: Option<Value>,
     pub(crate) settings: Value,
-    /// What every image supports; it cannot be read if that is nothing.
+    /// The architectures that every image supports; if empty, images cannot be read.
     pub(crate) image: Vec<&'static str>,
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn repairable() -> impl Strategy<Value = (Request, Vec<Value>)> {
         )
 }
 
-/// What an object is made of, in either version.
+/// The parts of an object, in either version.
 #[derive(Debug, Clone)]
 struct Parts {
     field: Option<bool>,

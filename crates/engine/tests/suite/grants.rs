@@ -1,4 +1,4 @@
-//! Before the nodes are asked for, the policy asks whether it may; only a clear no counts.
+//! Before the policy lists the nodes, it asks whether it may; only a clear no counts.
 
 use e2e_tests::{Call, FakeCluster};
 use serde_json::json;
@@ -14,7 +14,7 @@ fn payload() -> String {
     payload.to_string()
 }
 
-/// What a cluster is asked that answers every `can_i` like this, and whether the request is denied for it.
+/// The requests that the policy sends to a cluster with this answer to every `can_i`, and whether the request is denied.
 fn asked(status: Option<&str>) -> (Vec<String>, bool) {
     let cluster = FakeCluster::with_workers(&[]);
     let cluster = match status {
@@ -81,7 +81,7 @@ fn a_host_that_knows_no_permissions_is_asked_for_the_nodes() {
     assert!(message.contains("no route to host"), "{message}");
 }
 
-/// What a cluster is asked for a VM whose boot disk is made from two DataSources, one pointing to the other.
+/// The requests that the policy sends for a VM whose boot disk has two DataSources, one of which points to the other.
 fn asked_for_a_vm(denied: &str) -> Vec<String> {
     let yaml = format!("{{nodes: mixed, denied: [{denied}]}}");
     let cluster = FakeCluster::of(&yaml_serde::from_str(&yaml).unwrap());

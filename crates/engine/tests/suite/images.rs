@@ -1,4 +1,4 @@
-//! What the policy says about images beside the findings: the fix, and what was not looked up.
+//! Sentences about images apart from the findings: the fix, and the list of images that were not looked up.
 
 use e2e_tests::{Call, Case, Judged, cases};
 use engine::{FixReport, Report};
@@ -31,7 +31,7 @@ fn value(remedy: &FixReport) -> Option<String> {
 const SET: &str = "set the annotation to the architectures of the image";
 const ANOTHER: &str = "use an image that supports amd64, arm64; this one supports only";
 
-/// Of a case and a rule: how the summary of the first remedy begins, and the annotation that it sets.
+/// For a case and a rule: the beginning of the summary of the first remedy, and the annotation that it sets.
 const REMEDIES: [(&str, &str, &str, Option<&str>); 16] = [
     (
         "images/missing-annotation",
@@ -111,7 +111,7 @@ const REMEDIES: [(&str, &str, &str, Option<&str>); 16] = [
         SET,
         Some("amd64"),
     ),
-    // What the index lists is not enough to recommend it.
+    // The list in the index is not enough for a recommendation.
     (
         "image-architectures-mismatch/sparse-of-what-is-missing",
         "architectures-partial",
@@ -155,7 +155,7 @@ fn the_import_is_enabled_with_the_annotations_of_the_images() {
     assert_eq!(value(remedy).as_deref(), Some("amd64"));
 }
 
-/// What nobody imports now does not fail now.
+/// An image that is not imported now cannot fail now.
 #[test]
 fn the_fact_tells_when_the_import_fails() {
     for (name, end) in [

@@ -1,4 +1,4 @@
-//! A field that a rule reads belongs to the fields that are judged: otherwise an update of it is accepted at once.
+//! Each field that a rule reads is a checked field: otherwise, the policy would accept an update of it without an evaluation.
 
 use std::collections::BTreeSet;
 

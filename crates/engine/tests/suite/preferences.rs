@@ -39,7 +39,7 @@ impl Registry for WithPreference {
     }
 }
 
-/// The report on a VM with this preference and architecture, whose disk is made from an arm64 DataSource.
+/// The report on a VM with this preference and architecture, whose disk has an arm64 DataSource.
 fn report(preference: &str, architecture: &Value) -> Report {
     let nodes = ClusterOf::Name("mixed".to_owned());
     let cluster = WithPreference(FakeCluster::of(&nodes));

@@ -1,4 +1,4 @@
-//! What holds of every input: no panic, bounded output, no dependence on order.
+//! Properties of every input: no panic, bounded output, no dependence on order.
 
 use e2e_tests::FakeCluster;
 use e2e_tests::properties::law::holds;
@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// The words that fields of a HyperConverged have, so that random objects reach the code behind them.
+/// The names of fields of a HyperConverged, so that random objects reach the code for them.
 const WORDS: [&str; 36] = [
     "commonTemplate",
     "originalSupportedArchitectures",

@@ -1,4 +1,4 @@
-//! The laws of the ratchet: an update is not denied for existing problems, and for nothing else it is allowed.
+//! The ratchet: an update is not denied because of existing problems, and it is denied because of every other one.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::generated::{Request, nodes, request};
 
-/// A template that is in nobody's way, so that two objects with the same problems are not the same.
+/// A template without problems, so that two objects with the same problems differ.
 fn changed(version: &str, object: &Value) -> Value {
     let mut changed = object.clone();
     let template = json!({
@@ -109,7 +109,7 @@ proptest! {
         }
         let update = judge(&request, &request.object, &nodes);
         let creation = judge(&create(&request), &request.object, &nodes);
-        // An update that changes nothing that is judged is accepted at once.
+        // The policy accepts an update that changes no checked field without an evaluation.
         if update.multi_arch_import.is_some() {
             // These rules are about updates only.
             let is_about_updates = |rule: &str| {
@@ -117,7 +117,7 @@ proptest! {
             };
             let mut findings = update.findings;
             findings.retain(|finding| !is_about_updates(finding.rule));
-            // What fixes the problem can depend on the update.
+            // The fix can depend on the update.
             let facts = |findings: Vec<FindingReport>| -> Vec<_> {
                 findings.into_iter().map(|it| (it.rule, it.level, it.path, it.template, it.fact)).collect()
             };
@@ -154,7 +154,7 @@ proptest! {
             denials(report).into_iter().map(|(rule, template, _)| (rule, template)).collect()
         };
         let (after, before) = (subjects(&after), subjects(&before));
-        // What HCO refuses as a whole hides what the operators behind it would refuse.
+        // A rejection of the whole object by HCO hides rejections by the other operators.
         let hides = ["template-invalid", "template-duplicated", "placement-invalid", "v1-only-fields-unreadable"];
         let is_nameless = |template: &Option<String>| template.as_deref().is_none_or(str::is_empty);
         let hides = |(rule, template): &(String, Option<String>)| {

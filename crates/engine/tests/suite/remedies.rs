@@ -1,6 +1,5 @@
-//! The law of remedies, over all cases, what is known of HCO, and generated objects: applying the
-//! complete recommended remedies of a report resolves their findings, denies nothing new, changes only what they name,
-//! and leaves nothing to apply.
+//! Applying the complete recommended remedies of a report resolves their findings, denies nothing new, changes only the fields
+//! that they name, and leaves nothing to apply. The input is all cases, the versions of HCO, and generated objects.
 
 use std::cell::Cell;
 
@@ -88,7 +87,7 @@ fn annotations_are_corrected_up_to_a_limit() {
     };
     let all = remedy(32);
     assert!(all.complete && all.command.is_none());
-    // Two edits are those of the import.
+    // Two edits enable the import.
     assert_eq!(all.patch.len(), 2 + 32);
     let none = remedy(33);
     assert!(!none.complete && none.command.is_none());
@@ -96,7 +95,7 @@ fn annotations_are_corrected_up_to_a_limit() {
     assert!(remedy(0).command.is_some());
 }
 
-/// Neither what is right nor what nobody can know is changed with the import.
+/// Enabling the import changes neither correct annotations nor annotations whose correction is unknown.
 #[test]
 fn other_annotations_stay_when_the_import_is_enabled() {
     let fedora = "docker://quay.io/containerdisks/fedora:latest";
@@ -253,7 +252,7 @@ fn what_the_image_supports_decides_how_an_annotation_is_corrected() {
     assert!(!partial(&["amd64", "arm64", "s390x"]).1);
 }
 
-/// There are too many annotations to correct them with the import: until somebody does, HCO imports nothing.
+/// There are too many annotations to correct them together with the import, and HCO imports nothing until they are corrected.
 #[test]
 fn a_repair_does_not_enable_an_import_that_leaves_a_boot_source_without_a_disk() {
     let names = (0..33).map(|number| format!("t{number}"));
@@ -472,9 +471,9 @@ fn repairs_are_whole_and_touch_nothing_else() {
     assert!(repaired >= 100, "only {repaired} objects were repaired");
 }
 
-/// What is repaired is allowed, and judged again it has nothing to repair. Nothing changes but what the settings name,
-/// and no annotation with an existing problem. What is not repaired is judged as without repairs. Returns how many objects
-/// were repaired.
+/// A repaired object is allowed, and a second evaluation repairs nothing. A repair changes only the fields that the settings
+/// name, and no annotation with an existing problem. An object that is not repaired has the verdict of a policy without
+/// repairs. Returns the number of repaired objects.
 fn repair(request: &Request, nodes: &[Value]) -> Result<usize, String> {
     let judge = |request: &Request, object: &Value| {
         engine::evaluate(&request.payload(object), &request.on(nodes))
@@ -557,7 +556,7 @@ fn is_named(pointer: &str, repairs: &Value) -> bool {
     is_annotation && normalises || fields.iter().any(is_field)
 }
 
-/// What HCO's own mutating webhook makes of a new object, as far as rules look at it; `None` if it denies it.
+/// The object that HCO's own mutating webhook creates from a new one, as far as rules read it; `None` if it denies it.
 ///
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go, `getDICTPatches`,
 /// `mutateFieldAndFGOnCreate`.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::template_spec;
 
-/// What an update can change.
+/// A change by an update.
 #[derive(Debug, Clone, Copy)]
 struct State {
     import: bool,

@@ -1,4 +1,4 @@
-//! What HCO's own webhooks answered to generated requests, CREATE and UPDATE in both versions, against our answers.
+//! Compares the answers of HCO's own webhooks to generated requests, CREATE and UPDATE in both versions, with ours.
 //!
 //! `e2e-tests/test-data/conformance/README.md` explains how the columns map to our answer.
 
@@ -27,7 +27,7 @@ pub(super) fn compare(row: &Value, settings: &Value) -> Result<(), Difference> {
     compare_at(row, &behind, settings, Position::Behind)
 }
 
-/// Where our webhook is: in front of HCO's mutating webhook or behind it.
+/// The position of our webhook: before or after HCO's mutating webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Position {
     InFront,
@@ -69,7 +69,7 @@ fn compare_at(
             Err(format!("not judged: {:?}", report.message).into())
         };
     }
-    // Accepted at once: nothing that is judged was changed.
+    // Accepted without an evaluation: no checked field was changed.
     let Some(import) = report.audit_annotations.get("multi-arch-import") else {
         return Ok(());
     };

@@ -1,4 +1,4 @@
-//! What the code of each version of HCO computed, against our answers with that version in the settings.
+//! Compares the results of the code of each version of HCO with our answers for that version in the settings.
 //!
 //! The objects are generated, the same for each version. `make chain-drift HCO=checkout
 //! HCO_VERSION=1.18` compares many more.

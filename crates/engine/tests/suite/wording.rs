@@ -48,7 +48,7 @@ fn the_words_of_each_rule_are_as_reviewed() {
     );
 }
 
-/// Cases whose words are not those of the first firing case of a rule.
+/// Cases with other words than the first firing case of the rule.
 const OTHERS: [&str; 4] = [
     "denials-as-warnings/with-levels-of-templates",
     "hco-version/gate-in-another-letter-case",
@@ -70,7 +70,7 @@ fn words(case: &Case) -> String {
     )
 }
 
-/// What else a rule says: the fact, and the fix on the next lines.
+/// The other texts of a rule: the fact, and the fix on the next lines.
 #[test]
 fn a_rule_says_what_is_true_of_the_case() {
     let cases = cases();
@@ -134,7 +134,7 @@ const OTHER_WORDS: [(&str, &str, &str); 8] = [
     ),
 ];
 
-/// What kubectl and the API server do with our words sets their bounds.
+/// The limits of our sentences follow from kubectl and the API server.
 #[test]
 fn every_case_stays_inside_the_bounds() {
     for case in cases() {

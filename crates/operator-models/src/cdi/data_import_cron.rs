@@ -1,7 +1,6 @@
 //! A `DataImportCron` that SSP wants to create: who rejects it, why, and whether an accepted one ever imports an image.
 //!
-//! What depends on the spec is examined once for each template, and what depends on names once for each
-//! `DataImportCron`.
+//! The spec is examined once for each template, and the names once for each `DataImportCron`.
 
 mod rejection;
 pub mod schedule;
@@ -59,20 +58,20 @@ pub enum NeverRuns {
     NameTooLong,
 }
 
-/// Who looks for a new image.
+/// The controller that looks for a new image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Polling {
     /// A `CronJob` that CDI creates.
     CronJob,
     /// CDI's controller itself.
     Controller,
-    /// Nobody, because the schedule is empty.
+    /// None, because the schedule is empty.
     None,
-    /// Nobody, because the API server rejects the `CronJob`.
+    /// None, because the API server rejects the `CronJob`.
     Rejected,
 }
 
-/// What CDI makes of a spec, whatever the names are.
+/// CDI's verdict on a spec, with any names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecVerdict {
     /// Why the API server rejects the labels or annotations, from [`examine_metadata`].
@@ -86,12 +85,12 @@ pub struct SpecVerdict {
     pub schedule: Schedule,
 }
 
-/// What becomes of a `DataImportCron`.
+/// The verdict on a `DataImportCron`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     /// Why it is rejected.
     pub rejected: Option<Rejection>,
-    /// Who polls the image; `None` if it is rejected.
+    /// The controller that polls the image; `None` if it is rejected.
     pub polling: Option<Polling>,
     /// Why it never imports an image although it is accepted. The first one is what the API server mentions first.
     pub never_runs: Vec<NeverRuns>,
@@ -149,7 +148,7 @@ fn unsettable_field<'a>(volume: &Object<'a>) -> Result<Option<&'static str>, Wro
     Ok(set.next().map(|(field, _)| field))
 }
 
-/// What CDI checks after the `DataVolume` of an import.
+/// The checks of CDI that follow the `DataVolume` of an import.
 fn examine_rest(spec: &Spec<'_>, schedule: Schedule) -> Option<Rejection> {
     if schedule == Schedule::Invalid {
         return Some(Rejection::ScheduleInvalid);

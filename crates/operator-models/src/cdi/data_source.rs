@@ -19,7 +19,7 @@ pub enum Rejection {
     CronLabelInvalid,
 }
 
-/// Examines the name of a `DataSource`, and that of its `DataImportCron`, which is the value of its label
+/// Examines the name of a `DataSource`, and the name of its `DataImportCron`, which is the value of its label
 /// `cdi.kubevirt.io/dataImportCron`; `None` if SSP creates it without one.
 ///
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource; containerized-data-importer

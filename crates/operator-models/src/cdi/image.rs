@@ -14,7 +14,7 @@ use crate::cdi::image::index::Index;
 /// knows fewer.
 pub const MOST_ARCHITECTURES: usize = 100;
 
-/// What can be asked about images.
+/// Looks up images.
 pub trait Registry {
     /// The manifest of an image as JSON: of a single image, or an index of several images.
     ///
@@ -142,7 +142,7 @@ impl Image {
         1 + architectures.max(1)
     }
 
-    /// What the image has for these architectures.
+    /// The manifests that the image has for these architectures.
     ///
     /// The look-ups are always the same, in the same order: first the manifest of the image. Of an index, then the
     /// manifest and configuration of the entry that CDI selects for each architecture, in the order of their names. Of a
@@ -231,13 +231,13 @@ impl Image {
     }
 }
 
-/// What an image has for the architectures that are asked for.
+/// The manifests of an image for the architectures of a look-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contents {
     /// The architectures that the image lists for Linux, except for those that cannot be imported. Of those that are not
     /// asked for, only the index is known.
     pub supported: Set<String>,
-    /// What it has for each architecture that is asked for.
+    /// The result for each architecture of the look-up.
     pub availability: Map<String, Availability>,
 }
 
@@ -275,7 +275,7 @@ impl Contents {
     fn add(&mut self, architecture: &str, availability: Availability) {
         match availability {
             Availability::Present(_) => drop(self.supported.insert(architecture.to_owned())),
-            // What cannot be read may be there.
+            // An image that cannot be read may exist.
             Availability::Unreadable(_) => {}
             _ => drop(self.supported.remove(architecture)),
         }
@@ -284,7 +284,7 @@ impl Contents {
     }
 }
 
-/// What an image has for an architecture.
+/// The result of a look-up for one architecture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Availability {
     /// An image whose configuration has the architecture.
@@ -342,14 +342,14 @@ impl Single {
 /// MIRRORS: kubewarden-controller crates/policy-fetcher/src/registry/errors.rs; oci-client 0.18 src/errors.rs: the code
 /// of an error is not in its text, only the registry's message. Registries word it differently.
 fn is_missing(error: &str) -> bool {
-    /// What the host, the command, and most registries write.
+    /// The words of the host, the command, and most registries.
     const ANYWHERE: [&str; 4] = [
         "manifest unknown",
         "blob unknown",
         "code: 404",
         "with status 404",
     ];
-    /// What other registries write: Harbor, Azure, Amazon, Artifactory, and Google.
+    /// The words of Harbor, Azure, Amazon, Artifactory, and Google.
     const OF_REGISTRIES: [&str; 3] = ["not found", "not known to the registry", "failed to fetch"];
     let error = ascii_lower(error);
     let has_any = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
@@ -679,7 +679,7 @@ mod tests {
             contents.unreadable().next(),
             Some(("arm", &Unknown::Host("connection refused".to_owned())))
         );
-        // Nobody has asked for ppc64le, so only the index is known.
+        // The look-up does not include ppc64le, so only the index is known.
         let supported = ["amd64", "arm", "ppc64le"];
         assert_eq!(contents.supported, supported.map(str::to_owned).into());
         let questions = registry.questions.take();
@@ -705,7 +705,7 @@ mod tests {
         assert_eq!(contents.availability.get("amd64"), Some(&amd64));
         assert_eq!(contents.availability.get("arm64"), Some(&CONTAINER_DISK));
         assert_eq!(contents.supported, ["arm64".to_owned()].into());
-        // What is not read for any architecture is unknown.
+        // An architecture that could not be read is unknown.
         let error = Unknown::NoPlatform;
         assert_eq!(registry.contents(&[]).unwrap_err(), error);
         for config in [Ok("{}"), Err("connection refused")] {

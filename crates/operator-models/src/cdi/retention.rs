@@ -1,8 +1,8 @@
-//! What becomes of disks and `DataSource`s when a `DataImportCron` is deleted, or deleted and created again.
+//! The effects on disks and `DataSource`s when a `DataImportCron` is deleted, or deleted and created again.
 
 use crate::cdi::data_import_cron::{Cron, Spec};
 
-/// What CDI does with the imports of a deleted `DataImportCron`.
+/// CDI's treatment of the imports of a deleted `DataImportCron`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retention {
     /// It deletes the `DataSource`, the disks, and the snapshots.
@@ -54,7 +54,7 @@ fn is_written_alike(one: &Cron<'_>, other: &Cron<'_>) -> bool {
         && one.spec.template.json() == other.spec.template.json()
 }
 
-/// The architecture that the importer is asked for.
+/// The architecture that the importer requests.
 fn platform_architecture(cron: &Cron<'_>) -> Option<String> {
     match cron.platform_architecture {
         Some(architecture) if cron.spec.has_registry() => Some(architecture.to_owned()),

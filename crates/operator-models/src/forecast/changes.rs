@@ -1,11 +1,11 @@
-//! What changes in a cluster from one object, or one set of nodes, to another.
+//! The changes in a cluster from one object, or one set of nodes, to another.
 
 use super::state::{Disk, State};
 use super::{Forecast, Rejected};
 use crate::ssp::data_sources::Key;
 use kube_objects::sorted::Set;
 
-/// What changes.
+/// The changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
     /// The crons; `None` where two crons have one name: which one SSP creates is not determined.
@@ -20,14 +20,14 @@ pub struct Changes {
     pub lost_image: Set<Key>,
 }
 
-/// What becomes of the crons.
+/// The changes of the crons.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CronChanges {
     /// New ones.
     pub created: Set<Key>,
-    /// Those that are gone.
+    /// The deleted ones.
     pub deleted: Set<Key>,
-    /// Those that were deleted and created again.
+    /// The recreated ones.
     pub recreated: Set<Key>,
     /// For each of these, the fields of its spec because of which it is.
     pub changed_fields: Vec<Vec<String>>,
@@ -35,16 +35,16 @@ pub struct CronChanges {
     pub unchanged: Set<Key>,
 }
 
-/// What becomes of the DataSources.
+/// The changes of the DataSources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DataSourceChanges {
     /// New ones.
     pub created: Set<Key>,
-    /// Those that are gone.
+    /// The deleted ones.
     pub deleted: Set<Key>,
-    /// Those that point to another DataSource than before.
+    /// DataSources that point to another DataSource than before.
     pub retargeted: Vec<Retarget>,
-    /// Those that were deleted and created again.
+    /// The recreated ones.
     pub recreated: Set<Key>,
     /// All others.
     pub unchanged: Set<Key>,
@@ -61,20 +61,20 @@ pub struct Retarget {
     pub to: Option<String>,
 }
 
-/// What becomes of the disks.
+/// The changes of the disks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DiskChanges {
-    /// Those that stay.
+    /// The disks that stay.
     pub kept: Set<Disk>,
-    /// Those that are gone.
+    /// The deleted ones.
     pub deleted: Set<Disk>,
-    /// Those that are imported, for the first time or again.
+    /// The imported ones, for the first time or again.
     pub imported: Set<Disk>,
-    /// Those that no DataSource uses in the end.
+    /// Disks that no DataSource uses in the end.
     pub leftover: Set<Disk>,
 }
 
-/// What changes in a cluster if it becomes what a forecast says. An object that is rejected changes nothing.
+/// The changes in a cluster until it is as a forecast says. A rejected object changes nothing.
 pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected<'_>>) -> Changes {
     let mut state = before.clone();
     let way = after.map(|after| state.reconcile(after)).ok();

@@ -32,7 +32,7 @@ pub struct HandedOver<'a> {
     pub architecture_label: Option<String>,
     /// Its spec, completed by HCO.
     pub spec: Rc<Spec<'a>>,
-    /// What CDI makes of it.
+    /// CDI's verdict on it.
     pub(super) verdict: Rc<SpecVerdict>,
     /// The entry of the spec of the HyperConverged, if everything but the architectures follows from it alone.
     entry: Option<Json<'a>>,

@@ -1,4 +1,4 @@
-//! What is in a cluster: crons, DataSources, and disks; and what SSP and CDI do to it, until nothing changes any more.
+//! The state of a cluster: crons, DataSources, and disks; and how SSP and CDI change it, until nothing changes any more.
 
 use kube_objects::sorted::{Map, Set};
 use std::rc::Rc;
@@ -52,7 +52,7 @@ pub(super) struct CronState<'a> {
     is_real: bool,
     pub(super) is_of_ssp: bool,
     pub(super) yields: Yield,
-    /// What it has imported.
+    /// The disk that it has imported.
     pub(super) disk: Option<Disk>,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct DiskState {
     pub(super) last_use: usize,
 }
 
-/// What happened on the way to a new state.
+/// The events on the way to a new state.
 #[derive(Debug, Default)]
 pub(super) struct Way {
     /// The crons that were deleted, and maybe created again.
@@ -95,7 +95,7 @@ pub(super) struct Way {
 }
 
 impl<'a> State<'a> {
-    /// What SSP and CDI make of a cluster without golden images.
+    /// The state after SSP and CDI have processed a cluster without golden images.
     pub fn of(forecast: &'a Forecast<'a>) -> Self {
         let mut state = Self::default();
         state.reconcile(forecast);
@@ -198,7 +198,7 @@ impl<'a> State<'a> {
         way
     }
 
-    /// A DataSource that the same operator deletes and creates at once is not away for a while.
+    /// A DataSource that the same operator deletes and immediately creates is never absent.
     fn note_absent(&self, removed: &Set<Key>, absent: &mut Set<Key>) {
         let removed = removed.iter();
         absent.extend(
@@ -328,7 +328,7 @@ impl<'a> State<'a> {
             }
         }
         if is_stopped {
-            // SSP tries again at once, so that CDI still sees the crons that it has only replaced.
+            // SSP immediately tries again, so that CDI still sees the crons that SSP has only replaced.
             self.create_crons(forecast);
             return;
         }
@@ -368,7 +368,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// What CDI does when a cron is deleted.
+    /// CDI's reaction to a deleted cron.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
     fn clean_up(&mut self, deleted: &Set<Key>, removed: &mut Set<Key>) {

@@ -11,7 +11,7 @@ use crate::hco::template::{Enable, RegistrySource, Source, StatusTemplate, Templ
 /// The templates that HCO ships, by name.
 pub type CommonTemplates = Map<String, CommonTemplate>;
 
-/// What is known about a template that HCO ships.
+/// The origin of a template that HCO ships.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommonTemplate {
     /// `None` if it is unknown.
@@ -27,8 +27,8 @@ pub struct CommonTemplate {
 pub enum CommonSpec {
     /// As the status shows it.
     Status(String),
-    /// As upstream ships it, or made from the name and the URL of the template. The schedule is not known: HCO
-    /// chooses it for each cluster.
+    /// As upstream ships it, or derived from the name and the URL of the template. The schedule is not known: HCO chooses it
+    /// for each cluster.
     BuiltIn(String),
     /// Only the name is known.
     Unknown,
@@ -231,7 +231,7 @@ pub fn invalid<'a>(
     }
 }
 
-/// The images that HCO keeps: those of the spec in its order, then those that HCO adds itself.
+/// The images that HCO keeps: the ones of the spec in its order, then the ones that HCO adds itself.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `GetDataImportCronTemplates`, getCommonDicts, customizeCommonDICT, getCustomDicts.

@@ -42,7 +42,7 @@ pub struct JudgedFields<'a> {
     pub patches: Patches<Field<'a>>,
 }
 
-/// One value for each jsonpatch annotation: those of SSP, KubeVirt, and CDI.
+/// One value for each jsonpatch annotation: SSP's, KubeVirt's, and CDI's.
 #[derive(Debug, PartialEq)]
 pub struct Patches<T> {
     /// `ssp.kubevirt.io/jsonpatch`.
@@ -286,7 +286,7 @@ pub struct HyperConverged<'a> {
     pub name: String,
     /// Its namespace.
     pub namespace: String,
-    /// What determines the multi-architecture import.
+    /// The fields that determine the multi-architecture import.
     pub import: ImportFields,
     /// Whether the API server has given it a UID: then HCO's mutating webhook has seen it as well.
     pub is_stored: bool,
@@ -302,7 +302,7 @@ pub struct HyperConverged<'a> {
     pub placement: Placement,
     /// Whether the placement of the infrastructure restricts its nodes.
     pub places_infra: bool,
-    /// What Kubernetes' parser rejects in the affinity of the infrastructure. HCO does not place workloads by it.
+    /// The errors of Kubernetes' parser in the affinity of the infrastructure. HCO does not place workloads by it.
     pub infra_errors: Vec<SelectorError>,
     /// The jsonpatch annotations.
     pub patches: Patches<Option<String>>,

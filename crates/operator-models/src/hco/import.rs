@@ -228,7 +228,7 @@ impl Gate {
     }
 }
 
-/// What the annotation `hco.kubevirt.io/v1-only-fields` contains about the import.
+/// The content of the annotation `hco.kubevirt.io/v1-only-fields`, as far as it is about the import.
 #[derive(Debug, Default)]
 pub struct V1Only {
     enabled: Option<bool>,

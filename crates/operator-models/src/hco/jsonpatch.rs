@@ -38,7 +38,7 @@ pub struct AnnotationOperation<'a> {
     /// The operation as it was written.
     pub text: &'a str,
     op: Option<Cow<'a, str>>,
-    /// What it changes.
+    /// The path that it changes.
     pub path: Option<Cow<'a, str>>,
     from: Option<Cow<'a, str>>,
     /// The value that it sets, if that is a boolean.

@@ -1,4 +1,4 @@
-//! What HCO reads from the nodes of the cluster: their architectures, and how many nodes have each.
+//! The data that HCO reads from the nodes of the cluster: their architectures, and how many nodes have each.
 //!
 //! The nodes are counted while their list is read. This file does not interpret the architectures.
 
@@ -33,7 +33,7 @@ pub struct Census {
 ///
 /// # Errors
 ///
-/// Those of [`node_list::read`].
+/// Returns the errors of [`node_list::read`].
 pub fn census(list: &[u8], placements: &[&Placement]) -> Result<Vec<Census>, ListError> {
     let mut tally = Tally::new(placements);
     node_list::read(list, &mut tally)?;

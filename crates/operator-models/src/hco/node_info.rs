@@ -5,7 +5,7 @@ use kube_objects::sorted::Set;
 
 use super::hyperconverged::places;
 
-/// What the only HyperConverged of a cluster says about the architectures of the nodes.
+/// The architectures of the nodes, as the only HyperConverged of a cluster lists them.
 #[derive(Debug, Default)]
 pub struct Observed {
     /// The workload architectures; `None` if there is not one object that names some.

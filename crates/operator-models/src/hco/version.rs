@@ -33,7 +33,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// Of a version in either numbering; `None` if it is not a version.
+    /// Parses a version in either numbering; `None` if it is not a version.
     pub fn of(version: &str) -> Option<Self> {
         let numbers @ (major, minor) = numbers(version)?;
         let mut table = OPENSHIFT_VIRTUALIZATION.iter();

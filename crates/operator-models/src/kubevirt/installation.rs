@@ -1,4 +1,4 @@
-//! What KubeVirt's own object says about the architectures of VirtualMachines.
+//! The KubeVirt object, as far as it determines the architectures of VirtualMachines.
 
 use kube_objects::json::{Json, Object, Reading, WrongType};
 

@@ -3,7 +3,7 @@
 use kube_objects::json::{Json, Object, Reading, WrongType};
 use kube_objects::text::ascii_lower;
 
-/// What KubeVirt reads of a `VirtualMachinePreference` or a `VirtualMachineClusterPreference`.
+/// The fields of a `VirtualMachinePreference` or a `VirtualMachineClusterPreference` that determine an architecture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Preference {
     /// The architecture for VMs that do not state one.

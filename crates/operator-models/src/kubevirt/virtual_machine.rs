@@ -37,7 +37,7 @@ pub struct VirtualMachine {
     pub affinity: Placement,
     /// The DataSources that its dataVolumeTemplates name, in their order.
     pub data_sources: Vec<SourceRef>,
-    /// The index in `data_sources` of the one that its boot disk is made from.
+    /// The index in `data_sources` of the DataSource of its boot disk.
     pub boot_source: Option<usize>,
     /// Where its preference comes from; `None` if it has none, or infers it from a volume without a DataSource.
     pub preference: Option<PreferenceMatcher>,
@@ -67,7 +67,7 @@ pub struct SourceRef {
     pub name: String,
 }
 
-/// What KubeVirt reads of a DataSource.
+/// The fields of a DataSource that KubeVirt reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DataSource {
     /// The label with the architecture of its disk.
@@ -78,7 +78,7 @@ pub struct DataSource {
     pub default_preference: Option<(String, String)>,
 }
 
-/// What KubeVirt looks up to determine the architecture of a VM. It ignores what it cannot read.
+/// The objects that KubeVirt looks up to determine the architecture of a VM. It ignores objects that it cannot read.
 pub trait Lookup {
     /// A DataSource by namespace and name.
     fn data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource>;
@@ -177,7 +177,7 @@ impl VirtualMachine {
         reading.finish(read)
     }
 
-    /// The DataSource that the boot disk is made from.
+    /// The DataSource of the boot disk.
     pub fn boot_data_source(&self) -> Option<&SourceRef> {
         self.data_sources.get(self.boot_source?)
     }
@@ -287,7 +287,7 @@ pub fn is_unsupported(architecture: &str) -> bool {
 /// `setDefaultVolumeDisk`.
 fn boot_volume<'a>(reading: &mut Reading<'a>, instance: &Object<'a>) -> String {
     let disks = instance.object("domain").object("devices").field("disks");
-    // Of several equal orders, the first one.
+    // The first one of several equal orders counts.
     let mut boot: Option<(i64, String)> = None;
     for disk in reading.objects(&disks) {
         let order = reading.take(disk.field("bootOrder").integer());

@@ -60,9 +60,9 @@ impl Architecture {
 /// The architectures of the cluster as HCO gives them to SSP, each list sorted.
 #[derive(Debug, Clone, Copy)]
 pub struct Cluster<'a> {
-    /// Those of the control-plane nodes.
+    /// The architectures of the control-plane nodes.
     pub control_plane: &'a Set<String>,
-    /// Those of the workload nodes, with the number of nodes.
+    /// The architectures of the workload nodes, with the number of nodes.
     pub workload: &'a Map<String, usize>,
 }
 
@@ -76,7 +76,7 @@ pub enum Unusable<'a> {
 }
 
 impl<'a> Cluster<'a> {
-    /// The architectures in SSP's order: those of the control planes first. With the import off, only the first one.
+    /// The architectures in SSP's order: the ones of the control plane first. With the import off, only the first one.
     ///
     /// SSP's webhook checks all architectures, whether the import is on or off. Without any, and with the import off, SSP
     /// takes the one that it runs on itself, for which amd64 stands here.

@@ -136,7 +136,7 @@ pub enum DataSource {
     },
 }
 
-/// A cron that SSP makes of a template alone, but not of all of them together.
+/// A cron that SSP creates from a template alone, without regard to the other templates.
 #[derive(Debug, Clone)]
 pub struct LostCron {
     /// The cron.
@@ -147,7 +147,7 @@ pub struct LostCron {
     pub is_dropped: bool,
 }
 
-/// What SSP wants.
+/// The objects that SSP wants.
 #[derive(Debug, Default)]
 pub struct Wanted {
     /// The crons, by the DataSource that they manage.
@@ -161,9 +161,9 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// What SSP makes of the templates.
+    /// The objects that SSP creates from the templates.
     ///
-    /// `architectures` are those of the cluster in SSP's order, only the first one with the import off.
+    /// `architectures` are the architectures of the cluster in SSP's order, only the first one with the import off.
     pub fn new(
         templates: &[Template<'_>],
         architectures: &[Architecture],

@@ -1,4 +1,4 @@
-//! The changes, against what the operators' own code makes of generated updates.
+//! Compares the changes with the results of the operators' own code for generated updates.
 
 use kube_objects::sorted::Set;
 use operator_models::cdi::data_import_cron::Polling;

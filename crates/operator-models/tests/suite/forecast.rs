@@ -1,4 +1,4 @@
-//! The forecast, against what the operators' own code makes of generated objects.
+//! Compares the forecast with the results of the operators' own code for generated objects.
 
 use operator_models::cdi::data_import_cron::Polling;
 use operator_models::cdi::data_source;
@@ -239,8 +239,8 @@ fn data_sources_of_row(sources: &Value) -> Value {
 
 /// How many VM templates the bundle of SSP has for an architecture.
 ///
-/// With the import off, SSP makes those of the first architecture of the cluster; with the import on, those of all
-/// its architectures.
+/// With the import off, SSP creates the DataSources of the first architecture of the cluster; with the import on, of all
+/// architectures.
 ///
 /// MIRRORS: ssp-operator internal/operands/common-templates/reconcile.go, filterTemplates.
 fn of_bundle(architecture: Architecture) -> usize {

@@ -34,7 +34,7 @@ const TYPE: &str = "a type that HCO's schema refuses";
 #[cfg(not(target_arch = "wasm32"))]
 const PATCH: &str = "HCO's mutating webhook fails, and writes a patch that does not apply";
 
-/// What a row and the model disagree about: the column, and how it differs.
+/// A disagreement between a row and the model: the column, and the difference.
 type Difference = (&'static str, String);
 
 /// Compares all rows. `compare` returns the class of rows that are left out, if the row belongs to one. Returns how many

@@ -1,4 +1,4 @@
-//! What the rows do not have: the objects that are really there, other versions of HCO, and objects that are stored.
+//! Inputs that the rows do not have: the objects in the cluster, other versions of HCO, and stored objects.
 
 use kube_objects::json::{Field, Json};
 use operator_models::forecast::{Changes, Forecast, Objects, State, changes};
@@ -187,7 +187,7 @@ fn a_cron_without_a_schedule_that_has_imported_nothing_has_no_disk() {
     assert_eq!(changes.disks.imported.len(), 1);
 }
 
-/// What an update of the schedule changes. `edit` edits both objects.
+/// The changes by an update of the schedule. `edit` edits both objects.
 fn updated(version: HcoVersion, edit: impl Fn(&mut Value)) -> Changes {
     let before = texts(&[template("@daily")], &edit);
     let after = texts(&[template("@weekly")], &edit);
@@ -197,13 +197,13 @@ fn updated(version: HcoVersion, edit: impl Fn(&mut Value)) -> Changes {
     changes(&State::of(&before), Ok(&after))
 }
 
-/// What changes in a cluster with these objects if its HyperConverged has these templates.
+/// The changes in a cluster with these objects if its HyperConverged has these templates.
 fn from(objects: &[Value], templates: &[Value]) -> Changes {
     let texts = [texts(&[], |_| {}), texts(templates, |_| {})];
     between(&json!(objects), texts.each_ref())
 }
 
-/// What changes in a cluster with these objects from one HyperConverged to another.
+/// The changes in a cluster with these objects from one HyperConverged to another.
 fn between(objects: &Value, texts: [&Texts; 2]) -> Changes {
     let [before, after] = texts.map(|texts| texts.cluster().unwrap());
     let (before, after) = (before.forecast().unwrap(), after.forecast().unwrap());

@@ -2,7 +2,7 @@
 
 use kube_objects::path::FieldPath;
 
-/// What of a template causes a rejection.
+/// The part of a template that causes a rejection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// The name of the template.
@@ -50,7 +50,7 @@ pub enum Rejection {
     SizeTooSmall,
     /// The size is not a quantity. HCO cannot read such a template.
     SizeInvalid,
-    /// There is no size, and the source does not have one either.
+    /// There is no size, and the source has none, either.
     SizeMissing,
     /// The name of the storage class has more than 253 characters.
     StorageClassTooLong,
@@ -98,7 +98,7 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// What of the template causes it.
+    /// The part of the template that causes it.
     pub fn cause(&self) -> Cause {
         match self {
             Self::NameMissing

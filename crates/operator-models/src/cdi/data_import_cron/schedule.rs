@@ -2,7 +2,7 @@
 
 use kube_objects::text::ascii_lower;
 
-/// What CDI makes of a schedule.
+/// A schedule as CDI reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Schedule {
     /// The image is never polled.
@@ -18,8 +18,8 @@ pub enum Schedule {
 impl Schedule {
     /// Reads a schedule.
     ///
-    /// MIRRORS: robfig/cron v3.0.1 parser.go, `ParseStandard`. Without a blank behind the time zone, it panics, so that
-    /// the webhook fails, and with it the request.
+    /// MIRRORS: robfig/cron v3.0.1 parser.go, `ParseStandard`. Without a space after the time zone, it panics, so that the
+    /// webhook fails, and with it the request.
     pub fn read(schedule: &str) -> Self {
         if schedule.is_empty() {
             return Self::Empty;

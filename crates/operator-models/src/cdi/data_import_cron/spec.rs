@@ -15,7 +15,7 @@ pub struct Spec<'a> {
     pub schedule: String,
     /// The template's managedDataSource, without a suffix.
     pub managed_data_source: String,
-    /// What happens to the imports when the `DataImportCron` is deleted.
+    /// Whether the imports stay when the `DataImportCron` is deleted.
     pub retention_policy: Option<String>,
     /// How many imports CDI keeps.
     pub imports_to_keep: Option<i64>,
@@ -212,7 +212,7 @@ const CLAIM: &[(&str, Shape)] = &[
     ("volumeAttributesClassName", Pointer),
 ];
 
-/// Adds the fields in which two objects differ, behind the path of the objects.
+/// Adds the fields in which two objects differ, with the path of the objects in front.
 fn differences(
     path: &str,
     shapes: &'static [(&'static str, Shape)],

@@ -89,7 +89,7 @@ fn is_address(address: &str) -> bool {
         let Some(zone) = zone.strip_prefix("25") else {
             return false;
         };
-        // What can be escaped are characters that a host can have, blanks, and percent signs.
+        // A zone can escape characters that a host can have, spaces, and percent signs.
         !zone.is_empty()
             && unescaped(zone).is_some_and(|bytes| {
                 bytes.into_iter().all(|(byte, is_escaped)| {

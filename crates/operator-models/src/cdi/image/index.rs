@@ -24,7 +24,7 @@ struct Platform {
 }
 
 impl Index {
-    /// Reads a manifest; `None` if it is that of a single image.
+    /// Reads a manifest; `None` if it describes a single image.
     pub(super) fn read<'a>(manifest: &Object<'a>) -> Result<Option<Self>, WrongType<'a>> {
         const DOCKER: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
         let mut reading = Reading::default();

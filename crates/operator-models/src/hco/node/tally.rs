@@ -103,8 +103,8 @@ impl<'a> Nodes<'a> for Tally<'a, '_> {
     }
 }
 
-/// The name of an architecture, cut if it is longer than any name. The kubelet also sets the label `kubernetes.io/arch`
-/// to it, so a longer name is no architecture, and SSP rejects it.
+/// The name of an architecture, cut if it is longer than any known name. The kubelet also sets the label `kubernetes.io/arch`
+/// to it, so SSP rejects a longer name.
 ///
 /// DIVERGES: HCO takes any string. A kubelet could make each finding as long as a list of nodes.
 fn shortened(architecture: Cow<'_, str>) -> Cow<'_, str> {

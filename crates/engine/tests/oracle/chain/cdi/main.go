@@ -1,5 +1,5 @@
-// Completes the rows of SSP's program with what the Containerized Data Importer (CDI) makes of the DataImportCrons:
-// chain-cdi FROM TO.
+// Completes the rows of SSP's program with the objects that the Containerized Data Importer (CDI) creates for the
+// DataImportCrons: chain-cdi FROM TO.
 package main
 
 import (

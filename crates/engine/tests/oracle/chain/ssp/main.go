@@ -1,5 +1,5 @@
-// Completes the rows of handed-over.jsonl.gz with what the Scheduling, Scale and Performance operator (SSP) makes of its
-// object: chain-ssp FROM TO. Run it in the SSP checkout.
+// Completes the rows of handed-over.jsonl.gz with the objects that the Scheduling, Scale and Performance operator (SSP)
+// creates: chain-ssp FROM TO. Run it in the SSP checkout.
 package main
 
 import (
