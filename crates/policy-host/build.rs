@@ -1,8 +1,7 @@
 //! Builds the policy's module and leaves it where `src/policy.rs` includes it.
 //!
-//! A build script, not a step of the Makefile: whoever builds this crate, however (`cargo install`, an
-//! editor, a test), gets the module of these very sources. A step beside the build can be forgotten, and
-//! then the module is missing or, worse, old.
+//! A build script, not a step of the Makefile: every build of this crate (`cargo install`, an editor, a test) gets the module
+//! of these sources. A separate step can be forgotten, and then the module is missing or old.
 
 use std::env;
 use std::ffi::OsString;
@@ -11,7 +10,7 @@ use std::process::{Command, ExitCode};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// What the module is made of, from the root of the workspace.
+/// The sources of the module, from the root of the workspace.
 const SOURCES: &[&str] = &[
     "build.rs",
     "src",
@@ -102,8 +101,8 @@ fn module() -> Result<(), String> {
         })
 }
 
-/// The module names the sources of its dependencies; not where they are on this machine, so that whoever
-/// builds it gets the same bytes. The Makefile says the same of `make policy.wasm`.
+/// The module contains the paths of the sources of its dependencies. They are replaced, so that every machine builds the same
+/// bytes, as in `make policy.wasm`.
 fn remap() -> Result<String, String> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
@@ -142,10 +141,9 @@ fn target_directory(out: &Path) -> PathBuf {
         .join("policy-module")
 }
 
-/// The outer build tells its compiler what to do by way of variables, and the inner cargo would believe that
-/// it is told: flags for coverage, the wrapper that makes it clippy, another target directory. The module
-/// is to be the same whatever builds this crate. What says how to reach a registry stays, and so do the jobs
-/// of the outer build, so that both together start no more than were allowed.
+/// The outer build configures its compiler with variables, which the inner cargo would also use: flags for coverage, the
+/// wrapper of clippy, another target directory. The module must not depend on them. Variables for reaching a registry stay, and
+/// so do the jobs of the outer build, so that both builds together start no more than allowed.
 fn is_of_the_outer_build(name: &OsString) -> bool {
     const KEPT: [&str; 7] = [
         "CARGO_HOME",
@@ -175,7 +173,7 @@ fn variable(name: &str) -> Result<OsString, String> {
     env::var_os(name).ok_or_else(|| format!("cargo did not set {name} for the build script"))
 }
 
-/// That is how a build script talks to cargo.
+/// Writes an instruction of the build script to cargo.
 fn say(line: &str) {
     println!("{line}");
 }

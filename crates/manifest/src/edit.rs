@@ -1,9 +1,8 @@
 //! Changes the text of a file where its objects change, and nowhere else: comments, order, quotation marks and
 //! indentation stay.
 //!
-//! The reader's places say where a value begins. Where it ends, and how its neighbours are written, is read from the
-//! text. Whatever the editor makes of an unusual text, `edited` reads the result again, and refuses a text that does
-//! not say what was wanted.
+//! The places of the reader give the beginning of a value. Its end, and the style of its neighbours, are read from the text.
+//! `edited` reads the result again, and refuses a text that does not contain the requested change.
 
 use std::ops::Range;
 
@@ -16,9 +15,9 @@ use crate::style::{Style, is_collection};
 /// These bytes of a text become this text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextEdit {
-    /// What is replaced; empty where something is inserted.
+    /// The range to replace; empty for an insertion.
     pub range: Range<usize>,
-    /// What stands there afterwards.
+    /// The new text.
     pub text: String,
 }
 
@@ -36,7 +35,7 @@ pub enum EditError {
     Different {
         /// The first line that would be changed.
         line: usize,
-        /// What is wrong with the result.
+        /// The mistake in the result.
         why: &'static str,
     },
 }
@@ -197,7 +196,7 @@ impl Editor<'_> {
             let shared = EditError::Shared(place.line());
             let field = place.field(name).ok_or_else(|| shared.clone())?;
             match new.get(name) {
-                // An own field behind the merge key that brings this one counts.
+                // A field of the object itself that follows the merge key takes precedence.
                 Some(new) if field.form == Form::Elsewhere && !new.is_object() => {
                     added.push((name, new));
                 }
@@ -325,7 +324,7 @@ impl Editor<'_> {
         let line = self.line_start(start);
         let end = self.line_end(end);
         if self.is_blank(line..start) {
-            // With the break before it, so that what is added behind it stays there.
+            // With the line break before it, so that a comment after the value stays in place.
             let before = self.text.get(..line).unwrap_or_default();
             let before = before.strip_suffix('\n').unwrap_or(before);
             let before = before.strip_suffix('\r').unwrap_or(before);
@@ -413,7 +412,7 @@ impl Editor<'_> {
         let in_line = self.style.flow(new, self.own_line(place.at()));
         match (place.form, slot) {
             (Form::Elsewhere, _) => return Err(EditError::Shared(place.line())),
-            // In lines below the key. A comment stays behind it.
+            // In lines below the key. A comment stays after it.
             (
                 Form::Empty | Form::Plain | Form::Quoted | Form::Alias | Form::Flow | Form::Block,
                 Slot::Field { column },
@@ -447,7 +446,7 @@ impl Editor<'_> {
             (Form::Block, _) if self.is_blank(from..start) && self.line_end(from) >= start => {
                 self.edit(from..end, format!(" {in_line}"));
             }
-            // A comment behind the key stays.
+            // A comment after the key stays.
             (Form::Block, _) if self.is_blank_or_comment(from..self.line_end(from)) => {
                 self.edit(from..from, format!(" {in_line}"));
                 self.edit(self.line_end(from)..self.line_end(end), "");
@@ -473,7 +472,7 @@ impl Editor<'_> {
             if let Some(dash) = before.strip_suffix('-') {
                 return Some(dash.len());
             }
-            // A comment stands behind the dash.
+            // A comment follows the dash.
             let line = before.rfind('\n').map_or(0, |end| end + 1);
             let comment = before.get(line..)?.find('#')?;
             before = before.get(..line + comment)?.trim_end();

@@ -1,7 +1,7 @@
 //! Why a file holds no objects.
 
-/// How deep a document may be. `HyperConverged` is some fifteen levels deep; what is handed to a module is
-/// parsed there again, and its parser ends at 128.
+/// The maximum depth of a document. `HyperConverged` has about fifteen levels; the module parses the object again, and its
+/// parser ends at 128.
 pub(crate) const DEPTH: usize = 100;
 
 /// How many documents a file may have: each takes a kilobyte of memory, however short it is.
@@ -15,7 +15,7 @@ pub struct ManifestError {
     pub line: usize,
     /// Counted from 1, in characters.
     pub column: usize,
-    /// What is wrong there.
+    /// The mistake there.
     pub what: String,
 }
 

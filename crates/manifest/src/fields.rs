@@ -21,7 +21,7 @@ pub struct Field<'t> {
 }
 
 impl<'t> Fields<'t> {
-    /// The text of a field; of two with one name that of the last.
+    /// The text of a field. The last one of two fields with one name counts.
     pub fn get(&self, name: &str) -> Option<&'t str> {
         let field = self.0.iter().rfind(|field| field.name == name);
         field.map(|field| field.value.get())

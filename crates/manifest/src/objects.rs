@@ -33,7 +33,7 @@ pub struct Object {
 ///
 /// # Errors
 ///
-/// If the file is neither, or something in it is no object.
+/// If the file is neither, or contains something other than objects.
 pub fn objects(text: &[u8]) -> Result<Vec<Object>, ManifestError> {
     documents(text)?.into_iter().collect()
 }
@@ -153,8 +153,8 @@ fn described(value: &Value) -> &'static str {
 impl Object {
     /// The line of what a finding's path names, or of its nearest parent that is there.
     ///
-    /// What comes by an alias or a merge key has the line of that: it is where the user would change it
-    /// without changing something else.
+    /// A value from an alias or a merge key has the line of the alias or key: there, the user can change it without changing
+    /// something else.
     pub fn line_of(&self, path: &str) -> usize {
         self.place.line_of(path)
     }

@@ -22,9 +22,9 @@ pub(crate) enum Form {
     Empty,
     /// A scalar without quotation marks.
     Plain,
-    /// A scalar in quotation marks. The marked text can end behind it.
+    /// A scalar in quotation marks. The marked text can end after it.
     Quoted,
-    /// A block scalar. The marked text begins behind its `|` or `>`.
+    /// A block scalar. The marked text begins after its `|` or `>`.
     Literal,
     /// A map or a list by indentation. Only where it begins is marked.
     Block,
@@ -36,7 +36,7 @@ pub(crate) enum Form {
     Elsewhere,
 }
 
-/// What is in a value.
+/// The content of a value.
 #[derive(Debug, Clone)]
 pub(crate) enum Below {
     Nothing,
@@ -168,7 +168,7 @@ impl Place {
     }
 }
 
-/// What is left of a path behind a name.
+/// The rest of a path after a name.
 fn after<'p>(path: &'p str, name: &str) -> Option<&'p str> {
     let rest = match path.strip_prefix('[') {
         Some(path) => path.strip_prefix(name)?.strip_prefix(']')?,

@@ -1,4 +1,4 @@
-//! What a YAML scalar means to kubectl.
+//! The value of a YAML scalar, as kubectl reads it.
 //!
 //! MIRRORS: `go.yaml.in/yaml/v2` v2.4.2 `resolve.go`, by way of `sigs.k8s.io/yaml` v1.6.0 `yaml.go`: YAML 1.1
 //! with exceptions, so `yes` is true, `0o17` and `017` are 15, and `1:30` is a text.
@@ -118,7 +118,7 @@ fn int(text: &str) -> Option<Scalar<'static>> {
     }
 }
 
-/// MIRRORS: Go `strconv.ParseFloat`, of what begins like a decimal number: one that is too large is no number,
+/// MIRRORS: Go `strconv.ParseFloat`, for text that begins like a decimal number: a number that is too large is a string, and
 /// one that is too small is zero.
 fn float(text: &str) -> Option<Scalar<'static>> {
     let text = text.replace('_', "");

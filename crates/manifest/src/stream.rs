@@ -14,7 +14,7 @@ use crate::scalar::as_the_server_has_it;
 ///
 /// # Errors
 ///
-/// If the text is not JSON, or something in it is no object. What was handed over before is not all then.
+/// If the text is not JSON, or contains something other than objects. The callback has then received only some of them.
 pub fn each_in_json(text: impl Read, of: &mut dyn FnMut(Value)) -> Result<(), serde_json::Error> {
     let mut values = serde_json::Deserializer::from_reader(text);
     while values.end().is_err() {
@@ -25,7 +25,7 @@ pub fn each_in_json(text: impl Read, of: &mut dyn FnMut(Value)) -> Result<(), se
     Ok(())
 }
 
-/// An object, or the items of a list, which are handed over.
+/// An object, or the items of a list, for the callback.
 struct Object<'o> {
     of: &'o mut dyn FnMut(Value),
 }
@@ -78,16 +78,16 @@ impl<'de> Visitor<'de> for Object<'_> {
 
 /// The items of a list.
 struct Items<'o> {
-    /// What was read of the list before them.
+    /// The fields of the list before the items.
     list: &'o Map<String, Value>,
     of: &'o mut dyn FnMut(Value),
 }
 
-/// What is left of them when the others are handed over.
+/// The rest of the items after the others have been passed to the callback.
 #[derive(Default)]
 struct Left {
     has_any: bool,
-    /// Those whose kind is that of the list, which comes behind them.
+    /// Items with the kind of the list, which comes after them.
     untyped: Vec<Value>,
 }
 

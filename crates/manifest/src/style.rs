@@ -9,11 +9,11 @@ use crate::scalar::{self, Scalar};
 #[derive(Debug, Clone)]
 pub(crate) struct Style {
     pub(crate) newline: &'static str,
-    /// What stands behind a colon or a comma in brackets.
+    /// The text after a colon or a comma in brackets.
     blank: &'static str,
     /// Whether it is JSON.
     is_json: bool,
-    /// What a level adds to the indentation.
+    /// The indentation of one level.
     step: String,
     /// Whether the dashes of a list stand deeper than its key.
     deep_lists: bool,
@@ -65,7 +65,7 @@ impl Style {
         format!("{}{}", self.newline, " ".repeat(column))
     }
 
-    /// What separates entries in brackets that are on one line.
+    /// The separator of entries in brackets on one line.
     pub(crate) fn comma(&self) -> String {
         format!(",{}", self.blank)
     }
@@ -179,7 +179,7 @@ fn deep_list(place: &Place, column: &impl Fn(usize) -> usize) -> Option<bool> {
     if let (Form::Block, Some(key), Some(first)) = (place.form, place.key, entries.first())
         && first.key.is_none()
     {
-        // An item begins behind its dash and a blank.
+        // An item begins after its dash and a space.
         return Some(column(first.at()) > column(key) + 2);
     }
     entries

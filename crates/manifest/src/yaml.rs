@@ -10,7 +10,7 @@ use crate::error::{DEPTH, MAX_DOCUMENTS, ManifestError};
 use crate::place::{Below, Form, Place};
 use crate::scalar;
 
-/// What aliases may add to a document, in bytes: some times of what an API server takes of an object.
+/// The bytes that aliases may add to a document: several times the limit of an API server for an object.
 ///
 /// DIVERGES: `go.yaml.in/yaml/v2` v2.4.2 decode.go counts nodes, and lets a small file become 400,000 of them.
 const EXPANSION: usize = 16 << 20;
@@ -104,7 +104,7 @@ pub struct Reader {
     bytes: Bytes,
     /// The maps and lists around the next event, the innermost last.
     open: Vec<Open>,
-    /// What has an anchor and is complete.
+    /// Complete values with an anchor.
     anchors: BTreeMap<usize, Node>,
     expanded: usize,
 }
@@ -181,8 +181,7 @@ impl Reader {
                 let Some(mut open) = self.open.pop() else {
                     return Ok(None);
                 };
-                // The end of a block has no text of its own. That of brackets has, of a comma before it or of a
-                // comment behind it.
+                // The end of a block has no text of its own. The end of brackets has: a comma before it, or a comment after it.
                 if !bytes.is_empty() {
                     open.form = Form::Flow;
                 }
@@ -343,7 +342,7 @@ impl Node {
     }
 }
 
-/// What a value takes beside its text, about.
+/// The approximate size of a value without its text.
 const NODE: usize = 64;
 
 impl Open {
@@ -385,7 +384,7 @@ impl Open {
                 merged,
                 key,
             } => match key.take() {
-                // Of two fields with one name kubectl takes the last.
+                // kubectl takes the last one of two fields with one name.
                 Some(Key::Name(name, line, start)) => {
                     map.insert(name.clone(), node.value);
                     places.insert(name, node.place.of_key(line, start));

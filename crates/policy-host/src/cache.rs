@@ -25,8 +25,8 @@ fn directory(system: &str, variable: impl Fn(&str) -> Option<PathBuf>) -> Option
     caches.map(|caches| caches.join("hco-preflight"))
 }
 
-/// Wasmtime's own cache, in a directory of its own below the given one, because it removes what it does not
-/// know. None if there can be no such directory: then each run compiles.
+/// Wasmtime's own cache, in a directory of its own below the given one, because it removes unknown files. None if the directory
+/// cannot be created: then each run compiles.
 pub(crate) fn open(directory: &Path) -> Option<Cache> {
     private(directory).ok()?;
     let mut config = CacheConfig::new();

@@ -27,12 +27,12 @@ use connection::Target;
 
 /// A connection to the API server of a kubeconfig.
 pub struct Cluster {
-    /// Of this thread: the calls here block. There until it is dropped.
+    /// Runs on this thread: the calls here block. Present until it is dropped.
     runtime: Option<Runtime>,
     client: Client,
     server: String,
     context: Option<String>,
-    /// What is rejected if the server does not accept who asks, and what to do.
+    /// The rejected credentials, and the advice, for an error of the server about the login.
     rejected: String,
     warning: Option<&'static str>,
     /// The proxy on the way to the server.
@@ -58,8 +58,8 @@ const KUBEWARDEN: &str = "policies.kubewarden.io";
 const POLICIES: &str = "policies.kubewarden.io/v1";
 
 impl Cluster {
-    /// The cluster that `kubectl` would talk to with these flags: of `KUBECONFIG` or the kubeconfig in the home; in a
-    /// pod that has neither, that of the pod. Nothing is asked yet, but the kubeconfig's command may log in.
+    /// The cluster that `kubectl` would use with these flags: from `KUBECONFIG` or the kubeconfig in the home directory; in a
+    /// pod without either, the cluster of the pod. No request is sent yet, but the kubeconfig's command may log in.
     ///
     /// # Errors
     ///
@@ -102,8 +102,8 @@ impl Cluster {
         self.context.as_deref()
     }
 
-    /// What the user has to know: credentials are not sent, because everybody on the way could read them, or the server is
-    /// not verified.
+    /// A warning for the user: credentials are not sent, because the connection is not encrypted, or the server is not
+    /// verified.
     pub fn warning(&self) -> Option<&'static str> {
         self.warning
     }
@@ -141,8 +141,8 @@ impl Cluster {
         Ok(all)
     }
 
-    /// What is made of the objects of a resource, in all namespaces; none if the cluster does not serve it. The path is
-    /// that of the API server, for example `/apis/kubevirt.io/v1/virtualmachines`.
+    /// The results of `of` for the objects of a resource, in all namespaces; none if the cluster does not serve it. `path` is
+    /// the path of the API server, for example `/apis/kubevirt.io/v1/virtualmachines`.
     pub fn all<T>(
         &self,
         path: &str,
@@ -199,7 +199,7 @@ impl Cluster {
     ) -> Result<Vec<Value>, ClusterError> {
         let namespace = match namespace {
             None => String::new(),
-            // A path is made of it.
+            // The name becomes part of a path.
             Some(namespace) if !is_name(namespace) => return Ok(Vec::new()),
             Some(namespace) => format!("/namespaces/{namespace}"),
         };
@@ -218,7 +218,7 @@ impl Cluster {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>, ClusterError> {
-        // Nothing can have another name or namespace; and a path is made of them.
+        // No object has another name or namespace, and they become parts of a path.
         if ![namespace, name].into_iter().all(is_name) {
             return Ok(None);
         }
@@ -340,7 +340,7 @@ fn is_name(text: &str) -> bool {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // Left to itself a runtime waits for its threads, and panics where nobody may wait: in a task of another one.
+        // A runtime that is dropped waits for its threads, and panics in a task of another runtime.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What can go wrong between host and guest.
+/// Errors between host and guest.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The module is invalid, or this engine cannot run it.

@@ -14,7 +14,7 @@ impl Failing {
         Self { text: text.into() }
     }
 
-    /// What policy-server and kwctl say without a cluster.
+    /// The answer of policy-server and kwctl without a cluster.
     ///
     /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes.rs.
     pub fn without_cluster() -> Self {

@@ -2,7 +2,7 @@
 
 /// Answers the guest's host calls.
 ///
-/// What is returned as an error is the very text that the guest gets.
+/// The guest gets the text of an error unchanged.
 pub trait HostCalls: Send + Sync {
     /// Answers a call of the binding `kubewarden`, as in `kubernetes`, `list_resources_all`. Logs of the
     /// guest (`tracing`, `log`) do not come here, see [`Evaluation::logs`](crate::Evaluation::logs).
@@ -30,7 +30,7 @@ pub fn handler_error(cause: impl std::fmt::Display) -> String {
     format!("{HANDLER_ERROR}{cause}")
 }
 
-/// That a cluster has no such object.
+/// The error that a cluster has no such object.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/client.rs.
 pub(crate) fn not_found(

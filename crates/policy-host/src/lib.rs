@@ -16,9 +16,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What the host does to a policy is what policy-server does: a fresh instance for each evaluation, a
-//! deadline in ticks of an epoch, the same texts where it rejects something. Comments that begin with
-//! MIRRORS name the place in its sources. Nothing here reads arguments or prints.
+//! The host treats a policy as policy-server does: a fresh instance for each evaluation, a deadline in ticks of an epoch, the
+//! same texts for rejections. Comments that begin with MIRRORS name the place in its sources. This crate reads no arguments and
+//! prints nothing.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What the host leaves of an object.
+//! Removes the fields of an object that the mask does not list.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +22,8 @@ impl Mask {
         root
     }
 
-    /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/field_mask.rs,
-    /// `prune_in_place`: arrays are passed through, and what is no object below a kept key is kept.
+    /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/field_mask.rs, `prune_in_place`:
+    /// it descends into arrays, and keeps values below a kept key that are not objects.
     fn prune(&self, value: &mut Value) {
         if self.children.is_empty() {
             return;

@@ -161,8 +161,8 @@ impl NodeList {
                 field_masks,
             } => {
                 check_kind(&api_version, &kind)?;
-                // A real host hands selectors to the API server; here is none, and a list that ignored them
-                // would be wrong silently.
+                // A real host passes selectors to the API server. Here, a list that ignored them would be wrong without an
+                // error.
                 for selector in [label_selector, field_selector].into_iter().flatten() {
                     if !selector.is_empty() {
                         return Err(format!(
@@ -253,7 +253,7 @@ fn read_file(path: &Path, reduction: Reduction<'_>) -> Result<NodeList, NodeList
 fn read_text(text: &[u8], reduction: Reduction<'_>) -> Result<NodeList, NodeListError> {
     read(text, reduction).map_err(|stopped| match stopped {
         Stopped::List(error) => error,
-        // What is in memory does not break off.
+        // A list in memory is never truncated.
         Stopped::File(_) => NodeListError::Empty,
     })
 }
@@ -273,7 +273,7 @@ fn read(mut text: impl BufRead, reduction: Reduction<'_>) -> Result<NodeList, St
     Ok(NodeList::of(nodes))
 }
 
-/// What some editors of Windows put before UTF-8.
+/// The mark that some editors on Windows write before UTF-8.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
 fn of_json(text: &[u8], reduction: Reduction<'_>) -> Result<Vec<Box<RawValue>>, NodeListError> {
@@ -300,7 +300,7 @@ fn of_json(text: &[u8], reduction: Reduction<'_>) -> Result<Vec<Box<RawValue>>, 
     }
 }
 
-/// What has no items can be a node.
+/// An object without items can be a node.
 fn single<T>(
     kind: Option<&str>,
     node: impl FnOnce() -> Result<T, NodeListError>,

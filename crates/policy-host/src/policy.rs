@@ -26,7 +26,7 @@ static MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/policy.wasm"));
 /// How a module is run.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How long an evaluation may take; `None`: for ever. Policy-server's default is 2 s.
+    /// The limit for an evaluation; `None` for no limit. Policy-server's default is 2 s.
     pub deadline: Option<Duration>,
     /// How many bytes of memory a guest may have; `None`: as many as it can address. A guest that wants
     /// more traps. Policy-server sets no limit.
@@ -61,8 +61,8 @@ pub struct Policy {
 pub struct Evaluation<T> {
     /// The answer.
     pub result: Result<T, HostError>,
-    /// What the guest logged through the host, in its own JSON, also if it failed afterwards. What it writes
-    /// to its standard error, such as the text of a panic, goes to ours.
+    /// The guest's log through the host, in its own JSON, also if it failed afterwards. The standard error of the guest, such
+    /// as the text of a panic, is written to ours.
     pub logs: Vec<String>,
 }
 
@@ -73,7 +73,7 @@ pub struct Evaluation<T> {
 pub struct Verdict {
     /// Whether the request passes.
     pub accepted: bool,
-    /// The denial in words.
+    /// The message of the denial.
     #[serde(default)]
     pub message: Option<String>,
     /// The status of a denial.
@@ -95,7 +95,7 @@ pub struct Verdict {
 pub struct SettingsVerdict {
     /// Whether the settings are right.
     pub valid: bool,
-    /// What is wrong with them.
+    /// The mistakes.
     #[serde(default)]
     pub message: Option<String>,
 }
@@ -128,7 +128,7 @@ impl Policy {
     ///
     /// # Errors
     ///
-    /// If it is no module, or wants something of its host that there is not.
+    /// If it is not a module, or imports a function that the host does not have.
     pub fn from_bytes(module: &[u8], options: &Options) -> Result<Self, HostError> {
         let wrong = |error: &dyn std::fmt::Display| HostError::Module(format!("{error:#}"));
         let mut config = Config::new();
@@ -274,8 +274,8 @@ impl std::fmt::Debug for Policy {
 
 /// The provider gives no typed error.
 ///
-/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/wapc/runtime.rs,
-/// `WAPC_EPOCH_INTERRUPTION_ERR_MSG`; the end of the text, which is also that of an interrupted start.
+/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/wapc/runtime.rs, `WAPC_EPOCH_INTERRUPTION_ERR_MSG`; the
+/// end of the text, which an interrupted start has as well.
 const INTERRUPTED: &str = "interrupted, execution deadline exceeded";
 
 /// The beginning of the text of a trap in wasmtime.

@@ -44,7 +44,7 @@ pub struct Registries {
 
 type Answer = Result<Vec<u8>, String>;
 
-/// What is asked about an image.
+/// A look-up of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Question {
     Digest,
@@ -70,8 +70,8 @@ impl Registries {
         Self { patience, ..self }
     }
 
-    /// What images have for these architectures and for all others that they list, or why that is unknown. Four images are
-    /// read at a time.
+    /// The manifests of images for these architectures and for all others that they list, or why they are unknown. Four images
+    /// are read in parallel.
     pub fn contents(
         &self,
         images: BTreeSet<Image>,
@@ -145,7 +145,7 @@ impl Registries {
             format!("`{image}` is not an image such as registry.example.com/name:tag")
         })?;
         let login = self.logins.find(&reference, deadline)?;
-        // The name in sources.yml, which for Docker Hub is not the host that is asked.
+        // The name in sources.yml, which for Docker Hub is not the host of the requests.
         let host = reference.registry();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -170,14 +170,14 @@ impl Registries {
                 }
             }
         }
-        // Nobody waits for a name that is still being resolved.
+        // Does not wait for a name that is still being resolved.
         runtime.shutdown_background();
         Err(reason(failures))
     }
 }
 
-/// Why no way leads to an answer. The first answer is the one of the registry: before it, one is not reached, and behind it,
-/// it answers to another protocol than its own.
+/// Why no protocol leads to an answer. The first answer comes from the registry: before it, no registry was reached, and after
+/// it, the registry answers another protocol than its own.
 fn reason(mut failures: Vec<(&'static str, Error)>) -> Error {
     if failures.len() == 1
         && let Some((_, error)) = failures.pop()

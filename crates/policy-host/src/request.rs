@@ -45,7 +45,7 @@ pub enum Request {
         label_selector: Option<String>,
         /// Which of them, by field.
         field_selector: Option<String>,
-        /// What of them; everything if absent or empty.
+        /// The fields of the objects; everything if absent or empty.
         field_masks: Option<BTreeSet<String>>,
     },
     /// `kubernetes/list_resources_all`.
@@ -58,7 +58,7 @@ pub enum Request {
         label_selector: Option<String>,
         /// Which of them, by field.
         field_selector: Option<String>,
-        /// What of them; everything if absent or empty.
+        /// The fields of the objects; everything if absent or empty.
         field_masks: Option<BTreeSet<String>>,
     },
     /// `kubernetes/get_resource`.
@@ -73,30 +73,30 @@ pub enum Request {
         namespace: Option<String>,
         /// Whether a copy of the last seconds will not do.
         disable_cache: bool,
-        /// What of it; everything if absent or empty.
+        /// The fields of the object; everything if absent or empty.
         field_masks: Option<BTreeSet<String>>,
     },
     /// `kubernetes/can_i`.
     KubernetesCanI {
-        /// Who wants to do what.
+        /// The user and the action.
         request: SubjectAccessReview,
         /// Whether an answer of the last seconds will not do.
         disable_cache: bool,
     },
 }
 
-/// Who wants to do what.
+/// A user and an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubjectAccessReview {
     /// Groups of the user.
     pub groups: Option<Vec<String>>,
-    /// What it wants to do.
+    /// The action.
     pub resource_attributes: ResourceAttributes,
     /// The user.
     pub user: String,
 }
 
-/// What somebody wants to do.
+/// An action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceAttributes {
     /// Group of the resource.
@@ -109,7 +109,7 @@ pub struct ResourceAttributes {
     pub resource: String,
     /// Subresource.
     pub subresource: Option<String>,
-    /// What to do with it.
+    /// The verb.
     pub verb: String,
     /// Version of the resource.
     pub version: Option<String>,

@@ -22,7 +22,7 @@ pub use logins::{Deadline, Login, Logins};
 /// A protocol to reach a registry.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Way {
-    /// HTTPS; these certificates, in PEM, are trusted in addition to those of the system.
+    /// HTTPS; these certificates, in PEM, are trusted in addition to the system's.
     Https(Vec<Vec<u8>>),
     /// HTTPS with any certificate.
     HttpsUnverified,
@@ -140,7 +140,7 @@ impl Sources {
         config
     }
 
-    /// The certificates, as PEM, that are trusted for a host; empty if only those of the system are.
+    /// The certificates, as PEM, that are trusted for a host; empty if only the system's are.
     fn authorities(&self, host: &str) -> Result<Vec<Vec<u8>>> {
         let listed = self.authorities.get(host);
         let listed = listed.map(Vec::as_slice).unwrap_or_default();

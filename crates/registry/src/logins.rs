@@ -27,7 +27,7 @@ use serde::Deserialize;
 /// Docker Hub, under the name that images have.
 const HUB: &str = "docker.io";
 
-/// What helpers print if they have no credentials. They exit with an error then.
+/// The output of helpers without credentials. They exit with an error then.
 ///
 /// MIRRORS: docker/docker-credential-helpers credentials/error.go.
 const NOT_FOUND: &str = "credentials not found in native keychain";
@@ -72,7 +72,7 @@ pub struct Login {
 }
 
 impl Login {
-    /// What to do if the registry does not accept it.
+    /// The advice if the registry does not accept it.
     pub fn hint(&self, reference: &Reference) -> String {
         let host = reference.registry();
         match &self.file {
@@ -227,14 +227,14 @@ impl Entry {
     fn credentials(&self) -> Result<Option<RegistryAuth>> {
         ensure!(self.identitytoken.is_empty(), IDENTITY_TOKEN);
         if self.auth.is_empty() {
-            // As in a secret that somebody wrote by hand.
+            // As in a secret that a user wrote without `auth`.
             let is_there = !self.username.is_empty() && !self.password.is_empty();
             let basic = || RegistryAuth::Basic(self.username.clone(), self.password.clone());
             return Ok(is_there.then(basic));
         }
         let padded_or_not = GeneralPurposeConfig::new().with_decode_padding_mode(Indifferent);
         let decoded = GeneralPurpose::new(&STANDARD, padded_or_not).decode(&self.auth);
-        // What cannot be decoded is a secret still.
+        // Text that cannot be decoded is still secret.
         let decoded = decoded.ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let (user, password) = decoded
             .as_deref()
@@ -344,9 +344,9 @@ fn in_background(output: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error can say more than the error.
+        // The text before an error can be more useful than the error.
         let _ = output.take(LIMIT).read_to_end(&mut bytes);
-        // Nobody receives it after the deadline.
+        // There is no receiver after the deadline.
         let _ = sender.send(bytes);
     });
     receiver

@@ -673,7 +673,7 @@ fn a_large_object_is_not_repaired() {
     assert!(format!("{report:?}").contains("Carried"), "{report:#?}");
 }
 
-/// A repair that cannot be made is said in a warning where nothing is denied.
+/// If nothing is denied, a warning names a repair that is not possible.
 #[test]
 fn an_obstacle_is_a_warning_where_nothing_is_denied() {
     let object = json!({"apiVersion": "hco.kubevirt.io/v1beta1", "kind": "HyperConverged", "metadata": {"name": "n"}});

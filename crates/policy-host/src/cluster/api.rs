@@ -1,4 +1,4 @@
-//! Requests to the API server, and the errors that come of them.
+//! Requests to the API server, and their errors.
 
 use std::pin::Pin;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// How long a list may take without `--request-timeout`, all its pages together.
 const PATIENCE_FOR_LISTS: Duration = Duration::from_mins(5);
 
-/// The pauses before a busy server is asked again.
+/// The pauses before a request to a busy server is repeated.
 ///
 /// MIRRORS: kube-client 4.2.0 src/client/retry.rs, `RetryPolicy::default`.
 const PAUSES: [Duration; 3] = [
@@ -38,7 +38,7 @@ fn is_busy(code: u16) -> bool {
     matches!(code, 429 | 503 | 504)
 }
 
-/// What a request is for, in the words of a grant.
+/// The purpose of a request, in the words of a role.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub(super) verb: &'static str,
@@ -89,7 +89,7 @@ impl Deadline {
 }
 
 impl Cluster {
-    /// What is made of each object of a list, which is read a page at a time.
+    /// The results of `of` for each object of a list, which is read a page at a time.
     ///
     /// MIRRORS: k8s.io/client-go tools/pager/pager.go, `eachListChunk`: where the pages expire, all is read anew and at
     /// once.
@@ -165,7 +165,7 @@ impl Cluster {
 
     fn deadline(&self, patience: Duration) -> Deadline {
         let limit = self.timeout.unwrap_or(patience);
-        // Zero is no limit, as is a time that no clock shows.
+        // Zero means no limit, and so does a time that the clock cannot represent.
         let at = Instant::now().checked_add(limit);
         let at = at.filter(|_| !limit.is_zero());
         match self.until {

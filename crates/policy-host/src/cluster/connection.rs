@@ -1,4 +1,4 @@
-//! Which cluster is asked, and as whom: as `kubectl` finds it.
+//! Finds the cluster and the user as `kubectl` does.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -16,14 +16,14 @@ use manifest::{LIMIT, Limited, decoded};
 use super::ClusterError;
 use super::api::address;
 
-/// The flags of `kubectl` that say which cluster is asked, and as whom.
+/// The flags of `kubectl` that name the cluster and the user.
 #[derive(Debug, Clone, Default)]
 pub struct Connection {
     /// `--kubeconfig`: this file and no other.
     pub kubeconfig: Option<PathBuf>,
     /// `--context`: instead of the current one.
     pub context: Option<String>,
-    /// `--namespace`: instead of that of the context.
+    /// `--namespace`: replaces the namespace of the context.
     pub namespace: Option<String>,
     /// `--as`.
     pub impersonate: Option<String>,
@@ -31,25 +31,25 @@ pub struct Connection {
     pub impersonate_groups: Vec<String>,
     /// `--token`: instead of the credentials of the user.
     pub token: Option<String>,
-    /// `--server`: instead of that of the context.
+    /// `--server`: replaces the server of the context.
     pub server: Option<String>,
-    /// `--user`: instead of that of the context.
+    /// `--user`: replaces the user of the context.
     pub user: Option<String>,
-    /// `--request-timeout`: for all tries of a request, and for all pages of a list; zero is no limit. Without it, a
-    /// request may take a minute, and a list five.
+    /// `--request-timeout`: for all tries of a request, and for all pages of a list; zero means no limit. By default, a request
+    /// may take a minute, and a list five.
     pub request_timeout: Option<Duration>,
     /// `--wait`: when all requests have to end, whatever limit each has.
     pub until: Option<Instant>,
 }
 
-/// What to connect to.
+/// The target of a connection.
 pub(super) struct Target {
     pub(super) config: Config,
     /// The name of the context; none for the account of the pod that this runs in.
     pub(super) context: Option<String>,
-    /// What is rejected if the server does not accept who asks, and what to do.
+    /// The rejected credentials, and the advice, for an error of the server about the login.
     pub(super) rejected: String,
-    /// What the user has to know about the way to the server.
+    /// A warning about the connection.
     pub(super) warning: Option<&'static str>,
 }
 
@@ -67,7 +67,7 @@ struct Environment<'e> {
 }
 
 impl Connection {
-    /// What to connect to.
+    /// The target of the connection.
     pub(super) async fn config(&self) -> Result<Target, ClusterError> {
         self.config_in(Environment {
             listed: std::env::var_os("KUBECONFIG"),
@@ -226,8 +226,7 @@ impl Connection {
         }
     }
 
-    /// The kubeconfig; none where only the account of a pod is left. Whoever names a file or a context does not mean
-    /// that account.
+    /// The kubeconfig; none if only the account of a pod remains. A named file or context excludes this account.
     fn kubeconfig(
         &self,
         listed: Option<OsString>,
@@ -296,7 +295,7 @@ fn missing(paths: &[PathBuf]) -> ClusterError {
     ClusterError::NoKubeconfig(format!("{} does not exist", paths.join(", ")))
 }
 
-/// The proxy of a context's cluster, which comes before that of the environment.
+/// The proxy of a context's cluster, which takes precedence over the proxy of the environment.
 fn own_proxy<'k>(kubeconfig: &'k Kubeconfig, context: &str) -> Option<&'k String> {
     let mut contexts = kubeconfig.contexts.iter();
     let context = contexts.find(|named| named.name == context)?;
@@ -350,7 +349,7 @@ fn is_exempt(server: &Uri, exceptions: &str) -> bool {
         })
         .map(|exception| exception.strip_prefix('*').unwrap_or(exception))
         .collect();
-    // What is left of `*`.
+    // The rest of `*`.
     if exceptions.contains(&"") {
         return true;
     }
@@ -359,7 +358,7 @@ fn is_exempt(server: &Uri, exceptions: &str) -> bool {
     matcher.intercept(server).is_none()
 }
 
-/// Whether nobody on the way to a server reads what is sent.
+/// Whether the connection is encrypted, or does not leave this machine.
 ///
 /// MIRRORS: k8s.io/client-go `tools/clientcmd/client_config.go`, `ClientConfig`; rest/transport.go, `IsConfigTransportTLS`.
 /// DIVERGES: kubectl sends no credentials to this machine either, where only a proxy can be meant.
@@ -375,7 +374,7 @@ fn is_secret(config: &Config) -> bool {
 mod tests {
     use super::*;
 
-    /// What is found in a pod, with these flags and this kubeconfig in the home.
+    /// The target in a pod with these flags, and this kubeconfig in the home directory.
     fn found_in_a_pod(
         connection: &Connection,
         listed: Option<&str>,
@@ -416,7 +415,7 @@ mod tests {
         );
     }
 
-    /// What logs in may make a token for one server.
+    /// A login command may create a token for one server.
     #[test]
     fn what_logs_in_is_told_the_server_that_is_asked() {
         let connection = Connection {
@@ -474,7 +473,7 @@ mod tests {
         }
     }
 
-    /// Whoever has a kubeconfig, or names one, does not mean the account of the pod.
+    /// A kubeconfig, or a named one, excludes the account of the pod.
     #[test]
     fn the_account_of_a_pod_is_used_where_nothing_else_is_named() {
         let none = Connection::default();

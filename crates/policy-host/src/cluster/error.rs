@@ -7,7 +7,7 @@ use kube::config::KubeconfigError;
 use super::api::{Asked, address};
 use crate::node_list::NodeListError;
 
-/// Why a cluster cannot be read. What nobody tells apart is one variant.
+/// Why a cluster cannot be read. Errors that no caller distinguishes are one variant.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
     /// No cluster is named.
@@ -30,7 +30,7 @@ pub enum ClusterError {
         asked.resource
     )]
     Forbidden {
-        /// What was asked.
+        /// The request.
         asked: Asked,
         /// The message of the API server.
         message: String,
@@ -43,7 +43,7 @@ pub enum ClusterError {
     /// Another status.
     #[error("the API server returned {code} for {asked}: {message}")]
     Refused {
-        /// What was asked.
+        /// The request.
         asked: Asked,
         /// The HTTP status.
         code: u16,
@@ -55,7 +55,7 @@ pub enum ClusterError {
         "the response of the API server to {asked} cannot be read: look for a proxy or a login page in between"
     )]
     Answer {
-        /// What was asked.
+        /// The request.
         asked: Asked,
         /// Why.
         #[source]

@@ -33,8 +33,8 @@ struct Described {
 }
 
 impl Cluster {
-    /// DIVERGES: policy-server answers lists from a watch of its own, so it waits for ever where it may not
-    /// list. Here the error is returned at once.
+    /// DIVERGES: policy-server answers lists from its own watch, so it waits without a limit if it may not list. Here, the
+    /// error is returned immediately.
     fn answer(&self, request: Request) -> Result<Vec<u8>, String> {
         match request {
             Request::KubernetesListResourceAll {

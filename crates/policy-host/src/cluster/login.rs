@@ -20,7 +20,7 @@ use super::ClusterError;
 /// The credentials of each command that ran.
 static LOGINS: Mutex<BTreeMap<String, Credentials>> = Mutex::new(BTreeMap::new());
 
-/// What a command prints.
+/// The output of a command.
 #[derive(Deserialize)]
 struct ExecCredential {
     status: Credentials,

@@ -13,7 +13,7 @@ pub struct Counts(pub BTreeMap<String, usize>);
 const MOST: usize = 100_000;
 
 impl FromStr for Counts {
-    /// What is wrong.
+    /// The mistake.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

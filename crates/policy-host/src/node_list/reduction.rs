@@ -13,7 +13,7 @@ use super::NodeListError;
 pub enum Labels {
     /// All of them.
     All,
-    /// Those with one of these keys, and those that are read in any case.
+    /// Labels with one of these keys, and the ones that are always read.
     Only(BTreeSet<String>),
 }
 

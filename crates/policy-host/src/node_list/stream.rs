@@ -53,7 +53,7 @@ pub(super) fn nodes(
         any: false,
     };
     for event in Parser::new_from_iter(characters) {
-        // What the parser says of a text that broke off is not the cause.
+        // The parser's error about a truncated text is not the cause.
         if broken.borrow().is_some() {
             break;
         }

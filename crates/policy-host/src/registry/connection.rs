@@ -42,7 +42,7 @@ pub(super) struct Connection<'a> {
     login: &'a Login,
     http: reqwest::Client,
     scheme: &'static str,
-    /// Whether nobody on the way can read what is sent.
+    /// Whether the connection is encrypted, or does not leave this machine.
     is_secret: bool,
 }
 
@@ -219,7 +219,7 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// Whether nobody on the way can read what is sent.
+/// Whether the connection is encrypted, or does not leave this machine.
 fn is_secret(config: &ClientConfig) -> bool {
     config.protocol != ClientProtocol::Http && !config.accept_invalid_certificates
 }
@@ -307,7 +307,7 @@ fn public_authorities() -> Result<Vec<Certificate>> {
     Ok(authorities.collect::<Result<_, _>>()?)
 }
 
-/// A client that trusts these authorities besides those of the system and of the configuration.
+/// A client that trusts these authorities, the system's, and the configured ones.
 fn client_trusting(
     config: &ClientConfig,
     mut authorities: Vec<Certificate>,

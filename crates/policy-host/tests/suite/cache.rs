@@ -58,7 +58,7 @@ fn a_module_is_compiled_once() {
     answers(&cache);
     let files = compiled(&cache);
     assert_eq!(files.len(), 1, "{files:?}");
-    // What is found there is taken, be it compiled from something else.
+    // An entry in the cache is used, even if it was compiled from another module.
     let other = tempfile::tempdir().unwrap();
     assert_eq!(answer(2, other.path()), b"2");
     fs::copy(&compiled(other.path())[0], &files[0]).unwrap();
@@ -116,7 +116,7 @@ fn a_path_that_cannot_be_one_is_survived() {
     answers(Path::new("\0"));
 }
 
-/// What is in the cache is run: nobody else may put something there.
+/// The cache contains code that is run, so no other user may write there.
 #[cfg(unix)]
 #[rstest]
 #[case::group(0o770)]

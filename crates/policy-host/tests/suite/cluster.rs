@@ -192,7 +192,7 @@ fn objects_are_asked_for_in_a_version_that_is_read(
     #[case] request: &str,
 ) {
     let server = ApiServer::start(group(preferred, versions));
-    // The list in v1beta1 was not recorded; what counts is that it is asked for.
+    // The list in v1beta1 was not recorded; the test only needs the request.
     let _ = server.connect().hyperconvergeds(None);
     assert_eq!(server.asked()[1], request);
 }
@@ -276,7 +276,7 @@ fn credentials_that_are_not_taken_are_reported() {
     );
 }
 
-/// Who asks with another account is not to log in again.
+/// With another account, the command does not log in again.
 #[test]
 fn the_account_that_is_not_taken_is_named() {
     let no = |token: &str| json!({"as": token, "request": "GET /*", "status": 401, "body": "no"});

@@ -1,4 +1,4 @@
-//! What must never happen to a request: a trap, a guest error, an answer that depends on the one before.
+//! Faults that no request may cause: a trap, a guest error, an answer that depends on the previous one.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -181,7 +181,8 @@ fn a_guest_that_never_starts_is_interrupted() {
     assert!(matches!(error, HostError::Deadline(_)), "{error}");
 }
 
-/// Asks its host and calls a function, at whose beginning it can be interrupted; or, by a long name, loops for ever.
+/// Sends a request to its host, and calls a function at whose beginning it can be interrupted; with a long name, loops without
+/// end.
 const ASKS_OR_LOOPS: &str = r#"(module
     (import "wapc" "__host_call" (func $call (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
     (memory (export "memory") 1)

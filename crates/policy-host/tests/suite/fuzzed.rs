@@ -72,7 +72,7 @@ fn is_the_same(input: &[u8]) {
     assert_eq!(verdict, expected);
 }
 
-/// What only the rules about VirtualMachines read, as the cluster of the engine has it.
+/// The objects that only the rules about VirtualMachines read, as the cluster of the engine has them.
 fn objects(all: &[Value]) -> Objects {
     let all = e2e_tests::Objects::default()
         .with(all, &BTreeMap::new())

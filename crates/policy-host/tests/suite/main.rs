@@ -38,7 +38,7 @@ fn options() -> Options {
     }
 }
 
-/// A HyperConverged on CREATE, with the import off: the nodes are asked for.
+/// A HyperConverged on CREATE, with the import off: the policy lists the nodes.
 fn payload(spec: &Value) -> Vec<u8> {
     json!({
         "request": {

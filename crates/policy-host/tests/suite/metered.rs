@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use policy_host::Policy;
 use wasmtime_provider::wasmtime::{Caller, Config, Engine, Linker, Memory, Module, Store};
 
-/// What a call returned, and what it took.
+/// The result of a call, and its cost.
 pub(crate) struct Metered {
     pub(crate) answer: Vec<u8>,
     pub(crate) instructions: u64,
@@ -28,7 +28,7 @@ struct Host {
     nodes: Rc<[u8]>,
     /// The answer of registries.
     manifest: Rc<[u8]>,
-    /// What the guest asked for last.
+    /// The response to the last request of the guest.
     response: Rc<[u8]>,
     answer: Vec<u8>,
 }
@@ -111,7 +111,7 @@ fn linker(engine: &Engine) -> Linker<Host> {
                 write(&mut guest, payload, &bytes);
             },
         )?;
-        // An error is told from an answer by what the call returns.
+        // The result of the call distinguishes an error from an answer.
         for name in ["__guest_response", "__guest_error"] {
             linker.func_wrap("wapc", name, |mut guest: Guest<'_>, at, length| {
                 guest.data_mut().answer = read(&mut guest, at, length);

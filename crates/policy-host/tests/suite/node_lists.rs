@@ -1,4 +1,4 @@
-//! Node lists: what they are read from, how they are reduced, and what is wrong with those that are none.
+//! Node lists: their sources, how they are reduced, and the errors of invalid ones.
 
 use std::collections::BTreeSet;
 use std::error::Error as _;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{NODES, POLICY, payload};
 
-/// What a policy is handed, with the mask of this project's.
+/// The nodes that a policy gets with this project's mask.
 fn handed_over(nodes: &NodeList) -> Value {
     let request = json!({"api_version": "v1", "kind": "Node",
                          "field_masks": ["status.nodeInfo.architecture"]});

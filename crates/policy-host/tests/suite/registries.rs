@@ -135,7 +135,7 @@ fn the_module_gets_what_policy_server_answers() {
         *with_config,
         json!({"manifest": single.json, "digest": single.digest, "config": DockerRegistry::config("s390x")})
     );
-    // Of an index, the image for the machine that asks.
+    // The image of an index for the machine of the client.
     let machine = match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",
@@ -196,7 +196,7 @@ fn assert_read(read: &Result<String, String>, wanted: Result<&str, &str>) {
     }
 }
 
-/// What comes of a fault: architectures, or a part of the error.
+/// The result of a fault: architectures, or a part of the error.
 fn result_of(fault: Fault) -> Result<&'static str, &'static str> {
     match fault {
         Fault::Redirect => Ok("arm64"),
@@ -247,7 +247,7 @@ fn a_registry_that_never_answers_is_not_waited_for() {
     assert!(error == "no response within 50ms", "{error}");
 }
 
-/// Of the ways in which an insecure registry may be reached, each would wait as long.
+/// Each protocol for an insecure registry would wait equally long.
 #[test]
 fn the_ways_to_a_registry_have_one_deadline() {
     let registry = SilentServer::start();
@@ -387,7 +387,7 @@ fn an_image_is_read_once() {
     for _ in 0..3 {
         let read = |name: &str| architectures(&registries, &format!("{}/{name}:1", registry.host));
         assert!(read("a").is_ok());
-        // What did not work is not tried again either.
+        // A failed look-up is not repeated either.
         assert!(read("b").is_err());
     }
     let mut asked = registry.paths();
@@ -412,7 +412,7 @@ fn four_images_are_read_at_a_time() {
             now.0 += 1;
             now.1 = now.1.max(now.0);
             changed.notify_all();
-            // Nobody is answered before four have come; fewer at a time would never be.
+            // No request is answered before four have arrived.
             let mut now = changed.wait_while(now, |now| now.1 < 4).unwrap();
             now.0 -= 1;
         }

@@ -50,7 +50,7 @@ pub enum Rejection {
     SizeTooSmall,
     /// The size is not a quantity. HCO cannot read such a template.
     SizeInvalid,
-    /// There is no size, and the source has none, either.
+    /// Neither the template nor the source has a size.
     SizeMissing,
     /// The name of the storage class has more than 253 characters.
     StorageClassTooLong,
