@@ -1,4 +1,4 @@
-//! What the API server has after `kubectl apply` or `kubectl replace`.
+//! The object in the API server after `kubectl apply` or `kubectl replace`.
 
 use serde_json::{Map, Value, json};
 
@@ -50,7 +50,7 @@ pub(crate) fn edited(file: &Value, operation: &Value) -> Option<Value> {
             };
         }
         if parent.is_object() {
-            // What is only in the live object cannot be replaced in the file.
+            // A value that only the live object has cannot be replaced in the file.
             *operation.get_mut("op")? = Value::from("add");
         }
     }

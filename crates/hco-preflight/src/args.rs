@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, short = 'V')]
     version: bool,
 
-    /// What to do; nothing with --version.
+    /// The command; none with --version.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
@@ -74,7 +74,7 @@ pub(crate) enum Color {
     Never,
 }
 
-/// What to do.
+/// The command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Report whether HyperConverged objects and virtual machines would be accepted, and how to fix them
@@ -494,7 +494,7 @@ pub(crate) struct Plan {
     #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: PlanFormat,
 
-    /// What causes exit code 1
+    /// The changes that cause exit code 1
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     pub(crate) fail_on: PlanFailOn,
 
@@ -543,7 +543,7 @@ pub(crate) enum PlanFormat {
     Markdown,
 }
 
-/// What makes a plan fail.
+/// The changes with which a plan fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PlanFailOn {
     /// Nothing

@@ -1,4 +1,4 @@
-//! What differs between two texts of a file.
+//! The differences between two texts of a file.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What a check found, as one flat list: what the formats for programs print.
+//! The results of a check as one flat list, for the formats that programs read.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::foreign::Foreign;
 use crate::report::{Finding, Level};
 use crate::verdict::{Judged, Verdicts};
 
-/// What stands for the file of an object that is in the cluster.
+/// Replaces the file of an object that is in the cluster.
 pub(crate) const CLUSTER: &str = "cluster";
 
 /// The rule of an object that the module did not judge or that another module denied: no finding says why.
@@ -72,7 +72,7 @@ impl<'v> Entry<'v> {
         entries
     }
 
-    /// Those of an object.
+    /// The entries of an object.
     pub(crate) fn of_object(object: &'v Judged) -> Vec<Self> {
         let findings = object.report.findings.iter();
         let findings = findings.map(|finding| Self::of_finding(object, finding));
@@ -123,7 +123,7 @@ impl<'v> Entry<'v> {
         })
     }
 
-    /// That something could not be judged.
+    /// The entry of a failure.
     pub(crate) fn of_failure(failure: &'v Failure) -> Self {
         let rule = "not-checked";
         let file = failure.file.as_deref();

@@ -18,7 +18,7 @@ pub(crate) struct Failure {
     pub(crate) file: Option<String>,
     /// The line in it.
     pub(crate) line: Option<usize>,
-    /// What is wrong, and what to do.
+    /// The problem, and the advice.
     pub(crate) what: String,
 }
 

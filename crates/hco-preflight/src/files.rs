@@ -43,7 +43,7 @@ pub(crate) struct Source {
 /// An object of a file that is judged.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
-    /// What it is.
+    /// Its type and name.
     pub(crate) identity: Identity,
     pub(crate) written: InFile,
 }
@@ -82,7 +82,7 @@ fn name(path: &Path) -> String {
     }
 }
 
-/// What was found in all files.
+/// The content of all files.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     /// The HyperConvergeds, and the VirtualMachines if they were asked for.
@@ -90,7 +90,7 @@ pub(crate) struct Files {
     /// The objects of other kinds that were asked for.
     pub(crate) beside: Vec<InFile>,
     wanted: Wanted,
-    /// What was skipped.
+    /// Notes about skipped content.
     pub(crate) notes: Notes,
     /// The templates in directories, which were skipped.
     templates: Vec<String>,
@@ -98,7 +98,7 @@ pub(crate) struct Files {
     not_objects: Vec<String>,
     /// How many documents were skipped, by kind.
     others: BTreeMap<String, usize>,
-    /// What could not be read.
+    /// Content that could not be read.
     pub(crate) failures: Vec<Failure>,
 }
 
@@ -233,7 +233,7 @@ pub(crate) fn each_object(
 
 /// Whether a file is JSON, all of it. Nothing counts of a file that is broken off.
 fn is_json(file: &Path) -> bool {
-    // What is read from a pipe is gone.
+    // A pipe can be read only once.
     if file == Path::new(STDIN) || !file.is_file() {
         return false;
     }
@@ -304,7 +304,7 @@ impl Files {
                 let source = Arc::new(Source {
                     path: path.to_owned(),
                     root,
-                    // What is no text was refused.
+                    // Files that are not text were refused before.
                     text: decoded(&text).unwrap_or_default().to_owned(),
                     objects: objects.into_iter().map(Arc::new).collect(),
                 });
@@ -363,7 +363,7 @@ impl Files {
             return self.beside.push(written);
         }
         let kind = match identity.kind.as_str() {
-            // That may be a mistake.
+            // The group may be a mistake.
             "HyperConverged" => {
                 let group = &identity.api_version;
                 return self.notes.push(&format!(

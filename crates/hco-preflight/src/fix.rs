@@ -131,7 +131,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     Ok(exit)
 }
 
-/// What to look at before the changes are applied.
+/// Checks that the user should make before applying the changes.
 fn advice(
     fixed: &[Fixed<'_>],
     args: &args::Fix,
@@ -200,9 +200,9 @@ struct Fixed<'q> {
     patch: Vec<Value>,
     /// How many findings they fixed.
     made: usize,
-    /// What was found before.
+    /// The findings before.
     before: Report,
-    /// What is left.
+    /// The remaining findings.
     report: Report,
     /// The object in the file that was written, where its lines can be others.
     written: Option<Object>,
@@ -342,7 +342,7 @@ fn chosen(
             return Ok(vec![remedy.clone()]);
         }
     }
-    // Whoever places the workloads does not want the import instead.
+    // With a placement, the import is not enabled.
     let is_placed = matches!(prefer, Some(Prefer::PlaceOn(_)));
     let is_wanted =
         |remedy: &&Remedy| can_be_made(remedy) && !(is_placed && enables_import(&remedy.patch));
@@ -526,7 +526,7 @@ fn fix_file(source: &Source, of_file: &mut [Fixed<'_>], terminal: &Terminal) -> 
         return Ok(edited);
     }
     for count in 1..=of_file.len() {
-        // Those behind are as they are in the file.
+        // The following objects are as they are in the file.
         let error = of_file
             .get(..count)
             .and_then(|them| with(source, them).err());
@@ -540,7 +540,7 @@ fn fix_file(source: &Source, of_file: &mut [Fixed<'_>], terminal: &Terminal) -> 
     Ok(with(source, of_file)?)
 }
 
-/// Writes a file in one step, with its permissions and its owner; not over a file that somebody else changed.
+/// Writes a file in one step, with its permissions and its owner, unless it has changed since it was read.
 fn replace(source: &Source, text: &str) -> Result<()> {
     // A symbolic link stays one.
     let path = std::fs::canonicalize(&source.path)?;
@@ -554,7 +554,7 @@ fn replace(source: &Source, text: &str) -> Result<()> {
     }
     let metadata = std::fs::metadata(&path)?;
     ensure!(metadata.is_file(), "it is not a regular file");
-    // Whoever may not write the file may not replace it either.
+    // A user who may not write the file may not replace it either.
     std::fs::OpenOptions::new().write(true).open(&path)?;
     ensure!(!metadata.permissions().readonly(), "it is read-only");
     let directory = path.parent().unwrap_or(Path::new("."));
@@ -625,7 +625,7 @@ fn print_patches(
         };
         if let (Ok(fixed), Some(failure)) = (object, patch.err().or(line.err())) {
             failures.push(failure);
-            // What is not printed fixes nothing.
+            // A patch that is not printed fixes nothing.
             fixed.made = 0;
         }
     }

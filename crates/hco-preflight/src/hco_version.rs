@@ -1,4 +1,4 @@
-//! The version of HCO, for people: as somebody wrote it, and as the module reads it.
+//! The version of HCO for people: as the object or the user states it, and as the module reads it.
 
 use operator_models::hco::version::Standing;
 use serde_json::Value;
@@ -14,7 +14,7 @@ pub(crate) struct ShownVersion {
     pub(crate) origin: Foreign,
     /// For people.
     pub(crate) text: String,
-    /// What to know if it is newer or older than all that are known.
+    /// A note if it is newer or older than all known versions.
     pub(crate) unknown: Option<String>,
 }
 
@@ -27,7 +27,7 @@ impl ShownVersion {
             "status" => operator_version(object),
             _ => None,
         };
-        // The version that somebody wrote, where the module has another number for it.
+        // The stated version, if the module has another number for it.
         let written = written.map(|it| it.strip_prefix('v').unwrap_or(it));
         let written = written
             .filter(|it| *it != number && !it.starts_with(&format!("{number}.")))

@@ -39,7 +39,7 @@ struct Template<'o> {
     image: Option<Result<Image, Unimportable>>,
 }
 
-/// An image that is asked for.
+/// An image to look up.
 struct Row {
     image: Image,
     /// For which templates.
@@ -184,7 +184,7 @@ fn read(args: &args::Images) -> Files {
     files
 }
 
-/// Looks up all images at once: each in its first place, then those that were not found there in their next one.
+/// Looks up all images in parallel: each in its first place, then the missing ones in their next place.
 fn look_up(
     asked: Vec<(Image, Vec<Place>)>,
     mirrors: &[Mirror],
@@ -252,7 +252,7 @@ impl Row {
         Some(names)
     }
 
-    /// What else there is to say of single architectures.
+    /// Notes about single architectures.
     fn notes(&self) -> BTreeMap<&str, String> {
         let contents = self.contents.as_ref().ok();
         let availability = contents.into_iter().flat_map(|it| it.availability.iter());
@@ -298,7 +298,7 @@ fn templates(object: &Value) -> impl Iterator<Item = Template<'_>> {
     })
 }
 
-/// The value of the annotation: only names that the policy accepts, those of the columns first.
+/// The value of the annotation: only names that the policy accepts, in the order of the columns.
 fn annotation(architectures: &BTreeSet<&str>) -> String {
     let all = architectures.iter().copied();
     let (of_columns, others): (Vec<&str>, Vec<&str>) = all

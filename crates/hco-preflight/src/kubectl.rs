@@ -45,7 +45,7 @@ impl Kubectl {
         lines.join("\n")
     }
 
-    /// After it, CDI updates a DataSource for a DataImportCron at once. After a deletion, CDI would look only at the
+    /// After it, CDI immediately updates a DataSource for a DataImportCron. After a deletion, CDI would look only at the
     /// DataImportCron of the old label, and create the DataSource at the next poll of this one.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `mapSourceObjectToCron`.

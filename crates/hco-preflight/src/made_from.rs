@@ -1,17 +1,17 @@
-//! What disks are made from, and which ones are used.
+//! The sources of disks, and which ones are used.
 
 use serde_json::Value;
 
 use crate::field::{items, text};
 
-/// The DataSources that the disks of a virtual machine are made from.
+/// The DataSources of the disks of a virtual machine.
 pub(crate) fn sources(machine: &Value) -> Vec<String> {
     let own = text(machine, "/metadata/namespace");
     let disks = items(machine, "/spec/dataVolumeTemplates");
     disks.filter_map(|disk| source(disk, own)).collect()
 }
 
-/// The DataSource that a disk is made from.
+/// The DataSource of a disk.
 pub(crate) fn source(disk: &Value, own: Option<&str>) -> Option<String> {
     let source = disk.pointer("/spec/sourceRef")?;
     let namespace = text(source, "/namespace").filter(|it| !it.is_empty());

@@ -15,11 +15,11 @@ use crate::templates;
 pub(crate) enum NoForecast {
     /// HCO deploys no SSP.
     NotDeployed,
-    /// HCO denies the object when somebody sends it; what it says.
+    /// HCO denies a request with the object, with these messages.
     DeniedByHco(Vec<String>),
     /// HCO accepts the object, and cannot reconcile it; why.
     FailsInHco(String),
-    /// SSP rejects what HCO makes of the object; because of what.
+    /// SSP rejects HCO's object, for this reason.
     RejectedBySsp(String),
     /// A jsonpatch annotation changes what SSP gets.
     Patched,

@@ -1,4 +1,4 @@
-//! What a user should know beside the result.
+//! Notes for the user, apart from the result.
 
 use crate::foreign::one_line;
 

@@ -1,4 +1,4 @@
-//! What the boot sources of a cluster belong to.
+//! The owners of the boot sources of a cluster.
 
 use serde_json::Value;
 

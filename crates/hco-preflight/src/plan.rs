@@ -45,7 +45,7 @@ pub(crate) struct Plan {
     /// Whether a file changes the object.
     #[serde(skip)]
     is_sent: bool,
-    /// Whether something is asked.
+    /// Whether the command line states a change.
     #[serde(skip)]
     is_asked: bool,
     /// When HCO completes templates.
@@ -86,13 +86,13 @@ pub(crate) struct Plan {
     reads_labels: bool,
     /// Why it is unknown what the operators do.
     unknown: Option<String>,
-    /// What stops SSP.
+    /// The reason why SSP stops.
     stopped: Option<Foreign>,
     /// The objects that stop it.
     stopped_by: Vec<Stop>,
     #[serde(flatten)]
     changes: Changed,
-    /// What the operators still change without what was asked.
+    /// The outstanding changes, without the stated one.
     pending: Option<Changed>,
     virtual_machines: Vec<Machine>,
     storage: Storage,
@@ -106,7 +106,7 @@ pub(crate) struct Plan {
     pending_sources: Option<BootSources>,
 }
 
-/// What becomes of boot sources.
+/// The changes of boot sources.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Changed {
@@ -118,7 +118,7 @@ struct Changed {
     lost_image: Vec<Foreign>,
     /// DataSources of templates that CDI does not update any more.
     not_updated: Vec<Foreign>,
-    /// Namespaces that nobody creates.
+    /// Namespaces that no operator creates.
     new_namespaces: Vec<Foreign>,
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Policy {
     pub(crate) mode: Mode,
 }
 
-/// What Kubewarden does with a verdict.
+/// Kubewarden's treatment of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Mode {

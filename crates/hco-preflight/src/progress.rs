@@ -19,7 +19,7 @@ pub(crate) fn above<T>(print: impl FnOnce() -> T) -> T {
 }
 
 fn above_line<T>(shown: Option<&str>, error: &mut impl Write, print: impl FnOnce() -> T) -> T {
-    // A terminal that is gone is not an error.
+    // A closed terminal is not an error.
     if shown.is_some() {
         let _ = error.write_all(CLEAR).and_then(|()| error.flush());
     }

@@ -6,16 +6,16 @@ use textwrap::{Options, WordSeparator, WordSplitter};
 /// A line of a fix.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line<'t> {
-    /// What to do.
+    /// The instruction.
     Fix(&'t str),
-    /// What to do instead.
+    /// The alternative.
     Or(&'t str),
     /// Something to type or paste.
     Paste(&'t str),
 }
 
 impl<'t> Line<'t> {
-    /// What is to be typed or pasted.
+    /// The text to type or paste.
     pub(crate) fn to_paste(&self) -> Option<&'t str> {
         match self {
             Self::Paste(paste) => Some(paste),
@@ -72,7 +72,7 @@ fn is_key(word: &str) -> bool {
     word.ends_with(':') && word.contains(['.', '/'])
 }
 
-/// What has been opened and not closed.
+/// The open brackets.
 #[derive(Debug, Default)]
 struct Open {
     quote: Option<char>,

@@ -25,7 +25,7 @@ pub(crate) fn new(sources: Option<&Path>) -> Result<Registries> {
     Ok(Registries::new(sources.transpose()?.unwrap_or_default()))
 }
 
-/// What images have for these architectures and all others that they list, with a line on the terminal meanwhile.
+/// The manifests of images for these architectures and all others that they list, with a line on the terminal meanwhile.
 pub(crate) fn contents(
     registries: &Registries,
     images: BTreeSet<Image>,

@@ -24,7 +24,7 @@ pub(crate) struct Report {
     pub(crate) allowed: bool,
     /// The status of a denial.
     pub(crate) code: Option<u16>,
-    /// The denial in words.
+    /// The message of the denial.
     pub(crate) message: Option<String>,
     /// The workload nodes by architecture.
     pub(crate) nodes: Option<BTreeMap<Foreign, usize>>,
@@ -34,23 +34,23 @@ pub(crate) struct Report {
     pub(crate) control_plane_architectures: Option<Vec<Foreign>>,
     /// `enabled` or `disabled`.
     pub(crate) multi_arch_import: Option<Foreign>,
-    /// By which version of HCO.
+    /// The version of HCO of the evaluation.
     pub(crate) hco_version: Option<Foreign>,
     /// The architecture of new VMs that request none.
     pub(crate) default_architecture: Option<Foreign>,
-    /// What KubeVirt makes of a VirtualMachine.
+    /// The properties that KubeVirt gives a VirtualMachine.
     pub(crate) virtual_machine: Option<Machine>,
     /// The boot sources that the operators will make.
     pub(crate) forecast: Option<Forecast>,
-    /// Those that they made before.
+    /// The objects before the change.
     pub(crate) forecast_before: Option<Forecast>,
-    /// What changes in the cluster.
+    /// The changes in the cluster.
     pub(crate) changes: Option<Changes>,
     /// Where VMs boot from each golden image.
     pub(crate) templates: Option<Vec<Template>>,
-    /// What was found.
+    /// The findings.
     pub(crate) findings: Vec<Finding>,
-    /// What the policy would repair; the findings are those that remain.
+    /// The repairs of the policy; the findings are the remaining ones.
     #[serde(default)]
     pub(crate) repairs: Vec<Foreign>,
     /// How many findings there are beyond those.
@@ -61,7 +61,7 @@ pub(crate) struct Report {
     pub(crate) not_checked: Vec<String>,
 }
 
-/// What to know about the default architecture, where KubeVirt reads the labels of boot sources.
+/// A note about the default architecture, if KubeVirt reads the labels of boot sources.
 pub(crate) const LABEL_FIRST: &str =
     "VMs take the architecture of their boot source if it is labelled; others get this";
 
@@ -85,7 +85,7 @@ impl Report {
         self.more_findings = self.more_findings.max(other.more_findings);
     }
 
-    /// What the object makes the command end with: a denial that is not about the object is none.
+    /// The exit code for the object: an answer that is no verdict on the object is no denial.
     pub(crate) fn exit(&self) -> Exit {
         match (self.allowed, self.code) {
             (true, _) => Exit::Accepted,
@@ -131,7 +131,7 @@ impl Report {
     }
 }
 
-/// What KubeVirt makes of a VirtualMachine.
+/// The properties that KubeVirt gives a VirtualMachine.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Machine {
@@ -144,7 +144,7 @@ pub(crate) struct Machine {
     preference: Option<Foreign>,
     /// The DataSource that it comes from.
     data_source: Option<Foreign>,
-    /// What the node selector of its pod requires.
+    /// The requirement in the node selector of its pod.
     node_selector: Option<Foreign>,
 }
 
@@ -206,18 +206,18 @@ pub(crate) enum Boot {
 pub(crate) struct Finding {
     /// Id of the rule.
     pub(crate) rule: Foreign,
-    /// What came of it.
+    /// Its outcome.
     pub(crate) level: Level,
     /// The field.
     pub(crate) path: Foreign,
     /// The template that it is about.
     pub(crate) template: Option<Foreign>,
-    /// What distinguishes it from other findings of the rule about the same template.
+    /// Distinguishes it from other findings of the rule about the same template.
     #[serde(default, skip_serializing)]
     pub(crate) value: Foreign,
     /// The state and its consequence.
     pub(crate) fact: Foreign,
-    /// What to do; the lines after the first are marked, see `prose::lines`.
+    /// The instruction; the lines after the first are marked, see `prose::lines`.
     pub(crate) fix: String,
     /// Ways to resolve it, the recommended one first.
     #[serde(default, rename = "fixes")]
@@ -241,7 +241,7 @@ impl Finding {
 /// A way to resolve a finding.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Remedy {
-    /// What to do.
+    /// The instruction.
     pub(crate) summary: String,
     /// Whether the patch resolves the finding without anybody's judgement.
     pub(crate) complete: bool,
@@ -251,7 +251,7 @@ pub(crate) struct Remedy {
     pub(crate) command: Option<String>,
 }
 
-/// What came of a finding.
+/// The outcome of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Level {

@@ -1,4 +1,4 @@
-//! `settings`: those of a file, validated by the module, with the defaults.
+//! `settings`: the settings of a file, validated by the module, with the defaults.
 
 use std::fmt::Write as _;
 
@@ -43,7 +43,7 @@ fn with_defaults(settings: &Value) -> Value {
     Value::Object(all)
 }
 
-/// What holds for a setting without a value.
+/// The values of settings that are not set.
 const NOT_SET: [(&str, &str); 4] = [
     ("serviceAccount", "a missing permission is not reported"),
     ("commonTemplates", "the templates that HCO ships apply"),

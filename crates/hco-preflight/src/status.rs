@@ -49,7 +49,7 @@ pub(crate) struct Status {
     hco_version_shown: Option<String>,
     /// The workload nodes by architecture.
     nodes: BTreeMap<Foreign, usize>,
-    /// What stops SSP according to the forecast.
+    /// The reason why SSP stops according to the forecast.
     stopped: Option<Foreign>,
     /// The objects that stop it.
     stopped_by: Vec<Stop>,
@@ -59,7 +59,7 @@ pub(crate) struct Status {
     /// The DataImportCrons that SSP deletes before something stops it.
     #[serde(skip)]
     deleted_crons: BTreeSet<String>,
-    /// Those among them that it may not create again, and whether their disks go, too.
+    /// The ones among them that it may not create again, and whether their disks are deleted, too.
     #[serde(skip)]
     destroyed: Option<Destroyed>,
     /// Conditions that stop HCO or SSP.
@@ -68,7 +68,7 @@ pub(crate) struct Status {
     not_imported: Vec<NotImported>,
     /// DataSources that are not as SSP wants them.
     data_sources: Vec<DataSource>,
-    /// Those that run on nodes that the placement excludes, or whose disks are not made.
+    /// The ones that run on nodes that the placement excludes, or whose disks do not exist.
     virtual_machines: Vec<Machine>,
     unread: Vec<UnreadKind>,
 }
@@ -111,7 +111,7 @@ impl Status {
 /// The first pause between two looks at the cluster, and the longest one.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
 
-/// What the time of `--wait` does to a look.
+/// The note if the time of `--wait` ends during a look.
 const NOT_COMPLETE: &str = "the cluster was not read completely again before the time of --wait was up; this is the status before";
 
 /// Prints the status; with `--wait`, as soon as everything is there or the time is up.
@@ -144,7 +144,7 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
             Ok(_) | Err(_) if is_failed => "the cluster".to_owned(),
             Ok(_) | Err(_) => break status,
         };
-        // Without an end that a clock can show, it waits for ever.
+        // Without a representable end, it waits without a limit.
         let left = until.map_or(longest * 2, |it| {
             it.saturating_duration_since(Instant::now())
         });

@@ -1,4 +1,4 @@
-//! What stops SSP: the object that the API server or CDI rejects, its template, and the field.
+//! The objects that stop SSP: the object that the API server or CDI rejects, its template, and the field.
 
 use std::fmt;
 
@@ -84,13 +84,13 @@ pub(crate) fn of(report: &Report, object: &Value) -> Vec<Stop> {
 }
 
 /// The DataSources of SSP that the API server rejects, each with a DataImportCron of its template and the field of its name:
-/// pointers, and those of SSP's VM templates, which have the name of their DataImportCron as a label.
+/// pointers, and the DataSources of SSP's VM templates, which have the name of their DataImportCron as a label.
 fn rejected_sources(forecast: &Forecast) -> impl Iterator<Item = (String, &Cron, &'static str)> {
     forecast.data_sources.iter().filter_map(|source| {
         let cron = cron_of(forecast, &source.key())?;
         let name = source.name.raw();
         let is_invalid = examine_names(name, None).is_some();
-        // CDI creates those with a name of their own, and stops nobody.
+        // CDI creates the DataSources with a name of their own, which stop nothing.
         let field = match source.points_to {
             Some(_) if is_invalid => ".spec.managedDataSource",
             None if !is_invalid && examine_names(name, Some(cron.name.raw())).is_some() => {

@@ -10,7 +10,7 @@ const FIELDS: [&str; 2] = [
     "dataImportCronTemplates",
 ];
 
-/// Those of the spec, each with its path.
+/// The templates of the spec, each with its path.
 pub(crate) fn of_spec(object: &Value) -> impl Iterator<Item = (String, &Value)> {
     FIELDS.iter().flat_map(|field| {
         let templates = items(object, &format!("/spec/{}", field.replace('.', "/"))).enumerate();

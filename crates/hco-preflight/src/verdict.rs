@@ -11,7 +11,7 @@ use crate::notes::Notes;
 use crate::policy::{Mode, Policy};
 use crate::report::{Finding, Level, Report};
 
-/// What an object was judged against.
+/// The old object of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Against {
     /// Nothing: as if it were created.
@@ -29,9 +29,9 @@ pub(crate) struct Judged {
     pub(crate) place: Option<Place>,
     /// The object with its file, if it is in one.
     pub(crate) written: Option<InFile>,
-    /// What it is.
+    /// Its type and name.
     pub(crate) identity: Identity,
-    /// What it was judged against.
+    /// The old object of the evaluation.
     pub(crate) against: Against,
     /// The policy of the cluster by whose settings.
     pub(crate) policy: Option<Policy>,
@@ -50,7 +50,7 @@ pub(crate) struct Judged {
 pub(crate) struct Verdicts {
     /// In the order in which they stand in the files.
     pub(crate) objects: Vec<Judged>,
-    /// What could not be judged besides.
+    /// Content that could not be evaluated.
     pub(crate) failures: Vec<Failure>,
     /// Whether it is right that there are no objects.
     pub(crate) may_be_empty: bool,
@@ -69,7 +69,7 @@ pub(crate) struct Origin {
     pub(crate) server: Option<Foreign>,
 }
 
-/// What becomes of a denial by a policy in monitor mode.
+/// The note about a denial by a policy in monitor mode.
 const ONLY_REPORTED: &str = "The policy is in monitor mode: the cluster would only report this.";
 
 impl Judged {
@@ -136,7 +136,7 @@ impl Judged {
         (!is_answered).then_some(flag)
     }
 
-    /// What the object makes the command end with.
+    /// The exit code for the object.
     pub(crate) fn exit(&self) -> Exit {
         self.report.exit()
     }
@@ -154,7 +154,7 @@ impl Judged {
 }
 
 impl Verdicts {
-    /// What the command ends with.
+    /// The exit code of the command.
     pub(crate) fn exit(&self) -> Exit {
         let failed = self.failures.iter().map(|_| Exit::Unjudged);
         let exits = self.deciding().map(Judged::exit).chain(failed);
@@ -171,7 +171,7 @@ impl Verdicts {
         objects.any(|object| object.of(Level::Warn).next().is_some())
     }
 
-    /// What the module says beside its findings.
+    /// Adds the module's notes, apart from the findings.
     pub(crate) fn add_notes(&self, notes: &mut Notes) {
         for object in &self.objects {
             let (at, report) = (object.at(None), &object.report);

@@ -1,4 +1,4 @@
-//! The flags of kubectl that say which cluster is asked.
+//! The flags of kubectl that name a cluster.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -34,11 +34,11 @@ pub(crate) struct Connection {
     #[arg(long, value_name = "TOKEN", help_heading = CONNECTION)]
     token: Option<String>,
 
-    /// The address of the API server to use instead of that of the context
+    /// The address of the API server, instead of the context's
     #[arg(long, short = 's', value_name = "URL", help_heading = CONNECTION)]
     server: Option<String>,
 
-    /// The user of the kubeconfig to use instead of that of the context
+    /// The user of the kubeconfig, instead of the context's
     #[arg(long, value_name = "NAME", help_heading = CONNECTION)]
     user: Option<String>,
 
@@ -70,8 +70,8 @@ impl Connection {
         self.context.as_deref()
     }
 
-    /// The flags that say which cluster is asked, and as whom, for a command that is printed. In this context, because
-    /// another one may be the current one when the command is run.
+    /// The flags that name the cluster and the user, for a command that is printed. They include the context, because another
+    /// one may be the current one when the command is run.
     pub(crate) fn flags(&self, context: Option<&str>) -> Vec<(&'static str, String)> {
         let kubeconfig = self.kubeconfig.as_ref();
         let mut flags = Vec::new();

@@ -102,7 +102,7 @@ fn piped(name: &str, command: &clap::Command, matches: &ArgMatches) -> String {
         let Some(long) = argument.get_long().filter(|_| !OF_FILES.contains(&id)) else {
             continue;
         };
-        // `--help` is no argument that has a value.
+        // `--help` is an argument without a value.
         let is_typed = matches.try_contains_id(id).is_ok()
             && matches.value_source(id) == Some(ValueSource::CommandLine);
         if !is_typed {

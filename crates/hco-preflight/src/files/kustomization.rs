@@ -1,4 +1,4 @@
-//! Kustomizations, whose patches look like objects and are none.
+//! Kustomizations, whose patches look like objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ impl Kustomizations {
 
     fn read(&mut self, directory: &Path, name: &str) {
         let file = directory.join(name);
-        // A pipe would wait for somebody who writes to it.
+        // Reading a pipe would wait for a writer.
         if !file.is_file() {
             return;
         }

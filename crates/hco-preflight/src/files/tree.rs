@@ -42,7 +42,7 @@ impl FromStr for Pattern {
     type Err = globset::Error;
 
     fn from_str(written: &str) -> Result<Self, Self::Err> {
-        // Who completes the name of a directory with the shell gets a slash behind it.
+        // The shell adds a slash when it completes the name of a directory.
         let text = written.strip_prefix("./").unwrap_or(written);
         let glob = Glob::new(text.strip_suffix('/').unwrap_or(text))?;
         Ok(Self {
@@ -161,7 +161,7 @@ impl Tree {
                 let is_link = entry.file_type().is_ok_and(|it| it.is_symlink());
                 self.subdirectory(&path, is_link, root);
             } else if path.exists() && !path.is_file() {
-                // Reading a pipe would wait for somebody who writes to it.
+                // Reading a pipe would wait for a writer.
                 self.skipped
                     .add("that is not a regular file", "that are not regular files");
             } else if self.is_ignored(&path, false) {
@@ -228,7 +228,7 @@ impl Tree {
     }
 }
 
-/// What kubectl takes for a manifest when it is given a directory.
+/// The files of a directory that kubectl reads as manifests.
 pub(super) fn is_manifest(path: &Path) -> bool {
     let ending = path.extension().and_then(std::ffi::OsStr::to_str);
     matches!(ending, Some("json" | "yaml" | "yml"))

@@ -17,7 +17,7 @@ use crate::kubectl::Kubectl;
 use crate::remedy::json_patch_of;
 use crate::stage::{Question, hyperconverged};
 
-/// What a patch is computed for, and where.
+/// The target of a patch.
 pub(super) struct Destination<'c> {
     /// The context of the cluster; none without a cluster, and in a pod.
     pub(super) context: Option<&'c str>,
@@ -30,7 +30,7 @@ pub(super) struct Destination<'c> {
 }
 
 impl Destination<'_> {
-    /// What is to become of a live object.
+    /// The live object after the patch.
     fn wanted(&self, live: &Value, object: &Value) -> Value {
         let wanted = with_metadata_of(live, object);
         if self.is_cluster {
@@ -60,7 +60,7 @@ impl Destination<'_> {
     }
 }
 
-/// What `-o json-patch` prints for an object.
+/// The output of `-o json-patch` for an object.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Record<'l> {
@@ -98,7 +98,7 @@ pub(super) fn patch(
         // The file can have other changes.
         return Ok(Patch(Vec::new()));
     }
-    // Also an object of `--from` is that of a cluster, in which it can have changed.
+    // An object of `--from` comes from a cluster as well, in which it can have changed.
     let is_live = base.is_some() || question.place.is_none();
     let base = base.unwrap_or(question.object.value());
     let wanted = if is_live {
@@ -114,7 +114,7 @@ pub(super) fn patch(
     })
 }
 
-/// What else a patch changes, because the file is not as the live object; nothing if it only has the fix.
+/// The other changes of a patch, because the file differs from the live object; none if it contains only the fix.
 pub(super) fn others(fixed: &Fixed<'_>, destination: &Destination<'_>) -> Option<String> {
     const LISTED: usize = 5;
 
@@ -124,7 +124,7 @@ pub(super) fn others(fixed: &Fixed<'_>, destination: &Destination<'_>) -> Option
         .as_ref()
         .filter(|_| question.place.is_some())?;
     let changed = |object: &Value| json_patch::diff(live, &destination.wanted(live, object)).0;
-    // What a fix takes back is not changed.
+    // A value that a fix reverts does not change.
     let left = changed(&fixed.sent);
     let is_left = |it: &PatchOperation| left.iter().any(|left| left.path() == it.path());
     let mut changes = changed(question.sent());
@@ -146,7 +146,7 @@ pub(super) fn others(fixed: &Fixed<'_>, destination: &Destination<'_>) -> Option
     })
 }
 
-/// That a live object comes from a file, which reverts the patch when it is applied again.
+/// A note that a live object comes from a file, which reverts the patch when it is applied again.
 pub(super) fn kept_elsewhere(question: &Question) -> Option<String> {
     const BY: [(&str, &str); 3] = [
         (
@@ -228,9 +228,9 @@ fn shortest(base: &Value, wanted: &Value, remedies: &[Value]) -> Result<Patch> {
     Ok(json_patch::diff(base, wanted))
 }
 
-/// The patch behind tests of the generation and of the values that it replaces, so that the API server refuses it if
-/// somebody changed the object meanwhile; of the UID, because the generation of an object that was deleted and created again
-/// starts anew. Not of the resource version, because that changes with each status that HCO writes.
+/// The patch with preceding tests of the generation and of the replaced values, so that the API server rejects it if the object
+/// has changed since; and of the UID, because a new object with the same name starts with another generation. It does not test
+/// the resource version, which changes with each status that HCO writes.
 ///
 /// An object of a file may lack what the live one has: something is added only where the live object has nothing, which to the
 /// API server is null.
@@ -334,7 +334,7 @@ pub(super) fn line(
     })
 }
 
-/// That a file could not be read, as a line of JSON.
+/// A file that could not be read, as a line of JSON.
 pub(super) fn failed(failure: &Failure) -> Result<String> {
     json_line(&Record {
         file: failure.file.as_deref(),

@@ -22,7 +22,7 @@ struct Document<'v> {
     cluster: Option<&'v Origin>,
 }
 
-/// What could not be read or asked; what is not known is null.
+/// Content that could not be read; null if it is unknown.
 #[derive(Serialize)]
 struct Error<'v> {
     file: Option<&'v str>,

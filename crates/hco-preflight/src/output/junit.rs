@@ -1,8 +1,8 @@
 //! A check as JUnit XML: a suite for each file; a test for each object.
 //!
-//! A test for each object, not for each finding: GitLab and Jenkins compare the tests of two runs by name, and a
-//! finding that is gone would be a test that vanished instead of one that was fixed. Of several failures of a test
-//! GitLab shows the first, so there is one, with all problems in it.
+//! A test for each object, not for each finding: GitLab and Jenkins compare the tests of two runs by name, and a fixed finding
+//! would be a test that disappeared. GitLab shows the first of several failures of a test, so there is one failure, with all
+//! problems in it.
 //!
 //! Own code, because quick-junit 0.8 brings four crates, and writes an attribute that the schema of Jenkins does not allow
 //! (`skipped` of `testsuites`).

@@ -96,7 +96,7 @@ fn block(text: &mut String, object: &Judged, width: usize) {
     carried(text, object);
 }
 
-/// What the module knows of the cluster and of the import.
+/// The module's facts about the cluster and the import.
 fn facts(text: &mut String, report: &Report) {
     let nodes = report.nodes.as_ref().map(|nodes| match nodes.len() {
         0 => "none".to_owned(),

@@ -1,4 +1,4 @@
-//! Nodes that only their names tell apart are asked about once: each answer takes a report of the module.
+//! Nodes that differ only in their names are evaluated once, because each evaluation runs the module.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ impl<T: Copy> Alike<T> {
     }
 }
 
-/// What a placement compares of a node, without its names.
+/// The part of a node that a placement compares, without its names.
 fn nameless(node: &Value) -> String {
     let mut node = node.clone();
     if let Some(fields) = node.as_object_mut() {

@@ -17,14 +17,14 @@ use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast, Report, is
 use crate::stage::{Compared, GOLDEN};
 use crate::templates;
 
-/// What a plan reads of both sides.
+/// The boot sources on both sides of a plan.
 #[derive(Debug, Default)]
 pub(super) struct BootSources {
-    /// Those of the forecast, by their names.
+    /// The forecast ones, by their names.
     pub(super) crons: BTreeMap<String, Cron>,
-    /// Those that are there before, by their names.
+    /// The ones before the change, by their names.
     crons_before: BTreeMap<String, CronBefore>,
-    /// The DataSources that are there before, and what they point to; those of the forecast if they were not read.
+    /// The DataSources before the change, and their targets; from the forecast if they were not read.
     sources_before: BTreeMap<String, Option<Foreign>>,
     /// The DataSources that a DataSource of the forecast points to.
     pub(super) points_to: BTreeMap<String, Option<Foreign>>,
@@ -166,7 +166,7 @@ impl<'a> Wanted<'a> {
 }
 
 impl BootSources {
-    /// What changes from what is to what is wanted.
+    /// The changes from the current state to the wanted one.
     pub(super) fn of(compared: &Compared<'_>, wanted: Wanted<'_>) -> Self {
         let none = Forecast::default();
         let before = compared.will_be.forecast_before.as_ref().unwrap_or(&none);
@@ -194,7 +194,7 @@ impl BootSources {
                 });
                 sources.collect()
             } else {
-                // Those of the bundle belong to the templates of one side, and are there on both.
+                // The DataSources of the bundle belong to the templates of one side, and exist on both.
                 let others = after.data_sources.iter().map(|it| (it.key(), None));
                 others
                     .chain(before.data_sources.iter().map(pointer))
@@ -565,7 +565,7 @@ fn changes_image(field: &Foreign) -> bool {
         || field.starts_with("template.spec.source") && !field.contains("platform")
 }
 
-/// The DataImportCrons that are there; if they were not read, those of the forecast that get into the cluster.
+/// The current DataImportCrons; if they were not read, the forecast ones that reach the cluster.
 fn crons_before(compared: &Compared<'_>, forecast: &Forecast) -> BTreeMap<String, CronBefore> {
     let snapshot = &compared.snapshot;
     if snapshot.has("DataImportCron") {
@@ -694,7 +694,7 @@ fn origins(object: &Value) -> BTreeMap<String, Value> {
     origins.collect()
 }
 
-/// The templates of an object: those of the spec, and of those that HCO adds what the status shows.
+/// The templates of an object: of the spec, and of the templates that HCO adds, as the status shows them.
 pub(super) fn templates(object: &Value) -> BTreeMap<&str, &Value> {
     let of_spec = templates::of_spec(object).map(|(_, template)| template);
     let all = templates::of_status(object).chain(of_spec);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What a disk is.
+/// The kind of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) enum Kind {
     PersistentVolumeClaim,

@@ -1,4 +1,4 @@
-//! The virtual machines that a change affects. A disk that exists is not made again.
+//! The virtual machines that a change affects. An existing disk is not created again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,11 +41,11 @@ pub(super) enum Effect {
     DiskSourceDeleted,
     DiskSourceReplaced,
     ArchitectureChanges,
-    /// Its disk is made, and stays, although what it was made from goes. It loses nothing.
+    /// Its disk exists, and stays, although the source of the disk is deleted. It loses nothing.
     DiskStays,
 }
 
-/// Those that are affected, by what happens to them.
+/// The affected ones, by effect.
 pub(super) fn affected(compared: &Compared<'_>) -> Result<Vec<Machine>> {
     let mut machines = BTreeSet::new();
     disks(compared, &mut machines);
@@ -73,7 +73,7 @@ pub(super) struct Going {
     deleted: BTreeSet<String>,
     lost: BTreeSet<String>,
     empty: BTreeSet<String>,
-    /// Those that point to another one than before, with its name and its architecture.
+    /// The DataSources that point to another one than before, with its name and its architecture.
     moved: BTreeMap<String, (Foreign, Foreign)>,
 }
 
@@ -90,7 +90,7 @@ impl Going {
         }
     }
 
-    /// What happens to a disk that this object makes from one; nothing if nothing changes for it.
+    /// The effect on a disk of this object with this source; none if nothing changes for it.
     pub(super) fn effect(&self, source: &str, object: &Value) -> Option<Loss> {
         let gone = |effect, why: &str| Loss {
             effect,
@@ -124,10 +124,10 @@ impl Going {
     }
 }
 
-/// What happens to a DataSource that a disk is made from.
+/// The loss of the DataSource of a disk.
 pub(super) struct Loss {
     pub(super) effect: Effect,
-    /// What becomes of the DataSource.
+    /// The change of the DataSource.
     pub(super) why: String,
     /// Whether it keeps a disk, of another architecture than the virtual machine sets.
     is_moved: bool,
@@ -135,8 +135,8 @@ pub(super) struct Loss {
     is_back: bool,
 }
 
-/// What helps a virtual machine whose disk was not made before its boot source was imported again: CDI allowed it for the
-/// disk that was there when its `DataVolume` was created.
+/// The advice for a virtual machine whose disk was not created before its boot source was imported again: CDI has allowed it
+/// for the disk that existed when the `DataVolume` was created.
 ///
 /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/datavolume-mutate.go, `Admit`;
 /// pkg/controller/common/util.go, `validateTokenData`; kubevirt pkg/virt-controller/watch/vm/vm.go, `handleDataVolumes`.
@@ -185,7 +185,7 @@ pub(crate) fn unfinished(compared: &Compared<'_>) -> Option<BTreeSet<String>> {
     compared.snapshot.has("DataVolume").then_some(unfinished)
 }
 
-/// Those whose disks are made from a boot source that goes.
+/// The virtual machines whose disks need a boot source that is deleted.
 fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
     let going = Going::of(compared, compared.will_be.changes.as_ref());
     let pending = Going::of(compared, compared.pending.as_ref());
@@ -247,7 +247,7 @@ fn gone(compared: &Compared<'_>) -> BTreeSet<String> {
     before.difference(&of(&compared.will_be)).cloned().collect()
 }
 
-/// What KubeVirt reads when it gives a virtual machine its architecture.
+/// The objects that KubeVirt reads to give a virtual machine its architecture.
 struct Admission {
     kubevirt: KubeVirt,
     sources: BTreeMap<String, DataSource>,
@@ -354,7 +354,7 @@ fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (String
     })
 }
 
-/// What the change means for the architecture of virtual machines.
+/// The effect of the change on the architecture of virtual machines.
 pub(super) struct Architectures {
     is: Admission,
     will_be: Admission,
@@ -374,8 +374,7 @@ impl Architectures {
         })
     }
 
-    /// What becomes of a virtual machine that gets another architecture, or that is for nodes of an architecture that no
-    /// workload node has any more.
+    /// The effect on a virtual machine that gets another architecture, or whose architecture no workload node has any more.
     pub(super) fn effects(
         &self,
         machine: &Value,
@@ -439,8 +438,8 @@ impl Architectures {
         (!self.gone.contains(&chosen)).then_some(chosen)
     }
 
-    /// Adds the virtual machines that get another architecture, but for those of which that is said already, and those of an
-    /// architecture that no workload node has any more.
+    /// Adds the virtual machines that get another architecture, unless the list says so already, and the ones whose
+    /// architecture no workload node has any more.
     fn add(
         &self,
         compared: &Compared<'_>,
@@ -514,7 +513,7 @@ fn running(compared: &Compared<'_>) -> BTreeMap<String, Vec<String>> {
     by_node
 }
 
-/// What KubeVirt cannot do with a virtual machine then.
+/// The actions that KubeVirt cannot perform with a virtual machine then.
 ///
 /// MIRRORS: kubevirt pkg/virt-launcher/monitor.go, `refresh`: virt-launcher waits for virt-handler to shut the guest down, and
 /// kills it after the grace period.
@@ -549,18 +548,18 @@ pub(crate) fn excluded(compared: &Compared<'_>) -> Result<BTreeMap<String, Vec<S
     Ok(excluded)
 }
 
-/// What to do with virtual machines before virt-handler leaves their nodes.
+/// The advice for virtual machines before virt-handler leaves their nodes.
 struct WaysOut {
     /// The virtual machines that set no architecture, with the one that KubeVirt gives them after the change.
     ///
-    /// MIRRORS: kubevirt pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go, `Mutate`: with every update, so
-    /// also when somebody stops them.
+    /// MIRRORS: kubevirt pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go, `Mutate`: with every update, also the
+    /// one that stops it.
     chosen: BTreeMap<String, String>,
     /// The virtual machines that have a VirtualMachine, if those were read.
     owned: Option<BTreeSet<String>>,
     /// The architectures that leave the workload nodes.
     gone: BTreeSet<String>,
-    /// Those of which the way out says that they get another architecture.
+    /// The virtual machines whose advice says that they get another architecture.
     advised: BTreeSet<String>,
 }
 
@@ -583,7 +582,7 @@ impl WaysOut {
         architecture(node).filter(|it| self.gone.contains(*it))
     }
 
-    /// That of a virtual machine on a node, which can start again only if `unless` a node of its architecture.
+    /// The advice for a virtual machine on a node, which can start again only if `unless` a node of its architecture.
     fn of_machine(
         &mut self,
         machine: &String,
@@ -643,7 +642,7 @@ fn orphans(
             continue;
         };
         let pinned = pinned.get(&node).unwrap_or(&none);
-        // Those that run there are named as such, and those of an architecture that goes as well.
+        // The list names the running ones, and the ones of an architecture that is removed.
         let is_lost = ways_out.lost(is).is_some();
         let idle = pinned
             .iter()

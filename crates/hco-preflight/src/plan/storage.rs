@@ -68,7 +68,7 @@ impl Storage {
             let class = field("/storageClassName").and_then(Value::as_str);
             add(&mut requested, Kind::PersistentVolumeClaim, class, size);
         }
-        // If SSP tries again at once, CDI sees a DataImportCron that is replaced, and deletes nothing.
+        // If SSP immediately tries again, CDI sees a replaced DataImportCron, and deletes nothing.
         let forecasts = [report.forecast_before.as_ref(), Some(after)];
         let crons = || forecasts.iter().flatten().flat_map(|it| &it.crons);
         let empty: BTreeSet<&str> = all

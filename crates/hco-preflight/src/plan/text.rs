@@ -20,7 +20,7 @@ use crate::report::{
 };
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 
-/// What becomes of a DataSource; the worst one counts.
+/// The change of a DataSource; the worst one counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sign {
     New,
@@ -30,15 +30,15 @@ enum Sign {
     Gone,
 }
 
-/// What becomes of a DataSource, in words.
+/// The change of a DataSource, as text.
 type Row = (Sign, String);
 
-/// What becomes of DataSources.
+/// The changes of DataSources.
 #[derive(Default)]
 struct Rows {
-    /// Those of templates, by `NAMESPACE/NAME`.
+    /// The DataSources of templates, by `NAMESPACE/NAME`.
     shown: BTreeMap<String, Row>,
-    /// Those without a disk that are created and deleted for VM templates.
+    /// DataSources without a disk that are created and deleted for VM templates.
     created: BTreeSet<String>,
     deleted: BTreeSet<String>,
 }
@@ -226,7 +226,7 @@ fn boot_sources(text: &mut String, plan: &Plan) {
     pending.render(text, ": still outstanding without this change");
 }
 
-/// What to know about all boot sources.
+/// Remarks about all boot sources.
 fn remarks(text: &mut String, plan: &Plan) {
     for namespace in &plan.changes.new_namespaces {
         let _ = writeln!(
@@ -263,7 +263,7 @@ fn remarks(text: &mut String, plan: &Plan) {
     let _ = writeln!(text, "  {YELLOW}!{YELLOW:#} {what}");
 }
 
-/// What stops SSP.
+/// The reason why SSP stops.
 fn stops(text: &mut String, plan: &Plan) {
     let Some(stopped) = &plan.stopped else {
         return;
@@ -275,7 +275,7 @@ fn stops(text: &mut String, plan: &Plan) {
         "data-source" => {
             "A DataSource is rejected: until you fix this, SSP creates no DataImportCron, and does not update its VM templates"
         }
-        // Those that are listed as deleted go before.
+        // The DataSources that are listed as deleted are deleted before.
         _ => {
             "A DataImportCron is rejected: after these changes, and until you fix this, SSP deletes no DataImportCron that is no longer wanted, and does not update its VM templates"
         }
@@ -358,7 +358,7 @@ fn namespace_of(key: &str) -> &str {
     key.split_once('/').map_or("", |(namespace, _)| namespace)
 }
 
-/// What becomes of each DataSource.
+/// The change of each DataSource.
 fn rows(sources: &BootSources) -> Rows {
     let changes = &sources.changes;
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
@@ -442,7 +442,7 @@ fn rows(sources: &BootSources) -> Rows {
     without_disk(sources, rows)
 }
 
-/// Adds the DataSources that stay as they are, and of which nothing else is said.
+/// Adds the DataSources that stay as they are, unless the list has them already.
 fn add_kept(sources: &BootSources, crons: &CronChanges, rows: &mut BTreeMap<String, Row>) {
     let changes = &sources.changes;
     // CDI keeps the DataSource of a DataImportCron with the retention policy `All`.
@@ -480,8 +480,8 @@ fn add_kept(sources: &BootSources, crons: &CronChanges, rows: &mut BTreeMap<Stri
     }
 }
 
-/// What becomes of a DataSource that points elsewhere than before. One that belongs to no template has no disk, wherever it
-/// points.
+/// The change of a DataSource that points to another target. A DataSource without a template has no disk, whatever its target
+/// is.
 fn retargeted(sources: &BootSources, retarget: &Retarget) -> Option<Row> {
     let key = retarget.name.raw();
     sources.points_to.get(key)?;
@@ -511,7 +511,7 @@ fn is_deleted_with_its_disk(sources: &BootSources, key: &str) -> bool {
         && sources.pointed_to(key).is_none()
 }
 
-/// What becomes of the DataSource of a new DataImportCron.
+/// The change of the DataSource of a new DataImportCron.
 fn created(sources: &BootSources, cron: &Cron) -> Row {
     if let Some(why) = &cron.never_runs {
         return (Sign::Never, format!("never imported: {why}"));
@@ -537,7 +537,7 @@ fn created(sources: &BootSources, cron: &Cron) -> Row {
     (Sign::Changed, what)
 }
 
-/// What becomes of a DataSource that CDI does not update for its DataImportCron, with the command that corrects it.
+/// The change of a DataSource that CDI does not update for its DataImportCron, with the command that corrects it.
 fn not_updated(sources: &BootSources, cron: &Cron, why: &str) -> String {
     let name = &cron.name;
     let command = sources
@@ -647,7 +647,7 @@ fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
             format!("has no disk any more: it points to {other}, which has none any more")
         }
         None if sources.keeps_disk(key.raw()) => match sources.left_by(key.raw()) {
-            // SSP removes the disk from its own DataSources at once.
+            // SSP immediately removes the disk from its own DataSources.
             Some(_) if sources.is_of_ssp(key.raw()) => "has no disk any more".to_owned(),
             Some(cron) => format!(
                 "loses its disk when {} is imported: its DataImportCron {} imports that from now on, and keeps only the newest disk",
@@ -669,7 +669,7 @@ const OTHER_IMAGE: &str = "until the new image is imported, its disk, if it has 
 const SAME_IMAGE: &str =
     "its disk, if it has one, stays in use, and the same image is not imported again";
 
-/// What becomes of the disk whose DataImportCron is deleted and created again, if it stays.
+/// The change of the disk of a recreated DataImportCron, if it stays.
 fn kept_disk(sources: &BootSources, key: &str) -> String {
     let (disk, when) = if sources.imports_again(key) {
         (OTHER_IMAGE, "then ")

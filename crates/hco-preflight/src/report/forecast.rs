@@ -4,19 +4,19 @@ use serde::Deserialize;
 
 use crate::foreign::Foreign;
 
-/// What the operators make of an object.
+/// The objects that the operators create.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Forecast {
     pub(crate) crons: Vec<Cron>,
-    /// Those that belong to a template.
+    /// The ones that belong to a template.
     pub(crate) data_sources: Vec<DataSource>,
     /// The templates of which SSP drops or overwrites a DataImportCron.
     pub(crate) lost: Vec<Foreign>,
     /// The templates that SSP does not get, because their annotation lists no workload architecture.
     #[serde(default)]
     pub(crate) left_out: Vec<Foreign>,
-    /// What stops SSP.
+    /// The reason why SSP stops.
     pub(crate) stopped: Option<Foreign>,
 }
 
@@ -47,24 +47,24 @@ pub(crate) struct DataSource {
     pub(crate) points_to: Option<Foreign>,
     /// Its label; empty without one.
     pub(crate) architecture_label: Foreign,
-    /// Whether a disk will be behind it.
+    /// Whether it will have a disk.
     pub(crate) filled: Option<bool>,
 }
 
-/// What changes in the cluster.
+/// The changes in the cluster.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Changes {
     /// `None` where two have one name.
     pub(crate) crons: Option<CronChanges>,
     pub(crate) data_sources: DataSourceChanges,
-    /// Those that have no disk until an import is done.
+    /// DataSources without a disk until an import is done.
     pub(crate) empty_meanwhile: Vec<Foreign>,
-    /// Those that have no disk any more.
+    /// DataSources without a disk from then on.
     pub(crate) lost_image: Vec<Foreign>,
 }
 
-/// What becomes of DataImportCrons.
+/// The changes of DataImportCrons.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CronChanges {
@@ -85,7 +85,7 @@ impl CronChanges {
     }
 }
 
-/// What becomes of DataSources.
+/// The changes of DataSources.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(crate) struct DataSourceChanges {
     pub(crate) created: Vec<Foreign>,

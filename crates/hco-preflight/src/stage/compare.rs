@@ -36,7 +36,7 @@ use crate::progress::Progress;
 use crate::report::{Changes, Report};
 use crate::verdict::Against;
 
-/// What is, what will be, and what the module says of both.
+/// The current and the future state, and the module's reports on both.
 pub(crate) struct Compared<'s> {
     pub(crate) snapshot: Arc<Snapshot>,
     /// The nodes that there are.
@@ -49,9 +49,9 @@ pub(crate) struct Compared<'s> {
     pub(crate) is: Option<Report>,
     /// The object as it will be, compared with what is.
     pub(crate) will_be: Report,
-    /// What the operators still change without what was asked; nothing if nothing was asked, or if it is unknown.
+    /// The outstanding changes, without the stated one; none if none is stated, or if they are unknown.
     pub(crate) pending: Option<Changes>,
-    /// Whether something is asked: another object, other nodes, or another version.
+    /// Whether the command line states a change: another object, other nodes, or another version.
     pub(crate) is_asked: bool,
     /// The version of HCO that is given.
     version: Option<String>,
@@ -152,7 +152,8 @@ impl Reading<'_> {
         check_connection(&self.what_is.connection, cluster, from.is_some())
     }
 
-    /// What is, and the cluster if it was read from one. Of the nodes, it reads the labels that matter to this object, too.
+    /// The current state, and the cluster if it was read from one. Of the nodes, it reads the labels that matter to this
+    /// object, too.
     fn read(
         &self,
         object: Option<&Value>,
@@ -203,7 +204,7 @@ impl Reading<'_> {
 }
 
 impl<'s> Compared<'s> {
-    /// With other nodes and another version of HCO, if they are asked.
+    /// With other nodes and another version of HCO, if they are stated.
     fn of(
         subject: &'s Subject,
         cluster: Option<Arc<Cluster>>,
@@ -315,7 +316,7 @@ fn has_placement(object: &Value) -> bool {
     hco.is_ok_and(|hco| hco.placement.has_requirements())
 }
 
-/// What to know about an older HCO than the cluster has.
+/// A note about an older HCO than the cluster has.
 fn downgrade(is: &Report, will_be: &Report) -> Option<String> {
     let version = |report: &Report| {
         let shown = report.hco_version.as_ref()?.raw();
@@ -395,7 +396,7 @@ impl Compared<'_> {
     }
 
     /// Whether KubeVirt runs virt-handler on a node, by the object as it is or as it will be: without a placement on every
-    /// node, also on those that are no worker nodes for HCO.
+    /// node, also on the ones that are no worker nodes for HCO.
     ///
     /// MIRRORS: kubevirt pkg/virt-operator/resource/placement/placement.go, `InjectPlacementMetadata`.
     pub(crate) fn has_virt_handler(&self, node: &Value, after: bool) -> Result<bool> {
@@ -508,7 +509,7 @@ fn leaving(before: &[Value], after: &[Value]) -> Vec<Foreign> {
     leaving.map(|name| Foreign::from(*name)).collect()
 }
 
-/// What the module compares with.
+/// The state with which the module compares.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Beside<'b> {

@@ -32,7 +32,7 @@ pub(crate) struct Connected<'s> {
     /// The objects of `--from`, in the place of a cluster.
     pub(super) files: Option<Arc<Snapshot>>,
     pub(super) questions: Vec<Question>,
-    /// What the VirtualMachines among them depend on.
+    /// The objects that determine the VirtualMachines among them.
     pub(super) beside: Vec<Value>,
     pub(super) failures: Vec<Failure>,
 }
@@ -163,7 +163,7 @@ fn asked(context: Option<&str>, server: &str, connection: &Connection) -> String
     format!("using {whose}{user}; API server {server}")
 }
 
-/// What a verdict on a live object means.
+/// The meaning of a verdict on a live object.
 const LIVE: &str = "live objects are checked as new objects; in the cluster, updates are not denied because of existing problems";
 
 /// The live objects, judged as if they were new: existing problems are reported too.

@@ -154,7 +154,7 @@ impl<'t> Found<'t> {
         Ok(())
     }
 
-    /// Those that can be used. An error if no policy can be, and the cluster would use one.
+    /// The usable ones. An error if no policy is usable, and the cluster would use one.
     fn settings(self, notes: &mut Notes) -> Result<Vec<Settings>> {
         for target in self.targets {
             if self.usable.iter().any(|it| it.apply_to(target)) {

@@ -75,7 +75,7 @@ impl<'s> Prepared<'s> {
         &self.settled.connected.questions
     }
 
-    /// What could not be read.
+    /// Content that could not be read.
     pub(crate) fn failures(&self) -> &[Failure] {
         &self.settled.connected.failures
     }
@@ -197,7 +197,7 @@ impl<'s> Prepared<'s> {
         }
     }
 
-    /// The settings that an object is judged with: those of each policy of the cluster that applies to it.
+    /// The settings for an object: of each policy of the cluster that applies to it.
     pub(crate) fn settings_for(&self, question: &Question) -> Vec<&Settings> {
         let target = question.target(&self.settled.namespace);
         let deployed = self.settled.deployed.iter();
@@ -209,7 +209,7 @@ impl<'s> Prepared<'s> {
         }
     }
 
-    /// Those of the settings that decide the exit code: of the policies that protect, or of all if none does.
+    /// The settings that decide the exit code: of the policies that protect, or all if none does.
     fn deciding(&self, question: &Question) -> impl Iterator<Item = &Settings> {
         let all = self.settings_for(question);
         let protects = all.iter().any(|settings| settings.protects());
@@ -227,7 +227,7 @@ impl<'s> Prepared<'s> {
         pairs.collect()
     }
 
-    /// What the module says of the object that a question is about, in this form of it: by all settings that decide.
+    /// The module's report on this form of the object of a question, by all settings that decide.
     pub(crate) fn report(&self, question: &Question, object: &Value) -> Result<Report, Failure> {
         self.report_beside(question, object, &json!({}), &self.hosts)
             .map_err(|error| question.failure(chain(&error)))
@@ -264,7 +264,7 @@ impl<'s> Prepared<'s> {
         }
     }
 
-    /// What the module says of the object as it is sent, by these settings.
+    /// The module's report on the object as it is sent, by these settings.
     pub(crate) fn report_of(
         &self,
         question: &Question,

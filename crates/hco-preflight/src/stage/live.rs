@@ -25,7 +25,7 @@ impl<'l> Live<'l> {
             .or_else(|| cluster.map(Self::Cluster))
     }
 
-    /// What has the objects, for a sentence.
+    /// The source of the objects, for a sentence.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Cluster(_) => "the cluster",
@@ -175,7 +175,7 @@ impl<'l> Live<'l> {
         })
     }
 
-    /// The policies of a kind, or the groups of them: those of all namespaces, or of one.
+    /// The policies of a kind, or the groups of them: of all namespaces, or of one.
     pub(super) fn policies(
         self,
         kind: &str,

@@ -15,9 +15,9 @@ use crate::notes::Notes;
 /// Why objects are judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// What would happen to them: a live object is the old one, and the file is sent like this. By default it is applied.
+    /// Checks the effect of a request: a live object is the old one, and the file is sent like this. By default it is applied.
     Check(Option<AsIf>),
-    /// What can be fixed in them: existing problems too. The file is sent like this.
+    /// Fixes problems, existing ones too. The file is sent like this.
     Fix(Option<AsIf>),
 }
 
@@ -40,14 +40,14 @@ pub(crate) struct Objects<'s> {
     pub(super) subject: &'s Subject,
     pub(super) purpose: Purpose,
     pub(super) found: Vec<Found>,
-    /// Those of `--old`.
+    /// The objects of `--old`.
     pub(super) old: Option<Vec<Found>>,
-    /// What the VirtualMachines among them depend on.
+    /// The objects that determine the VirtualMachines among them.
     pub(super) beside: Vec<Value>,
     pub(super) failures: Vec<Failure>,
 }
 
-/// `fix` changes no VirtualMachine: somebody has to decide what it needs.
+/// `fix` changes no VirtualMachine, because a person has to decide.
 fn wanted(purpose: Purpose) -> Wanted {
     match purpose {
         Purpose::Check(_) => Wanted {
@@ -100,7 +100,7 @@ impl<'s> Objects<'s> {
 
 fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
     let walk = Walk {
-        // What is excluded can be the old objects beside the new ones.
+        // The old objects can be among the excluded ones.
         exclude: Vec::new(),
         ..subject.walk.clone()
     };

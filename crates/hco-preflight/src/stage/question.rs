@@ -14,15 +14,15 @@ use crate::verdict::{Against, Judged};
 pub(crate) struct Question {
     /// Nothing for an object of the cluster.
     pub(crate) place: Option<Place>,
-    /// What it is.
+    /// Its type and name.
     pub(crate) identity: Identity,
-    /// What it is judged against.
+    /// The old object of the request.
     pub(crate) against: Against,
     /// The object, with its file if it is in one.
     pub(crate) object: Written,
     /// How the API server reads it; none for an object of the cluster.
     pub(crate) sent: Option<Value>,
-    /// What it was before.
+    /// The old object.
     pub(crate) old: Option<Value>,
     /// The live object that a fixed file changes.
     pub(crate) live: Option<Value>,
@@ -87,7 +87,7 @@ impl Question {
         }
     }
 
-    /// That something cannot be done with the object.
+    /// A failure about the object.
     pub(crate) fn failure(&self, what: String) -> Failure {
         Failure {
             file: self.place.as_ref().map(|place| place.file.clone()),

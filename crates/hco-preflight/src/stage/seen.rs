@@ -9,9 +9,9 @@ use crate::prose::first_of;
 /// The objects that were read.
 #[derive(Default)]
 pub(super) struct Seen {
-    /// What each looks like.
+    /// The content of each.
     objects: BTreeMap<(String, String), u64>,
-    /// Those that do not look the same everywhere.
+    /// Objects whose content differs between files.
     differing: BTreeSet<String>,
 }
 

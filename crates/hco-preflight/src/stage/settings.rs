@@ -23,7 +23,7 @@ pub(crate) struct Settings {
     pub(super) excluded: BTreeSet<Target>,
 }
 
-/// What of a request decides which policies get it.
+/// The part of a request that decides which policies get it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Target {
     pub(crate) namespace: String,

@@ -19,9 +19,9 @@ use crate::progress::Progress;
 pub(crate) struct Settled<'s> {
     pub(super) connected: Connected<'s>,
     pub(super) module: Arc<Module>,
-    /// Those of the user or the defaults.
+    /// The user's settings, or the defaults.
     pub(super) settings: Settings,
-    /// Those of the cluster's policies.
+    /// The settings of the cluster's policies.
     pub(super) deployed: Vec<Settings>,
     /// Whether there may be others, which the user may not list.
     pub(super) has_unread_policies: bool,

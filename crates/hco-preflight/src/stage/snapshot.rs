@@ -1,4 +1,4 @@
-//! What is in a cluster: of it, or of files that were taken from it.
+//! The objects of a cluster, or of files from one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -52,7 +52,7 @@ const PREFERENCE: &[&str] = &[
     "/spec/preferredArchitecture",
     "/spec/requirements/architecture",
 ];
-/// What selects the requests of a policy, and what its verdicts depend on.
+/// The fields that select the requests of a policy, and that its verdicts depend on.
 const POLICY: &[&str] = &[
     "/spec/module",
     "/spec/mode",
@@ -228,7 +228,7 @@ pub(crate) const KINDS: [Kind; 15] = [
     },
 ];
 
-/// Those that the module compares with what will be.
+/// The kinds that the module compares with the future state.
 const BOOT_SOURCES: [&str; 4] = [
     "DataImportCron",
     "DataSource",
@@ -236,13 +236,14 @@ const BOOT_SOURCES: [&str; 4] = [
     "VolumeSnapshot",
 ];
 
-/// Those that are read of disks alone that boot sources have.
+/// The kinds of which only the disks of boot sources are read.
 const DISKS: [&str; 2] = ["PersistentVolumeClaim", "VolumeSnapshot"];
 
 /// The group of HyperConvergeds.
 const GROUP: &str = "hco.kubevirt.io";
 
-/// Those of DataImportCrons are read, and those whose disk is still to be made for a virtual machine or from another disk.
+/// Read for DataImportCrons, and if its disk does not exist yet and belongs to a virtual machine or has another disk as its
+/// source.
 const DATA_VOLUME: &str = "DataVolume";
 
 /// Where it is that kubectl keeps what was applied last: the fields that a manifest does not have any more are deleted.
@@ -267,7 +268,7 @@ pub(crate) struct Snapshot {
     pub(crate) hyperconvergeds: Vec<Value>,
     /// The same in other API versions.
     pub(super) converted: Vec<Value>,
-    /// Those of each kind that was read.
+    /// The objects of each kind that was read.
     objects: BTreeMap<&'static str, Vec<Box<RawValue>>>,
     /// Why a kind was not read.
     pub(crate) unread: Vec<Unread>,
@@ -444,7 +445,7 @@ impl Snapshot {
         }
     }
 
-    /// What was found in files, and what is missing.
+    /// The content of files, and the missing kinds.
     fn found(&self, reader: Reader, seen: &Seen) -> String {
         let counted = |kind: &str, number: usize| format!("{kind} ({number})");
         let mut found = vec![
@@ -598,7 +599,7 @@ fn of_text(text: &RawValue) -> Value {
     serde_json::from_str(text.get()).unwrap_or_default()
 }
 
-/// Why HyperConvergeds cannot be listed, and what helps somebody who may read one namespace alone.
+/// Why HyperConvergeds cannot be listed, and the advice for users who may read only one namespace.
 pub(super) fn not_listed(error: ClusterError, namespace: Option<&str>) -> Error {
     let is_forbidden = matches!(error, ClusterError::Forbidden { .. });
     if !is_forbidden {
@@ -656,7 +657,7 @@ fn without_what_is_not_judged(mut node: Value) -> Value {
 }
 
 impl Kind {
-    /// Those that a command reads.
+    /// The kinds that a command reads.
     pub(crate) fn read_by(reader: Reader) -> impl Iterator<Item = &'static Self> {
         KINDS.iter().filter(move |kind| kind.is_read_by(reader))
     }
@@ -708,7 +709,7 @@ impl Kind {
         }
     }
 
-    /// Of the disks of a virtual machine, only what they are made from is kept, and what tells from which one it boots.
+    /// Of the disks of a virtual machine, only their sources are kept, and which one it boots from.
     fn reduce_machine(&self, machine: &mut Value) {
         let disks = [
             "/metadata/name",
@@ -737,7 +738,7 @@ impl Kind {
             "VirtualMachineInstance" => reduce_instance(object, &mut reduced),
             _ => reduce_template(&mut reduced),
         }
-        // Of the members of a policy group, only which module they run.
+        // Of the members of a policy group, only their modules are kept.
         let members = reduced.pointer_mut("/spec/policies");
         for member in members.and_then(Value::as_object_mut).into_iter().flatten() {
             *member.1 = json!({"module": member.1.get("module")});
@@ -777,14 +778,13 @@ fn reduce_items(object: &mut Value, list: &str, pointers: &[&str]) {
     }
 }
 
-/// Whether a disk is made from another one.
+/// Whether a disk has another one as its source.
 fn is_copy(disk: &Value) -> bool {
     let mut sources = ["/spec/sourceRef", "/spec/source"].iter();
     sources.any(|it| disk.pointer(it).is_some())
 }
 
-/// Of a VM template, only the virtual machines whose disks are made from something are kept, and the parameters that stand
-/// there.
+/// Of a VM template, only the virtual machines with disks from a source are kept, and the parameters in them.
 fn reduce_template(template: &mut Value) {
     let mut machines = Vec::new();
     for machine in items(template, "/objects") {

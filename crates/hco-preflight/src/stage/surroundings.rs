@@ -1,4 +1,4 @@
-//! What the check of a VirtualMachine reads of its cluster, as it will be once everything in the files is applied: the
+//! The objects of the cluster that the check of a VirtualMachine reads, as they will be once all files are applied: the
 //! architectures of the workload nodes, the default architecture, and the DataSources.
 
 use std::collections::BTreeMap;
@@ -75,9 +75,9 @@ fn empty() -> Value {
     })
 }
 
-/// The objects that the module asks for. The nodes are those that the user named, whatever the status of the
-/// HyperConverged says; so its workload architectures are those of the module's report on it. `beside` are the other objects
-/// of the files, without a namespace those of this one.
+/// The objects for the module. The nodes are the ones that the user named, so the workload architectures are the ones of the
+/// module's report, not of the status of the HyperConverged. `beside` are the other objects of the files; without a namespace,
+/// they are in this one.
 pub(super) fn objects(
     decisive: &Decisive<'_>,
     report: &Report,
@@ -99,7 +99,7 @@ pub(super) fn objects(
 
     let mut known: BTreeMap<String, Value> = BTreeMap::new();
     let stored = live.and_then(|live| live.all("DataSource", notes));
-    // What is stored is what the operators made of a HyperConverged that is stored.
+    // Stored objects are the operators' result for a stored HyperConverged.
     let is_forecast = matches!(decisive, Decisive::New(_)) || stored.is_none() && live.is_some();
     known.extend(stored.into_iter().flatten().map(|it| (key(&it), it)));
     if let Some(forecast) = report.forecast.as_ref().filter(|_| is_forecast) {
@@ -121,7 +121,7 @@ pub(super) fn objects(
         .with("cdi.kubevirt.io/v1beta1", "DataSource", known.into_values())
 }
 
-/// The preferences by kind: those in the files first, then those of the cluster, or else the shipped ones with an architecture.
+/// The preferences by kind: the ones in the files first, then the cluster's, or else the shipped ones with an architecture.
 pub(super) fn preferences(
     report: &Report,
     (beside, namespace): (&[Value], &str),

@@ -10,7 +10,7 @@ use crate::object_name::{key, name};
 use crate::report::{Changes, DataSource, Report};
 use crate::templates;
 
-/// What a forecast has of them.
+/// The unshipped templates in a forecast.
 pub(super) struct Unshipped {
     crons: Names,
     /// Pointers among them.
@@ -20,7 +20,7 @@ pub(super) struct Unshipped {
 /// Names in a forecast.
 struct Names {
     all: BTreeSet<String>,
-    /// What is there.
+    /// The objects in the cluster.
     real: BTreeSet<String>,
 }
 
@@ -37,8 +37,8 @@ impl Names {
 }
 
 impl Unshipped {
-    /// Those of which HCO says so: it lists all common templates in the status of the first object once it has seen it. The
-    /// other objects have templates that it has not seen.
+    /// The unshipped ones according to HCO: it lists all common templates in the status of the first object once it has seen
+    /// it. The other objects have templates that it has not seen.
     ///
     /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
     /// `GetDataImportCronTemplates`.

@@ -24,7 +24,7 @@ pub(super) struct Condition {
     pub(super) cause: Option<Cause>,
 }
 
-/// What causes it.
+/// The cause of a condition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Cause {
     /// The template whose DataImportCron or DataSource is rejected.
@@ -35,7 +35,7 @@ pub(super) struct Cause {
     pub(super) nodes: Vec<Foreign>,
     /// The rule whose page resolves it.
     pub(super) rule: Option<Foreign>,
-    /// What the rule reports.
+    /// The report of the rule.
     pub(super) fact: Option<Foreign>,
     /// How to fix it; the lines after the first are marked, see `prose::lines`.
     #[serde(skip)]
@@ -49,7 +49,7 @@ const STOPS: [(&str, &str); 3] = [
     ("ReconcileComplete", "False"),
 ];
 
-/// Those of SSP, and those of the HyperConverged, which repeat them.
+/// The conditions of SSP, and the ones of the HyperConverged, which repeat them.
 pub(super) fn of(observed: &Compared<'_>) -> Vec<Condition> {
     let ssps: Vec<Value> = observed.snapshot.of("SSP").collect();
     let ssps = ssps.iter().map(|ssp| ("SSP", ssp));
@@ -82,7 +82,7 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<Condition> {
     all
 }
 
-/// What a message of SSP is about.
+/// The cause of a message of SSP.
 fn cause(observed: &Compared<'_>, message: &str) -> Option<Cause> {
     rejected(observed, message).or_else(|| unknown_architecture(observed, message))
 }

@@ -32,7 +32,7 @@ pub(super) struct GoldenImage {
     pub(super) since: Option<Foreign>,
     /// In the words of CDI, or of the API server that rejects it.
     pub(super) message: Option<Foreign>,
-    /// What makes CDI go on.
+    /// The command that makes CDI continue.
     pub(super) command: Option<String>,
     /// Whether its DataSource has a disk that was imported before.
     #[serde(skip)]
@@ -82,15 +82,15 @@ pub(super) struct NotImported {
     pub(super) why: String,
 }
 
-/// What SSP has not done yet with a DataSource.
+/// An outstanding change of a DataSource by SSP.
 #[derive(Debug, Serialize)]
 pub(super) struct DataSource {
     pub(super) namespace: Foreign,
     pub(super) name: Foreign,
     pub(super) state: SourceState,
-    /// What it points to.
+    /// Its current target.
     pub(super) from: Option<Foreign>,
-    /// What it will point to.
+    /// Its future target.
     pub(super) to: Option<Foreign>,
 }
 
@@ -102,7 +102,7 @@ pub(super) enum SourceState {
     Unwanted,
 }
 
-/// Those that are forecast, and those that are no longer wanted.
+/// The forecast ones, and the ones that are no longer wanted.
 pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
     let report = &observed.will_be;
     let Some(forecast) = &report.forecast else {
@@ -201,7 +201,8 @@ pub(super) fn not_imported(report: &Report) -> Vec<NotImported> {
     .collect()
 }
 
-/// Those of templates that SSP or CDI still creates, changes, or deletes, and those of templates that are gone. The others depend on the VM templates of SSP's version.
+/// The DataSources of templates that SSP or CDI still creates, changes, or deletes, and the DataSources of removed templates.
+/// The others depend on the VM templates of SSP's version.
 pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
     let report = &observed.will_be;
     let (Some(changes), true) = (&report.changes, observed.snapshot.has("DataSource")) else {
@@ -230,7 +231,7 @@ pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
     let changes = &changes.data_sources;
     let created = changes.created.iter();
     let created = created.filter_map(|key| source(key, SourceState::NotCreated, None, None));
-    // What goes because its DataImportCron is rejected is still wanted.
+    // A DataSource that is deleted because its DataImportCron is rejected is still wanted.
     let crons = report.forecast.iter().flat_map(|it| &it.crons);
     let managed: BTreeSet<String> = crons.map(Cron::source).collect();
     let deleted = changes.deleted.iter();
@@ -243,7 +244,7 @@ pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
     created.chain(retargeted).chain(deleted).collect()
 }
 
-/// What a DataImportCron reports.
+/// The report of a DataImportCron.
 struct Seen {
     state: State,
     since: Option<Foreign>,

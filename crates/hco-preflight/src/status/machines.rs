@@ -22,7 +22,7 @@ pub(super) struct Machine {
     pub(super) name: Foreign,
     /// The node on which it runs, if the placement excludes that.
     pub(super) node: Option<Foreign>,
-    /// What that means, and what to do.
+    /// The consequence, and the advice.
     pub(super) detail: Foreign,
 }
 
@@ -43,8 +43,8 @@ impl Machine {
         }
     }
 
-    /// Those on nodes that the placement excludes. Nothing if the object cannot be judged, so that it excludes no node for
-    /// certain.
+    /// The virtual machines on nodes that the placement excludes. None if the object cannot be evaluated, because then it is
+    /// not certain which nodes it excludes.
     fn excluded(observed: &Compared<'_>) -> Result<Vec<Self>> {
         if observed.will_be.exit() == Exit::Unjudged {
             return Ok(Vec::new());
@@ -58,7 +58,7 @@ impl Machine {
         Ok(all.collect())
     }
 
-    /// Those whose disks are still to be made from a DataSource that has none. Nothing if DataSources were not read.
+    /// The virtual machines whose disks need a DataSource without a disk. None if DataSources were not read.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, `update`.
     fn waiting(observed: &Compared<'_>) -> BTreeSet<Self> {

@@ -149,7 +149,7 @@ fn fix(text: &mut String, fix: &str) {
     }
 }
 
-/// What stops SSP, if no condition shows it, and what SSP does before.
+/// The reason why SSP stops, if no condition shows it, and the work of SSP before.
 fn stops(text: &mut String, status: &Status, program: &str) {
     let is_shown = |template: &Foreign| {
         let mut causes = status.conditions.iter().filter_map(|it| it.cause.as_ref());
@@ -377,7 +377,7 @@ fn result(text: &mut String, status: &Status) {
     };
 }
 
-/// What is missing until everything is ready.
+/// The outstanding work until everything is ready.
 pub(super) fn outstanding(status: &Status) -> String {
     let mut parts = missing(status);
     if status.stopped.is_some() {
