@@ -85,7 +85,7 @@ impl Report {
         self.more_findings = self.more_findings.max(other.more_findings);
     }
 
-    /// The exit code for the object: an answer that is no verdict on the object is no denial.
+    /// The exit code for the object. Only an answer about the object counts as a denial.
     pub(crate) fn exit(&self) -> Exit {
         match (self.allowed, self.code) {
             (true, _) => Exit::Accepted,

@@ -346,7 +346,7 @@ fn in_background(output: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
         let mut bytes = Vec::new();
         // The text before an error can be more useful than the error.
         let _ = output.take(LIMIT).read_to_end(&mut bytes);
-        // There is no receiver after the deadline.
+        // The channel is closed after the deadline.
         let _ = sender.send(bytes);
     });
     receiver

@@ -57,7 +57,8 @@ fn every_block_is_checked() {
                 for document in documents(text) {
                     if document.get("kind").is_some() {
                         // The test below evaluates the policy on docs/need.md.
-                        let is_tested = ["docs/options.md", "docs/need.md"].contains(&page.as_str());
+                        let is_tested =
+                            ["docs/options.md", "docs/need.md"].contains(&page.as_str());
                         assert!(is_tested, "{page}: no test applies:\n{text}");
                     } else {
                         let checked = engine::validate_settings(document.to_string().as_bytes());

@@ -550,7 +550,7 @@ fn not_updated(sources: &BootSources, cron: &Cron, why: &str) -> String {
     )
 }
 
-/// What becomes of the DataSource of a DataImportCron that is deleted and created again, if it is never without a disk.
+/// The change of the DataSource of a recreated DataImportCron, if it is never without a disk.
 fn recreated(sources: &BootSources, key: &str, cron: &Cron) -> Row {
     let is_lost = is_in(&sources.changes.lost_image, &cron.source());
     let is_other = sources.leaves(key).is_some();
@@ -575,7 +575,7 @@ fn recreated(sources: &BootSources, key: &str, cron: &Cron) -> Row {
     (Sign::Changed, what)
 }
 
-/// What becomes of a DataSource whose DataImportCron is deleted as soon as none is rejected any more.
+/// The change of a DataSource whose DataImportCron is deleted as soon as none is rejected any more.
 fn waits(sources: &BootSources, cron: &str, source: &str) -> String {
     let then = if sources.keeps_disk(source) {
         "then keeps its disk, and is not updated any more"
@@ -586,7 +586,7 @@ fn waits(sources: &BootSources, cron: &str, source: &str) -> String {
     format!("stays with its DataImportCron {cron} until you fix what is rejected; {then}")
 }
 
-/// What becomes of the DataSource of a DataImportCron that is rejected.
+/// The change of the DataSource of a rejected DataImportCron.
 fn rejected(sources: &BootSources, cron: &Cron) -> Row {
     let why = cron.rejected.as_ref().map(Foreign::to_string);
     let why = why.unwrap_or_default();
@@ -613,7 +613,7 @@ fn rejected(sources: &BootSources, cron: &Cron) -> Row {
     (Sign::Never, what)
 }
 
-/// What becomes of a DataSource without a disk from then on; nothing if that is said of its DataImportCron.
+/// The change of a DataSource without a disk from then on; none if the list has its DataImportCron.
 fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
     let is_deleted = |key: &str| is_in(&sources.changes.data_sources.deleted, key);
     let (namespace, _) = key.raw().split_once('/').unwrap_or_default();
@@ -621,7 +621,7 @@ fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
     if is_deleted_with_its_disk(sources, key.raw()) && sources.rejected_crons().any(is_said) {
         return None;
     }
-    // What it pointed to does not matter any more if it points elsewhere.
+    // The old target does not matter if it points elsewhere.
     let pointed_to = sources.pointed_to(key.raw());
     let pointed_to = pointed_to.filter(|_| !is_retargeted(sources, key));
     Some(match pointed_to {

@@ -396,7 +396,7 @@ impl Compared<'_> {
     }
 
     /// Whether KubeVirt runs virt-handler on a node, by the object as it is or as it will be: without a placement on every
-    /// node, also on the ones that are no worker nodes for HCO.
+    /// node, also on nodes that HCO does not count as workers.
     ///
     /// MIRRORS: kubevirt pkg/virt-operator/resource/placement/placement.go, `InjectPlacementMetadata`.
     pub(crate) fn has_virt_handler(&self, node: &Value, after: bool) -> Result<bool> {

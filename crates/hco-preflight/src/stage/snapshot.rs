@@ -709,7 +709,7 @@ impl Kind {
         }
     }
 
-    /// Of the disks of a virtual machine, only their sources are kept, and which one it boots from.
+    /// Keeps only the sources of the disks of a virtual machine, and which one it boots from.
     fn reduce_machine(&self, machine: &mut Value) {
         let disks = [
             "/metadata/name",
@@ -738,7 +738,7 @@ impl Kind {
             "VirtualMachineInstance" => reduce_instance(object, &mut reduced),
             _ => reduce_template(&mut reduced),
         }
-        // Of the members of a policy group, only their modules are kept.
+        // Keeps only the modules of the members of a policy group.
         let members = reduced.pointer_mut("/spec/policies");
         for member in members.and_then(Value::as_object_mut).into_iter().flatten() {
             *member.1 = json!({"module": member.1.get("module")});
@@ -784,7 +784,7 @@ fn is_copy(disk: &Value) -> bool {
     sources.any(|it| disk.pointer(it).is_some())
 }
 
-/// Of a VM template, only the virtual machines with disks from a source are kept, and the parameters in them.
+/// Keeps only the virtual machines of a VM template with disks from a source, and the parameters in them.
 fn reduce_template(template: &mut Value) {
     let mut machines = Vec::new();
     for machine in items(template, "/objects") {

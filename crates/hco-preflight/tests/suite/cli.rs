@@ -121,7 +121,7 @@ fn shown(words: &str, output: &Output) -> String {
             write!(shown, "--- {name}\n{}", text(bytes)).unwrap();
         }
     }
-    // Colours in words that a review can read.
+    // Colours as text that a review can read.
     shown.replace('\u{1b}', "\\e")
 }
 

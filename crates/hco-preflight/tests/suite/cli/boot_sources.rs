@@ -29,7 +29,7 @@ fn template(source: &str, retention: &str) -> Value {
     })
 }
 
-/// What the operators have made of a template: for each architecture, or for none with the import off.
+/// The operators' objects for a template: for each architecture, or for none with the import off.
 fn made_of(template: &Value, architectures: &[&str]) -> Vec<Value> {
     let of_ssp = json!({"operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io"});
     let source = template["spec"]["managedDataSource"].as_str().unwrap();
@@ -561,7 +561,7 @@ fn a_data_source_of_a_removed_template_is_not_taken_over() {
     assert_eq!(plan["notUpdated"], json!(["kubevirt-os-images/mine-amd64"]));
 }
 
-/// What is wrong already is outstanding, and no change of what was asked.
+/// An existing problem is outstanding, and not a change by the plan.
 #[test]
 fn a_label_that_is_wrong_already_is_outstanding() {
     let template = template("mine", "All");
@@ -584,7 +584,7 @@ fn a_namespace_that_is_missing_is_named() {
     let [before, after] = [template, moved].map(|it| hyperconverged(&[it], true));
     let words = planned("moved-namespace", &before, &made, Some(&after));
     let plan = json_of(&words);
-    // Nobody creates the namespace.
+    // No operator creates the namespace.
     shows(
         &words,
         &[
@@ -603,7 +603,7 @@ fn a_namespace_that_is_missing_is_named() {
     assert_eq!(json_of(&words)["newNamespaces"], json!([]));
 }
 
-/// A virtual machine that runs was made from a disk of the architecture of its node, whatever KubeVirt would choose.
+/// A running virtual machine has a disk of the architecture of its node, regardless of KubeVirt's choice.
 #[rstest]
 #[case::where_it_will_be_started("a-1", "")]
 #[case::elsewhere(
@@ -650,7 +650,7 @@ fn the_disk_of_a_running_virtual_machine_is_of_its_node(
     assert_eq!(machine["detail"], detail, "{plan:#}");
 }
 
-/// What goes without the change does not wait for it.
+/// A deletion that happens without the change does not wait for it.
 #[test]
 fn a_boot_source_that_goes_anyway_cannot_be_waited_for() {
     let template = template("mine", "None");

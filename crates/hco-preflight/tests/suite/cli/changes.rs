@@ -332,7 +332,7 @@ fn what_is_imported_again_requests_storage() {
     );
 }
 
-/// A pointer moves to the disk of another architecture: what is still to be made from it would not boot.
+/// A pointer moves to the disk of another architecture: a disk that is still to be created from it would not boot.
 #[rstest]
 #[case::to_be_made("Provisioning", Some("disk-source-replaced"))]
 #[case::made("Running", None)]
@@ -529,7 +529,7 @@ fn common_templates_are_planned() {
 }
 
 /// HCO writes an object without the annotation `deployOVS` in any upgrade, and 1.18 sets defaults that 1.17 did not. The
-/// namespace stays that of the platform.
+/// namespace stays the platform's.
 #[rstest]
 #[case("1.17.0", "1.18", GOLDEN)]
 #[case("4.21.3", "1.18", "openshift-virtualization-os-images")]
@@ -568,7 +568,7 @@ fn an_upgrade_keeps_the_namespace_of_golden_images(
     assert!(fields.eq(["retentionPolicy", "importsToKeep"]), "{plan:#}");
 }
 
-/// `check` judges by the version that runs, for which the annotation is no problem.
+/// `check` evaluates by the running version, for which the annotation is not a problem.
 #[test]
 fn a_denial_of_another_version_is_explained_and_not_checked() {
     let directory = scratch("planned-denial");
@@ -720,7 +720,7 @@ fn a_value_that_is_rejected_is_not_to_be_restored() {
     );
 }
 
-/// What CDI imports is of no use while its DataSource is not ready, or is not updated.
+/// An import is useless while its DataSource is not ready, or is not updated.
 #[rstest]
 #[case::not_ready(
     (
@@ -901,7 +901,7 @@ fn with_changed_object(snapshot: &Path, change: impl FnOnce(&mut Value)) -> Path
     path
 }
 
-/// SSP deletes the pointer of a template that is gone, and leaves the DataSources of its VM templates that are not read here.
+/// SSP deletes the pointer of a removed template, and leaves the DataSources of its VM templates that are not read here.
 #[test]
 fn a_pointer_without_a_template_is_deleted() {
     let directory = scratch("plan-pointer");
@@ -954,7 +954,7 @@ fn an_instance_without_a_virtual_machine_ends() {
     );
 }
 
-/// What is not imported yet would be imported from the old image without the change.
+/// An outstanding import would use the old image without the change.
 #[test]
 fn what_is_outstanding_is_that_of_the_object_as_it_is() {
     let directory = scratch("plan-outstanding");
@@ -1117,7 +1117,7 @@ fn the_json_of_a_plan_has_every_field() {
         ("/unread", &["kind", "reason"]),
         ("/pending/crons/recreated", &cron),
     ];
-    // What is rejected keeps SSP from deleting anything.
+    // A rejected object keeps SSP from deleting anything.
     let other = json_of(&format!("plan -f plan.yaml --from {}", common.display()));
     assert_eq!(keys(&other), keys(&plan));
     for (list, wanted) in lists {

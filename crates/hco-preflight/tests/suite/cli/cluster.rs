@@ -80,7 +80,7 @@ fn kubeconfig(server: &ApiServer, name: &str, change: impl FnOnce(&mut Value)) -
     path
 }
 
-/// The error with another kubeconfig than that of the server.
+/// The error with another kubeconfig than the server's.
 fn check_with(kubeconfig: &Path) -> Command {
     let mut check = command();
     check.args(["check", "-f", "other.yaml", "--cluster", "--kubeconfig"]);
@@ -144,7 +144,7 @@ fn a_kubeconfig_that_cannot_be_used_is_an_error(
     assert_eq!(server.asked(), [""; 0]);
 }
 
-/// Another object than the one that was asked for is no answer.
+/// Another object than the requested one is not an answer.
 #[test]
 fn an_object_without_its_name_is_an_error() {
     let mut answers = with_live(|_| {});
@@ -316,7 +316,7 @@ fn an_empty_flag_is_none() {
     assert_eq!(check(&flags), wanted);
 }
 
-/// Without a terminal, nobody can answer, and standard input is for somebody else.
+/// Without a terminal, no user can answer, and standard input belongs to another program.
 #[cfg(unix)]
 #[test]
 fn a_command_that_logs_in_does_not_read_a_pipe() {
@@ -371,7 +371,7 @@ fn a_command_that_is_not_there_cannot_log_in() {
     assert_eq!(text(&output.stderr), error);
 }
 
-/// A tunnel through it is asked for, and refused.
+/// The client requests a tunnel through it, and is refused.
 #[test]
 fn the_proxy_of_the_environment_is_used_but_for_exceptions() {
     let (server, proxy) = (ApiServer::start(recorded()), ApiServer::start(Vec::new()));
@@ -436,7 +436,7 @@ fn a_socks_proxy_is_used() {
         cluster["proxy-url"] = json!(format!("socks5://{address}"));
     });
     assert_eq!(check_with(&path).output().unwrap().status.code(), Some(2));
-    // If nobody connected, this ends the wait.
+    // Ends the wait if there was no connection.
     drop(std::net::TcpStream::connect(address));
     assert_eq!(host.join().unwrap().unwrap(), b"api.test");
 }
@@ -677,7 +677,7 @@ fn the_hint_names_options_that_fix_does_not_have() {
     );
 }
 
-/// A cluster that serves other versions than that of the file is not one without the object.
+/// A cluster that serves other versions than the file's can still have the object.
 #[test]
 fn a_version_that_is_not_served_is_an_error() {
     let mut answers = recorded();

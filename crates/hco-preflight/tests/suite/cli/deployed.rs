@@ -302,7 +302,7 @@ fn reports_name_the_cluster() {
     assert_eq!(document.get("cluster"), None);
 }
 
-/// Whoever names settings asks for no policies.
+/// With `--settings`, policies are not read.
 #[test]
 fn settings_of_the_user_override() {
     let server = ApiServer::start(with_policies(&[policy("a", "protect", lenient())]));
@@ -419,7 +419,7 @@ fn without_permission_to_list_policies_the_defaults_are_used() {
     let json = json.args(["check", "--cluster", "-o", "json"]).output();
     let json: Value = serde_json::from_slice(&json.unwrap().stdout).unwrap();
     assert_eq!(json["objects"][0]["policiesUnread"], true, "{json}");
-    // Those of the namespace can be listed.
+    // The policies of the namespace can be listed.
     let namespaced = answers.iter_mut().rev().nth(1).unwrap();
     *namespaced = list(NAMESPACED, &[]);
     let server = ApiServer::start(answers);
@@ -429,7 +429,7 @@ fn without_permission_to_list_policies_the_defaults_are_used() {
     assert!(shown.contains(note), "{shown}");
 }
 
-/// What an API server cannot answer is no cluster without policies.
+/// An API server that fails is different from a cluster without policies.
 #[test]
 fn policies_that_cannot_be_read_are_an_error() {
     let mut answers = with_policies(&[]);

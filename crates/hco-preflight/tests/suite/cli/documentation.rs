@@ -1,4 +1,4 @@
-//! What README.md and the handbook tell users to type: commands of hco-preflight are run, the others name what is there.
+//! The commands in README.md and the handbook: commands of hco-preflight are run, the others name existing things.
 
 use std::path::{Path, PathBuf};
 

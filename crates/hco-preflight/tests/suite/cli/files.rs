@@ -91,7 +91,7 @@ fn a_plan_says_how_to_read_a_directory() {
     assert_eq!(code, 2);
 }
 
-/// What a hint prints behind the pipe.
+/// The part of a hint after the pipe.
 fn piped<'n>(notes: &'n str, before: &str) -> &'n str {
     let (_, command) = notes.split_once(before).unwrap_or_default();
     let (_, command) = command.split_once(" | hco-preflight ").unwrap_or_default();
@@ -168,7 +168,7 @@ fn a_hint_is_a_command_with_the_same_options() {
     }
 }
 
-/// Somebody means it to be checked, whatever is in it.
+/// A file that the user names is checked, whatever it contains.
 #[test]
 fn a_file_that_is_named_has_to_be_a_manifest() {
     let contents = [
@@ -399,7 +399,7 @@ fn a_pattern_that_is_none_is_an_error() {
     assert_eq!(code, 2);
 }
 
-/// What is excluded from the new objects can be the old ones.
+/// Files that are excluded from the new objects can be the old ones.
 #[test]
 fn the_old_objects_are_not_excluded() {
     let accepted = accepted();

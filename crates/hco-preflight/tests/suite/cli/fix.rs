@@ -83,7 +83,7 @@ fn copy(file: &str, name: &str) -> PathBuf {
     path
 }
 
-/// What the settings repair in the cluster is fixed in the file.
+/// Problems that the settings repair in the cluster are fixed in the file.
 #[test]
 fn a_repair_of_the_settings_is_a_fix() {
     let path = scratch("fix-repaired").join("malformed.yaml");
@@ -288,7 +288,7 @@ fn with_import(live: &mut Value) {
     live["spec"]["defaultCPUModel"] = json!("Haswell");
 }
 
-/// The patch makes of the live object what `kubectl replace` with the corrected file would.
+/// The patch has the result of `kubectl replace` with the corrected file.
 #[test]
 fn a_patch_removes_what_a_file_that_replaces_does_not_have() {
     let answers = with_live(with_import);
@@ -358,7 +358,7 @@ fn an_edit_adds_what_is_around_it_to_the_file() {
     assert!(file.contains(gate), "{file}");
 }
 
-/// The file has no templates: those of the live object are fixed in the cluster, not by the file.
+/// The file has no templates: the ones of the live object are fixed in the cluster, not in the file.
 #[test]
 fn what_is_only_in_the_live_object_is_reported_and_not_written() {
     let text = format!("{HEAD}spec:\n  featureGates: {{enableMultiArchBootImageImport: true}}\n");
@@ -383,7 +383,7 @@ fn what_is_only_in_the_live_object_is_reported_and_not_written() {
     let others = "the other changes of the file";
     assert!(!printed.contains(others), "{printed}");
 
-    // What else the file changes is named.
+    // A note names the other changes of the file.
     let more = format!("{text}  defaultCPUModel: Haswell\n");
     let (code, _, printed) = fix_with_live("fix-others-command", &more, "-o commands", |live| {
         only_live(live);
@@ -490,7 +490,7 @@ fn what_keeps_an_object_is_named(#[case] annotation: &str, #[case] by: &str) {
     );
 }
 
-/// A file that has nothing to fix can have changes that nobody asked `fix` to make.
+/// A file with nothing to fix can have other changes.
 #[test]
 fn without_a_fix_there_is_no_patch() {
     let text = format!(
@@ -531,7 +531,7 @@ fn a_wrong_feature_gate_is_corrected_if_that_is_wanted() {
             !diff.is_empty() && !printed.contains(rule),
             "{diff}{printed}"
         );
-        // What disables the import does not contradict the placement.
+        // Disabling the import does not contradict the placement.
         let (diff, printed) = fixed("--unsafe --place-on amd64");
         let is_disabled = diff.contains("Disabled") && !printed.contains(rule);
         assert_eq!(
@@ -542,7 +542,7 @@ fn a_wrong_feature_gate_is_corrected_if_that_is_wanted() {
     }
 }
 
-/// On nodes of one architecture, an annotation without effect is no reason to import every image again.
+/// On nodes of one architecture, an annotation without effect is not a reason to import every image again.
 #[test]
 fn the_import_is_not_enabled_for_an_annotation_that_has_no_effect() {
     let text = format!(
@@ -688,7 +688,7 @@ fn more_findings_than_are_listed_are_fixed() {
     assert_eq!(fixed, text.replace("amd64, arm64", "amd64,arm64"));
 }
 
-/// Adds a template before the one of the file, as somebody else did in the cluster.
+/// Adds a template before the one of the file, as another user did in the cluster.
 fn with_another_template(live: &mut Value) {
     live["metadata"]["generation"] = json!(7);
     live["spec"]["dataImportCronTemplates"] = json!([{
@@ -749,7 +749,7 @@ fn a_patch_of_a_file_is_for_the_live_object() {
     );
     assert_eq!(after["status"], live["status"]);
 
-    // Somebody changed the object meanwhile.
+    // Another user changed the object meanwhile.
     let mut changed = live.clone();
     changed["metadata"]["generation"] = json!(8);
     assert!(patched(&printed, &changed).is_err());
@@ -772,7 +772,7 @@ fn a_patch_of_a_snapshot_is_refused_by_a_changed_object() {
         .output()
         .unwrap();
     assert!(snapshot.exists(), "{taken:?}");
-    // What a snapshot does not have is not replaced in the cluster.
+    // Fields that a snapshot does not have are not replaced in the cluster.
     let file = fs::read_to_string(files().join("fixable.yaml")).unwrap();
     let file = file.replace(
         "metadata:\n  name:",

@@ -369,7 +369,7 @@ fn templates_of_an_object_in_two_versions_are_listed_once() {
     assert_eq!(named.len(), 1, "{found:#}");
 }
 
-/// A list that is broken off is no list of what there is.
+/// A truncated list is not a list of all objects.
 #[test]
 fn a_broken_file_of_a_directory_has_no_objects() {
     let directory = scratch("from-broken");

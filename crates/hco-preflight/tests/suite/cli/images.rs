@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{check, command, compare, scratch, shown};
 use e2e_tests::TestRegistry;
 
-/// What runs differently each time, in as many characters.
+/// Replaces text that differs between runs, with as many characters.
 fn anywhere(shown: &str, registry: &TestRegistry) -> String {
     shown.replace(&registry.host(), "registry.test:1")
 }
@@ -32,7 +32,7 @@ fn manifest(urls: &[String]) -> String {
     )
 }
 
-/// What a run prints of images in a registry.
+/// The output for images in a registry.
 fn images(registry: &TestRegistry, words: &str) -> Output {
     let mut command = command();
     command.arg("images");
@@ -72,7 +72,7 @@ fn images_are_printed_with_their_annotation() {
     }
 }
 
-/// What the index of an image promises, and what the registry has.
+/// The index of an image promises more than the registry has.
 #[test]
 #[ignore = "needs docker-registry: make e2e-registry"]
 fn each_architecture_of_an_image_is_read() {
@@ -305,7 +305,7 @@ fn proxies_are_those_of_the_environment() {
     assert_eq!(proxy.paths().len(), asked.len());
 }
 
-/// The images of the templates, before the module is asked.
+/// The images of the templates, before the module runs.
 #[rstest]
 fn with_images_registries_are_asked(#[values("check", "fix")] subcommand: &str) {
     let registry = ScriptedRegistry::start(|_, to| {
@@ -387,7 +387,7 @@ fn an_unreadable_image_is_unknown() {
     assert!(!printed.contains("image-unreadable"), "{printed}");
 }
 
-/// HCO removes the golden image of a disabled template, so nobody needs its image.
+/// HCO removes the golden image of a disabled template, so its image is not needed.
 #[test]
 fn the_image_of_a_disabled_template_is_not_looked_up() {
     let registry = ScriptedRegistry::start(|_, to| {
@@ -420,7 +420,7 @@ fn all_images_that_the_module_asks_for_are_read_ahead() {
             let mut now = count.lock().unwrap();
             *now += 1;
             changed.notify_all();
-            // Nobody is answered before three have asked. Those who ask alone give up.
+            // No request is answered before three have arrived. A single one gives up.
             drop(changed.wait_while(now, |now| *now < 3).unwrap());
             response(200, &arm64(&request.path))
         };

@@ -11,7 +11,7 @@ use e2e_tests::{ApiServer, recorded};
 const MIB: usize = 1 << 20;
 const LIMIT: usize = 150 * MIB;
 
-/// As much as an object has that nobody reads.
+/// The size of the fields that the command does not read.
 fn padding(bytes: usize) -> String {
     "x".repeat(bytes)
 }

@@ -1,4 +1,4 @@
-//! VirtualMachines of files: what the rest of the files, or the cluster, makes of them.
+//! VirtualMachines in files, with the other objects of the files or the cluster.
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ fn where_the_architecture_comes_from_is_in_the_json() {
         json!([
             {"architecture": "amd64", "reason": "datasource", "dataSource": "images/windows", "nodeSelector": "amd64"},
             {"architecture": "arm64", "reason": "explicit", "dataSource": null, "nodeSelector": "amd64"},
-            // No node is of the control plane, so that KubeVirt's default is that of the workload nodes.
+            // No node is a control-plane node, so KubeVirt's default is the architecture of the workload nodes.
             {"architecture": "arm64", "reason": "default", "dataSource": null, "nodeSelector": "arm64"},
         ])
     );
@@ -75,7 +75,7 @@ fn cluster(machine: Option<&Value>) -> Vec<Value> {
     answers
 }
 
-/// A VirtualMachine without a namespace is in that of the context, and so is its DataSource.
+/// A VirtualMachine without a namespace is in the namespace of the context, and so is its DataSource.
 fn own() -> Value {
     json!({
         "apiVersion": "kubevirt.io/v1",

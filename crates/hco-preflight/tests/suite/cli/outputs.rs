@@ -1,4 +1,4 @@
-//! What machines and reviews get.
+//! The output for programs and for reviews.
 
 use std::collections::BTreeSet;
 use std::process::Output;
@@ -35,7 +35,7 @@ fn each_format() {
     }
 }
 
-/// It is no file of the repository that the command runs in.
+/// It is not in the repository in which the command runs.
 #[test]
 fn standard_input_is_named_as_it_is() {
     let denied = std::fs::read_to_string(files().join("denied.yaml")).unwrap();
@@ -147,7 +147,7 @@ fn no_two_objects_have_one_name() {
     );
 }
 
-/// What is for a program is not mixed with what is for people.
+/// Output for programs is not mixed with output for people.
 #[test]
 fn notes_and_errors_go_elsewhere() {
     for format in FORMATS {
@@ -170,7 +170,7 @@ fn notes_and_errors_go_elsewhere() {
     }
 }
 
-/// What a text from outside tries.
+/// Attacks in a text from a manifest or a cluster.
 pub(super) const FORGED: &str = "\n::stop-commands::x\r\n✔ accepted\u{1b}[2J\u{202e}\u{200b}\u{7f}";
 
 /// Every text is forged, but those that say what it is.
@@ -202,8 +202,8 @@ fn forged(mut value: Value) -> Value {
     value
 }
 
-/// What comes from outside must not be a line of its own, to a reader or to a pipeline's runner, and nothing that a
-/// terminal obeys, hides or reorders.
+/// Text from a manifest or a cluster must not be a line of its own, for a reader or for a pipeline's runner, nor contain
+/// characters that a terminal obeys, hides, or reorders.
 #[track_caller]
 pub(super) fn nothing_is_raw(output: &Output) {
     for printed in [&output.stdout, &output.stderr] {

@@ -118,7 +118,7 @@ fn compare(row: &Value, directory: &Path) -> Result<Option<Class>, String> {
     for column in ["crons", "dataSources"] {
         for set in ["created", "deleted", "recreated"] {
             let ours = names(&plan[column][set]);
-            // SSP creates a DataSource that it deletes at once anew: the plan has it among those that stay.
+            // SSP immediately creates a DataSource again that it deletes: the plan has it among the unchanged ones.
             if column == "crons" || set != "recreated" {
                 same(
                     &format!("{column} {set}"),

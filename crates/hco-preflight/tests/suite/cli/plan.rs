@@ -1,4 +1,4 @@
-//! `plan` and `snapshot`: from files, and on a cluster made of recorded answers.
+//! `plan` and `snapshot`: from files, and on a cluster that replays recorded answers.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -203,7 +203,7 @@ fn a_snapshot_has_the_disks_of_boot_sources_alone() {
     for name in ["source-disk", "left-disk", "win11"] {
         assert!(text.contains(name), "{name}: {text}");
     }
-    // What uses a disk of a boot source is known: a clone, a volume, and a DataVolume.
+    // The users of a disk of a boot source are known: a clone, a volume, and a DataVolume.
     let list: Value = serde_json::from_str(&text).unwrap();
     let text = list.to_string();
     assert_eq!(
@@ -308,8 +308,8 @@ fn text_beside(name: &str, beside: &[Value], changes: &[(&str, &str)]) -> String
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// SSP makes no DataImportCron for a common boot source with an uploaded disk: its name is that of the DataSource or, for the
-/// default architecture, the one without the suffix.
+/// SSP creates no DataImportCron for a common boot source with an uploaded disk: the disk has the name of the DataSource or,
+/// for the default architecture, the name without the suffix.
 #[rstest]
 #[case::same_name(Some("fedora-amd64"), "created for the uploaded PersistentVolumeClaim")]
 #[case::unsuffixed(Some("fedora"), "created for the uploaded PersistentVolumeClaim")]
@@ -498,7 +498,7 @@ fn a_virtual_machine_on_an_excluded_node_is_said() {
     assert!(text.contains(then) && detail.ends_with(then), "{text}");
 }
 
-/// HCO would deny it, and what belongs to the other one would look as if nobody needed it.
+/// HCO would deny it, and the objects of the other one would look unused.
 #[test]
 fn a_file_with_another_object_is_not_planned() {
     let output = run("plan -q -f other.yaml --from plan-cluster.yaml");
@@ -521,7 +521,7 @@ fn a_file_of_another_namespace_than_the_flag_is_not_planned() {
     assert!(error.contains(expected), "{error}");
 }
 
-/// What it waits for may never come.
+/// The object that it waits for may never exist.
 #[test]
 fn a_virtual_machine_that_waits_for_a_disk_is_named() {
     let source = |name: &str, status: &str| {
@@ -654,7 +654,7 @@ fn a_pinned_virtual_machine_can_run_nowhere_else(#[case] runs: bool, #[case] wan
     assert_eq!(plan.matches("nodeSelector requires").count(), 1, "{plan}");
 }
 
-/// HCO's webhook completes a template when somebody sends the object, or when an upgraded HCO does.
+/// HCO's webhook completes a template when a request sends the object, or when an upgraded HCO writes it.
 #[rstest]
 #[case::nothing_is_sent("", "1.18.0", json!(null), false)]
 #[case::other_nodes("--what-if amd64=1", "1.18.0", json!(null), false)]

@@ -90,7 +90,7 @@ fn json_is_what_the_schema_in_docs_says() {
 fn sarif_is_valid() {
     let mut schema: Value =
         serde_json::from_str(&file_of("serde-sarif", "src/schema.json")).unwrap();
-    // OASIS' pattern for a language is no regular expression: it closes a bracket that is not open.
+    // OASIS' pattern for a language is not a valid regular expression: it closes a bracket that is not open.
     for holder in ["run", "toolComponent"] {
         let language = format!("/definitions/{holder}/properties/language");
         let language = schema.pointer_mut(&language).unwrap();

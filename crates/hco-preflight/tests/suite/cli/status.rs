@@ -1,4 +1,4 @@
-//! `status`: from files, and on a cluster made of recorded answers.
+//! `status`: from files, and on a cluster that replays recorded answers.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
@@ -30,7 +30,7 @@ fn the_status_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] 
 
 const CRONS: &str = "/apis/cdi.kubevirt.io/v1beta1/dataimportcrons";
 
-/// What an API server answers that has these objects.
+/// The answers of an API server with these objects.
 fn answers(objects: &[Value]) -> Vec<Value> {
     let mut lists = BTreeMap::from([
         (CRONS, Vec::new()),
@@ -397,7 +397,7 @@ fn a_message_from_outside_cannot_draw_on_the_terminal() {
             file.display()
         );
         let text = String::from_utf8(run(&words).stdout).unwrap();
-        // What was there is shown, without what a terminal obeys.
+        // The text is shown, without characters that a terminal obeys.
         let shown = ["[2J", "::error::"].map(|part| text.contains(part));
         assert_eq!(shown, [true; 2], "{format}: {text}");
         assert!(

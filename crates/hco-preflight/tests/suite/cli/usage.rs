@@ -1,4 +1,4 @@
-//! What a user gets wrong, and what helps.
+//! Mistakes of a user, and the advice.
 
 use rstest::{Context, rstest};
 

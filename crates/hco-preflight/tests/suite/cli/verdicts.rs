@@ -119,7 +119,7 @@ fn prose_keeps_to_the_width_and_values_stay_whole() {
     compare("check-narrow", &shown(words, &output));
 }
 
-/// A manifest is somebody else's text: what a terminal would obey is not handed on.
+/// A manifest can contain characters that a terminal obeys; they are not printed.
 #[test]
 fn a_manifest_cannot_talk_to_the_terminal() {
     let manifest = r#"
@@ -192,7 +192,7 @@ fn links_in_circles_and_files_that_git_ignores_are_skipped() {
     assert!(!notes.contains("broken.yaml"), "{notes}");
 }
 
-/// What a repository has beside manifests, and a mounted `ConfigMap`, whose files are there three times.
+/// Files beside manifests in a repository, and a mounted `ConfigMap`, whose files exist three times.
 #[test]
 fn files_that_are_no_manifests_are_skipped() {
     let root = scratch("repository");
