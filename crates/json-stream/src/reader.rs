@@ -19,7 +19,7 @@ pub struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     /// The special bytes of the block that starts at `block`, one bit for each byte, the first byte in the
-    /// lowest bit. The block is never behind `at`, but `at` can be behind the block.
+    /// lowest bit. The block never starts after `at`, but `at` can be after the end of the block.
     special: u64,
     block: usize,
 }
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// Those of [`skip`](Self::skip).
+    /// The same as [`skip`](Self::skip).
     pub fn span(&mut self) -> Result<Range<usize>, Error> {
         self.kind()?;
         let start = self.at;

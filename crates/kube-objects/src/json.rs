@@ -208,7 +208,7 @@ impl<'a> Reading<'a> {
         self.take(objects).unwrap_or_default()
     }
 
-    /// What was read, if there was no error.
+    /// Returns `read`, or the first error.
     pub fn finish<T>(self, read: T) -> Result<T, WrongType<'a>> {
         self.error.map_or(Ok(read), Err)
     }
