@@ -1,4 +1,4 @@
-//! Objects that are read one by one are those of the whole file.
+//! Reading the objects one by one gives the same objects as reading the whole file.
 
 use rstest::rstest;
 use serde_json::Value;
