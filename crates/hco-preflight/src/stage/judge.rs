@@ -126,7 +126,7 @@ impl<'s> Prepared<'s> {
         let decisive = Decisive::of(self.questions(), live)?;
         let report = decisive
             .question()
-            .map(|question| self.report(question, question.sent()));
+            .map(|question| self.report(question, question.stored()));
         let report = report.transpose().map_err(|failure| anyhow!("{failure}"))?;
         let named = connected.subject.connection.namespace.as_deref();
         let namespace = named.unwrap_or(&self.settled.namespace);

@@ -1,12 +1,10 @@
 //! The live objects: of a cluster, or of files that were taken from one.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Result, bail};
 use policy_host::{Cluster, ClusterError};
 use serde_json::Value;
 
-use super::snapshot::{Kind, Snapshot, named_namespace};
+use super::snapshot::{Kind, Snapshot};
 use crate::admission::Identity;
 use crate::foreign::{chain, one_line};
 use crate::notes::Notes;
@@ -191,23 +189,5 @@ impl<'l> Live<'l> {
                 .filter(|it| in_namespace(namespace, it))
                 .collect()),
         }
-    }
-
-    /// The labels of a namespace; none if they cannot be read.
-    pub(super) fn labels(self, name: &str) -> Option<BTreeMap<String, String>> {
-        let object = match self {
-            Self::Cluster(cluster) => named_namespace(cluster, name)?,
-            Self::Files(snapshot) => {
-                let mut namespaces = snapshot.of("Namespace");
-                namespaces.find(|it| object_name::name(it) == name)?
-            }
-        };
-        let labels = object.pointer("/metadata/labels");
-        let labels = labels.and_then(Value::as_object).into_iter().flatten();
-        let texts = labels.map(|(key, value)| {
-            let value = value.as_str().unwrap_or_default();
-            (key.clone(), value.to_owned())
-        });
-        Some(texts.collect())
     }
 }

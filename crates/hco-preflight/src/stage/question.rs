@@ -20,7 +20,7 @@ pub(crate) struct Question {
     pub(crate) against: Against,
     /// The object, with its file if it is in one.
     pub(crate) object: Written,
-    /// What the API server makes of it, if that is something else.
+    /// How the API server reads it; none for an object of the cluster.
     pub(crate) sent: Option<Value>,
     /// What it was before.
     pub(crate) old: Option<Value>,
@@ -104,6 +104,14 @@ impl Question {
     /// The object as the API server gets it.
     pub(crate) fn sent(&self) -> &Value {
         self.sent.as_ref().unwrap_or(self.object.value())
+    }
+
+    /// The object as VirtualMachines find it: with the status of the file, if it is not in the cluster.
+    pub(super) fn stored(&self) -> &Value {
+        match (&self.old, &self.live) {
+            (None, None) => self.object.value(),
+            _ => self.sent(),
+        }
     }
 
     /// The verdict of a report, whose findings are on the lines of this object.

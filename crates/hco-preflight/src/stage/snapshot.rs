@@ -7,7 +7,7 @@ use anyhow::{Context as _, Error, Result, anyhow};
 use operator_models::ssp::data_sources::{
     GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE,
 };
-use policy_host::{Cluster, ClusterError, HostCalls as _, Labels, NodeList};
+use policy_host::{Cluster, ClusterError, Labels, NodeList};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
@@ -63,11 +63,10 @@ const POLICY: &[&str] = &[
     "/spec/matchConditions",
     "/spec/namespaceSelector",
     "/spec/objectSelector",
-    "/spec/allowInsideAdmissionControllerNamespace",
 ];
 
 /// They are in the order of a snapshot. Disks are behind what names them.
-pub(crate) const KINDS: [Kind; 16] = [
+pub(crate) const KINDS: [Kind; 15] = [
     Kind {
         name: "DataImportCron",
         api_version: "cdi.kubevirt.io/v1beta1",
@@ -227,13 +226,6 @@ pub(crate) const KINDS: [Kind; 16] = [
         readers: &[Reader::Check],
         fields: &["/spec/policies"],
     },
-    Kind {
-        name: NAMESPACE,
-        api_version: "v1",
-        path: "/api/v1/namespaces",
-        readers: &[Reader::Check],
-        fields: &["/metadata/labels"],
-    },
 ];
 
 /// Those that the module compares with what will be.
@@ -246,9 +238,6 @@ const BOOT_SOURCES: [&str; 4] = [
 
 /// Those that are read of disks alone that boot sources have.
 const DISKS: [&str; 2] = ["PersistentVolumeClaim", "VolumeSnapshot"];
-
-/// Those of HyperConvergeds: their labels select policies.
-const NAMESPACE: &str = "Namespace";
 
 /// The group of HyperConvergeds.
 const GROUP: &str = "hco.kubevirt.io";
@@ -326,18 +315,6 @@ impl Snapshot {
                     is_transient: true,
                     reason: reason.clone(),
                 });
-                continue;
-            }
-            if kind.name == NAMESPACE {
-                let namespaces = snapshot.hyperconvergeds.iter().map(namespace);
-                let namespaces: BTreeSet<&str> = namespaces.collect();
-                let namespaces = namespaces
-                    .iter()
-                    .filter_map(|it| named_namespace(cluster, it));
-                let namespaces = namespaces
-                    .map(|object| to_text(&kind.reduced(&object)))
-                    .collect();
-                snapshot.objects.insert(kind.name, namespaces);
                 continue;
             }
             let disks = Disks::of(&snapshot);
@@ -853,20 +830,6 @@ fn converted(cluster: &Cluster, hyperconvergeds: &[Value]) -> Vec<Value> {
         }
     }
     converted
-}
-
-/// A namespace; none if it cannot be read.
-pub(super) fn named_namespace(cluster: &Cluster, name: &str) -> Option<Value> {
-    let request = json!({
-        "api_version": "v1",
-        "kind": NAMESPACE,
-        "name": name,
-        "namespace": null,
-        "disable_cache": true,
-    });
-    let request = request.to_string();
-    let answer = cluster.call("kubernetes", "get_resource", request.as_bytes());
-    serde_json::from_slice(&answer.ok()?).ok()
 }
 
 /// A HyperConverged without what is not read.

@@ -105,7 +105,7 @@ fn what_comes(world: &World<'_>) {
         format!(
             "{verdict}  kubevirt-hyperconverged/kubevirt-hyperconverged\n  new.yaml:1 · hco.kubevirt.io/{version} · checked as an update of the live object\n\n  \
              workload nodes             amd64 (3), arm64 (2)\n  control plane              amd64\n  multi-architecture import  enabled\n\n  \
-             golden images               amd64 (3)  arm64 (2)\n  mine                        {mine}\n  \
+             golden images               amd64 (3)       arm64 (2)\n  mine                        {mine}\n  \
              centos-stream10-image-cron  ✔ imported      ✔ imported\n  centos-stream9-image-cron   ✔ imported      ✔ imported\n  fedora-image-cron           ✔ imported      ✔ imported\n\n"
         )
     };
@@ -128,7 +128,7 @@ fn what_comes(world: &World<'_>) {
     let denied = check(None);
     assert_eq!((denied.code, denied.stderr), (Some(1), notes));
     for part in [
-        output("✘ denied", "? unknown  ? unknown").as_str(),
+        output("✘ denied", "? unknown       ? unknown").as_str(),
         "\n  ✘ deny  architectures-missing\n",
         &crd.annotation_path(0),
         "\n1 object: denied, 1 warning\n",
