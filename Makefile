@@ -42,7 +42,7 @@ run: setup ## Check the example against a mixed cluster: it is denied, with the 
 	$(CARGO) build --locked -p hco-preflight
 	$(TARGET)/debug/hco-preflight check -f deploy/examples/hyperconverged.yaml --nodes deploy/examples/mixed-nodes.yaml; test $$? -eq 1
 
-# Always of the whole workspace, because another selection of packages has other features, and compiles everything again.
+# Tests always run in the whole workspace. Another selection of packages has other features, and compiles everything again.
 TEST := $(CARGO) test --locked --workspace
 test: setup ## Run the tests that need no other program
 	$(TEST) --no-fail-fast

@@ -28,17 +28,17 @@ pub struct Map<K, V> {
 #[derive(Clone)]
 pub struct Set<T>(Map<T, ()>);
 
-/// The positions of the entries of a list, in the order of what is there.
+/// The positions of the entries of a list, sorted by the entries.
 ///
-/// In pieces, so that an insertion moves few of them.
+/// The positions are in pieces, so that an insertion moves few of them.
 #[derive(Clone, Default)]
 struct Order {
     pieces: Vec<Vec<usize>>,
-    /// Where something was found or inserted last, if nothing was removed since.
+    /// The place of the last search or insertion, if nothing was removed since.
     last: Cell<Place>,
 }
 
-/// Where a position is, or belongs.
+/// The place of a position, or the place at which to insert it.
 #[derive(Clone, Copy, Default)]
 struct Place {
     piece: usize,
@@ -54,7 +54,7 @@ struct Positions<'o> {
 impl Iterator for Positions<'_> {
     type Item = usize;
 
-    // Once in the module, not once for each loop.
+    // Not inlined, so that the module contains this code only once.
     #[inline(never)]
     fn next(&mut self) -> Option<usize> {
         loop {
@@ -67,7 +67,7 @@ impl Iterator for Positions<'_> {
 }
 
 impl Order {
-    /// `compare` says how what is at a position compares to what is searched.
+    /// `compare` compares the entry at a position with the searched key.
     fn find(&self, compare: &dyn Fn(usize) -> Ordering) -> Result<Place, Place> {
         if let Some(found) = self.find_from_last(compare) {
             if let Ok(place) = found {
@@ -79,7 +79,7 @@ impl Order {
             let first = piece.first();
             first.is_some_and(|position| compare(*position) == Ordering::Greater)
         };
-        // The first piece has what is before all others.
+        // Keys before all others belong to the first piece.
         let later = self.pieces.get(1..).unwrap_or_default();
         let piece = later.partition_point(|piece| !starts_after(piece));
         let positions = self.pieces.get(piece).map_or(&[][..], Vec::as_slice);
@@ -90,7 +90,8 @@ impl Order {
         found.map(place).map_err(place)
     }
 
-    /// The same if it is what was found or inserted last, or belongs behind that: what is searched is usually sorted, too.
+    /// The same, if the key is the one that was found or inserted last, or comes directly after it: callers usually search
+    /// in order.
     fn find_from_last(&self, compare: &dyn Fn(usize) -> Ordering) -> Option<Result<Place, Place>> {
         let last = self.last.get();
         let next = Place {
@@ -190,7 +191,7 @@ impl<K: Ord, V> Map<K, V> {
         self.order.find(&self.compare(key))
     }
 
-    /// How the key of the entry at a position compares to this one.
+    /// Compares the key of the entry at a position with this key.
     fn compare<Q: Ord + ?Sized>(&self, key: &Q) -> impl Fn(usize) -> Ordering
     where
         K: Borrow<Q>,
@@ -258,7 +259,7 @@ impl<K: Ord, V> Map<K, V> {
         self.entries.push((key, value));
     }
 
-    /// The value of a key; one is inserted if there is none.
+    /// The value of a key. If it is missing, inserts one.
     pub fn or_insert_with(&mut self, key: K, value: impl FnOnce() -> V) -> &mut V {
         let position = match self.find(&key) {
             Ok(place) => self.order.get(place).unwrap_or_default(),
@@ -282,7 +283,7 @@ impl<K: Ord, V> Map<K, V> {
         self.or_insert_with(key, V::default)
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -298,7 +299,7 @@ impl<K: Ord, V> Map<K, V> {
         Some(self.entries.swap_remove(position).1)
     }
 
-    /// Keeps the entries that are wanted.
+    /// Removes the entries for which the predicate is false.
     pub fn retain(&mut self, mut is_wanted: impl FnMut(&K, &mut V) -> bool) {
         let entries = std::mem::take(self).into_iter();
         let kept = entries.filter_map(|(key, mut value)| {
@@ -443,7 +444,7 @@ impl<T: Ord> Set<T> {
         self.0.is_empty()
     }
 
-    /// Whether the item is new.
+    /// Returns whether the item is new.
     pub fn insert(&mut self, item: T) -> bool {
         self.0.insert(item, ()).is_none()
     }
@@ -474,7 +475,7 @@ impl<T: Ord> Set<T> {
         Items(self.0.iter())
     }
 
-    /// Whether the item was there.
+    /// Returns whether the set contained the item.
     pub fn remove<Q: Ord + ?Sized>(&mut self, item: &Q) -> bool
     where
         T: Borrow<Q>,

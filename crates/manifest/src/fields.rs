@@ -1,4 +1,4 @@
-//! The fields of a JSON object, their values left as text.
+//! The fields of a JSON object, whose values stay text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// In their order, and twice if they are there twice.
+/// The fields in their order, with duplicates.
 pub struct Fields<'t>(pub Vec<Field<'t>>);
 
-/// A field, its value left as text.
+/// A field whose value stays text.
 pub struct Field<'t> {
     /// The name.
     pub name: Cow<'t, str>,

@@ -1,4 +1,4 @@
-//! JSON with its lines, parsed by `serde_json` level by level.
+//! Reads JSON with its lines. `serde_json` parses one level at a time.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use crate::fields::{Field, Fields};
 use crate::place::{Below, Form, Place};
 use crate::scalar;
 
-/// How far a text was JSON.
+/// Where a text stops being JSON.
 pub(crate) struct Stopped {
     /// The offset of the first invalid value, in bytes.
     pub(crate) offset: usize,
-    /// How many lines are before it.
+    /// The number of lines before it.
     pub(crate) lines: usize,
     /// The mistake in it.
     pub(crate) error: ManifestError,
 }
 
-/// Reads one value after the other, of a text that begins behind so many bytes of its file.
+/// Reads the values of a text that begins after this number of bytes in its file.
 pub(crate) fn documents(
     text: &str,
     bytes: usize,
@@ -65,7 +65,7 @@ fn wrong(error: &serde_json::Error, lines: usize) -> ManifestError {
     ManifestError::new(line, column, format!("this is not valid JSON: {what}"))
 }
 
-/// The whole text: a part of it knows by its address where it is.
+/// The whole text. The position of a part of it follows from the address of the part.
 struct Source<'t> {
     text: &'t str,
     /// The number of bytes before it in the file.

@@ -1,4 +1,4 @@
-//! The objects of JSON, one by one: a list is never in memory as a whole.
+//! Reads the objects of JSON one by one, so that a list is never in memory as a whole.
 
 use std::fmt;
 use std::io::Read;
@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use crate::objects::{is_of_a_kind, typed};
 use crate::scalar::as_the_server_has_it;
 
-/// Reads the objects of JSON, one value after the other, and hands over each when it is read: those of
-/// [`objects`](crate::objects()), without their lines.
+/// Reads the objects of JSON, and calls `of` with each: the same objects as [`objects`](crate::objects()), without their
+/// lines.
 ///
 /// # Errors
 ///
@@ -31,7 +31,7 @@ struct Object<'o> {
 }
 
 impl<'de> DeserializeSeed<'de> for Object<'_> {
-    /// None of a list.
+    /// `None` for a list.
     type Value = Option<Map<String, Value>>;
 
     fn deserialize<D: Deserializer<'de>>(self, values: D) -> Result<Self::Value, D::Error> {
@@ -68,7 +68,7 @@ impl<'de> Visitor<'de> for Object<'_> {
         for item in items.untyped {
             (self.of)(typed(item, &fields));
         }
-        // An empty list of a kind says that there are none.
+        // An empty list of a kind stays, because it states that no objects of the kind exist.
         Ok((!items.has_any && is_of_a_kind(&fields)).then(|| {
             fields.insert("items".to_owned(), Value::Array(Vec::new()));
             fields
@@ -76,7 +76,7 @@ impl<'de> Visitor<'de> for Object<'_> {
     }
 }
 
-/// The items of a list.
+/// Reads the items of a list, and calls `of` with those whose kind is known.
 struct Items<'o> {
     /// The fields of the list before the items.
     list: &'o Map<String, Value>,

@@ -35,7 +35,7 @@ pub fn holds(report: &Report) {
     }
 }
 
-/// The words of an annotation: sorted, and each about a rule. The last one can be the number of those that are left out.
+/// The words of an annotation: sorted, and each about a rule. The last one can be the number of omitted words.
 fn words(annotation: &str) {
     assert!(annotation.len() <= 16 * 1024);
     let mut words: Vec<&str> = annotation.split_terminator(' ').collect();
@@ -75,7 +75,7 @@ pub fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, St
     let after = judge(&edited);
     let resolved = before.findings.iter().filter(|it| complete(it).is_some());
     for finding in resolved {
-        // No remedy moves an item of a list, so the path tells a finding apart.
+        // No fix moves an item of a list, so rule and path identify a finding.
         let is_it = |it: &&FindingReport| it.rule == finding.rule && it.path == finding.path;
         if let Some(left) = after.findings.iter().find(is_it) {
             return Err(format!("not resolved: {left:#?}"));
@@ -90,7 +90,7 @@ pub fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, St
     if let Some(lost) = self::filled(&before)
         .into_iter()
         .find(|source| !filled.contains(source) && !impossible.contains(source))
-        // An SSP that stops removes nothing.
+        // If SSP stops, it removes nothing.
         .filter(|_| {
             after
                 .forecast
@@ -116,8 +116,8 @@ fn filled(report: &Report) -> BTreeSet<(&str, &str)> {
         .collect()
 }
 
-/// The DataSources of templates whose image does not support what they list: there is no disk for a correction to lose,
-/// although the forecast, which knows no images, takes it to be there.
+/// The DataSources of templates whose image does not support a listed architecture. A fix cannot delete their disks, which do
+/// not exist, although the forecast, which does not depend on images, lists them.
 fn impossible(report: &Report) -> BTreeSet<(&str, &str)> {
     let findings = report.findings.iter();
     let wrong: BTreeSet<&str> = findings
@@ -143,7 +143,7 @@ fn impossible(report: &Report) -> BTreeSet<(&str, &str)> {
     own.into_iter().chain(pointers).collect()
 }
 
-/// The recommended remedy of a finding, if it is complete.
+/// The recommended fix of a finding, if it is complete.
 fn complete(finding: &FindingReport) -> Option<&FixReport> {
     finding.fixes.first().filter(|remedy| remedy.complete)
 }
@@ -158,7 +158,7 @@ fn denials(report: &Report) -> impl Iterator<Item = (&'static str, Option<&str>)
     denying.map(subject)
 }
 
-/// Applies patches one after the other, by a library that knows nothing of the engine.
+/// Applies patches one after the other, with a library that is independent of the engine.
 fn apply(object: &Value, patch: &[PatchOperation]) -> Result<Value, String> {
     let mut edited = object.clone();
     for operation in patch {
@@ -174,7 +174,7 @@ fn apply(object: &Value, patch: &[PatchOperation]) -> Result<Value, String> {
     Ok(edited)
 }
 
-/// The JSON pointers of everything that is different.
+/// The JSON pointers of all differences.
 pub fn changes(one: &Value, other: &Value) -> Vec<String> {
     let diff = json_patch::diff(one, other);
     diff.0

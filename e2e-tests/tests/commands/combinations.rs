@@ -386,7 +386,7 @@ fn the_policy_for_virtual_machines_warns(manifests: &[Value], what: &str) {
     assert_eq!(all.len(), resources.len() + 1, "{what}");
 }
 
-/// Except for what repairs need.
+/// The two policies are the same, except for the fields that repairs need.
 fn the_repairing_policy_is_the_same(manifests: &[Value], what: &str) {
     let policies = about_hyperconverged(manifests);
     let mut all: Vec<Value> = policies.cloned().collect();

@@ -1,4 +1,4 @@
-//! A user's file: read as kubectl reads it, and where its fields stand.
+//! A user's file, as kubectl reads it, and the lines of its fields.
 
 use std::fmt::Write as _;
 
@@ -47,7 +47,7 @@ fn a_file_means_what_it_means_to_kubectl() {
                 assert_eq!(ours.to_string(), theirs.to_string(), "{text:?}");
             }
             (Err(_), None) => {}
-            // DIVERGES: binaries, and line breaks that only kubectl sees, are refused.
+            // DIVERGES: the reader rejects binaries, and line breaks that only kubectl recognizes.
             (Err(error), Some(_))
                 if error.what.ends_with("!!binary are not supported")
                     || error.what.contains(" ends a line for kubectl") => {}

@@ -14,7 +14,7 @@ pub(crate) fn manifest_yaml(input: &[u8]) {
         Some(end) => (&input[..end], &input[end + 1..]),
         None => (input, &[][..]),
     };
-    // A carriage return alone ends a line of YAML too.
+    // A single carriage return also ends a line of YAML.
     let lines = 1 + file.iter().filter(|byte| b"\n\r".contains(byte)).count();
     let read = match objects(file) {
         Ok(read) => read,
@@ -45,7 +45,7 @@ pub(crate) fn manifest_yaml(input: &[u8]) {
     }
     let written: Vec<String> = read.iter().map(|object| object.value.to_string()).collect();
     let again = objects(written.join("\n").as_bytes()).expect("objects as JSON are objects");
-    // serde_json reads some floats a little different from what it wrote.
+    // serde_json reads some floats slightly differently from how it wrote them.
     let is_exact = |object: &Object| {
         let value: Result<Value, _> = serde_json::from_str(&object.value.to_string());
         value.is_ok_and(|value| value == object.value)

@@ -9,7 +9,7 @@ use crate::world::{NAMESPACE, World};
 /// The namespace of golden images upstream.
 pub(super) const GOLDEN: &str = "kubevirt-os-images";
 
-/// The annotation of what SSP creates.
+/// The annotation of the objects that SSP creates.
 const SSP: &str = "operator-sdk/primary-resource-type";
 
 /// A kind that the API server does not serve has no objects.
@@ -28,7 +28,7 @@ pub(super) struct BootSources<'w> {
 }
 
 impl<'w> BootSources<'w> {
-    /// Without any.
+    /// A cluster without boot sources.
     pub(super) fn new(world: &'w World<'w>) -> Self {
         world.set_nodes("mixed");
         let cluster = Self { world };
@@ -40,7 +40,7 @@ impl<'w> BootSources<'w> {
         cluster
     }
 
-    /// The spec of a HyperConverged with these templates alone.
+    /// The spec of a HyperConverged with only these templates.
     pub(super) fn hyperconverged(&self, templates: &[Value], is_on: bool, more: &Value) -> Value {
         let crd = self.world.crd;
         let import = if is_on { crd.import.clone() } else { json!({}) };

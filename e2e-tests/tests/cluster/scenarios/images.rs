@@ -64,7 +64,7 @@ pub(crate) fn run(world: &World<'_>) {
     never_answers(world, silent_server, &host);
 }
 
-/// The beginning of the warning that a boot source goes.
+/// The beginning of the warning about a deleted boot source.
 fn removed(name: &str) -> String {
     format!("[boot-source-removed] After the update, new VMs cannot use `{name}`: ")
 }
