@@ -119,7 +119,7 @@ pub(crate) fn shell_word(text: &str) -> String {
 
 /// JSON in which such characters, and commands to the runner of a pipeline, are written with the escapes of JSON. Only strings
 /// can have them.
-pub(crate) fn json(text: String) -> String {
+pub(crate) fn json(text: &str) -> String {
     let text = text
         .replace("##[", "\\u0023#[")
         .replace("##vso[", "\\u0023#vso[");
@@ -162,7 +162,7 @@ mod tests {
             assert_eq!(inert(text), wanted);
         }
         let text = "##[error] ##vso[x]";
-        let escaped = json(serde_json::to_string(text).unwrap());
+        let escaped = json(&serde_json::to_string(text).unwrap());
         assert_eq!(escaped, "\"\\u0023#[error] \\u0023#vso[x]\"");
         assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
     }
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn json_means_the_same() {
         let text = "\u{202e}\u{e0041}\u{7f}é";
-        let escaped = json(serde_json::to_string(text).unwrap());
+        let escaped = json(&serde_json::to_string(text).unwrap());
         assert_eq!(escaped, "\"\\u202e\\udb40\\udc41\\u007fé\"");
         assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
     }

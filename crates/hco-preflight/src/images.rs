@@ -360,7 +360,7 @@ fn text(rows: &[Row]) -> String {
         let value = annotation(&architectures);
         if !value.is_empty() {
             // Quoted as in JSON, which is YAML: an image can call its architecture anything.
-            let value = foreign::json(Value::from(value).to_string());
+            let value = foreign::json(&Value::from(value).to_string());
             let _ = writeln!(text, "  {ANNOTATION}: {value}");
         }
     }

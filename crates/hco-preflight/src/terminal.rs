@@ -101,7 +101,7 @@ pub(crate) fn print_raw(text: &[u8]) -> Result<()> {
 /// Prints JSON for a program.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
     let json = serde_json::to_string_pretty(value)? + "\n";
-    print_raw(foreign::json(json).as_bytes())
+    print_raw(foreign::json(&json).as_bytes())
 }
 
 /// Prints a text that may have colours in Markdown, without them.

@@ -345,7 +345,7 @@ pub(super) fn failed(failure: &Failure) -> Result<String> {
 }
 
 fn json_line(line: &Record<'_>) -> Result<String> {
-    Ok(foreign::json(serde_json::to_string(line)?) + "\n")
+    Ok(foreign::json(&serde_json::to_string(line)?) + "\n")
 }
 
 /// Where the live object is; without one, where the file says.
@@ -378,7 +378,7 @@ pub(super) fn command(
     }
     let namespace = namespace.map_or(String::new(), |it| format!("-n {it} "));
     let flags = destination.kubectl.flags();
-    let patch = shell_word(&foreign::json(serde_json::to_string(patch)?));
+    let patch = shell_word(&foreign::json(&serde_json::to_string(patch)?));
     Ok(format!(
         "kubectl patch {resource} {name} {namespace}{flags}--type json -p {patch}\n"
     ))

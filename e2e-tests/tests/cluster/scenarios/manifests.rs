@@ -58,7 +58,7 @@ pub(super) fn is_accepted(world: &World<'_>, path: &str, wanted: &str) {
     assert!(output.stdout.contains(wanted), "{path}: {}", output.stdout);
 }
 
-/// The PolicyServer in docs/options.md, and the settings.
+/// The `PolicyServer` in docs/options.md, and the settings.
 fn the_page_about_images_is_accepted(world: &World<'_>) {
     let text = std::fs::read_to_string(format!("{ROOT}/docs/options.md")).expect("the page");
     let page = Page {
