@@ -247,6 +247,12 @@ fn remarks(text: &mut String, plan: &Plan) {
             "  {YELLOW}!{YELLOW:#} Boot sources that are imported without the multi-architecture import are not labelled with the architecture of their image: new VMs that are made from them get the architecture that they set, that of an older label, or {default}, whatever the architecture of the image, and may not boot."
         );
     }
+    if plan.is_sent && !is_on(after) && plan.nodes.before.len() > 1 && plan.nodes.after.len() == 1 {
+        let _ = writeln!(
+            text,
+            "  {YELLOW}!{YELLOW:#} The placement imports nothing again: disks that were imported on a node of another architecture stay as they are. To import such a disk again, delete it."
+        );
+    }
     let what = match &plan.completion {
         None => return,
         Some(Completion::Now) => {

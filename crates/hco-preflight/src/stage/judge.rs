@@ -1,6 +1,6 @@
 //! The last steps: the nodes, the images, and the verdicts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
@@ -16,9 +16,11 @@ use super::settle::Settled;
 use super::surroundings::{self, Decisive};
 use crate::admission;
 use crate::failure::Failure;
-use crate::foreign::{Foreign, chain};
+use crate::field::text;
+use crate::foreign::{Foreign, chain, one_line};
 use crate::kubectl::Kubectl;
 use crate::notes::Notes;
+use crate::object_name::key;
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::verdict::{Judged, Origin, Verdicts};
@@ -184,7 +186,47 @@ impl<'s> Prepared<'s> {
             }
         }
         self.note_unplaced(&verdicts, notes);
+        self.note_running(&verdicts, notes);
         verdicts
+    }
+
+    /// Names the running virtual machines of architectures that an update excludes.
+    fn note_running(&self, verdicts: &Verdicts, notes: &mut Notes) {
+        const NAMED: usize = 10;
+        let excludes = |it: &&Judged| {
+            let mut findings = it.report.findings.iter();
+            findings.any(|finding| finding.rule.raw() == "placement-drops-architecture")
+        };
+        let object = verdicts.objects.iter().find(excludes);
+        let (Some(object), Some(live)) = (object, self.settled.connected.live()) else {
+            return;
+        };
+        let left = object.report.workload_architectures.iter().flatten();
+        let left: BTreeSet<&str> = left.map(Foreign::raw).collect();
+        let running = match live.running() {
+            Ok(running) => running,
+            Err(why) => {
+                return notes.push(&format!("running virtual machines are not named: {why}"));
+            }
+        };
+        let lost: Vec<String> = running
+            .iter()
+            .filter(|it| text(it, "/spec/architecture").is_some_and(|it| !left.contains(it)))
+            .map(|it| one_line(&key(it)))
+            .collect();
+        if lost.is_empty() {
+            return;
+        }
+        let more = match lost.len().checked_sub(NAMED) {
+            Some(more @ 1..) => format!(" and {more} more"),
+            _ => String::new(),
+        };
+        let named: Vec<&str> = lost.iter().take(NAMED).map(String::as_str).collect();
+        notes.push(&format!(
+            "{}: virtual machines run on the excluded nodes, and lose virt-handler: {}{more}",
+            object.at(None),
+            named.join(", ")
+        ));
     }
 
     fn judged(&self, question: &Question, settings: &Settings, report: Report) -> Judged {

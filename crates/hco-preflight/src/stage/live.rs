@@ -122,6 +122,22 @@ impl<'l> Live<'l> {
         None
     }
 
+    /// The running virtual machines.
+    ///
+    /// # Errors
+    ///
+    /// Why they cannot be read.
+    pub(super) fn running(self) -> Result<Vec<Value>, String> {
+        const KIND: &str = "VirtualMachineInstance";
+        match self {
+            Self::Cluster(cluster) => {
+                Kind::list_of(cluster, KIND).map_err(|error| chain(&error.into()))
+            }
+            Self::Files(snapshot) if snapshot.has(KIND) => Ok(snapshot.of(KIND).collect()),
+            Self::Files(_) => Err("--from has none".to_owned()),
+        }
+    }
+
     /// The HyperConverged that a manifest is about, in its version; none if it is not there. If the manifest names no
     /// namespace, it is in this one.
     pub(super) fn hyperconverged(

@@ -141,7 +141,7 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: "VirtualMachineInstance",
         api_version: "kubevirt.io/v1",
         path: "/apis/kubevirt.io/v1/virtualmachineinstances",
-        readers: &[Reader::Plan, Reader::Status],
+        readers: &[Reader::Check, Reader::Plan, Reader::Status],
         fields: &[
             "/spec/architecture",
             "/spec/volumes",
@@ -181,14 +181,14 @@ pub(crate) const KINDS: [Kind; 15] = [
         name: "VirtualMachinePreference",
         api_version: "instancetype.kubevirt.io/v1beta1",
         path: "/apis/instancetype.kubevirt.io/v1beta1/virtualmachinepreferences",
-        readers: &[Reader::Check],
+        readers: &[Reader::Check, Reader::Plan],
         fields: PREFERENCE,
     },
     Kind {
         name: "VirtualMachineClusterPreference",
         api_version: "instancetype.kubevirt.io/v1beta1",
         path: "/apis/instancetype.kubevirt.io/v1beta1/virtualmachineclusterpreferences",
-        readers: &[Reader::Check],
+        readers: &[Reader::Check, Reader::Plan],
         fields: PREFERENCE,
     },
     Kind {
@@ -419,7 +419,9 @@ impl Snapshot {
         ));
         seen.note(&path.display().to_string(), notes);
         for kind in Kind::read_by(reader) {
-            if !snapshot.objects.contains_key(kind.name) {
+            // The shipped preferences count.
+            let is_optional = kind.name.ends_with("Preference");
+            if !is_optional && !snapshot.objects.contains_key(kind.name) {
                 let what = if is_partial && kind.name == "PersistentVolumeClaim" {
                     "has none and no empty list of the namespace of golden images"
                 } else {
@@ -460,6 +462,7 @@ impl Snapshot {
                 "DataSource"
                     | "KubeVirt"
                     | "VirtualMachine"
+                    | "VirtualMachineInstance"
                     | "VirtualMachinePreference"
                     | "VirtualMachineClusterPreference"
             );

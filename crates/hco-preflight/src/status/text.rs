@@ -18,6 +18,9 @@ pub(super) fn render(status: &Status, program: &str) -> String {
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{BOLD}HyperConverged {}{BOLD:#}\n", status.object);
     head(&mut text, status);
+    if let Some(unnoticed) = &status.unnoticed {
+        let _ = writeln!(text, "\n{YELLOW}!{YELLOW:#} {unnoticed}");
+    }
     conditions(&mut text, &status.conditions, program);
     stops(&mut text, status, program);
     golden_images(&mut text, status);
