@@ -2,7 +2,7 @@
 
 mod patches;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -200,6 +200,8 @@ struct Fixed<'q> {
     patch: Vec<Value>,
     /// How many findings they fixed.
     made: usize,
+    /// The summaries of the remedies, with their prices.
+    summaries: Vec<String>,
     /// The findings before.
     before: Report,
     /// The remaining findings.
@@ -227,6 +229,7 @@ impl<'q> Fixed<'q> {
             sent: sent.clone(),
             patch: Vec::new(),
             made: 0,
+            summaries: Vec::new(),
             before: report.clone(),
             report,
             written: None,
@@ -264,6 +267,7 @@ impl<'q> Fixed<'q> {
             self.sent = sent;
             self.patch.extend(remedy.patch.iter().cloned());
             self.made += 1;
+            self.summaries.push(remedy.summary.clone());
         }
         Ok(self.sent != before || self.only_live.len() > known)
     }
@@ -301,6 +305,7 @@ impl<'q> Fixed<'q> {
         self.sent = self.question.sent().clone();
         self.report = self.before.clone();
         self.made = 0;
+        self.summaries.clear();
     }
 
     /// The file, if the object is in one.
@@ -460,6 +465,19 @@ fn is_of_import(operation: &Value) -> bool {
     })
 }
 
+/// Says, before the changes, what they cost.
+fn note_summaries(of_file: &[Fixed<'_>], terminal: &Terminal) {
+    let mut seen = BTreeSet::new();
+    for fixed in of_file.iter().filter(|it| it.made > 0) {
+        for summary in &fixed.summaries {
+            if seen.insert(summary) {
+                let at = fixed.question.failure(one_line(summary));
+                terminal.note(&at.to_string());
+            }
+        }
+    }
+}
+
 /// Writes the fixed files, or shows what would change. Whether there is something to change.
 fn fix_files(
     fixed: &mut [Fixed<'_>],
@@ -479,6 +497,9 @@ fn fix_files(
         let Edited { text, objects, .. } = fix_file(source, of_file, terminal)?;
         let is_changed = text != source.text;
         changes |= is_changed;
+        if is_changed && !args.quiet {
+            note_summaries(of_file, terminal);
+        }
         if !args.write {
             if is_changed {
                 let diff = diff(&source.name(), &source.text, &text);
@@ -663,7 +684,7 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
                 let _ = write!(text, "\n  review: {}", reason(remedy, args));
             }
             if is_denied {
-                terminal.failure(&text);
+                terminal.review(&text);
             } else if !args.quiet && (is_open || review.is_some() || finding.is_unreadable_image())
             {
                 terminal.warning(&text);

@@ -70,6 +70,11 @@ impl Terminal {
         self.line(YELLOW, "warning", text);
     }
 
+    /// Prints a finding that needs a person.
+    pub(crate) fn review(&self, text: &str) {
+        self.line(YELLOW, "review needed", text);
+    }
+
     /// Prints an error.
     pub(crate) fn error(&self, error: &anyhow::Error) {
         self.failure(&chain(error));

@@ -54,9 +54,10 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
             return text;
         }
     }
+    let _ = writeln!(text, "{}\n", answer(plan));
     head(&mut text, plan);
-    boot_sources(&mut text, plan);
     machines(&mut text, &plan.virtual_machines, all);
+    boot_sources(&mut text, plan);
     storage(&mut text, plan);
     if !plan.unread.is_empty() {
         let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
@@ -82,6 +83,58 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
         }
     }
     text
+}
+
+/// The effect of the change, in one line.
+fn answer(plan: &Plan) -> String {
+    if let Some(unknown) = &plan.unknown {
+        return format!("{YELLOW}no forecast{YELLOW:#}: {}", one_line(unknown));
+    }
+    let crons = plan.changes.crons.as_ref();
+    let imports = crons.map_or(0, |it| it.created.len() + it.recreated.len());
+    let is = |wanted: &[Effect]| {
+        let machines = plan.virtual_machines.iter();
+        let names = machines.filter(|it| wanted.contains(&it.effect));
+        names
+            .map(|it| (&it.namespace, &it.name))
+            .collect::<BTreeSet<_>>()
+            .len()
+    };
+    let orphaned = is(&[Effect::Orphaned]);
+    let affected = is(&[
+        Effect::NoNode,
+        Effect::Rejected,
+        Effect::DiskSourceDeleted,
+        Effect::DiskSourceReplaced,
+        Effect::ArchitectureChanges,
+    ]);
+    let parts = [
+        (imports, "import", ""),
+        (
+            plan.changes.empty_meanwhile.len(),
+            "boot source",
+            " empty until done",
+        ),
+        (plan.changes.lost_image.len(), "boot source", " lost"),
+        (orphaned, "running VM", " orphaned"),
+        (affected, "VM", " affected"),
+    ];
+    let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
+    let mut parts: Vec<String> = parts
+        .map(|(number, what, end)| format!("{}{end}", count(number, what)))
+        .collect();
+    if plan.stopped.is_some() {
+        parts.push("SSP stops".to_owned());
+    }
+    if parts.is_empty() {
+        let what = if plan.changes() {
+            "nothing is lost"
+        } else {
+            "nothing changes"
+        };
+        return format!("{GREEN}{what}{GREEN:#}");
+    }
+    format!("{BOLD}{}{BOLD:#}", parts.join(", "))
 }
 
 /// Why the policy or HCO denies the object, and what follows from it.

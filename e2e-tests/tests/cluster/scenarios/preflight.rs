@@ -81,8 +81,7 @@ fn what_is_there(world: &World<'_>) {
         .preflight(&["check", "--cluster", "--what-if", "arm64=2"]);
     assert_eq!((then.code, &*then.stderr), (Some(1), &*note), "{then:?}");
     let wanted = format!(
-        "{}  workload nodes             amd64 (3), arm64 (2)\n",
-        begins("✘ denied")
+        "✘ 1 problem in the live object  kubevirt-hyperconverged/kubevirt-hyperconverged\n  in the cluster · hco.kubevirt.io/{version} · existing: updates are not blocked\n\n  workload nodes             amd64 (3), arm64 (2)\n"
     );
     assert!(then.stdout.starts_with(&wanted), "{}", then.stdout);
     let wanted = "\n  ✘ deny  multi-arch-import-disabled\n";
@@ -131,7 +130,7 @@ fn what_comes(world: &World<'_>) {
         output("✘ denied", "? unknown       ? unknown").as_str(),
         "\n  ✘ deny  architectures-missing\n",
         &crd.annotation_path(0),
-        "\n1 object: denied, 1 warning\n",
+        "\n1 object: 1 denial, 1 warning; 1 fixable: ",
     ] {
         assert!(denied.stdout.contains(part), "{part}: {}", denied.stdout);
     }
