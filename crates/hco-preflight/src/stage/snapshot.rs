@@ -419,9 +419,7 @@ impl Snapshot {
         ));
         seen.note(&path.display().to_string(), notes);
         for kind in Kind::read_by(reader) {
-            // The shipped preferences count.
-            let is_optional = kind.name.ends_with("Preference");
-            if !is_optional && !snapshot.objects.contains_key(kind.name) {
+            if !kind.is_optional() && !snapshot.objects.contains_key(kind.name) {
                 let what = if is_partial && kind.name == "PersistentVolumeClaim" {
                     "has none and no empty list of the namespace of golden images"
                 } else {
@@ -471,7 +469,7 @@ impl Snapshot {
             }
             if self.objects.contains_key(kind.name) {
                 found.push(counted(kind.name, seen.count(kind.name)));
-            } else {
+            } else if !kind.is_optional() {
                 missing.push(kind.name);
             }
         }
@@ -675,6 +673,11 @@ impl Kind {
             return Ok(Vec::new());
         };
         cluster.all(kind.path, |object| Some(kind.reduced(object)))
+    }
+
+    /// Whether a file need not have it: without preferences, the shipped ones count.
+    fn is_optional(&self) -> bool {
+        self.name.ends_with("Preference")
     }
 
     /// The API group, and the resource.

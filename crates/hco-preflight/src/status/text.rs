@@ -405,7 +405,7 @@ fn not_ready(status: &Status) -> String {
     }
     let missing = missing(status);
     if !missing.is_empty() {
-        parts.push(format!("outstanding: {}", missing.join(", ")));
+        parts.push(format!("{} outstanding", missing.join(", ")));
     }
     parts.join("; ")
 }

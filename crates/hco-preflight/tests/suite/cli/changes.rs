@@ -795,7 +795,7 @@ fn the_status_warns_before_sources_are_destroyed(
         format!("SSP is about to delete 2 DataImportCrons that it cannot create again{wanted}");
     // Any other schedule than the one before is a change because of which SSP deletes the DataImportCrons, too.
     let fix = "      fix: restore \"0 */12 * * *\", which the DataImportCron still has\n";
-    let result = "are outstanding, and SSP will be stopped\n";
+    let result = "not ready: SSP will be stopped by good-cron; ";
     for part in [&*wanted, fix, "explain data-import-cron-rejected", result] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -855,7 +855,7 @@ fn an_import_that_its_data_source_does_not_have_is_not_ready(
     let text = text_of(&words);
     assert!(text.contains(row), "{text}");
     assert!(
-        text.contains("not ready: 1 DataImportCron of golden images is outstanding"),
+        text.contains("not ready: 1 DataImportCron outstanding"),
         "{text}"
     );
     assert_eq!(run(&words).status.code(), Some(1));

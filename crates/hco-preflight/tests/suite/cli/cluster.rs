@@ -660,7 +660,7 @@ fn the_hint_names_options_that_fix_does_not_have() {
     );
     assert_eq!(
         hint("--old old.yaml"),
-        "1 object: 1 denial; 1 fixable: `hco-preflight fix` with the same options except --old"
+        "1 object: accepted, 1 warning; 1 fixable: `hco-preflight fix` with the same options except --old"
     );
     assert_eq!(
         hint(""),
