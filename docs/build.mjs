@@ -223,13 +223,13 @@ writeFileSync(
 // These pages are not in the handbook; only their links are checked.
 for (const path of ["CONTRIBUTING.md", "SECURITY.md"]) page(path);
 
-const rules = [...read("docs/rules.md").matchAll(/^\| \[`([\w-]+)`\]/gm)].map(
+const rules = [...read("docs/settings.md").matchAll(/^\| \[`([\w-]+)`\]/gm)].map(
   ([, id]) => `  - [${id}](rules/${id}.md)\n`,
 );
 const summary = readFileSync(join(source, "SUMMARY.md"), "utf8");
 writeFileSync(
   join(source, "SUMMARY.md"),
-  summary.replace("(rules.md)\n", `(rules.md)\n${rules.join("")}`),
+  summary.replace("(settings.md)\n", `(settings.md)\n${rules.join("")}`),
 );
 for (const path of [...markdown("docs/"), ...markdown(RULES)]) {
   const inBook = place(path);
