@@ -84,19 +84,21 @@ function outsideOfCode(text) {
 /** A page, with its links rewritten for the handbook. */
 function page(path) {
   let isCode = false;
-  const lines = read(path).split("\n").map((line) => {
-    if (/^\s*```/.test(line)) {
-      isCode = !isCode;
-      // The words after the language are for tests.
-      return line.replace(/(```\w+) .*/, "$1");
-    }
-    return isCode
-      ? line
-      : line.replace(
-          /\]\(([^)\s]+)\)/g,
-          (_, target) => `](${link(path, target)})`,
-        );
-  });
+  const lines = read(path)
+    .split("\n")
+    .map((line) => {
+      if (/^\s*```/.test(line)) {
+        isCode = !isCode;
+        // The words after the language are for tests.
+        return line.replace(/(```\w+) .*/, "$1");
+      }
+      return isCode
+        ? line
+        : line.replace(
+            /\]\(([^)\s]+)\)/g,
+            (_, target) => `](${link(path, target)})`,
+          );
+    });
   return lines.join("\n");
 }
 
@@ -160,9 +162,9 @@ writeFileSync(
 // These pages are not in the handbook; only their links are checked.
 for (const path of ["CONTRIBUTING.md", "SECURITY.md"]) page(path);
 
-const rules = [...read("docs/settings.md").matchAll(/^\| \[`([\w-]+)`\]/gm)].map(
-  ([, id]) => `  - [${id}](rules/${id}.md)\n`,
-);
+const rules = [
+  ...read("docs/settings.md").matchAll(/^\| \[`([\w-]+)`\]/gm),
+].map(([, id]) => `  - [${id}](rules/${id}.md)\n`);
 const summary = readFileSync(join(source, "SUMMARY.md"), "utf8");
 writeFileSync(
   join(source, "SUMMARY.md"),
