@@ -456,17 +456,6 @@ impl<T: Ord> Set<T> {
         self.0.contains_key(item)
     }
 
-    /// The index at which an item was inserted, if none was removed.
-    pub fn index_of(&self, item: &T) -> Option<usize> {
-        self.0.position(item)
-    }
-
-    /// The item that was inserted at this index, if none was removed.
-    pub fn inserted(&self, index: usize) -> Option<&T> {
-        let (item, ()) = self.0.entries.get(index)?;
-        Some(item)
-    }
-
     pub fn first(&self) -> Option<&T> {
         self.iter().next()
     }
