@@ -643,11 +643,10 @@ fn gathered_namespace(file: &Path) -> Option<&str> {
 /// A node of a file without most of what is not read.
 fn without_what_is_not_judged(mut node: Value) -> Value {
     if let Some(fields) = node.as_object_mut() {
-        fields.retain(|name, _| ["metadata", "spec", "status"].contains(&&**name));
+        fields.retain(|name, _| ["metadata", "status"].contains(&&**name));
     }
     for (pointer, kept) in [
         ("/metadata", ["name", "labels"]),
-        ("/spec", ["taints", ""]),
         ("/status", ["nodeInfo", ""]),
     ] {
         if let Some(fields) = node.pointer_mut(pointer).and_then(Value::as_object_mut) {
@@ -742,7 +741,7 @@ impl Kind {
         match self.name {
             "VirtualMachine" => self.reduce_machine(&mut reduced),
             "VirtualMachineInstance" => reduce_instance(object, &mut reduced),
-            _ => reduce_template(&mut reduced),
+            _ => {}
         }
         // Keeps only the modules of the members of a policy group.
         let members = reduced.pointer_mut("/spec/policies");
@@ -788,40 +787,6 @@ fn reduce_items(object: &mut Value, list: &str, pointers: &[&str]) {
 fn is_copy(disk: &Value) -> bool {
     let mut sources = ["/spec/sourceRef", "/spec/source"].iter();
     sources.any(|it| disk.pointer(it).is_some())
-}
-
-/// Keeps only the virtual machines of a VM template with disks from a source, and the parameters in them.
-fn reduce_template(template: &mut Value) {
-    let mut machines = Vec::new();
-    for machine in items(template, "/objects") {
-        let fields = ["/metadata/namespace", "/spec/dataVolumeTemplates"];
-        let mut reduced = only(machine, &fields);
-        reduce_items(
-            &mut reduced,
-            "/spec/dataVolumeTemplates",
-            &["/spec/sourceRef"],
-        );
-        machines.extend(reduced.get("spec").is_some().then_some(reduced));
-    }
-    let Some(fields) = template.as_object_mut() else {
-        return;
-    };
-    if machines.is_empty() {
-        fields.remove("objects");
-        fields.remove("parameters");
-        return;
-    }
-    let machines = Value::Array(machines);
-    let names = machines.to_string();
-    fields.insert("objects".to_owned(), machines);
-    if let Some(parameters) = fields.get_mut("parameters").and_then(Value::as_array_mut) {
-        parameters.retain_mut(|parameter| {
-            let name = text(parameter, "/name");
-            let is_named = name.is_some_and(|name| names.contains(&format!("${{{name}}}")));
-            *parameter = json!({"name": parameter.get("name"), "value": parameter.get("value")});
-            is_named
-        });
-    }
 }
 
 /// HyperConvergeds in the other versions that the cluster serves, as manifests can have them.

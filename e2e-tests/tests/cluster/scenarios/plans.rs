@@ -229,7 +229,8 @@ impl BootSources<'_> {
             "VirtualMachine",
             "VirtualMachineInstance",
             "DataVolume",
-            "Template",
+            "VirtualMachinePreference",
+            "VirtualMachineClusterPreference",
         ];
         assert_eq!(kinds, all);
         assert_eq!(plan["virtualMachines"], json!([]));

@@ -130,7 +130,7 @@ fn what_comes(world: &World<'_>) {
         output("✘ denied", "? unknown       ? unknown").as_str(),
         "\n  ✘ deny  architectures-missing\n",
         &crd.annotation_path(0),
-        "\n1 object: 1 denial, 1 warning; 1 fixable: ",
+        "\n1 object: 1 denial, 1 warning\n",
     ] {
         assert!(denied.stdout.contains(part), "{part}: {}", denied.stdout);
     }
