@@ -1,6 +1,6 @@
-//! The rules, each in a file of its own beside its page. CONTRIBUTING.md explains how to add one.
+//! The rules. Each one has its own file beside its page. CONTRIBUTING.md explains how to add one.
 //!
-//! The order is that of the paragraphs of a message, of its patches and warnings, and of repairs.
+//! The order of the rules defines the order of paragraphs in a message, of patches, warnings, and repairs.
 
 use crate::facts::Facts;
 use crate::machine::Machine;

@@ -1,4 +1,4 @@
-//! A problem in an object, as the check of a rule finds it.
+//! A problem that the check of a rule finds in an object.
 
 use std::borrow::Cow;
 
@@ -7,21 +7,21 @@ use kube_objects::path::FieldPath;
 use crate::facts::Facts;
 use crate::proposal::Proposal;
 
-/// A problem that a rule has found, in a HyperConverged or in another object `O`. The check only finds it; the texts are
-/// written for the findings that are shown.
+/// A problem that a rule has found in a HyperConverged or in another object `O`. Texts are written only for the
+/// findings that are shown.
 pub(crate) trait Violation<'f, O: 'f = Facts<'f>> {
-    /// The template that it is about.
+    /// The template with the problem.
     fn template(&self) -> Option<&'f str> {
         None
     }
 
-    /// What distinguishes it from other violations of the rule, or from those about the same template: two violations with
-    /// the same template and value are the same, even at different positions in the object.
+    /// Distinguishes this violation from others of the same rule or template. Two violations with the same template and
+    /// value are the same, even at different positions in the object.
     fn value(&self) -> Cow<'_, str> {
         Cow::Borrowed("")
     }
 
-    /// Whether it is a warning at most, because the object alone does not prove it.
+    /// Whether it is at most a warning, because the object alone does not prove it.
     fn is_doubtful(&self, _: &'f O) -> bool {
         false
     }
@@ -36,7 +36,7 @@ pub(crate) trait Violation<'f, O: 'f = Facts<'f>> {
     fn fixes(&self, object: &'f O) -> Vec<Proposal<'f>>;
 }
 
-/// What makes two violations of a rule the same: the template and the value.
+/// The identity of a violation within its rule: the template and the value.
 pub(crate) type Identity<'v> = (Option<&'v str>, Cow<'v, str>);
 
 /// The violations of one rule.

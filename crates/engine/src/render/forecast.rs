@@ -1,4 +1,4 @@
-//! The forecast, and what an update changes, as the report has them.
+//! The part of the report with the forecast and the changes.
 
 use kube_objects::text::cut;
 use operator_models::cdi::data_import_cron::NeverRuns;
@@ -69,7 +69,7 @@ fn cron(facts: &Facts<'_>, forecast: &Forecast<'_>, cron: &Cron) -> CronReport {
     }
 }
 
-/// What an update changes.
+/// The changes that an update causes.
 pub(super) fn changes(changes: &Changes) -> ChangesReport {
     let crons = changes.crons.as_ref();
     let sources = &changes.data_sources;

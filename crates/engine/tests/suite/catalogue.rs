@@ -1,4 +1,4 @@
-//! What a new rule needs, asked for by name: a page, and its level.
+//! Checks that every rule has a page with its name and level.
 
 use std::collections::BTreeSet;
 
