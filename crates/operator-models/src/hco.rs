@@ -1,4 +1,5 @@
-//! HCO: what it reads from a HyperConverged, which golden images it makes of it, and which nodes count.
+//! HCO: the fields that it reads from a HyperConverged, the golden images that it creates, and the nodes that it
+//! counts.
 
 pub mod api_version;
 pub mod architectures;

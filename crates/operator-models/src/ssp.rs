@@ -1,4 +1,4 @@
-//! SSP: which architectures it supports, and what it makes of the templates that it gets from HCO.
+//! SSP: the architectures that it supports, and the objects that it creates from the templates that HCO passes to it.
 
 pub mod architecture;
 pub mod bundle;

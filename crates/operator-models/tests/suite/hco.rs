@@ -1,5 +1,5 @@
-//! What HCO reads from an object and from the nodes, and what it makes of the templates: each column against the function
-//! of this crate that mirrors it. The engine's suite compares the same rows with the rules.
+//! Compares each column of HCO's results with the function of this crate that mirrors it: the values that HCO reads
+//! from an object and from the nodes, and its templates. The engine's suite compares the same rows with the rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -137,7 +137,7 @@ fn compare_decisions(
     Ok(None)
 }
 
-/// What HCO keeps of the annotation of an image while the import is on; `None` if there is none.
+/// The architectures that HCO keeps in the annotation of an image while the import is on; `None` without an annotation.
 fn kept<'a>(image: &GoldenImage<'a>, census: &'a Census) -> Option<BTreeSet<&'a str>> {
     let value = image.annotation.value()?;
     Some(value.supported(&census.workload).into_iter().collect())
