@@ -1,4 +1,4 @@
-//! Requests to the API server, and the errors that come of them.
+//! Requests to the API server, and their errors.
 
 use std::pin::Pin;
 use std::time::{Duration, Instant};
@@ -16,37 +16,37 @@ use serde_json::value::RawValue;
 
 use super::{Cluster, ClusterError};
 
-/// How many objects a page has: `kubectl` asks for as many.
+/// The number of objects on a page, the same as in `kubectl`.
 const PAGE: u32 = 500;
 
-/// How many pages are read. Kubernetes supports 5,000 nodes.
+/// The maximum number of pages. Kubernetes supports 5,000 nodes.
 const PAGES: usize = 1_000;
 
-/// How many bytes are read of all pages together: 15,000 nodes have some hundred megabytes.
+/// The maximum number of bytes of all pages together. A list of 15,000 nodes has several hundred megabytes.
 const BYTES: usize = 1 << 30;
 
-/// How long a request may take without `--request-timeout`, all its tries together.
+/// The time limit for all tries of a request together, without `--request-timeout`.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How long a list may take without `--request-timeout`, all its pages together.
+/// The time limit for all pages of a list together, without `--request-timeout`.
 const PATIENCE_FOR_LISTS: Duration = Duration::from_mins(5);
 
-/// How often a server that is busy is asked again.
+/// The number of further tries if a server is busy.
 ///
 /// MIRRORS: k8s.io/client-go `rest/request.go`, `NewRequest`: `maxRetries`.
 const RETRIES: u32 = 10;
 
-/// How long to wait at least: a server may say zero seconds.
+/// The shortest pause before another try, because a server can request zero seconds.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What a request is for, in the words of a grant.
+/// A request in the terms of RBAC.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub(super) verb: &'static str,
     pub(super) resource: String,
 }
 
-/// What was read of a list.
+/// The part of a list that was read.
 #[derive(Default)]
 struct Reached {
     pages: usize,
@@ -54,19 +54,19 @@ struct Reached {
     bytes: usize,
 }
 
-/// When all tries of a request, or all pages of a list, have to end.
+/// The time at which all tries of a request, or all pages of a list, must have ended.
 struct Deadline {
     at: Option<Instant>,
-    /// How long that may take, in the words of an error.
+    /// The time limit as a text for errors.
     time: String,
     option: &'static str,
 }
 
-/// An answer with an HTTP status that is no success.
+/// An answer with an HTTP status that reports a failure.
 struct Failed {
     code: u16,
     message: String,
-    /// How long the server wants its clients to wait.
+    /// The pause that the server requests.
     retry_after: Option<Duration>,
 }
 
@@ -76,7 +76,7 @@ impl Asked {
         Self { verb, resource }
     }
 
-    /// A resource with its group, as `kubectl` names it.
+    /// The request for a resource with its group, as `kubectl` names it.
     pub(super) fn of(verb: &'static str, resource: &str, api_version: &str) -> Self {
         match api_version.split_once('/') {
             Some((group, _)) => Self::new(verb, &format!("{resource}.{group}")),
@@ -115,7 +115,7 @@ impl Deadline {
         Some(at.saturating_duration_since(Instant::now()))
     }
 
-    /// What to do where it is too short.
+    /// The advice if the time limit is too short.
     fn advice(&self) -> String {
         let Self { time, option, .. } = self;
         format!("the limit is {time}: try again later, or raise it with {option}")
@@ -126,12 +126,12 @@ impl Failed {
     /// Whether another try may succeed.
     ///
     /// MIRRORS: k8s.io/client-go `rest/with_retry.go`, `IsNextRetry`: 429 and 5xx with `Retry-After`.
-    /// DIVERGES: 503 and 504 without it too, because proxies send none.
+    /// DIVERGES: 503 and 504 also without `Retry-After`, because proxies do not send it.
     fn is_busy(&self) -> bool {
         matches!(self.code, 429 | 503 | 504) || self.code >= 500 && self.retry_after.is_some()
     }
 
-    /// How long to wait before the next try: as long as the server says, or half a second and twice as long each time.
+    /// The pause before the next try: the pause that the server requests, or half a second, which doubles each time.
     fn pause(&self, tries: u32) -> Duration {
         let doubled = Duration::from_millis(500) * 2_u32.pow(tries.saturating_sub(1).min(5));
         self.retry_after.unwrap_or(doubled).max(PAUSE)
@@ -139,10 +139,10 @@ impl Failed {
 }
 
 impl Cluster {
-    /// What is made of each object of a list, which is read a page at a time.
+    /// The results of a function for each object of a list, which is read page by page.
     ///
-    /// MIRRORS: k8s.io/client-go tools/pager/pager.go, `eachListChunk`: where the pages expire, all is read anew and at
-    /// once.
+    /// MIRRORS: k8s.io/client-go tools/pager/pager.go, `eachListChunk`: if the pages expire, the whole list is read
+    /// again in a single request.
     pub(super) fn list<T>(
         &self,
         path: &str,
@@ -170,7 +170,7 @@ impl Cluster {
             };
             reached.bytes += page.len();
             let page: Fields<'_> = asked.read(&page)?;
-            // Null if there are none.
+            // The items are null if the list is empty.
             let Some(items) = page.get("items") else {
                 return Err(self.foreign(asked, "it has no items"));
             };
@@ -195,7 +195,7 @@ impl Cluster {
         }
     }
 
-    /// Gets an object, as text; none if it is not there.
+    /// Gets an object as text; `None` if it does not exist.
     pub(super) fn get(
         &self,
         path: &str,
@@ -211,7 +211,7 @@ impl Cluster {
         }
     }
 
-    /// Sends what is to be created, which is nothing that stays.
+    /// Sends a create request for an object that the API server does not store.
     pub(super) fn post(
         &self,
         path: &str,
@@ -226,7 +226,7 @@ impl Cluster {
 
     fn deadline(&self, patience: Duration) -> Deadline {
         let limit = self.timeout.unwrap_or(patience);
-        // Zero is no limit, as is a time that no clock shows.
+        // Zero means no limit. A time that the clock cannot represent has the same effect.
         let at = Instant::now().checked_add(limit);
         let at = at.filter(|_| !limit.is_zero());
         match self.until {
@@ -243,7 +243,7 @@ impl Cluster {
         }
     }
 
-    /// The answer to a request, which is sent again while the server is busy.
+    /// Sends a request, and repeats it while the server is busy.
     fn ask(
         &self,
         asked: &Asked,
@@ -299,7 +299,7 @@ impl Cluster {
         })
     }
 
-    /// One try: the answer, or why another one may succeed.
+    /// A single try: the answer, or why another try may succeed.
     async fn once(
         &self,
         request: http::Request<Vec<u8>>,
@@ -354,7 +354,7 @@ impl Cluster {
                 failed.message = message.chars().take(600).collect();
                 Err(failed)
             }
-            // A proxy answers while the API server restarts, for example.
+            // For example, a proxy answers while the API server restarts.
             (false, Some(_)) if failed.is_busy() || status.is_server_error() => {
                 "a web page, probably of a proxy".clone_into(&mut failed.message);
                 Err(failed)
@@ -393,7 +393,7 @@ impl Cluster {
         ))
     }
 
-    /// A server that stays busy.
+    /// The error for a server that stays busy.
     fn busy(
         &self,
         failed: &Failed,
@@ -420,7 +420,7 @@ impl Cluster {
         ))
     }
 
-    /// An answer that is not what was asked for: of a proxy, for example.
+    /// The error for a response that does not come from an API server, for example from a proxy.
     pub(super) fn foreign(&self, asked: &Asked, why: &str) -> ClusterError {
         let server = &self.server;
         ClusterError::Other(format!(
@@ -440,7 +440,7 @@ impl Cluster {
             return ClusterError::of_login(&error.to_string(), "log in again");
         }
         let (server, error) = (&self.server, anyhow::Error::new(error));
-        // The outer causes only say that a request failed.
+        // The outer errors only say that a request failed.
         let cause = error.root_cause();
         let (through, advice) = self.way();
         ClusterError::Silence(format!(
@@ -448,7 +448,7 @@ impl Cluster {
         ))
     }
 
-    /// Through which proxy the server is reached, and what to check if it is not.
+    /// The proxy for connections to the server, and advice if the server cannot be reached.
     fn way(&self) -> (String, &'static str) {
         match &self.proxy {
             None => (
@@ -463,7 +463,7 @@ impl Cluster {
     }
 }
 
-/// An address without what can be a secret in it.
+/// An address without the parts that can be secret.
 pub(super) fn address(text: &str) -> String {
     let address = text.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = address.split_once("://").unwrap_or(("", address));

@@ -37,7 +37,7 @@ fn ask(host: &dyn HostCalls, operation: &str, request: &Value) -> Result<Value, 
         .map(|answer| serde_json::from_slice(&answer).expect("JSON"))
 }
 
-/// The recorded answers behind another one to the administrator.
+/// The recorded answers, except for one request of the administrator.
 fn answered(request: &str, answer: Value) -> Vec<Value> {
     let mut first = answer;
     first["as"] = json!("admin");
@@ -47,7 +47,7 @@ fn answered(request: &str, answer: Value) -> Vec<Value> {
     answers
 }
 
-/// The error of a list of nodes that has a limit.
+/// The error of listing the nodes with a time limit.
 fn nodes_within(limit: Duration, server: &ApiServer) -> String {
     let cluster = Cluster::connect(&Connection {
         kubeconfig: Some(server.kubeconfig().to_owned()),
@@ -58,7 +58,7 @@ fn nodes_within(limit: Duration, server: &ApiServer) -> String {
     nodes.unwrap_err().to_string()
 }
 
-/// What the server says of itself counts, and is not waited for where there is no time for it.
+/// The client follows the server's `Retry-After`, but does not wait if there is not enough time.
 #[rstest]
 #[case(429, "is too busy")]
 #[case(503, "is not available")]
@@ -81,7 +81,7 @@ fn a_busy_server_is_asked_again_as_it_says(#[case] status: u16, #[case] state: &
     assert_eq!(server.asked().len(), 1);
 }
 
-/// A server that wants to be asked again at once, and is never ready.
+/// A server that requests an immediate retry, and is never ready.
 #[rstest]
 #[case::with_a_limit(Duration::from_mins(1))]
 #[case::without_one(Duration::ZERO)]
@@ -89,7 +89,7 @@ fn a_busy_server_is_not_asked_for_ever(#[case] limit: Duration) {
     let busy = json!({"status": 503, "retry_after": 0, "body": "busy"});
     let server = ApiServer::start(answered("GET /api/v1/nodes*", busy));
     let error = nodes_within(limit, &server);
-    // More time would not help.
+    // A longer time limit would not help.
     assert!(
         error.ends_with(": it returned 503 (busy) in 11 tries; try again later"),
         "{error}"
@@ -97,7 +97,7 @@ fn a_busy_server_is_not_asked_for_ever(#[case] limit: Duration) {
     assert_eq!(server.asked().len(), 11);
 }
 
-/// The second page of a list, too.
+/// The same for the second page of a list.
 #[test]
 fn the_error_says_what_was_read_of_a_list() {
     let busy = json!({"status": 503, "retry_after": 3600, "body": "busy"});
@@ -125,7 +125,7 @@ fn a_list_without_end_is_not_read_for_ever(#[case] next: &str, #[case] pages: us
     assert_eq!(server.asked().len(), pages);
 }
 
-/// A server that takes the connection and never answers.
+/// A server that accepts the connection and never answers.
 #[test]
 fn a_silent_server_is_not_waited_for() {
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -171,7 +171,7 @@ fn nodes_come_in_pages_and_are_reduced() {
     assert!(asked[1].contains("limit=500&continue="), "{asked:?}");
 }
 
-/// Pages expire after some minutes. What was read before does not count twice.
+/// Pages expire after some minutes. Objects that were read before do not count twice.
 #[test]
 fn a_list_that_expires_is_read_anew_and_at_once() {
     let mut answers = recorded();
@@ -214,7 +214,7 @@ fn objects_come_in_the_preferred_version() {
     );
 }
 
-/// The recorded group, with other versions.
+/// The recorded API group, with other versions.
 fn group(preferred: &str, versions: &[&str]) -> Vec<Value> {
     let versions: Value = versions
         .iter()
@@ -237,7 +237,7 @@ fn objects_are_asked_for_in_a_version_that_is_read(
     #[case] request: &str,
 ) {
     let server = ApiServer::start(group(preferred, versions));
-    // The list in v1beta1 was not recorded; what counts is that it is asked for.
+    // The list in v1beta1 was not recorded. Only the request matters.
     let _ = server.connect().hyperconvergeds(None);
     assert_eq!(server.asked()[1], request);
 }
@@ -321,7 +321,7 @@ fn credentials_that_are_not_taken_are_reported() {
     );
 }
 
-/// Who asks with another account is not to log in again.
+/// A user who selects another account gets no advice to log in again.
 #[test]
 fn the_account_that_is_not_taken_is_named() {
     let no = |token: &str| json!({"as": token, "request": "GET /*", "status": 401, "body": "no"});
@@ -392,7 +392,7 @@ fn an_invalid_answer_is_reported() {
     );
 }
 
-/// As a proxy answers. Without items, the cluster would be taken for an empty one.
+/// A proxy can answer like this. A list without items must not be read as an empty cluster.
 #[test]
 fn an_answer_that_is_no_list_is_reported() {
     let body = json!({"error": "session expired"});
@@ -408,7 +408,7 @@ fn an_answer_that_is_no_list_is_reported() {
     );
 }
 
-/// A page in an error would be longer than everything else, and says what helps nobody.
+/// A page in an error would be too long, and would not help the user.
 #[rstest]
 #[case::page(200, "\n<html>login</html>", "it is a web page")]
 #[case::forbidden(403, "<html>login</html>", "it is a web page with the status 403")]
@@ -430,13 +430,13 @@ fn what_is_no_answer_of_an_api_server_is_reported(
         )
     };
     assert_eq!(all(&cluster), expected("list nodes"));
-    // Without an object, it would be a new one.
+    // Without the object, the command would treat it as a new one.
     let object = cluster.hyperconverged("hco.kubevirt.io/v1", "a", "b");
     let object = object.unwrap_err().to_string();
     assert_eq!(object, expected("get hyperconvergeds.hco.kubevirt.io"));
 }
 
-/// A load balancer whose API server restarts: `status --wait` asks again.
+/// A load balancer whose API server restarts: `status --wait` tries again.
 #[rstest]
 #[case(
     502,

@@ -1,4 +1,4 @@
-//! Node lists: what they are read from, how they are reduced, and what is wrong with those that are none.
+//! Node lists: the formats that they are read from, their reduction, and the errors for invalid files.
 
 use std::collections::BTreeSet;
 use std::error::Error as _;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{NODES, POLICY, payload};
 
-/// What a policy is handed, with the mask of this project's.
+/// The nodes that a policy gets with the mask of this project's policy.
 fn handed_over(nodes: &NodeList) -> Value {
     let request = json!({"api_version": "v1", "kind": "Node",
                          "field_masks": ["status.nodeInfo.architecture"]});
@@ -58,7 +58,7 @@ fn a_reduced_list_keeps_what_is_judged(#[case] labels: Labels, #[case] reduced: 
     }
 }
 
-/// The module does not read them, but the command does.
+/// The command reads these fields, but the module does not.
 #[test]
 fn a_reduced_list_keeps_taints() {
     let taints = r#"[{"key":"a","effect":"NoSchedule"}]"#;
