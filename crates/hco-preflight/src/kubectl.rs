@@ -1,22 +1,22 @@
-//! Commands for the cluster that was asked: another context may be the current one when they are run.
+//! Builds commands for the cluster that the command used. Another context may be current when the user runs them.
 
 use crate::args::Connection;
 use crate::foreign::{Foreign, one_line, shell_word};
 
-/// `kubectl` with the flags that name a cluster, as far as the user named it.
+/// `kubectl` with the flags that the user gave to select a cluster.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Kubectl {
-    /// With a blank behind each.
+    /// The flags, with a blank after each.
     flags: String,
 }
 
 impl Kubectl {
-    /// For the cluster that the user named.
+    /// A command for the cluster that the user named.
     pub(crate) fn of(connection: &Connection) -> Self {
         Self::on(connection, connection.context())
     }
 
-    /// For the cluster of a context.
+    /// A command for the cluster of a context.
     pub(crate) fn on(connection: &Connection, context: Option<&str>) -> Self {
         let flags = connection.flags(context).into_iter();
         let flags = flags.map(|(flag, value)| format!("{flag} {} ", shell_word(&one_line(&value))));
@@ -25,7 +25,7 @@ impl Kubectl {
         }
     }
 
-    /// The flags, with a blank behind each.
+    /// The flags, with a blank after each.
     pub(crate) fn flags(&self) -> &str {
         &self.flags
     }
@@ -43,8 +43,9 @@ impl Kubectl {
         lines.join("\n")
     }
 
-    /// After it, CDI updates a DataSource for a DataImportCron at once. After a deletion, CDI would look only at the
-    /// DataImportCron of the old label, and create the DataSource at the next poll of this one.
+    /// After this command, CDI immediately updates a DataSource for a DataImportCron. If the user deleted the
+    /// DataSource instead, CDI would reconcile only the DataImportCron of the old label, and create the DataSource at
+    /// the next poll of this one.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `mapSourceObjectToCron`.
     pub(crate) fn hand_over(
@@ -61,8 +62,8 @@ impl Kubectl {
         ))
     }
 
-    /// After it, CDI looks at a DataImportCron again. While another one manages the same DataSource, it does nothing, and does
-    /// not try again.
+    /// After this command, CDI reconciles a DataImportCron again. While another one manages the same DataSource, CDI
+    /// does nothing, and does not try again.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `shouldReconcileCron`.
     pub(crate) fn wake(&self, namespace: &Foreign, cron: &Foreign) -> String {
@@ -78,7 +79,7 @@ impl Kubectl {
     }
 }
 
-/// A name as a word of a command.
+/// A name, quoted for a shell.
 fn word(text: &Foreign) -> String {
     shell_word(&one_line(text.raw()))
 }

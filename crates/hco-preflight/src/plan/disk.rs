@@ -2,16 +2,16 @@
 
 use serde::Serialize;
 
-/// What a disk is.
+/// The kind of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) enum Kind {
     PersistentVolumeClaim,
-    /// Its size and its class are not read.
+    /// The command does not read its size and its class.
     VolumeSnapshot,
 }
 
 impl Kind {
-    /// All of them, with their names.
+    /// All kinds, with their names.
     pub(super) const ALL: [(Self, &str); 2] = [
         (Self::PersistentVolumeClaim, "PersistentVolumeClaim"),
         (Self::VolumeSnapshot, "VolumeSnapshot"),
