@@ -174,7 +174,7 @@ fn advice(
     advice
 }
 
-/// The objects, without those of a file that is named twice or is also reached by a symbolic link.
+/// The objects of each file once, even if the user names a file twice or a symbolic link leads to it.
 fn once_for_each_file(questions: &[Question]) -> Vec<&Question> {
     let mut sources: BTreeMap<PathBuf, Arc<Source>> = BTreeMap::new();
     let is_once = |question: &&Question| {

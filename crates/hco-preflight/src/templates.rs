@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use crate::field::items;
 
-/// Where the spec has them.
+/// The fields of the spec that contain templates.
 const FIELDS: [&str; 2] = [
     "workloadSources.dataImportCronTemplates",
     "dataImportCronTemplates",
 ];
 
-/// Those of the spec, each with its path.
+/// The templates of the spec, each with its path.
 pub(crate) fn of_spec(object: &Value) -> impl Iterator<Item = (String, &Value)> {
     FIELDS.iter().flat_map(|field| {
         let templates = items(object, &format!("/spec/{}", field.replace('.', "/"))).enumerate();
@@ -18,7 +18,7 @@ pub(crate) fn of_spec(object: &Value) -> impl Iterator<Item = (String, &Value)> 
     })
 }
 
-/// The golden images, as HCO lists them.
+/// The golden images that HCO lists in the status.
 pub(crate) fn of_status(object: &Value) -> impl Iterator<Item = &Value> {
     items(object, "/status/dataImportCronTemplates")
 }

@@ -425,13 +425,13 @@ impl BootSources {
             && crons.any(|cron| cron.source() == key && self.wanted.contains(&cron.key()))
     }
 
-    /// The DataSource that a DataImportCron abandons for another one, and the DataImportCron after the change.
+    /// The DataSource that a DataImportCron no longer manages after the change, and the changed DataImportCron.
     pub(super) fn leaves(&self, key: &str) -> Option<(&str, &Cron)> {
         let (before, cron) = (self.crons_before.get(key)?, self.crons.get(key)?);
         (before.source != cron.source()).then_some((&*before.source, cron))
     }
 
-    /// The DataImportCron that abandons a DataSource.
+    /// The DataImportCron that no longer manages a DataSource.
     pub(super) fn left_by(&self, source: &str) -> Option<&Cron> {
         let mut recreated = self.changes.crons.iter().flat_map(|it| &it.recreated);
         let left = recreated.find_map(|key| self.leaves(key.raw()).filter(|(it, _)| *it == source));

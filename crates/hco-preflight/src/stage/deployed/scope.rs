@@ -1,4 +1,4 @@
-//! The requests that the API server sends to a policy.
+//! Determines the requests that the API server sends to a policy.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::stage::settings::Target;
 /// The label that each namespace has.
 const NAME: &str = "kubernetes.io/metadata.name";
 
-/// The condition of the policies in deploy/: it leaves out objects that are being deleted, which no file describes.
+/// The condition of the policies in deploy/. It excludes objects that are being deleted, which no file describes.
 const DEPLOYED_CONDITION: &str = "!has(object.metadata.deletionTimestamp)";
 
 /// The fields of a policy that select requests.
@@ -47,7 +47,7 @@ impl<'p> Scope<'p> {
             .then(|| format!("its namespaceSelector does not match the namespace `{namespace}`"))
     }
 
-    /// Whether a rule is for a request.
+    /// Whether a rule matches a request.
     fn covers(&self, rule: &Value, target: &Target) -> bool {
         let has = |list: &str, wanted: &[&str]| {
             let mut entries = items(rule, list).filter_map(Value::as_str);
@@ -57,7 +57,7 @@ impl<'p> Scope<'p> {
             .api_version
             .split_once('/')
             .unwrap_or(("", &target.api_version));
-        // Otherwise the API server converts the object to the version of the rule.
+        // With another matchPolicy, the API server converts the object to the version of the rule.
         let is_exact = self.spec.get("matchPolicy") == Some(&Value::from("Exact"));
         let is_operation = match target.operation {
             Some(operation) => has("/operations", &["*", operation]),
@@ -70,7 +70,7 @@ impl<'p> Scope<'p> {
             && text(rule, "/scope") != Some("Cluster")
     }
 
-    /// Whether the selector matches a namespace; none if that depends on labels that cannot be read.
+    /// Whether the selector matches a namespace; `None` if that depends on labels that cannot be read.
     fn matches(&self, namespace: &str, namespaces: &mut Namespaces<'_>) -> Option<bool> {
         let requirements = self.requirements().into_iter();
         let (of_name, others): (Vec<_>, Vec<_>) = requirements.partition(|it| key_of(it) == NAME);
@@ -85,7 +85,7 @@ impl<'p> Scope<'p> {
         Some(others.iter().all(|it| it.matches(labels)))
     }
 
-    /// Whether it is only assumed that the selector matches.
+    /// Whether the match of the selector is only an assumption.
     pub(super) fn is_assumed(
         &self,
         targets: &BTreeSet<Target>,
@@ -95,10 +95,10 @@ impl<'p> Scope<'p> {
         targets.any(|target| self.matches(&target.namespace, namespaces).is_none())
     }
 
-    /// Whether Kubewarden leaves labels of the selector out of the webhook.
+    /// Whether Kubewarden omits the labels of the selector in the webhook.
     ///
-    /// MIRRORS: kubewarden-controller internal/controller, `namespaceSelector`: where it excludes its own namespace, it
-    /// takes over the expressions alone.
+    /// MIRRORS: kubewarden-controller internal/controller, `namespaceSelector`: if it excludes its own namespace, it
+    /// copies only the expressions.
     pub(super) fn drops_labels(&self) -> bool {
         let all = self.spec.get("allowInsideAdmissionControllerNamespace");
         self.labels().is_some_and(|labels| !labels.is_empty()) && all != Some(&Value::Bool(true))
@@ -109,7 +109,7 @@ impl<'p> Scope<'p> {
         selector.get("matchLabels")?.as_object()
     }
 
-    /// Operators that the API server does not accept are ignored.
+    /// Ignores operators that the API server does not accept.
     fn requirements(&self) -> Vec<Expression> {
         let selector = self.spec.get("namespaceSelector").cloned();
         let selector = serde_json::from_value(selector.unwrap_or_default());
@@ -121,7 +121,7 @@ impl<'p> Scope<'p> {
         selector.into_iter().collect()
     }
 
-    /// That fields which also select requests are not evaluated.
+    /// Names the fields that also select requests but are not evaluated here.
     pub(super) fn not_evaluated(&self) -> Option<&'static str> {
         let selector = self.spec.get("objectSelector").and_then(Value::as_object);
         let has_selector = selector.is_some_and(|it| !it.values().all(is_empty));
@@ -168,7 +168,7 @@ impl<'c> Namespaces<'c> {
         Self { live, labels }
     }
 
-    /// None if they cannot be read.
+    /// `None` if they cannot be read.
     fn labels(&mut self, namespace: &str) -> Option<&BTreeMap<String, String>> {
         let live = self.live;
         let labels = self.labels.entry(namespace.to_owned());

@@ -1,4 +1,4 @@
-//! `plan` and `status`: single changes, each with what it has to say.
+//! `plan` and `status`: the output for single changes.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ fn names(list: &Value) -> Vec<&str> {
 
 const PLACEMENT: &str = "workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: amd64}}}";
 
-/// Neither with nor without the policy is the object stored.
+/// The object is not stored, with or without the policy.
 #[rstest]
 #[case::placement(
     PLACEMENT,
@@ -169,11 +169,11 @@ fn a_rejected_pointer_is_traced_to_its_template() {
             "template": "my-image-cron", "path": path,
         }])
     );
-    // The object is stored, and SSP has not said anything yet.
+    // The object is stored, and SSP has not reported an error yet.
     let stored = edited(&directory, "plan-cluster.yaml", &name);
     let text = text_of(&format!("status -q --from {} {settings}", stored.display()));
     assert!(text.contains(&line), "{text}");
-    // It has.
+    // SSP has reported the error.
     let mut objects = std::fs::read_to_string(&stored).unwrap();
     let ssp = json!({
         "apiVersion": "ssp.kubevirt.io/v1beta3", "kind": "SSP",
@@ -240,7 +240,7 @@ fn two_templates_of_one_name_are_named() {
     }
 }
 
-/// Without a placement, virt-handler runs on every node, also on those that HCO does not count.
+/// Without a placement, virt-handler runs on every node, including nodes that HCO does not count.
 #[test]
 fn virt_handler_leaves_a_node_that_a_placement_excludes() {
     let directory = scratch("planned-orphans");
@@ -267,7 +267,7 @@ fn virt_handler_leaves_a_node_that_a_placement_excludes() {
     };
     let words = format!("plan -f {} --from {}", file.display(), from.display());
     assert_eq!(orphans(&words), ["arm"]);
-    // A node that loses its label alone keeps virt-handler.
+    // A node that only loses its label keeps virt-handler.
     let text = std::fs::read_to_string(&from).unwrap();
     let nodes: Vec<&str> = text
         .lines()
@@ -332,7 +332,7 @@ fn what_is_imported_again_requests_storage() {
     );
 }
 
-/// A pointer moves to the disk of another architecture: what is still to be made from it would not boot.
+/// A pointer moves to the disk of another architecture. Disks that do not exist yet would not boot.
 #[rstest]
 #[case::to_be_made("Provisioning", Some("disk-source-replaced"))]
 #[case::made("Running", None)]
@@ -384,7 +384,7 @@ fn a_pointer_that_moves_affects_what_is_still_to_be_made(
     }
 }
 
-/// A must-gather can lack the namespace of golden images: then what is released is not known.
+/// A must-gather can lack the namespace of golden images. The released storage is then unknown.
 #[rstest]
 #[case("default", true)]
 #[case(GOLDEN, false)]
@@ -460,7 +460,7 @@ fn a_version_is_shown_as_it_is_written(
     assert!(status.contains(version), "{status}");
 }
 
-/// Some of many are named, and all with `--all-vms`.
+/// Only some of many VMs are named, but all of them with `--all-vms`.
 #[test]
 fn many_virtual_machines_are_counted() {
     let machines = (0..25).map(|number| {
@@ -528,8 +528,8 @@ fn common_templates_are_planned() {
     );
 }
 
-/// HCO writes an object without the annotation `deployOVS` in any upgrade, and 1.18 sets defaults that 1.17 did not. The
-/// namespace stays that of the platform.
+/// HCO writes an object without the annotation `deployOVS` in any upgrade, and 1.18 sets defaults that 1.17 did not
+/// set. The namespace stays the one of the platform.
 #[rstest]
 #[case("1.17.0", "1.18", GOLDEN)]
 #[case("4.21.3", "1.18", "openshift-virtualization-os-images")]
@@ -568,7 +568,7 @@ fn an_upgrade_keeps_the_namespace_of_golden_images(
     assert!(fields.eq(["retentionPolicy", "importsToKeep"]), "{plan:#}");
 }
 
-/// `check` judges by the version that runs, for which the annotation is no problem.
+/// `check` uses the current version, in which the annotation is valid.
 #[test]
 fn a_denial_of_another_version_is_explained_and_not_checked() {
     let directory = scratch("planned-denial");
@@ -591,7 +591,7 @@ fn a_denial_of_another_version_is_explained_and_not_checked() {
     );
 }
 
-/// `kubectl replace` removes what the file does not have; `kubectl apply` keeps what it did not set.
+/// `kubectl replace` removes fields that the file does not have; `kubectl apply` keeps fields that it did not set.
 #[test]
 fn a_replaced_object_is_another_one_than_an_applied_one() {
     let directory = scratch("planned-replace");
@@ -609,12 +609,12 @@ fn a_replaced_object_is_another_one_than_an_applied_one() {
         ))["nodes"]["after"]
             .clone()
     };
-    // A placement counts control-plane nodes as well.
+    // With a placement, control-plane nodes count as well.
     assert_eq!(nodes(""), json!({"amd64": 3}));
     assert_eq!(nodes("--as-if replace"), json!({"amd64": 2, "arm64": 1}));
 }
 
-/// SSP deletes the old DataImportCron before the new one is rejected, and with it the disk.
+/// SSP deletes the old DataImportCron, and with it the disk, before the new one is rejected.
 #[test]
 fn an_edit_that_makes_a_template_invalid_destroys_its_disk() {
     let directory = scratch("planned-invalid");
@@ -652,7 +652,7 @@ fn an_edit_that_makes_a_template_invalid_destroys_its_disk() {
     }
 }
 
-/// A copy of a cluster where nothing is outstanding, with other texts in its HyperConverged.
+/// A copy of a cluster without outstanding changes, with other texts in its HyperConverged.
 fn of_ready(directory: &Path, edits: &[(&str, &str)], of_object: &[(&str, &str)]) -> PathBuf {
     let path = edited(directory, "status-ready.yaml", edits);
     let text = std::fs::read_to_string(&path).unwrap();
@@ -671,7 +671,7 @@ fn of_ready(directory: &Path, edits: &[(&str, &str)], of_object: &[(&str, &str)]
     path
 }
 
-/// While the old DataImportCron is there, the change can be undone.
+/// While the old DataImportCron exists, the user can revert the change.
 #[rstest]
 #[case::with_its_disk(&[("\"PersistentVolumeClaimList\", \"items\": []", "\"PersistentVolumeClaimList\", \"items\": [{\"apiVersion\": \"v1\", \"kind\": \"PersistentVolumeClaim\", \"metadata\": {\"name\": \"good-amd64-01\", \"namespace\": \"kubevirt-os-images\", \"labels\": {\"cdi.kubevirt.io/dataImportCron\": \"good-cron-amd64\", \"cdi.kubevirt.io/dataImportCron.cleanup\": \"true\"}}}, {\"apiVersion\": \"v1\", \"kind\": \"PersistentVolumeClaim\", \"metadata\": {\"name\": \"good-arm64-01\", \"namespace\": \"kubevirt-os-images\", \"labels\": {\"cdi.kubevirt.io/dataImportCron\": \"good-cron-arm64\", \"cdi.kubevirt.io/dataImportCron.cleanup\": \"true\"}}}]")], ", and with them the disks: undo the change now.")]
 #[case::alone(
@@ -694,13 +694,13 @@ fn the_status_warns_before_sources_are_destroyed(
     let text = text_of(&words(&[("0 */12 * * *", "0 */12 * *")]));
     let wanted =
         format!("SSP is about to delete 2 DataImportCrons that it cannot create again{wanted}");
-    // Any other schedule than the one before is a change because of which SSP deletes the DataImportCrons, too.
+    // With any other schedule, SSP would delete the DataImportCrons, too.
     let fix = "      fix: restore \"0 */12 * * *\", which the DataImportCron still has\n";
     let result = "are outstanding, and SSP will be stopped\n";
     for part in [&*wanted, fix, "explain data-import-cron-rejected", result] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // The template is still there.
+    // The template still exists.
     assert!(!text.contains("good-amd64 is no longer wanted"), "{text}");
     let plan = words(&[("0 */12 * * *", "0 */12 * *")]).replacen("status", "plan", 1);
     let hint = "    `status` shows how to fix this.\n";
@@ -720,7 +720,7 @@ fn a_value_that_is_rejected_is_not_to_be_restored() {
     );
 }
 
-/// What CDI imports is of no use while its DataSource is not ready, or is not updated.
+/// CDI's imports have no effect while its DataSource is not ready, or is not updated.
 #[rstest]
 #[case::not_ready(
     (
@@ -762,7 +762,7 @@ fn an_import_that_its_data_source_does_not_have_is_not_ready(
     assert_eq!(run(&words).status.code(), Some(1));
 }
 
-/// CDI does not look at a DataImportCron whose DataSource has another label, and reports nothing of it.
+/// CDI does not reconcile a DataImportCron whose DataSource has another label, and does not report a state for it.
 #[test]
 fn an_import_that_another_label_prevents_is_named() {
     let edits = [(
@@ -821,7 +821,7 @@ fn an_older_disk_stays_while_an_import_fails() {
     assert_eq!(failing(&text_of(&words)), before + older);
 }
 
-/// OpenShift Virtualization ships other common templates than KubeVirt. HCO lists them.
+/// OpenShift Virtualization ships other common templates than KubeVirt, and HCO lists them.
 #[test]
 fn a_common_template_that_hco_does_not_list_is_neither_expected_nor_planned() {
     let common = [
@@ -866,9 +866,9 @@ fn a_common_template_that_hco_does_not_list_is_neither_expected_nor_planned() {
     assert!(!missing(&common).is_empty() && !planned(&common, "").is_empty());
     assert_eq!(missing(&seen), Vec::<String>::new());
     assert_eq!(planned(&seen, ""), Vec::<String>::new());
-    // Another version can ship others.
+    // Another version can ship other templates.
     assert!(!planned(&seen, " --hco-version 1.20").is_empty());
-    // HCO has not seen a template that the file adds.
+    // HCO has not reconciled a template that the file adds.
     let file = of_ready(&directory, &[], &seen);
     let changed = with_changed_object(&file, |object| {
         let templates = &mut object["spec"]["dataImportCronTemplates"];
@@ -884,12 +884,12 @@ fn a_common_template_that_hco_does_not_list_is_neither_expected_nor_planned() {
     ));
     let created = names(&plan["crons"]["created"]);
     assert_eq!(created, ["added-cron-amd64", "added-cron-arm64"]);
-    // Nor is it still outstanding.
+    // It is not outstanding either.
     let pending = plan["pending"].to_string();
     assert!(!pending.contains("centos-stream10"), "{pending}");
 }
 
-/// The object of a snapshot, changed, in a file of its own.
+/// The object of a snapshot with a change, in its own file.
 fn with_changed_object(snapshot: &Path, change: impl FnOnce(&mut Value)) -> PathBuf {
     let text = std::fs::read_to_string(snapshot).unwrap();
     let line = text.lines().find(|it| it.contains("\"HyperConverged\""));
@@ -901,7 +901,8 @@ fn with_changed_object(snapshot: &Path, change: impl FnOnce(&mut Value)) -> Path
     path
 }
 
-/// SSP deletes the pointer of a template that is gone, and leaves the DataSources of its VM templates that are not read here.
+/// SSP deletes the pointer of a deleted template, and keeps the DataSources of its VM templates, which are not read
+/// here.
 #[test]
 fn a_pointer_without_a_template_is_deleted() {
     let directory = scratch("plan-pointer");
@@ -931,7 +932,7 @@ fn a_pointer_without_a_template_is_deleted() {
     assert_eq!(states, [(&json!("gone"), &json!("unwanted"))]);
 }
 
-/// Nothing starts an instance again that has no virtual machine.
+/// Nothing restarts an instance that has no VM.
 #[test]
 fn an_instance_without_a_virtual_machine_ends() {
     let directory = scratch("plan-instance");
@@ -941,7 +942,7 @@ fn an_instance_without_a_virtual_machine_ends() {
         &[("name: arm,", "name: alone,")],
     );
     let text = std::fs::read_to_string(&file).unwrap();
-    // The virtual machine keeps its name.
+    // The VM keeps its name.
     let text = text.replacen("name: alone,", "name: arm,", 1);
     std::fs::write(&file, text).unwrap();
     let plan = text_of(&format!(
@@ -954,7 +955,7 @@ fn an_instance_without_a_virtual_machine_ends() {
     );
 }
 
-/// What is not imported yet would be imported from the old image without the change.
+/// Without the change, outstanding imports would use the old image.
 #[test]
 fn what_is_outstanding_is_that_of_the_object_as_it_is() {
     let directory = scratch("plan-outstanding");
@@ -977,7 +978,7 @@ fn what_is_outstanding_is_that_of_the_object_as_it_is() {
     assert!(!outstanding.contains("containerdisks/changed:1"), "{plan}");
 }
 
-/// Everything that docs/plan.md promises to programs.
+/// All fields that docs/plan.md documents for programs.
 #[expect(clippy::too_many_lines, reason = "it is a list")]
 #[test]
 fn the_json_of_a_plan_has_every_field() {
@@ -1097,7 +1098,7 @@ fn the_json_of_a_plan_has_every_field() {
         ("/unread", &["kind", "reason"]),
         ("/pending/crons/recreated", &cron),
     ];
-    // What is rejected keeps SSP from deleting anything.
+    // The rejected DataImportCron prevents SSP from deleting anything.
     let other = json_of(&format!("plan -f plan.yaml --from {}", common.display()));
     assert_eq!(keys(&other), keys(&plan));
     for (list, wanted) in lists {
