@@ -3,9 +3,11 @@
 use sha2::{Digest as _, Sha256};
 use wasmparser::{Encoding, Parser, Payload};
 
-/// The SHA-256 of a module without its custom sections, in hexadecimal. It is the same before and after `kwctl
-/// annotate`, which adds custom sections, and with or without the names of functions. `None` if the bytes are not a
-/// WebAssembly module.
+/// The SHA-256 of a module without its custom sections, in hexadecimal. `None` if the bytes are not a WebAssembly
+/// module.
+///
+/// The digest is the same before and after `kwctl annotate`, which adds custom sections, and with or without the names
+/// of functions.
 pub fn module_sha256(module: &[u8]) -> Option<String> {
     let mut hash = Sha256::new();
     let mut done = 0;

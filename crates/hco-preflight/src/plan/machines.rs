@@ -558,7 +558,7 @@ struct WaysOut {
     /// MIRRORS: kubevirt pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go, `Mutate`, which runs at every
     /// update, including the one that stops the VM.
     chosen: BTreeMap<String, String>,
-    /// The VirtualMachineInstances that have a VirtualMachine, if VirtualMachines were read.
+    /// The `VirtualMachineInstance`s that have a VirtualMachine, if VirtualMachines were read.
     owned: Option<BTreeSet<String>>,
     /// The architectures that leave the workload nodes.
     gone: BTreeSet<String>,

@@ -254,7 +254,7 @@ const NAMESPACE: &str = "Namespace";
 /// The API group of HyperConverged.
 const GROUP: &str = "hco.kubevirt.io";
 
-/// The kind of DataVolumes. Only DataVolumes of DataImportCrons are read, and DataVolumes whose disk does not exist yet
+/// The kind of `DataVolume`s. Only `DataVolume`s of DataImportCrons are read, and `DataVolume`s whose disk does not exist yet
 /// and belongs to a VM or is a clone.
 const DATA_VOLUME: &str = "DataVolume";
 
