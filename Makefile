@@ -42,7 +42,7 @@ run: setup ## Check the example against a mixed cluster: it is denied, with the 
 	$(CARGO) build --locked -p hco-preflight
 	$(TARGET)/debug/hco-preflight check -f deploy/examples/hyperconverged.yaml --nodes deploy/examples/mixed-nodes.yaml; test $$? -eq 1
 
-# Always of the whole workspace, because another selection of packages has other features, and compiles everything again.
+# Tests always run in the whole workspace. Another selection of packages has other features, and compiles everything again.
 TEST := $(CARGO) test --locked --workspace
 test: setup ## Run the tests that need no other program
 	$(TEST) --no-fail-fast
@@ -82,7 +82,7 @@ e2e-cluster: setup $(TOOLS)/stamp ## Run scenarios on a real API server (needs G
 	CLUSTER_TOOLS=$(TOOLS) $(TEST) --test cluster -- $(SCENARIOS)
 
 alerts: ## Read the alerts in deploy/ with Prometheus' parser (needs Go)
-	cd e2e-tests/tools/alerts && go run . $(abspath deploy/components/monitoring/alerts.yaml)
+	cd e2e-tests/tools/alerts && go run . $(abspath deploy/components/monitoring/alerts.yaml deploy/update-check/alert.yaml)
 
 NPM := playground/node_modules/.package-lock.json
 $(NPM): playground/package-lock.json

@@ -1,7 +1,6 @@
 // Builds the handbook: node docs/build.mjs target/handbook target/playground. The pages in docs/ link to each other and
 // to files of the repository, so that you can read them there. In the handbook, README.md is the first page, the pages of
-// the rules are in rules/, links to other files go to the repository, and the examples of the rules have a link to the
-// playground.
+// the rules are in rules/, and links to other files go to the repository.
 
 import { execFileSync } from "node:child_process";
 import {
@@ -16,8 +15,6 @@ import {
 } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { deflateRawSync } from "node:zlib";
-import { nodes } from "../playground/examples.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const [out, playground] = process.argv.slice(2).map((path) => resolve(path));
@@ -86,81 +83,23 @@ function outsideOfCode(text) {
 
 /** A page, with its links rewritten for the handbook. */
 function page(path) {
-  let fence; // the info string and the lines of a code block
-  const before = befores(read(path));
-  const lines = [];
-  for (const line of read(path).split("\n")) {
-    const info = /^\s*```(.*)$/.exec(line)?.[1];
-    if (fence !== undefined) {
-      lines.push(line);
-      if (info === undefined) fence.code.push(line);
-      else {
-        const { info, code } = fence;
-        fence = undefined;
-        const example = fragment(info, code.join("\n") + "\n", before);
-        if (example)
-          lines.push(
-            "",
-            `[Try it in the playground](../playground/index.html${example})`,
-          );
+  let isCode = false;
+  const lines = read(path)
+    .split("\n")
+    .map((line) => {
+      if (/^\s*```/.test(line)) {
+        isCode = !isCode;
+        // The words after the language are for tests.
+        return line.replace(/(```\w+) .*/, "$1");
       }
-    } else if (info !== undefined) {
-      fence = { info, code: [] };
-      // The words after the language are for tests.
-      lines.push(line.replace(/(```\w+) .*/, "$1"));
-    } else {
-      lines.push(
-        line.replace(
-          /\]\(([^)\s]+)\)/g,
-          (_, target) => `](${link(path, target)})`,
-        ),
-      );
-    }
-  }
+      return isCode
+        ? line
+        : line.replace(
+            /\]\(([^)\s]+)\)/g,
+            (_, target) => `](${link(path, target)})`,
+          );
+    });
   return lines.join("\n");
-}
-
-/** The objects before an update, by API version, of a page about updates. */
-function befores(text) {
-  const blocks = text.matchAll(/^```yaml before\n(.*?)^```/gms);
-  return new Map([...blocks].map(([, object]) => [apiVersion(object), object]));
-}
-
-function apiVersion(object) {
-  return /^apiVersion: (\S+)$/m.exec(object)?.[1];
-}
-
-/** The fragment of a playground link for an example such as `yaml cluster=mixed`; playground/src/state.ts reads it. */
-function fragment(info, object, before) {
-  const [, cluster, images] =
-    /^yaml cluster=(\S+)(?: image=(\S+))?$/.exec(info) ?? [];
-  if (info.startsWith("yaml cluster=") && cluster === undefined)
-    mistakes.push(`no playground link is known for ${info}`);
-  // The playground has nodes, and neither a registry nor what a VirtualMachine depends on.
-  if (
-    cluster === undefined ||
-    (images !== undefined && images !== "unreadable") ||
-    apiVersion(object) === "kubevirt.io/v1"
-  )
-    return undefined;
-  const state = {
-    object,
-    oldObject: before.get(apiVersion(object)) ?? "",
-    settings: images === undefined ? "" : "images: verify\n",
-    nodes:
-      cluster === "unreachable"
-        ? {
-            from: "error",
-            error:
-              "Policy has not been granted access to Kubernetes v1/Node resources.",
-          }
-        : nodes(
-            join(root, "e2e-tests", "cases"),
-            cluster,
-            /[pP]lacement|nodeSelector/.test(object),
-          ),
-  };
-  return `#1.${deflateRawSync(JSON.stringify(state)).toString("base64url")}`;
 }
 
 /** Finds links to missing files and headings in the pages that were built. */
@@ -223,13 +162,13 @@ writeFileSync(
 // These pages are not in the handbook; only their links are checked.
 for (const path of ["CONTRIBUTING.md", "SECURITY.md"]) page(path);
 
-const rules = [...read("docs/rules.md").matchAll(/^\| \[`([\w-]+)`\]/gm)].map(
-  ([, id]) => `  - [${id}](rules/${id}.md)\n`,
-);
+const rules = [
+  ...read("docs/settings.md").matchAll(/^\| \[`([\w-]+)`\]/gm),
+].map(([, id]) => `  - [${id}](rules/${id}.md)\n`);
 const summary = readFileSync(join(source, "SUMMARY.md"), "utf8");
 writeFileSync(
   join(source, "SUMMARY.md"),
-  summary.replace("(rules.md)\n", `(rules.md)\n${rules.join("")}`),
+  summary.replace("(settings.md)\n", `(settings.md)\n${rules.join("")}`),
 );
 for (const path of [...markdown("docs/"), ...markdown(RULES)]) {
   const inBook = place(path);

@@ -121,31 +121,3 @@ draw(
     arrow("M630 217V180", "dashed"),
   ],
 );
-
-draw(
-  "rollout",
-  860,
-  190,
-  "The rollout as a line in time",
-  "Minutes: check the cluster with hco-preflight, which changes nothing. One hour: install in monitor mode, which denies nothing. A " +
-    "week: read the warnings and the reports. Then protect: new problems are denied. Last, and only if you want it, fail-closed: " +
-    "requests are denied while no policy-server responds. To switch off at any time, delete the policy.",
-  [
-    box(90, 70, 150, "check", "changes nothing"),
-    box(260, 70, 150, "monitor", "denies nothing"),
-    box(430, 70, 150, "read", "warnings, reports"),
-    box(600, 70, 150, "protect", "new problems denied", "ours"),
-    box(770, 70, 150, "fail-closed", "has a price", "lost"),
-    arrow("M165 70H183"),
-    arrow("M335 70H353"),
-    arrow("M505 70H523"),
-    arrow("M675 70H693", "dashed"),
-    note(90, 28, "minutes"),
-    note(260, 28, "an hour"),
-    note(430, 28, "a week"),
-    note(600, 28, "your decision"),
-    note(770, 28, "another decision"),
-    arrow("M600 98C600 160 260 160 260 100", "dashed"),
-    note(430, 170, "back: delete the policy, and apply it again"),
-  ],
-);

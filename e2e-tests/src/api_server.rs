@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 
 /// A running API server; it ends with the process.
 ///
-/// An answer is found by its `request`, which ends with a star for whatever follows, and by the user, `as`. It is given as
-/// often as `times` says, with the headers `Retry-After` and `Location` if it has `retry_after` and `location`, and never if it is `silent`. `$ASKED` in it
-/// is the number of requests so far.
+/// The server selects an answer by its `request`, which can end with a star for any suffix, and by the user, `as`. It sends
+/// the answer at most `times` times, with the headers `Retry-After` and `Location` if `retry_after` and `location` are set,
+/// and does not respond if `silent` is set. It replaces `$ASKED` with the number of requests so far.
 pub struct ApiServer {
     address: SocketAddr,
     kubeconfig: PathBuf,
@@ -32,7 +32,7 @@ pub fn recorded() -> Vec<Value> {
 }
 
 impl ApiServer {
-    /// Starts one with these answers on a free port of the loopback interface.
+    /// Starts a server with these answers on a free port of the loopback interface.
     pub fn start(answers: Vec<Value>) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -44,7 +44,7 @@ impl ApiServer {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (answers, seen) = (Arc::clone(&answers), Arc::clone(&seen));
-                // A connection that breaks is the client's business: it has gone.
+                // If a connection breaks, the client has disconnected.
                 thread::spawn(move || serve(&stream, &answers, &seen));
             }
         });
@@ -53,7 +53,7 @@ impl ApiServer {
         server
     }
 
-    /// Only says that there is one.
+    /// Writes a kubeconfig for a server at this address, without starting one.
     pub fn at(address: SocketAddr) -> Self {
         let name = format!("hco-api-server-{}-{}", std::process::id(), address.port());
         let kubeconfig = std::env::temp_dir().join(name);
@@ -76,17 +76,17 @@ impl ApiServer {
         }
     }
 
-    /// For programs that read one.
+    /// A kubeconfig for programs that read one.
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> String {
         self.address.to_string()
     }
 
-    /// The requests there were, method and path.
+    /// The requests that it received, with method and path.
     pub fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
@@ -136,7 +136,7 @@ fn serve(
         reader.read_exact(&mut body)?;
         asked.lock().unwrap().push(request.clone());
         let sent: Value = serde_json::from_slice(&body).unwrap_or_default();
-        // The size of a page is the server's to judge, so a page of two was recorded for it.
+        // The server chooses the size of a page. The recorded page has two items.
         let exactly = request.clone();
         let request = request
             .replace("?&limit=500", "?")

@@ -53,7 +53,7 @@ fn create() -> String {
     "CREATE".to_owned()
 }
 
-/// The expected verdict of a case. It is written manually, never generated.
+/// The expected verdict of a case. Write it manually, never generate it.
 #[derive(Debug, Clone, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Expected {

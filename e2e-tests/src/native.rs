@@ -21,7 +21,7 @@ pub struct Judged<'c> {
 }
 
 impl<'c> Judged<'c> {
-    /// Lets the engine judge a case.
+    /// Evaluates a case with the engine.
     pub fn new(case: &'c Case) -> Self {
         let cluster = case.host();
         Self {

@@ -1,4 +1,4 @@
-//! The objects of a cluster that the policy reads to judge a VirtualMachine, beside its nodes.
+//! The objects of a cluster that the policy reads to evaluate a VirtualMachine.
 
 use std::collections::BTreeMap;
 

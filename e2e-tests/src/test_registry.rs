@@ -1,4 +1,4 @@
-//! A registry for one test, with a directory of its own.
+//! A registry for one test, with a separate directory.
 
 use std::ops::Deref;
 use std::path::PathBuf;

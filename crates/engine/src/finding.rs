@@ -150,6 +150,7 @@ impl<'f, O: 'f> RuleFindings<'f, O> {
                     outcome,
                     is_reported,
                     path: finding.violation.path(object),
+                    value: finding.violation.value().into_owned(),
                     fact: finding.violation.fact(object),
                     fixes: fixes(&finding.violation.fixes(object)),
                 });
@@ -182,6 +183,7 @@ pub(crate) struct Shown {
     /// Whether it is among the first ones of its outcome.
     pub(crate) is_reported: bool,
     pub(crate) path: FieldPath,
+    pub(crate) value: String,
     pub(crate) fact: String,
     /// The fixes, the recommended one first.
     pub(crate) fixes: Vec<Fix>,

@@ -233,14 +233,17 @@ fn finding(rule: &Rule, shown: &Shown) -> FindingReport {
         level: shown.outcome,
         path: shown.path.to_string(),
         // Not escaped, because programs compare the name.
-        template: shown.template.as_deref().map(|name| {
-            let end = name.floor_char_boundary(NAME);
-            name.get(..end).unwrap_or(name).to_owned()
-        }),
+        template: shown.template.as_deref().map(shortened),
+        value: shortened(&shown.value),
         fact: shown.fact.clone(),
         fix: fix::text(&shown.fixes),
         fixes: shown.fixes.iter().map(fix_report).collect(),
     }
+}
+
+fn shortened(text: &str) -> String {
+    let end = text.floor_char_boundary(NAME);
+    text.get(..end).unwrap_or(text).to_owned()
 }
 
 fn fix_report(fix: &Fix) -> FixReport {

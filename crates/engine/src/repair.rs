@@ -280,6 +280,7 @@ mod tests {
             level,
             path: String::new(),
             template: None,
+            value: String::new(),
             fact: String::new(),
             fix: String::new(),
             fixes: Vec::new(),

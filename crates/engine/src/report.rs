@@ -229,6 +229,8 @@ pub struct FindingReport {
     pub path: String,
     /// The template with the problem.
     pub template: Option<String>,
+    /// Distinguishes it from other findings of the rule about the same template.
+    pub value: String,
     /// The state, then the consequence.
     pub fact: String,
     /// The first fixes, as text.

@@ -72,7 +72,21 @@ impl Identity {
     }
 }
 
-/// The request for an object: an update if there is an old object, else a creation.
+/// A user's object as the API server reads it: it sets the UID and the time of the deletion itself, and only HCO writes the
+/// status.
+pub(crate) fn submitted(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("status");
+        if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
+            metadata.remove("uid");
+            metadata.remove("deletionTimestamp");
+        }
+    }
+    object
+}
+
+/// The request for an object: to create it, or to update it if it was there before.
 pub(crate) fn request(identity: &Identity, object: &Value, old: Option<&Value>) -> Value {
     let (group, version) = identity
         .api_version
@@ -125,6 +139,19 @@ mod tests {
         assert!(identity("a", "x").is_same_object(&identity("", "x")));
         assert!(!identity("a", "x").is_same_object(&identity("b", "x")));
         assert!(!identity("a", "x").is_same_object(&identity("", "y")));
+    }
+
+    #[test]
+    fn what_the_api_server_sets_is_not_taken_from_a_file() {
+        let object = json!({
+            "metadata": {"name": "n", "uid": "u", "deletionTimestamp": "2026-01-01T00:00:00Z"},
+            "spec": {},
+            "status": {"relatedObjects": [{"kind": "KubeVirt"}]},
+        });
+        assert_eq!(
+            submitted(&object),
+            json!({"metadata": {"name": "n"}, "spec": {}})
+        );
     }
 
     #[test]

@@ -153,9 +153,9 @@ pub(crate) struct Subject {
     #[command(flatten)]
     pub(crate) connection: Connection,
 
-    /// Evaluate as if these worker nodes had joined, for example arm64=2
+    /// Evaluate as if these nodes had joined or left, for example arm64=2, amd64=-1, or control-plane:arm64=3
     #[arg(long, value_name = "COUNTS", help_heading = "Nodes")]
-    pub(crate) what_if: Option<Counts>,
+    pub(crate) what_if: Option<WhatIf>,
 
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
@@ -494,7 +494,7 @@ pub(crate) struct Plan {
     #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: PlanFormat,
 
-    /// What causes exit code 1
+    /// The changes that cause exit code 1
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     pub(crate) fail_on: PlanFailOn,
 
@@ -537,7 +537,7 @@ pub(crate) enum PlanFormat {
     /// For people
     #[default]
     Text,
-    /// For programs; docs/plan.md
+    /// For programs
     Json,
     /// For a comment on a pull request or merge request
     Markdown,
@@ -587,7 +587,7 @@ pub(crate) enum StatusFormat {
     /// For people
     #[default]
     Text,
-    /// For programs; docs/status.md
+    /// For programs
     Json,
     /// For a comment on an issue or merge request
     Markdown,

@@ -100,7 +100,8 @@ impl<'v> Entry<'v> {
                 rule,
                 &object.kind_and_name(),
                 template,
-                finding.fact.raw(),
+                finding.value.raw(),
+                &without_indexes(finding.path.raw()),
             ]),
         }
     }
@@ -118,7 +119,7 @@ impl<'v> Entry<'v> {
             finding: None,
             place: object.place_of(None),
             text: object.with_mode(Level::Deny, message.to_owned()),
-            fingerprint: fingerprint(&[OBJECT, &object.kind_and_name(), message]),
+            fingerprint: fingerprint(&[OBJECT, &object.kind_and_name()]),
         })
     }
 
@@ -136,7 +137,7 @@ impl<'v> Entry<'v> {
                 line: failure.line.unwrap_or(1),
             }),
             text: failure.what.clone(),
-            fingerprint: fingerprint(&[rule, &failure.what]),
+            fingerprint: fingerprint(&[rule]),
         }
     }
 
@@ -156,6 +157,16 @@ impl<'v> Entry<'v> {
             file => (in_repository(file), *line),
         })
     }
+}
+
+/// A path of a field, which stays the same when a template is added before it.
+fn without_indexes(path: &str) -> String {
+    let parts = path.split('[');
+    let names = parts.map(|part| match part.split_once(']') {
+        Some((index, rest)) if index.parse::<usize>().is_ok() => rest,
+        _ => part,
+    });
+    names.collect()
 }
 
 /// A digest of parts of a text.

@@ -2,7 +2,7 @@
 
 mod patches;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -200,7 +200,9 @@ struct Fixed<'q> {
     patch: Vec<Value>,
     /// The number of fixed findings.
     made: usize,
-    /// The findings before the fixes.
+    /// The summaries of the remedies, with their prices.
+    summaries: Vec<String>,
+    /// The findings before.
     before: Report,
     /// The remaining findings.
     report: Report,
@@ -227,6 +229,7 @@ impl<'q> Fixed<'q> {
             sent: sent.clone(),
             patch: Vec::new(),
             made: 0,
+            summaries: Vec::new(),
             before: report.clone(),
             report,
             written: None,
@@ -264,6 +267,7 @@ impl<'q> Fixed<'q> {
             self.sent = sent;
             self.patch.extend(remedy.patch.iter().cloned());
             self.made += 1;
+            self.summaries.push(remedy.summary.clone());
         }
         Ok(self.sent != before || self.only_live.len() > known)
     }
@@ -301,6 +305,7 @@ impl<'q> Fixed<'q> {
         self.sent = self.question.sent().clone();
         self.report = self.before.clone();
         self.made = 0;
+        self.summaries.clear();
     }
 
     /// The file, if the object comes from one.
@@ -452,14 +457,29 @@ fn enables_import(patch: &[Value]) -> bool {
     })
 }
 
+/// Correcting the name of a gate is not meant: its state stays as the user has set it.
 fn is_of_import(operation: &Value) -> bool {
     let path = operation.get("path").and_then(Value::as_str);
     path.is_some_and(|path| {
-        path.ends_with("/enableMultiArchBootImageImport") || path.starts_with("/spec/featureGates/")
+        let is_gate = path.starts_with("/spec/featureGates/") && !path.ends_with("/name");
+        path.ends_with("/enableMultiArchBootImageImport") || is_gate
     })
 }
 
-/// Writes the fixed files, or shows the changes. Returns whether there are changes.
+/// Says, before the changes, what they cost.
+fn note_summaries(of_file: &[Fixed<'_>], terminal: &Terminal) {
+    let mut seen = BTreeSet::new();
+    for fixed in of_file.iter().filter(|it| it.made > 0) {
+        for summary in &fixed.summaries {
+            if seen.insert(summary) {
+                let at = fixed.question.failure(one_line(summary));
+                terminal.note(&at.to_string());
+            }
+        }
+    }
+}
+
+/// Writes the fixed files, or shows what would change. Whether there is something to change.
 fn fix_files(
     fixed: &mut [Fixed<'_>],
     args: &args::Fix,
@@ -478,6 +498,9 @@ fn fix_files(
         let Edited { text, objects, .. } = fix_file(source, of_file, terminal)?;
         let is_changed = text != source.text;
         changes |= is_changed;
+        if is_changed && !args.quiet {
+            note_summaries(of_file, terminal);
+        }
         if !args.write {
             if is_changed {
                 let diff = diff(&source.name(), &source.text, &text);
@@ -663,7 +686,7 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
                 let _ = write!(text, "\n  review: {}", reason(remedy, args));
             }
             if is_denied {
-                terminal.failure(&text);
+                terminal.review(&text);
             } else if !args.quiet && (is_open || review.is_some() || finding.is_unreadable_image())
             {
                 terminal.warning(&text);
@@ -708,6 +731,21 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_state_enables_the_import() {
+        let enables = |path: &str, value: Value| {
+            enables_import(&[json!({"op": "add", "path": path, "value": value})])
+        };
+        let name = "enableMultiArchBootImageImport";
+        assert!(enables(
+            "/spec/featureGates/-",
+            json!({"name": name, "state": "Enabled"})
+        ));
+        assert!(enables("/spec/featureGates/0/state", json!("Enabled")));
+        assert!(!enables("/spec/featureGates/0/state", json!("Disabled")));
+        assert!(!enables("/spec/featureGates/0/name", json!(name)));
+    }
 
     #[test]
     fn a_file_that_somebody_else_changed_is_not_written() {

@@ -8,9 +8,9 @@ use engine::{escape, is_invisible};
 use policy_host::{ClusterError, HostError, NodeListError};
 use serde::{Deserialize, Serialize};
 
-/// External text. It cannot be printed unchanged: `Display` writes it as one line, and escapes all characters that a
-/// terminal executes, hides or reorders. Programs that read JSON get it unchanged.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// A text from outside. It cannot be printed as it is: displayed, it is one line in which everything that a terminal
+/// obeys, hides or reorders is escaped. Programs that read JSON get it unchanged.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Foreign(String);
 
@@ -52,7 +52,26 @@ pub(crate) fn lines(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Masks credentials in a message of an operator: a URL in it can contain a password, or a token in its query.
+/// A text without commands to the runner of a pipeline. Azure Pipelines and GitHub read `##vso[` and `##[` anywhere in a line,
+/// GitHub reads `::` at the beginning of one.
+pub(crate) fn inert(text: &str) -> String {
+    let lines = text.split('\n').map(|line| {
+        let plain = anstream::adapter::strip_str(line).to_string();
+        if plain.trim_start().starts_with("::") {
+            line.replacen("::", ": :", 1)
+        } else {
+            line.to_owned()
+        }
+    });
+    inert_anywhere(&lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// A text without the commands that a runner reads anywhere in a line.
+pub(crate) fn inert_anywhere(text: &str) -> String {
+    text.replace("##[", "# #[").replace("##vso[", "# #vso[")
+}
+
+/// A message of an operator without credentials: a URL in it can have a password, or a token in its query.
 pub(crate) fn masked(text: &str) -> String {
     let mut masked = String::new();
     let mut rest = text;
@@ -99,8 +118,12 @@ pub(crate) fn shell_word(text: &str) -> String {
     shlex::try_quote(text).unwrap_or("''".into()).into_owned()
 }
 
-/// JSON in which these characters are escaped. They only occur in strings.
-pub(crate) fn json(text: String) -> String {
+/// JSON in which such characters, and commands to the runner of a pipeline, are written with the escapes of JSON. Only strings
+/// can have them.
+pub(crate) fn json(text: &str) -> String {
+    let text = text
+        .replace("##[", "\\u0023#[")
+        .replace("##vso[", "\\u0023#vso[");
     let is_shown = |it: char| it == '\n' || !is_invisible(it);
     if text.chars().all(is_shown) {
         return text;
@@ -128,6 +151,21 @@ mod tests {
         assert_eq!(text.to_string(), "a\\u{a}::error::\\u{1b}[2J\\u{202e}b");
         assert_eq!(format!("{:<4}|", Foreign("é".to_owned())), "é   |");
         assert_eq!(lines("a\n\u{7}"), "a\n\\u{7}");
+    }
+
+    #[test]
+    fn a_runner_finds_no_command() {
+        for (text, wanted) in [
+            (" \u{1b}[1m::error::a", " \u{1b}[1m: :error::a"),
+            ("a ::b\n::c", "a ::b\n: :c"),
+            ("a ##[error]b ##vso[c]", "a # #[error]b # #vso[c]"),
+        ] {
+            assert_eq!(inert(text), wanted);
+        }
+        let text = "##[error] ##vso[x]";
+        let escaped = json(&serde_json::to_string(text).unwrap());
+        assert_eq!(escaped, "\"\\u0023#[error] \\u0023#vso[x]\"");
+        assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
     }
 
     #[test]
@@ -164,7 +202,7 @@ mod tests {
     #[test]
     fn json_means_the_same() {
         let text = "\u{202e}\u{e0041}\u{7f}é";
-        let escaped = json(serde_json::to_string(text).unwrap());
+        let escaped = json(&serde_json::to_string(text).unwrap());
         assert_eq!(escaped, "\"\\u202e\\udb40\\udc41\\u007fé\"");
         assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
     }

@@ -1,5 +1,7 @@
 //! Builds commands for the cluster that the command used. Another context may be current when the user runs them.
 
+use kube_objects::name::is_dns1123_subdomain;
+
 use crate::args::Connection;
 use crate::foreign::{Foreign, one_line, shell_word};
 
@@ -53,25 +55,22 @@ impl Kubectl {
         namespace: &Foreign,
         source: &Foreign,
         cron: &Foreign,
-    ) -> String {
-        self.command(&format!(
-            "label --overwrite datasource.cdi.kubevirt.io -n {} {} cdi.kubevirt.io/dataImportCron={}",
-            word(namespace),
-            word(source),
-            word(cron)
-        ))
+    ) -> Option<String> {
+        let [namespace, source, cron] = names([namespace, source, cron])?;
+        Some(self.command(&format!(
+            "label --overwrite datasource.cdi.kubevirt.io -n {namespace} {source} cdi.kubevirt.io/dataImportCron={cron}"
+        )))
     }
 
     /// After this command, CDI reconciles a DataImportCron again. While another one manages the same DataSource, CDI
     /// does nothing, and does not try again.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `shouldReconcileCron`.
-    pub(crate) fn wake(&self, namespace: &Foreign, cron: &Foreign) -> String {
-        self.command(&format!(
-            "annotate --overwrite dataimportcron.cdi.kubevirt.io -n {} {} hco-preflight=seen",
-            word(namespace),
-            word(cron)
-        ))
+    pub(crate) fn wake(&self, namespace: &Foreign, cron: &Foreign) -> Option<String> {
+        let [namespace, cron] = names([namespace, cron])?;
+        Some(self.command(&format!(
+            "annotate --overwrite dataimportcron.cdi.kubevirt.io -n {namespace} {cron} hco-preflight=seen"
+        )))
     }
 
     fn command(&self, words: &str) -> String {
@@ -79,9 +78,13 @@ impl Kubectl {
     }
 }
 
-/// A name, quoted for a shell.
-fn word(text: &Foreign) -> String {
-    shell_word(&one_line(text.raw()))
+/// Names for a command; `None` if Kubernetes would not accept one of them: kubectl would read `--all` as a flag.
+fn names<const N: usize>(names: [&Foreign; N]) -> Option<[&str; N]> {
+    let names = names.map(Foreign::raw);
+    names
+        .iter()
+        .all(|name| is_dns1123_subdomain(name))
+        .then_some(names)
 }
 
 #[cfg(test)]
@@ -99,5 +102,14 @@ mod tests {
             "as kubectl says:\n  kubectl --context 'a b' get nodes\nor: run:\n  kubectl --context 'a b' create role a\n  see kubectl get"
         );
         assert_eq!(Kubectl::default().in_fix(fix), fix);
+    }
+
+    #[test]
+    fn there_is_no_command_for_a_name_that_kubernetes_does_not_accept() {
+        let [good, bad] = ["a.b-1", "--all"].map(Foreign::from);
+        let kubectl = Kubectl::default();
+        assert!(kubectl.hand_over(&good, &good, &good).is_some());
+        assert_eq!(kubectl.hand_over(&good, &bad, &good), None);
+        assert_eq!(kubectl.wake(&bad, &good), None);
     }
 }

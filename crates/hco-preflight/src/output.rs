@@ -19,13 +19,13 @@ use crate::verdict::Verdicts;
 pub(crate) fn print(verdicts: &Verdicts, format: Format, terminal: &Terminal) -> Result<()> {
     let text = match format {
         Format::Text => return terminal.print(&text::render(verdicts, width(), &terminal.name)),
-        Format::Json => foreign::json(json::render(verdicts)?),
-        Format::Sarif => foreign::json(sarif::render(verdicts)?),
-        Format::Gitlab => foreign::json(gitlab::render(verdicts)?),
-        // These formats have no colors, so all control characters in them come from external text.
-        Format::Markdown => foreign::lines(&markdown::render(verdicts)),
-        Format::Junit => foreign::lines(&junit::render(verdicts)?),
-        Format::Github => foreign::lines(&github::render(verdicts)),
+        Format::Json => foreign::json(&json::render(verdicts)?),
+        Format::Sarif => foreign::json(&sarif::render(verdicts)?),
+        Format::Gitlab => foreign::json(&gitlab::render(verdicts)?),
+        // None of them has colours, so nothing invisible in them is ours.
+        Format::Markdown => foreign::inert(&foreign::lines(&markdown::render(verdicts))),
+        Format::Junit => foreign::inert(&foreign::lines(&junit::render(verdicts)?)),
+        Format::Github => foreign::inert_anywhere(&foreign::lines(&github::render(verdicts))),
     };
     print_raw(text.as_bytes())
 }

@@ -22,7 +22,7 @@ use crate::foreign::Foreign;
 use crate::no_forecast::NoForecast;
 use crate::notes::Notes;
 use crate::object_name::name;
-use crate::report::{Level, Report, is_in};
+use crate::report::{Level, Report};
 use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
@@ -32,7 +32,7 @@ use self::completion::Completion;
 use self::machines::{Effect, Machine};
 use self::storage::Storage;
 
-/// A plan. Its JSON is a contract: docs/plan.md.
+/// A plan. Programs read its JSON: fields are added, and none is removed.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(
@@ -84,6 +84,8 @@ pub(crate) struct Plan {
     /// Whether KubeVirt reads the labels of boot sources before the default architecture.
     #[serde(skip)]
     reads_labels: bool,
+    /// Why it is unknown what the operators do.
+    unknown: Option<String>,
     /// The reason why SSP stops.
     stopped: Option<Foreign>,
     /// The objects that stop it.
@@ -167,10 +169,14 @@ pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
         PlanFailOn::Lost => plan.loses(),
         PlanFailOn::Changed => plan.loses() || plan.changes(),
     };
-    Ok(match (fails, args.require_all && !plan.unread.is_empty()) {
-        (_, true) => Exit::Unjudged,
-        (true, _) => Exit::Denied,
-        (false, _) => Exit::Accepted,
+    let is_unknown = plan.unknown.is_some() && plan.denied.is_none();
+    let is_incomplete = args.require_all && !plan.unread.is_empty();
+    Ok(if is_unknown || is_incomplete {
+        Exit::Unjudged
+    } else if fails {
+        Exit::Denied
+    } else {
+        Exit::Accepted
     })
 }
 
@@ -232,6 +238,7 @@ impl Plan {
             return Ok(unchanged);
         }
         let pending_sources = Wanted::before(compared).map(boot_sources);
+        let no_forecast = compared.no_forecast();
         Ok(Self {
             completion: Completion::of(compared, &unchanged.sources),
             keeps_default: report.default_architecture.is_none(),
@@ -243,7 +250,11 @@ impl Plan {
             pending: pending_sources.as_ref().map(Changed::of),
             virtual_machines: machines::affected(compared)?,
             storage: Storage::of(compared, &unchanged.sources),
-            no_forecast: compared.no_forecast(),
+            unknown: no_forecast
+                .as_ref()
+                .filter(|it| **it != NoForecast::NotDeployed)
+                .map(NoForecast::why),
+            no_forecast,
             pending_sources,
             ..unchanged
         })
@@ -273,6 +284,9 @@ impl Plan {
         let sources = &self.changes.data_sources;
         let crons = self.changes.crons.as_ref();
         values.iter().any(|it| it.before != it.after)
+            || self.nodes.before != self.nodes.after
+            || self.control_plane.before != self.control_plane.after
+            || self.vm_templates.before != self.vm_templates.after
             || crons.is_none_or(|it| {
                 !(it.created.is_empty() && it.deleted.is_empty() && it.recreated.is_empty())
             })
@@ -318,10 +332,11 @@ fn others_could_leave(compared: &Compared<'_>) -> bool {
         let roles: BTreeSet<String> = roles.cloned().collect();
         (architecture(node).map(str::to_owned), roles)
     };
-    let leaves = |node: &&Value| is_in(&compared.leaving, name(node));
+    let staying: BTreeSet<_> = compared.nodes.iter().map(kind).collect();
+    let leaving: BTreeSet<&str> = compared.leaving.iter().map(Foreign::raw).collect();
+    let leaves = |node: &&Value| leaving.contains(name(node));
     let mut leaving = compared.nodes_before.iter().filter(leaves).map(kind);
-    let stays = |gone: &_| compared.nodes.iter().any(|node| kind(node) == *gone);
-    leaving.any(|gone| stays(&gone))
+    leaving.any(|kind| staying.contains(&kind))
 }
 
 /// Why the policy or HCO denies the object. It does not include fixes, because their commands change the live object.

@@ -212,6 +212,9 @@ pub(crate) struct Finding {
     pub(crate) path: Foreign,
     /// The template with the problem.
     pub(crate) template: Option<Foreign>,
+    /// Distinguishes it from other findings of the rule about the same template.
+    #[serde(default, skip_serializing)]
+    pub(crate) value: Foreign,
     /// The state and its consequence.
     pub(crate) fact: Foreign,
     /// The first fixes. The lines after the first are marked, see `prose::lines`.

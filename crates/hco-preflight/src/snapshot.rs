@@ -34,7 +34,7 @@ pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
     }
     terminal.notes(&notes);
     let snapshot = snapshot?;
-    let text = foreign::json(snapshot.to_json()?);
+    let text = foreign::json(&snapshot.to_json()?);
     if args.output == Path::new("-") {
         print_raw(text.as_bytes())?;
         return Ok(Exit::Accepted);

@@ -11,15 +11,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use serde::Serialize;
+use serde_json::Value;
 
 use self::conditions::Condition;
 use self::golden_images::{DataSource, GoldenImage, NotImported, State};
 use self::machines::Machine;
 use crate::args::{self, StatusFormat};
 use crate::exit::Exit;
+use crate::field::architecture;
 use crate::foreign::Foreign;
 use crate::notes::Notes;
-use crate::object_name::{self, key};
+use crate::object_name::{self, key, name};
 use crate::progress::Progress;
 use crate::report::{Cron, Report, is_in};
 use crate::stage::{self, Compared, UnreadKind};
@@ -27,7 +29,7 @@ use crate::stops::{self, Stop};
 use crate::templates;
 use crate::terminal::{Terminal, print_json, print_markdown};
 
-/// A status. Its JSON is a contract: docs/status.md.
+/// A status. Programs read its JSON: fields are added, and none is removed.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Status {
@@ -62,6 +64,8 @@ pub(crate) struct Status {
     /// The DataImportCrons among them that SSP may not create again, and whether CDI deletes their disks.
     #[serde(skip)]
     destroyed: Option<Destroyed>,
+    /// The first node that HCO's status does not reflect, and the architectures in it.
+    unnoticed: Option<String>,
     /// Conditions that stop HCO or SSP.
     conditions: Vec<Condition>,
     golden_images: Vec<GoldenImage>,
@@ -214,6 +218,7 @@ impl Status {
                 .flat_map(|crons| crons.deleted.iter().map(|it| it.raw().to_owned()))
                 .collect(),
             destroyed: Destroyed::of(report),
+            unnoticed: unnoticed(observed),
             conditions: conditions::of(observed),
             golden_images,
             not_imported: golden_images::not_imported(report),
@@ -263,7 +268,37 @@ fn restore(observed: &Compared<'_>, stop: &Stop) -> Option<String> {
     (is_plain && is_other).then(|| format!("restore {value}, which the DataImportCron still has"))
 }
 
-/// Why it is unknown whether all forecast objects exist.
+/// HCO compares only the labels of nodes, so it overlooks a node that gets another architecture under its name.
+///
+/// MIRRORS: hyperconverged-cluster-operator controllers/nodes/predicates.go, `nodeCountChangePredicate`.
+fn unnoticed(observed: &Compared<'_>) -> Option<String> {
+    let listed = observed
+        .after()
+        .pointer("/status/nodeInfo/workloadsArchitectures")?;
+    let listed: BTreeSet<&str> = listed
+        .as_array()?
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    let current = observed.will_be.workload_architectures.as_ref()?;
+    let current: BTreeSet<&str> = current.iter().map(Foreign::raw).collect();
+    let added = current.difference(&listed).next();
+    let node = observed
+        .nodes
+        .iter()
+        .find(|node| added.is_some() && architecture(node) == added.copied());
+    let what = match node {
+        Some(node) => format!("node {}", Foreign::from(name(node))),
+        None => "that nodes have left".to_owned(),
+    };
+    (listed != current).then(|| {
+        format!(
+            "HCO has not noticed {what}: change any label of a node, and HCO reads the nodes again"
+        )
+    })
+}
+
+/// Why it is unknown whether everything is there.
 fn unknown(observed: &Compared<'_>) -> Option<String> {
     let report = &observed.will_be;
     if report.exit() == Exit::Unjudged {

@@ -48,6 +48,7 @@ impl Terminal {
     pub(crate) fn print(&self, text: &str) -> Result<()> {
         above(|| {
             let mut out = AutoStream::new(std::io::stdout().lock(), self.color);
+            let text = foreign::inert(text);
             quietly(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
         })
     }
@@ -69,6 +70,11 @@ impl Terminal {
         self.line(YELLOW, "warning", text);
     }
 
+    /// Prints a finding that needs a person.
+    pub(crate) fn review(&self, text: &str) {
+        self.line(YELLOW, "review needed", text);
+    }
+
     /// Prints an error.
     pub(crate) fn error(&self, error: &anyhow::Error) {
         self.failure(&chain(error));
@@ -83,7 +89,7 @@ impl Terminal {
         // If the standard error cannot be written, there is nowhere to report it.
         let _ = above(|| {
             let mut err = AutoStream::new(std::io::stderr().lock(), self.color);
-            let text = foreign::masked(&foreign::lines(text));
+            let text = foreign::inert(&foreign::masked(&foreign::lines(text)));
             writeln!(err, "{style}{word}:{style:#} {text}")
         });
     }
@@ -100,7 +106,7 @@ pub(crate) fn print_raw(text: &[u8]) -> Result<()> {
 /// Prints JSON for a program.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
     let json = serde_json::to_string_pretty(value)? + "\n";
-    print_raw(foreign::json(json).as_bytes())
+    print_raw(foreign::json(&json).as_bytes())
 }
 
 /// Prints a text as Markdown, without its colors.
@@ -108,7 +114,7 @@ pub(crate) fn print_markdown(title: &str, text: &str) -> Result<()> {
     let plain = anstream::adapter::strip_str(text).to_string();
     // A name cannot end the block, because other text precedes it on its line.
     let markdown = format!("### {title}\n\n```text\n{plain}```\n");
-    print_raw(foreign::lines(&markdown).as_bytes())
+    print_raw(foreign::inert(&foreign::lines(&markdown)).as_bytes())
 }
 
 /// The width for prose: the terminal's, `COLUMNS`, or a readable one.

@@ -68,7 +68,15 @@ impl FromStr for WhatIf {
 }
 
 impl WhatIf {
-    /// The nodes after the change. The last nodes by name leave.
+    /// The workers that join, by architecture.
+    pub(crate) fn joining_workers(&self) -> impl Iterator<Item = (&str, usize)> {
+        let joining = self.0.iter();
+        joining
+            .filter(|part| !part.leave && !part.is_control_plane)
+            .map(|part| (part.architecture.as_str(), part.number))
+    }
+
+    /// The nodes afterwards. The last ones by name leave.
     ///
     /// # Errors
     ///

@@ -20,7 +20,7 @@ pub(crate) fn special_in(bytes: &[u8], at: usize) -> u64 {
     }
 }
 
-// Once, at the end of a document: elsewhere it would only be in the way.
+// Runs once, at the end of a document, so it must not be inlined into the loop.
 #[cold]
 #[inline(never)]
 fn special_in_tail(tail: &[u8]) -> u64 {

@@ -18,8 +18,8 @@ pub const MAX_DEPTH: u32 = u64::BITS;
 pub struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// The special bytes of the block that starts at `block`, one bit for each byte, the first byte in the
-    /// lowest bit. The block is never behind `at`, but `at` can be behind the block.
+    /// The special bytes of the block that starts at `block`, one bit for each byte, the first byte in the lowest bit. The
+    /// block never starts after `at`, but `at` can be after the block.
     special: u64,
     block: usize,
 }
@@ -191,7 +191,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     ///
-    /// Those of [`skip`](Self::skip).
+    /// Returns the errors of [`skip`](Self::skip).
     pub fn span(&mut self) -> Result<Range<usize>, Error> {
         self.kind()?;
         let start = self.at;

@@ -14,9 +14,9 @@ use crate::value::Value;
 /// One change to an object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Edit {
-    /// Where.
+    /// The field.
     pub path: FieldPath,
-    /// What.
+    /// The operation.
     pub change: Change,
 }
 

@@ -76,7 +76,7 @@ impl<'a> Json<'a> {
     /// Whether two values have the same meaning, regardless of the order of keys and the whitespace.
     ///
     /// Values that are not written as the API server writes them (escapes, `1.0` for `1`) count as
-    /// different, and so do values that are nested deeper than any judged field. The object is then judged.
+    /// different, and so do values that are nested deeper than any evaluated field. The object is then evaluated.
     fn means(self, other: Self, depth: usize) -> bool {
         if self == other || depth == 0 {
             return self == other;
@@ -208,7 +208,7 @@ impl<'a> Reading<'a> {
         self.take(objects).unwrap_or_default()
     }
 
-    /// What was read, if there was no error.
+    /// Returns the value that was read, if there was no error.
     pub fn finish<T>(self, read: T) -> Result<T, WrongType<'a>> {
         self.error.map_or(Ok(read), Err)
     }
@@ -471,7 +471,7 @@ impl<'a> Field<'a> {
 /// Two fields are equal if their values have the same meaning, regardless of their paths.
 impl PartialEq for Field<'_> {
     fn eq(&self, other: &Self) -> bool {
-        /// Deeper than any judged field.
+        /// Deeper than any evaluated field.
         const DEPTH: usize = 32;
         match (&self.value, &other.value) {
             (Ok(_), Ok(_)) => match (self.json(), other.json()) {

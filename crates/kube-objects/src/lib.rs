@@ -1,5 +1,5 @@
-//! What a program needs that reads Kubernetes objects: JSON as Go reads it, paths, values, edits, names, text that is
-//! safe to print, lists of nodes and their placement, and admission requests. It knows nothing of KubeVirt.
+//! The tools of a program that reads Kubernetes objects: JSON as Go reads it, paths, values, edits, names, text that is safe to
+//! print, lists of nodes and their placement, and admission requests. It does not depend on KubeVirt.
 #![forbid(unsafe_code)]
 
 pub mod edit;

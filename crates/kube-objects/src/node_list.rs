@@ -11,7 +11,7 @@ pub use self::error::ListError;
 use self::error::Problem;
 use crate::placement::{LabelKeys, LabelValues};
 
-/// What is read of a node.
+/// The fields of a node that are read.
 #[derive(Debug, Default)]
 pub struct Node<'a> {
     /// `metadata.name`.
@@ -22,7 +22,7 @@ pub struct Node<'a> {
     pub labels: LabelValues<'a>,
 }
 
-/// What is done with the nodes of a list.
+/// Receives the nodes of a list.
 pub trait Nodes<'a> {
     /// The node that is being read, and the keys of the labels that are needed.
     fn node(&mut self) -> (&mut Node<'a>, &LabelKeys<'_>);

@@ -24,7 +24,7 @@ pub const ARCHITECTURE_LABEL: &str = "kubernetes.io/arch";
 /// The labels that a placement can use to select an architecture.
 const ARCHITECTURE_LABELS: [&str; 2] = [ARCHITECTURE_LABEL, "beta.kubernetes.io/arch"];
 
-/// A nodeSelector and a node affinity, parsed. The default is no placement.
+/// A nodeSelector and a node affinity, parsed. The default restricts nothing.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Placement {
     /// In the order of the keys. It can have a hundred thousand, and no key is looked up.
@@ -160,7 +160,7 @@ pub struct SelectorError {
     /// The whole requirement, `kubernetes.io/arch In [amd64 arm64]`. It identifies the error, so it is neither
     /// shortened nor escaped.
     pub requirement: Arc<str>,
-    /// What is wrong with it.
+    /// The mistake.
     pub reason: &'static str,
 }
 

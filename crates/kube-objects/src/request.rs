@@ -2,14 +2,14 @@
 
 use crate::json::{Field, Reading, WrongType};
 
-/// What the user asks the API server to do.
+/// The operation that the user requests from the API server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// CREATE.
     Create,
     /// UPDATE.
     Update,
-    /// DELETE and CONNECT: there is no object to judge.
+    /// DELETE and CONNECT, which have no object to evaluate.
     Other,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Request<'a> {
             operation: match reading.text(&request, "operation").as_str() {
                 "DELETE" | "CONNECT" => Operation::Other,
                 "UPDATE" => Operation::Update,
-                // An unknown operation is judged like a CREATE.
+                // An unknown operation is evaluated like a CREATE.
                 _ => Operation::Create,
             },
             // The audit scanner writes the kind into the resource field, so only the kind is used.

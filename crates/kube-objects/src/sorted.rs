@@ -28,17 +28,17 @@ pub struct Map<K, V> {
 #[derive(Clone)]
 pub struct Set<T>(Map<T, ()>);
 
-/// The positions of the entries of a list, in the order of what is there.
+/// The positions of the entries of a list, sorted by the entries.
 ///
-/// In pieces, so that an insertion moves few of them.
+/// The positions are in pieces, so that an insertion moves few of them.
 #[derive(Clone, Default)]
 struct Order {
     pieces: Vec<Vec<usize>>,
-    /// Where something was found or inserted last, if nothing was removed since.
+    /// The place of the last search or insertion, if nothing was removed since.
     last: Cell<Place>,
 }
 
-/// Where a position is, or belongs.
+/// The place of a position, or the place at which to insert it.
 #[derive(Clone, Copy, Default)]
 struct Place {
     piece: usize,
@@ -54,7 +54,7 @@ struct Positions<'o> {
 impl Iterator for Positions<'_> {
     type Item = usize;
 
-    // Once in the module, not once for each loop.
+    // Not inlined, so that the module contains this code only once.
     #[inline(never)]
     fn next(&mut self) -> Option<usize> {
         loop {
@@ -67,7 +67,7 @@ impl Iterator for Positions<'_> {
 }
 
 impl Order {
-    /// `compare` says how what is at a position compares to what is searched.
+    /// `compare` compares the entry at a position with the searched key.
     fn find(&self, compare: &dyn Fn(usize) -> Ordering) -> Result<Place, Place> {
         if let Some(found) = self.find_from_last(compare) {
             if let Ok(place) = found {
@@ -79,7 +79,7 @@ impl Order {
             let first = piece.first();
             first.is_some_and(|position| compare(*position) == Ordering::Greater)
         };
-        // The first piece has what is before all others.
+        // Keys before all others belong to the first piece.
         let later = self.pieces.get(1..).unwrap_or_default();
         let piece = later.partition_point(|piece| !starts_after(piece));
         let positions = self.pieces.get(piece).map_or(&[][..], Vec::as_slice);
@@ -90,7 +90,8 @@ impl Order {
         found.map(place).map_err(place)
     }
 
-    /// The same if it is what was found or inserted last, or belongs behind that: what is searched is usually sorted, too.
+    /// The same, if the key is the one that was found or inserted last, or comes directly after it: callers usually search
+    /// in order.
     fn find_from_last(&self, compare: &dyn Fn(usize) -> Ordering) -> Option<Result<Place, Place>> {
         let last = self.last.get();
         let next = Place {
@@ -134,7 +135,7 @@ impl Order {
         piece.insert(place.index, position);
         let length = piece.len();
         if length > LONGEST {
-            // What is inserted in order fills the pieces.
+            // Insertions in order fill the pieces.
             let is_last = place.index + 1 == length;
             let half = if is_last { LONGEST } else { LONGEST / 2 };
             let rest = piece.split_off(half);
@@ -190,7 +191,7 @@ impl<K: Ord, V> Map<K, V> {
         self.order.find(&self.compare(key))
     }
 
-    /// How the key of the entry at a position compares to this one.
+    /// Compares the key of the entry at a position with this key.
     fn compare<Q: Ord + ?Sized>(&self, key: &Q) -> impl Fn(usize) -> Ordering
     where
         K: Borrow<Q>,
@@ -258,7 +259,7 @@ impl<K: Ord, V> Map<K, V> {
         self.entries.push((key, value));
     }
 
-    /// The value of a key; one is inserted if there is none.
+    /// The value of a key. If it is missing, inserts one.
     pub fn or_insert_with(&mut self, key: K, value: impl FnOnce() -> V) -> &mut V {
         let position = match self.find(&key) {
             Ok(place) => self.order.get(place).unwrap_or_default(),
@@ -282,7 +283,7 @@ impl<K: Ord, V> Map<K, V> {
         self.or_insert_with(key, V::default)
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -298,7 +299,7 @@ impl<K: Ord, V> Map<K, V> {
         Some(self.entries.swap_remove(position).1)
     }
 
-    /// Keeps the entries that are wanted.
+    /// Removes the entries for which the predicate is false.
     pub fn retain(&mut self, mut is_wanted: impl FnMut(&K, &mut V) -> bool) {
         let entries = std::mem::take(self).into_iter();
         let kept = entries.filter_map(|(key, mut value)| {
@@ -395,7 +396,7 @@ impl<K: Ord, V> Extend<(K, V)> for Map<K, V> {
     }
 }
 
-/// Of several equal keys, the last one counts.
+/// The last one of several equal keys counts.
 impl<K: Ord, V> FromIterator<(K, V)> for Map<K, V> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut map = Self::default();
@@ -443,7 +444,7 @@ impl<T: Ord> Set<T> {
         self.0.is_empty()
     }
 
-    /// Whether the item is new.
+    /// Returns whether the item is new.
     pub fn insert(&mut self, item: T) -> bool {
         self.0.insert(item, ()).is_none()
     }
@@ -474,7 +475,7 @@ impl<T: Ord> Set<T> {
         Items(self.0.iter())
     }
 
-    /// Whether the item was there.
+    /// Returns whether the set contained the item.
     pub fn remove<Q: Ord + ?Sized>(&mut self, item: &Q) -> bool
     where
         T: Borrow<Q>,
@@ -482,12 +483,12 @@ impl<T: Ord> Set<T> {
         self.0.remove(item).is_some()
     }
 
-    /// What is in both.
+    /// The elements that are in both.
     pub fn intersection<'s>(&'s self, other: &'s Self) -> impl Iterator<Item = &'s T> + Clone {
         self.iter().filter(|item| other.contains(*item))
     }
 
-    /// What is in this one alone.
+    /// The elements that are only in this one.
     pub fn difference<'s>(&'s self, other: &'s Self) -> impl Iterator<Item = &'s T> + Clone {
         self.iter().filter(|item| !other.contains(*item))
     }
@@ -609,7 +610,7 @@ mod tests {
                 } else {
                     prop_assert_eq!(ours.remove(&key), theirs.remove(&key));
                 }
-                // Also what follows the last one, or is behind it.
+                // Also the keys that follow the last one, or come after it.
                 for searched in [key, key + 1, key, searched, searched + 1, searched + 3] {
                     prop_assert_eq!(ours.get(&searched), theirs.get(&searched));
                 }
@@ -637,7 +638,7 @@ mod tests {
         }
     }
 
-    /// What is inserted in order fills the pieces, so that a search has few of them.
+    /// Insertions in order fill the pieces, so that a search visits few of them.
     #[test]
     fn entries_in_order_fill_the_pieces() {
         let map: Map<usize, ()> = (0..10_000).map(|key| (key, ())).collect();

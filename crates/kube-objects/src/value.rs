@@ -1,4 +1,4 @@
-//! A value that an edit writes: the subset of JSON that the remedies need, without numbers.
+//! A value that an edit writes: the subset of JSON that fixes need, without numbers.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,21 +1,21 @@
-//! The objects inside those with which Open Cluster Management distributes objects to other clusters.
+//! The objects that Open Cluster Management distributes to other clusters, and that other objects contain.
 
 use serde_json::Value;
 
 use crate::objects::Object;
 use crate::place::Place;
 
-/// A kind of object that has a list of others.
+/// A kind whose objects contain a list of objects.
 struct Carrier {
     group: &'static str,
     kind: &'static str,
-    /// The fields on the way to the list.
+    /// The path of the list.
     list: &'static [&'static str],
-    /// The field of an item that is an object; none if the item is one.
+    /// The field of an item that contains the object; `None` if the item is the object.
     field: Option<&'static str>,
 }
 
-/// The group of those in whose values a cluster evaluates templates.
+/// The group of the kinds in whose values a cluster evaluates templates.
 const POLICY: &str = "policy.open-cluster-management.io";
 
 /// MIRRORS: open-cluster-management-io/governance-policy-propagator `api/v1/policy_types.go`, `PolicySpec`;
@@ -49,8 +49,8 @@ const CARRIERS: [Carrier; 4] = [
 ];
 
 impl Object {
-    /// The objects that it distributes to other clusters; itself if it distributes none. Those that must not be there
-    /// are left out, and so are texts that only become objects when a cluster evaluates them.
+    /// The objects that it distributes to other clusters; the object itself if it distributes none. The result contains
+    /// neither objects that must not exist, nor texts that become objects only when a cluster evaluates them.
     pub fn distributed(self) -> Vec<Self> {
         let carried = carried(&self);
         if carried.is_empty() {

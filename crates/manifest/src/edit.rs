@@ -1,9 +1,7 @@
-//! Changes the text of a file where its objects change, and nowhere else: comments, order, quotation marks and
-//! indentation stay.
+//! Changes the text of a file only where its objects change. Comments, order, quotation marks, and indentation stay.
 //!
-//! The reader's places say where a value begins. Where it ends, and how its neighbours are written, is read from the
-//! text. Whatever the editor makes of an unusual text, `edited` reads the result again, and refuses a text that does
-//! not say what was wanted.
+//! The places of the reader give the beginning of a value. Its end, and the style of its neighbours, are read from the text.
+//! `edited` reads the result again, and refuses a text that does not contain the requested change.
 
 use std::ops::Range;
 
@@ -13,30 +11,30 @@ use crate::objects::{Object, objects};
 use crate::place::{Form, Place};
 use crate::style::{Style, is_collection};
 
-/// These bytes of a text become this text.
+/// The replacement of a range of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextEdit {
-    /// What is replaced; empty where something is inserted.
+    /// The range to replace; empty for an insertion.
     pub range: Range<usize>,
-    /// What stands there afterwards.
+    /// The new text.
     pub text: String,
 }
 
-/// Why a text is not edited.
+/// Why the editor does not change a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// A value is written elsewhere, and used there too.
+    /// The value comes from an anchor that other values use, too.
     #[error("line {0}: this value comes from an alias or a merge key that other values also use")]
     Shared(usize),
-    /// It is written in a way that the editor does not know.
+    /// The editor does not support the syntax of the value.
     #[error("line {0}: this value cannot be changed automatically")]
     Unusual(usize),
-    /// The edited text means something else than what was wanted.
+    /// The edited text does not have the wanted values.
     #[error("line {line}: the change {why}")]
     Different {
-        /// The first line that would be changed.
+        /// The first line of the change.
         line: usize,
-        /// What is wrong with the result.
+        /// The mistake in the result.
         why: &'static str,
     },
 }
@@ -46,9 +44,9 @@ pub enum EditError {
 pub struct Edited {
     /// The edits of the text, in order.
     pub edits: Vec<TextEdit>,
-    /// The text after them.
+    /// The text after the edits.
     pub text: String,
-    /// The objects of that text.
+    /// The objects of the edited text.
     pub objects: Vec<Object>,
 }
 
@@ -58,7 +56,7 @@ pub struct Edited {
 ///
 /// # Errors
 ///
-/// If the text cannot be edited so that it has these objects and is otherwise the same.
+/// If no edit gives the text these objects and changes nothing else.
 pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<Edited, EditError> {
     let mut edits = Vec::new();
     let changed = objects_of_text
@@ -110,7 +108,7 @@ fn apply(text: &str, edits: &[TextEdit]) -> Option<String> {
 }
 
 impl Object {
-    /// The edits of its file's text that change the object to another value.
+    /// The edits of the file that change the object to another value.
     fn edits(&self, text: &str, target: &Value) -> Result<Vec<TextEdit>, EditError> {
         let mut editor = Editor {
             text,
@@ -127,9 +125,9 @@ impl Object {
 enum Slot {
     /// A whole document.
     Root,
-    /// Behind the key of a map, whose keys are in this column.
+    /// After the key of a map, whose keys are in this column.
     Field { column: usize },
-    /// Behind the dash of a list, which is in this column.
+    /// After the dash of a list, which is in this column.
     Item { column: usize },
     /// In brackets.
     Flow,
@@ -158,7 +156,7 @@ impl Editor<'_> {
         if old == new {
             return Ok(());
         }
-        // In an empty one nothing has to stay.
+        // An empty map or list has nothing to keep.
         let is_kept = is_collection(old) && is_collection(new);
         match (old, new, place.form) {
             (_, _, Form::Elsewhere)
@@ -197,7 +195,7 @@ impl Editor<'_> {
             let shared = EditError::Shared(place.line());
             let field = place.field(name).ok_or_else(|| shared.clone())?;
             match new.get(name) {
-                // An own field behind the merge key that brings this one counts.
+                // A field of the object itself that follows the merge key takes precedence.
                 Some(new) if field.form == Form::Elsewhere && !new.is_object() => {
                     added.push((name, new));
                 }
@@ -217,7 +215,7 @@ impl Editor<'_> {
         self.remove_and_add(place, &entries, &removed, &added)
     }
 
-    /// Changes the items between those at both ends that stay the same.
+    /// Changes the items between the unchanged ones at both ends.
     fn change_list(
         &mut self,
         place: &Place,
@@ -237,7 +235,7 @@ impl Editor<'_> {
         let entries = place.entries();
         let slot = match (place.form, entries.first()) {
             (Form::Block, Some(first)) => Slot::Item {
-                // Where it is written in an unusual way, it may not be needed.
+                // 0 if the dash is not found, because no item may be added.
                 column: self.start(first, place).map_or(0, |dash| self.column(dash)),
             },
             _ => Slot::Flow,
@@ -271,7 +269,7 @@ impl Editor<'_> {
         }
     }
 
-    /// Removes entries of a map or a list, and adds others at its end.
+    /// Removes entries of a map or a list, and adds new ones at its end.
     fn remove_and_add(
         &mut self,
         place: &Place,
@@ -296,7 +294,7 @@ impl Editor<'_> {
             }
             let (start, end) = (self.start(entry, place)?, self.end(entry));
             if !added.is_empty() && last.is_none_or(|last| last < index) {
-                // In place of the last ones.
+                // Replace the last entries.
                 let joint = self.style.line(self.column(start));
                 self.edit(start..end, added.join(&joint));
                 added = &[];
@@ -319,13 +317,13 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Removes the lines of an entry. The first entry of a map in a list shares its line with the dash: there the next
-    /// one takes its place.
+    /// Removes the lines of an entry. The first entry of a map in a list shares its line with the dash, so the next entry
+    /// replaces it.
     fn remove_lines(&mut self, start: usize, end: usize, next: Option<usize>) {
         let line = self.line_start(start);
         let end = self.line_end(end);
         if self.is_blank(line..start) {
-            // With the break before it, so that what is added behind it stays there.
+            // With the line break before it, so that a comment after the value stays in place.
             let before = self.text.get(..line).unwrap_or_default();
             let before = before.strip_suffix('\n').unwrap_or(before);
             let before = before.strip_suffix('\r').unwrap_or(before);
@@ -333,7 +331,7 @@ impl Editor<'_> {
         } else if let Some(next) = next.filter(|next| self.is_blank(end..*next)) {
             self.edit(start..next, "");
         } else {
-            // A comment stands between them: the next entry stays below it.
+            // There is a comment between them, and the next entry stays below it.
             let before = self.text.get(..start).unwrap_or_default();
             self.edit(before.trim_end_matches(' ').len()..end, "");
         }
@@ -358,7 +356,7 @@ impl Editor<'_> {
                 self.edit(entry.at()..next.at(), "");
             }
         }
-        // With the comma before them.
+        // Remove the comma before them.
         let mut end = self.end(kept);
         if let Some(removed) = entries.get(last + 1..).and_then(<[_]>::last) {
             self.edit(end..self.end(removed), "");
@@ -389,19 +387,19 @@ impl Editor<'_> {
         self.edit(at..at, joint.clone() + &added.join(&format!(",{joint}")));
     }
 
-    /// Writes another value in place of one.
+    /// Replaces the text of a value.
     fn replace(&mut self, place: &Place, slot: Slot, new: &Value) -> Result<(), EditError> {
         let unusual = || EditError::Unusual(place.line());
         let start = match (place.form, place.entries().first()) {
             (Form::Block, Some(first)) => self.start(first, place)?,
-            // The tag of a text does not fit anything else.
+            // The tag of a text fits only texts.
             _ if !new.is_string() && self.rest(place.text.start).starts_with('!') => {
                 place.text.start
             }
             _ => self.behind_properties(place.text.start),
         };
         let end = self.end(place);
-        // Behind the key or the dash.
+        // After the key or the dash.
         let from = match (slot, place.key) {
             (Slot::Root, _) => return Err(unusual()),
             (Slot::Item { .. }, _) => self.start_of_item(place).map(|dash| dash + 1),
@@ -413,7 +411,7 @@ impl Editor<'_> {
         let in_line = self.style.flow(new, self.own_line(place.at()));
         match (place.form, slot) {
             (Form::Elsewhere, _) => return Err(EditError::Shared(place.line())),
-            // In lines below the key. A comment stays behind it.
+            // In lines below the key. A comment stays after it.
             (
                 Form::Empty | Form::Plain | Form::Quoted | Form::Alias | Form::Flow | Form::Block,
                 Slot::Field { column },
@@ -424,14 +422,14 @@ impl Editor<'_> {
                 let at = self.line_end(end.max(from));
                 self.edit(at..at, self.style.block_below(new, column));
             }
-            // An anchor or a tag without a value: `start` is at the next text.
+            // For an anchor or a tag without a value, `start` is at the next text.
             (Form::Plain, _) if start > end => return Err(unusual()),
             (Form::Plain | Form::Quoted, _) => {
                 let old = self.text.get(start..end).unwrap_or_default();
                 let is_flow = matches!(slot, Slot::Flow);
                 self.edit(start..end, self.style.like(old, new, is_flow));
             }
-            // Brackets can hold a key alone.
+            // In brackets, a key can have no value.
             (Form::Empty, Slot::Flow)
                 if !self.text.get(..from).is_some_and(|it| it.ends_with(':')) =>
             {
@@ -447,7 +445,7 @@ impl Editor<'_> {
             (Form::Block, _) if self.is_blank(from..start) && self.line_end(from) >= start => {
                 self.edit(from..end, format!(" {in_line}"));
             }
-            // A comment behind the key stays.
+            // A comment after the key stays.
             (Form::Block, _) if self.is_blank_or_comment(from..self.line_end(from)) => {
                 self.edit(from..from, format!(" {in_line}"));
                 self.edit(self.line_end(from)..self.line_end(end), "");
@@ -457,7 +455,7 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Where an entry begins: its key, or the dash of an item in lines.
+    /// The start of an entry: its key, or the dash of an item in lines.
     fn start(&self, entry: &Place, around: &Place) -> Result<usize, EditError> {
         match (entry.key, around.form) {
             (None, Form::Block) => self
@@ -473,14 +471,14 @@ impl Editor<'_> {
             if let Some(dash) = before.strip_suffix('-') {
                 return Some(dash.len());
             }
-            // A comment stands behind the dash.
+            // A comment follows the dash.
             let line = before.rfind('\n').map_or(0, |end| end + 1);
             let comment = before.get(line..)?.find('#')?;
             before = before.get(..line + comment)?.trim_end();
         }
     }
 
-    /// Where the text of a value ends.
+    /// The end of the text of a value.
     fn end(&self, place: &Place) -> usize {
         match place.form {
             Form::Quoted => self.behind_quoted(self.behind_properties(place.text.start)),
@@ -517,7 +515,7 @@ impl Editor<'_> {
         self.text.get(at..).unwrap_or_default()
     }
 
-    /// Behind the anchor and the tag of a value.
+    /// The position after the anchor and the tag of a value.
     fn behind_properties(&self, mut at: usize) -> usize {
         while self.rest(at).starts_with(['&', '!']) {
             let rest = self.rest(at);
@@ -528,7 +526,7 @@ impl Editor<'_> {
         at
     }
 
-    /// Behind a scalar in quotation marks.
+    /// The position after a scalar in quotation marks.
     fn behind_quoted(&self, start: usize) -> usize {
         let rest = self.rest(start);
         let mut characters = rest.char_indices();
@@ -548,7 +546,7 @@ impl Editor<'_> {
         self.text.len()
     }
 
-    /// Behind the colon of a field whose key begins here.
+    /// The position after the colon of a field whose key begins here.
     fn behind_colon(&self, key: usize) -> Option<usize> {
         let is_quoted = self.rest(key).starts_with(['"', '\'']);
         let behind = if is_quoted {
@@ -565,7 +563,7 @@ impl Editor<'_> {
         Some(behind + colon?)
     }
 
-    /// Where this character is, if only blanks and comments stand before it.
+    /// The position of this character, if only blanks and comments are before it.
     fn behind_blanks(&self, mut at: usize, character: char) -> Option<usize> {
         loop {
             let rest = self.rest(at);
@@ -591,7 +589,8 @@ impl Editor<'_> {
         is_line.then_some(indentation)
     }
 
-    /// Behind the comments on the lines below that are indented deeper than a column: they belong to what is above.
+    /// The position after the comments on the lines below that are indented deeper than a column. They belong to the entry
+    /// above.
     fn behind_comments(&self, mut line_end: usize, column: usize) -> usize {
         loop {
             let next = self.rest(line_end).find('\n').map(|end| line_end + end + 1);
@@ -612,7 +611,7 @@ impl Editor<'_> {
         before.rfind('\n').map_or(0, |end| end + 1)
     }
 
-    /// Where the line ends, before its break.
+    /// The end of the line, before its break.
     fn line_end(&self, at: usize) -> usize {
         let rest = self.rest(at);
         let line = rest.split('\n').next().unwrap_or_default();

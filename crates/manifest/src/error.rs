@@ -1,13 +1,13 @@
-//! Why a file holds no objects.
+//! Why a file cannot be read.
 
-/// How deep a document may be. `HyperConverged` is some fifteen levels deep; what is handed to a module is
-/// parsed there again, and its parser ends at 128.
+/// The maximum depth of a document. `HyperConverged` has about fifteen levels; the module parses the object again, and its
+/// parser ends at 128.
 pub(crate) const DEPTH: usize = 100;
 
-/// How many documents a file may have: each takes a kilobyte of memory, however short it is.
+/// The maximum number of documents in a file. Each one takes a kilobyte of memory, however short it is.
 pub(crate) const MAX_DOCUMENTS: usize = 10_000;
 
-/// Why a file holds no objects: where the reader stopped, and what is there.
+/// Why a file cannot be read: the position of the error, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {what}")]
 pub struct ManifestError {
@@ -15,12 +15,12 @@ pub struct ManifestError {
     pub line: usize,
     /// Counted from 1, in characters.
     pub column: usize,
-    /// What is wrong there.
+    /// The mistake there.
     pub what: String,
 }
 
 impl ManifestError {
-    /// The error at a place.
+    /// An error at this position.
     pub fn new(line: usize, column: usize, what: impl Into<String>) -> Self {
         let what = what.into();
         Self { line, column, what }

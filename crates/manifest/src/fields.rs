@@ -1,4 +1,4 @@
-//! The fields of a JSON object, their values left as text.
+//! The fields of a JSON object, whose values stay text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// In their order, and twice if they are there twice.
+/// The fields in their order, with duplicates.
 pub struct Fields<'t>(pub Vec<Field<'t>>);
 
-/// A field, its value left as text.
+/// A field whose value stays text.
 pub struct Field<'t> {
     /// The name.
     pub name: Cow<'t, str>,
@@ -21,7 +21,7 @@ pub struct Field<'t> {
 }
 
 impl<'t> Fields<'t> {
-    /// The text of a field; of two with one name that of the last.
+    /// The text of a field. The last one of two fields with one name counts.
     pub fn get(&self, name: &str) -> Option<&'t str> {
         let field = self.0.iter().rfind(|field| field.name == name);
         field.map(|field| field.value.get())

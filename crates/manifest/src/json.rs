@@ -1,4 +1,4 @@
-//! JSON with its lines, parsed by `serde_json` level by level.
+//! Reads JSON with its lines. `serde_json` parses one level at a time.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use crate::fields::{Field, Fields};
 use crate::place::{Below, Form, Place};
 use crate::scalar;
 
-/// How far a text was JSON.
+/// Where a text stops being JSON.
 pub(crate) struct Stopped {
-    /// Where the first value begins that is none, in bytes.
+    /// The offset of the first invalid value, in bytes.
     pub(crate) offset: usize,
-    /// How many lines are before it.
+    /// The number of lines before it.
     pub(crate) lines: usize,
-    /// Why it is none.
+    /// The mistake in it.
     pub(crate) error: ManifestError,
 }
 
-/// Reads one value after the other, of a text that begins behind so many bytes of its file.
+/// Reads the values of a text that begins after this number of bytes in its file.
 pub(crate) fn documents(
     text: &str,
     bytes: usize,
@@ -57,7 +57,7 @@ pub(crate) fn documents(
 
 fn wrong(error: &serde_json::Error, lines: usize) -> ManifestError {
     let text = error.to_string();
-    // serde_json writes its place behind its words.
+    // serde_json writes the place after its message.
     let what = text
         .rsplit_once(" at line ")
         .map_or(&*text, |(what, _)| what);
@@ -65,10 +65,10 @@ fn wrong(error: &serde_json::Error, lines: usize) -> ManifestError {
     ManifestError::new(line, column, format!("this is not valid JSON: {what}"))
 }
 
-/// The whole text: a part of it knows by its address where it is.
+/// The whole text. The position of a part of it follows from the address of the part.
 struct Source<'t> {
     text: &'t str,
-    /// What is before it in the file.
+    /// The number of bytes before it in the file.
     bytes: usize,
     breaks: Vec<usize>,
 }
@@ -104,7 +104,7 @@ impl<'t> Source<'t> {
             Some(b'{') => {
                 let Fields(fields) = serde_json::from_str(part).map_err(wrong)?;
                 let (mut map, mut places) = (Map::new(), BTreeMap::new());
-                // Of two fields with one name kubectl takes the last.
+                // kubectl takes the last one of two fields with one name.
                 for Field { name, key, value } in fields {
                     let (value, place) = self.tree(value.get(), depth + 1)?;
                     let place_of_key = self.bytes + self.offset(key.get());

@@ -1,8 +1,8 @@
 //! YAML and JSON with the position of each value, read as kubectl reads them, and edits that keep everything else as it
 //! was: comments, order, quotation marks, indentation.
 //!
-//! Nothing here knows the policy, or any kind of object but those that hold others: the lists of Kubernetes, and what Open
-//! Cluster Management distributes.
+//! The crate does not depend on the policy. It knows only the kinds that contain other objects: the lists of Kubernetes,
+//! and the kinds with which Open Cluster Management distributes objects.
 
 #![forbid(unsafe_code)]
 

@@ -1,11 +1,11 @@
-//! A limit for what is read.
+//! A limit for the size of inputs.
 
 use std::io::{self, ErrorKind, Read};
 
-/// How many bytes a file may have.
+/// The maximum size of a file in bytes.
 pub const LIMIT: u64 = 256 << 20;
 
-/// A reader with an error where there is too much: a device need not end.
+/// A reader that returns an error at the limit, because a device can be endless.
 #[derive(Debug)]
 pub struct Limited<R> {
     reader: R,
@@ -19,7 +19,7 @@ impl<R: Read> Limited<R> {
         Self::to(reader, LIMIT)
     }
 
-    /// Limits a reader to so many bytes, which are whole MiB.
+    /// Limits a reader to this number of bytes, a multiple of 1 MiB.
     pub fn to(reader: R, limit: u64) -> Self {
         Self {
             reader,
@@ -32,7 +32,7 @@ impl<R: Read> Limited<R> {
     ///
     /// # Errors
     ///
-    /// If it cannot be read, or is too much.
+    /// If it cannot be read, or exceeds the limit.
     pub fn bytes(mut self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.read_to_end(&mut bytes)?;
@@ -49,7 +49,7 @@ impl<R: Read> Read for Limited<R> {
     }
 }
 
-/// The error about a file that has more than the limit.
+/// The error for a file that exceeds the limit.
 fn too_large(limit: u64) -> io::Error {
     let what = format!("it has more than {} MiB", limit >> 20);
     io::Error::new(ErrorKind::FileTooLarge, what)

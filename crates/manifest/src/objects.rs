@@ -1,6 +1,4 @@
-//! The objects of a user's file, each with the lines on which its fields stand.
-//!
-//! Read as kubectl reads them, and never judged here.
+//! The objects of a user's file, as kubectl reads them, with the line of each field.
 
 use serde_json::{Map, Value};
 
@@ -12,33 +10,33 @@ use crate::{json, yaml};
 /// An object of a file.
 #[derive(Debug, Clone)]
 pub struct Object {
-    /// Itself.
+    /// The object.
     pub value: Value,
-    /// Where it begins, counted from 1.
+    /// The line on which it begins, counted from 1.
     pub line: usize,
     pub(crate) place: Place,
-    /// Whether it is inside of an object that distributes it.
+    /// Whether another object contains it, and distributes it.
     pub(crate) is_distributed: bool,
     /// Whether a cluster evaluates the templates in its values.
     pub is_evaluated: bool,
-    /// Whether the object around it says that fields that are missing here stay as they are in the cluster.
+    /// Whether missing fields stay as they are in the cluster, as the object around it says.
     pub is_merged: bool,
 }
 
-/// Reads the objects of a file: YAML in several documents, or JSON, one value after the other. The items of
-/// lists stand for themselves; documents with nothing in them are left out.
+/// Reads the objects of a file: documents of YAML, or values of JSON. The items of a list replace the list, and empty
+/// documents are ignored.
 ///
 /// MIRRORS: kubernetes apimachinery v0.37.2 pkg/util/yaml/decoder.go, `YAMLOrJSONDecoder.Decode`: JSON first,
 /// and YAML from where that fails, unless more than one value was read.
 ///
 /// # Errors
 ///
-/// If the file is neither, or something in it is no object.
+/// If the file is neither, or contains something other than objects.
 pub fn objects(text: &[u8]) -> Result<Vec<Object>, ManifestError> {
     documents(text)?.into_iter().collect()
 }
 
-/// The same, but what is not an object has its own error.
+/// The same, with a separate error for each document that is not an object.
 ///
 /// # Errors
 ///
@@ -54,8 +52,8 @@ pub fn documents(text: &[u8]) -> Result<Vec<Result<Object, ManifestError>>, Mani
             if documents.len() > 1 {
                 return Err(stopped.error);
             }
-            // The YAML reader accepts some invalid JSON, such as a trailing comma. If it does not, the error is that
-            // of JSON for a text that looks like JSON.
+            // The YAML reader accepts some invalid JSON, such as a trailing comma. If it returns an error too, a text that
+            // looks like JSON gets the error of the JSON reader.
             let is_yaml = !looks_like_json(rest);
             let before = bytes + stopped.offset;
             yaml::documents(rest, stopped.lines, before, &mut documents)
@@ -71,14 +69,14 @@ pub fn documents(text: &[u8]) -> Result<Vec<Result<Object, ManifestError>>, Mani
     Ok(objects)
 }
 
-/// Whether a text begins like an object of JSON: a YAML one rarely has its first key in quotes.
+/// Whether a text begins like a JSON object. The first key of a YAML object rarely has quotes.
 fn looks_like_json(text: &str) -> bool {
     let inside = text.trim_start().strip_prefix('{').map(str::trim_start);
     inside.is_some_and(|inside| inside.starts_with(['"', '}']) || inside.is_empty())
 }
 
 /// MIRRORS: kubernetes apimachinery v0.37.2 pkg/apis/meta/v1/unstructured/helpers.go, `decode` and
-/// `decodeToList`: what has items is a list, and its items are of its kind if they do not say another.
+/// `decodeToList`: an object with items is a list, and items without a kind have the kind of the list.
 fn flatten(value: Value, mut place: Place, objects: &mut Vec<Result<Object, ManifestError>>) {
     let mut object = match value {
         Value::Null => return,
@@ -91,7 +89,7 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Result<Object, Mani
         }
     };
     let items = match object.remove("items") {
-        // An empty list of a kind says that there are none.
+        // An empty list of a kind stays, because it states that no objects of the kind exist.
         Some(Value::Array(items)) if !items.is_empty() || !is_of_a_kind(&object) => items,
         None | Some(Value::Null) if object.get("kind") == Some(&Value::from("List")) => return,
         other => {
@@ -151,10 +149,10 @@ fn described(value: &Value) -> &'static str {
 }
 
 impl Object {
-    /// The line of what a finding's path names, or of its nearest parent that is there.
+    /// The line of the field that a finding's path names, or of its nearest existing parent.
     ///
-    /// What comes by an alias or a merge key has the line of that: it is where the user would change it
-    /// without changing something else.
+    /// A value from an alias or a merge key has the line of the alias or key: there, the user can change it without changing
+    /// something else.
     pub fn line_of(&self, path: &str) -> usize {
         self.place.line_of(path)
     }

@@ -1,13 +1,13 @@
-//! Where the fields of an object stand, and how a finding's path is found among them.
+//! The positions of the fields of an object, and the search for a finding's path.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The line of a value and of what is in it, and its text. A field has the line of its key.
+/// The lines of a value and of its entries, and its text. A field has the line of its key.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     line: usize,
-    /// Where the key of a field begins, in bytes; `None` for an item of a list.
+    /// The start of the key of a field, in bytes; `None` for an item of a list.
     pub(crate) key: Option<usize>,
     /// The text of the value as the parser marks it, in bytes; see `Form`.
     pub(crate) text: Range<usize>,
@@ -18,25 +18,25 @@ pub(crate) struct Place {
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Nothing stands for null.
+    /// No text, which means null.
     Empty,
     /// A scalar without quotation marks.
     Plain,
-    /// A scalar in quotation marks. The marked text can end behind it.
+    /// A scalar in quotation marks. The marked text can end after it.
     Quoted,
-    /// A block scalar. The marked text begins behind its `|` or `>`.
+    /// A block scalar. The marked text begins after its `|` or `>`.
     Literal,
-    /// A map or a list by indentation. Only where it begins is marked.
+    /// A map or a list by indentation. The parser marks only its start.
     Block,
-    /// A map or a list in brackets. Only where it begins is marked.
+    /// A map or a list in brackets. The parser marks only its start.
     Flow,
-    /// An alias of what stands elsewhere.
+    /// An alias.
     Alias,
-    /// It came with an alias or a merge key, and has no text here.
+    /// The value comes from an alias or a merge key, and has no text of its own.
     Elsewhere,
 }
 
-/// What is in a value.
+/// The content of a value.
 #[derive(Debug, Clone)]
 pub(crate) enum Below {
     Nothing,
@@ -59,12 +59,12 @@ impl Place {
         }
     }
 
-    /// Nothing below has a place of its own.
+    /// A value without entries.
     pub(crate) fn scalar(line: usize, text: Range<usize>, form: Form) -> Self {
         Self::new(line, text, form, Below::Nothing)
     }
 
-    /// Something that has no text here.
+    /// A value without a text of its own.
     pub(crate) fn elsewhere(line: usize) -> Self {
         Self::scalar(line, 0..0, Form::Elsewhere)
     }
@@ -75,12 +75,12 @@ impl Place {
         Self { line, key, ..self }
     }
 
-    /// Where the field begins, or the value of an item: no two places in a map or a list have the same.
+    /// The start of the field, or of the value of an item. It differs for all entries of a map or a list.
     pub(crate) fn at(&self) -> usize {
         self.key.unwrap_or(self.text.start)
     }
 
-    /// The same, in another map than the one that it is written in.
+    /// The same, in a map that gets it through a merge key.
     pub(crate) fn merged(self) -> Self {
         Self {
             form: Form::Elsewhere,
@@ -88,7 +88,7 @@ impl Place {
         }
     }
 
-    /// The places of the fields, and of merge keys; in the order of the text.
+    /// The places of the fields and merge keys, in the order of the text.
     pub(crate) fn entries(&self) -> Vec<&Self> {
         let mut entries: Vec<&Self> = match &self.below {
             Below::Nothing => Vec::new(),
@@ -120,7 +120,7 @@ impl Place {
         }
     }
 
-    /// The place of a field, taken out.
+    /// Removes the place of a field, and returns it.
     pub(crate) fn take_field(&mut self, name: &str) -> Option<Self> {
         match &mut self.below {
             Below::Fields { fields, .. } => fields.remove(name),
@@ -128,7 +128,7 @@ impl Place {
         }
     }
 
-    /// The place of each item; endless, because what came by an alias has one for all.
+    /// The place of each item. Endless, because all items of an alias have the same place.
     pub(crate) fn into_items(self) -> impl Iterator<Item = Self> {
         let line = self.line;
         let items = match self.below {
@@ -140,9 +140,9 @@ impl Place {
             .chain(std::iter::repeat_with(move || Self::elsewhere(line)))
     }
 
-    /// Follows a path as long as there is something: names behind dots, and in brackets indices and names with
-    /// dots, slashes or brackets of their own. What the path means is only known by what is there, so the
-    /// longest name that fits is taken; a path that was cut ends at the parent.
+    /// Follows a path as far as its fields exist. Names follow dots; indices, and names with dots, slashes, or brackets,
+    /// are in brackets. The path is ambiguous without the object, so the longest name that exists is used. A path that
+    /// was cut ends at the parent.
     pub(crate) fn line_of(&self, path: &str) -> usize {
         let mut place = self;
         let mut rest = path;
@@ -168,7 +168,7 @@ impl Place {
     }
 }
 
-/// What is left of a path behind a name.
+/// The rest of a path after a name.
 fn after<'p>(path: &'p str, name: &str) -> Option<&'p str> {
     let rest = match path.strip_prefix('[') {
         Some(path) => path.strip_prefix(name)?.strip_prefix(']')?,

@@ -1,7 +1,7 @@
-//! What a YAML scalar means to kubectl.
+//! The value of a YAML scalar, as kubectl reads it.
 //!
 //! MIRRORS: `go.yaml.in/yaml/v2` v2.4.2 `resolve.go`, by way of `sigs.k8s.io/yaml` v1.6.0 `yaml.go`: YAML 1.1
-//! with exceptions, so `yes` is true, `0o17` and `017` are 15, and `1:30` is a text.
+//! with exceptions, so `yes` is true, `0o17` and `017` are 15, and `1:30` is a string.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ pub(crate) enum Scalar<'t> {
     Null,
     Bool(bool),
     Int(i64),
-    /// Beyond the signed numbers.
+    /// An integer that is too large for a signed one.
     Unsigned(u64),
     Float(f64),
     Text(Cow<'t, str>),
@@ -23,13 +23,13 @@ const CORE: &str = "tag:yaml.org,2002:";
 
 /// Resolves a scalar.
 ///
-/// `plain` is one without quotation marks; the tag is written in full.
+/// `plain` means that the scalar has no quotation marks. The tag is the full one.
 ///
-/// DIVERGES: what is tagged `!!timestamp` is not looked at, and is the text that it is there as well.
+/// DIVERGES: a scalar with the tag `!!timestamp` is not checked. It is a string, as in kubectl.
 ///
 /// # Errors
 ///
-/// A clause about the scalar, if it is not what its tag says.
+/// A clause about the scalar, if it does not have the type of its tag.
 pub(crate) fn resolve<'t>(
     text: Cow<'t, str>,
     plain: bool,
@@ -90,7 +90,7 @@ fn untagged(text: Cow<'_, str>) -> Scalar<'_> {
     number.unwrap_or(Scalar::Text(text))
 }
 
-/// MIRRORS: Go `strconv.ParseInt` and `ParseUint` with base 0, of a text without its underscores.
+/// MIRRORS: Go `strconv.ParseInt` and `ParseUint` with base 0, for a text without its underscores.
 fn int(text: &str) -> Option<Scalar<'static>> {
     let text = text.replace('_', "");
     let (sign, digits) = match text.strip_prefix(['+', '-']) {
@@ -104,7 +104,7 @@ fn int(text: &str) -> Option<Scalar<'static>> {
         [b'0', _, ..] => (8, digits.get(1..)?),
         _ => (10, digits),
     };
-    // Rust would take a second sign.
+    // Rust would accept a second sign.
     if !digits.starts_with(|digit: char| digit.is_ascii_hexdigit()) {
         return None;
     }
@@ -118,11 +118,11 @@ fn int(text: &str) -> Option<Scalar<'static>> {
     }
 }
 
-/// MIRRORS: Go `strconv.ParseFloat`, of what begins like a decimal number: one that is too large is no number,
+/// MIRRORS: Go `strconv.ParseFloat`, for text that begins like a decimal number: a number that is too large is a string, and
 /// one that is too small is zero.
 fn float(text: &str) -> Option<Scalar<'static>> {
     let text = text.replace('_', "");
-    // Rust knows words for some floats; Go does too, but they do not begin like one.
+    // Rust also parses words such as `inf`. Go does, too, but they do not begin like a decimal number.
     if !text
         .bytes()
         .all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
@@ -133,7 +133,7 @@ fn float(text: &str) -> Option<Scalar<'static>> {
     float.is_finite().then_some(Scalar::Float(float))
 }
 
-/// Behind a leading dot, Go wants each underscore between two digits.
+/// After a leading dot, Go requires each underscore to be between two digits.
 fn underscores_separate_digits(text: &str) -> bool {
     let bytes = text.as_bytes();
     let is_digit = |at: Option<usize>| {
@@ -150,7 +150,7 @@ impl Scalar<'_> {
     ///
     /// # Errors
     ///
-    /// A clause about the scalar, if JSON has none for it.
+    /// A clause about the scalar, if JSON cannot represent it.
     pub(crate) fn into_value(self) -> Result<Value, String> {
         Ok(match self {
             Self::Null => Value::Null,
@@ -176,7 +176,7 @@ impl Scalar<'_> {
     ///
     /// # Errors
     ///
-    /// A clause about the scalar, if it cannot be one.
+    /// A clause about the scalar, if it cannot be a name.
     pub(crate) fn into_key(self) -> Result<String, String> {
         match self {
             Self::Text(text) => Ok(text.into_owned()),
@@ -220,11 +220,11 @@ fn short_float(float: f32) -> String {
     }
 }
 
-/// From this exponent on Go writes the shortest form of a float with one.
+/// From this exponent on, Go writes a float with an exponent.
 const LONGEST: i32 = 6;
 
-/// A number as it is after kubectl has sent it: whole numbers are written without a fraction, and read as
-/// integers where they fit.
+/// A number as the API server reads it from kubectl: kubectl writes whole numbers without a fraction, and the API server
+/// reads them as integers if they fit.
 ///
 /// MIRRORS: Go encoding/json, `floatEncoder`; kubernetes apimachinery v0.37.2 pkg/util/json,
 /// `ConvertInterfaceNumbers`.

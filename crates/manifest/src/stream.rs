@@ -1,4 +1,4 @@
-//! The objects of JSON, one by one: a list is never in memory as a whole.
+//! Reads the objects of JSON one by one, so that a list is never in memory as a whole.
 
 use std::fmt;
 use std::io::Read;
@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 use crate::objects::{is_of_a_kind, typed};
 use crate::scalar::as_the_server_has_it;
 
-/// Reads the objects of JSON, one value after the other, and hands over each when it is read: those of
-/// [`objects`](crate::objects()), without their lines.
+/// Reads the objects of JSON, and calls `of` with each: the same objects as [`objects`](crate::objects()), without their
+/// lines.
 ///
 /// # Errors
 ///
-/// If the text is not JSON, or something in it is no object. What was handed over before is not all then.
+/// If the text is not JSON, or contains something other than objects. The callback has then received only some of them.
 pub fn each_in_json(text: impl Read, of: &mut dyn FnMut(Value)) -> Result<(), serde_json::Error> {
     let mut values = serde_json::Deserializer::from_reader(text);
     while values.end().is_err() {
@@ -25,13 +25,13 @@ pub fn each_in_json(text: impl Read, of: &mut dyn FnMut(Value)) -> Result<(), se
     Ok(())
 }
 
-/// An object, or the items of a list, which are handed over.
+/// An object, or the items of a list, for the callback.
 struct Object<'o> {
     of: &'o mut dyn FnMut(Value),
 }
 
 impl<'de> DeserializeSeed<'de> for Object<'_> {
-    /// None of a list.
+    /// `None` for a list.
     type Value = Option<Map<String, Value>>;
 
     fn deserialize<D: Deserializer<'de>>(self, values: D) -> Result<Self::Value, D::Error> {
@@ -68,7 +68,7 @@ impl<'de> Visitor<'de> for Object<'_> {
         for item in items.untyped {
             (self.of)(typed(item, &fields));
         }
-        // An empty list of a kind says that there are none.
+        // An empty list of a kind stays, because it states that no objects of the kind exist.
         Ok((!items.has_any && is_of_a_kind(&fields)).then(|| {
             fields.insert("items".to_owned(), Value::Array(Vec::new()));
             fields
@@ -76,18 +76,18 @@ impl<'de> Visitor<'de> for Object<'_> {
     }
 }
 
-/// The items of a list.
+/// Reads the items of a list, and calls `of` with those whose kind is known.
 struct Items<'o> {
-    /// What was read of the list before them.
+    /// The fields of the list before the items.
     list: &'o Map<String, Value>,
     of: &'o mut dyn FnMut(Value),
 }
 
-/// What is left of them when the others are handed over.
+/// The rest of the items after the others have been passed to the callback.
 #[derive(Default)]
 struct Left {
     has_any: bool,
-    /// Those whose kind is that of the list, which comes behind them.
+    /// Items with the kind of the list, which comes after them.
     untyped: Vec<Value>,
 }
 

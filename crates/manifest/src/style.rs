@@ -1,21 +1,21 @@
-//! How a file is written, and new values written like it.
+//! The style of a file, in which the editor writes new values.
 
 use serde_json::Value;
 
 use crate::place::{Form, Place};
 use crate::scalar::{self, Scalar};
 
-/// The habits of a file.
+/// The style of a file.
 #[derive(Debug, Clone)]
 pub(crate) struct Style {
     pub(crate) newline: &'static str,
-    /// What stands behind a colon or a comma in brackets.
+    /// The text after a colon or a comma in brackets.
     blank: &'static str,
     /// Whether it is JSON.
     is_json: bool,
-    /// What a level adds to the indentation.
+    /// The indentation of one level.
     step: String,
-    /// Whether the dashes of a list stand deeper than its key.
+    /// Whether the dashes of a list are indented deeper than its key.
     deep_lists: bool,
 }
 
@@ -60,12 +60,12 @@ impl Style {
         }
     }
 
-    /// A break, and the indentation of the next line.
+    /// A line break, and the indentation of the next line.
     pub(crate) fn line(&self, column: usize) -> String {
         format!("{}{}", self.newline, " ".repeat(column))
     }
 
-    /// What separates entries in brackets that are on one line.
+    /// The separator of entries in brackets on one line.
     pub(crate) fn comma(&self) -> String {
         format!(",{}", self.blank)
     }
@@ -117,7 +117,7 @@ impl Style {
         format!("{name}:{}{value}", self.blank)
     }
 
-    /// A value in one line; JSON whose entries are on lines of their own continues so from this indentation.
+    /// A value in one line. For JSON whose entries are on separate lines, `lines` is the indentation to continue with.
     pub(crate) fn flow(&self, value: &Value, lines: Option<&str>) -> String {
         let lines = lines.filter(|_| self.is_json);
         let deeper = lines.map(|lines| format!("{lines}{}", self.step));
@@ -173,13 +173,13 @@ impl Style {
     }
 }
 
-/// Whether the dashes of the first list stand deeper than its key.
+/// Whether the dashes of the first list are indented deeper than its key.
 fn deep_list(place: &Place, column: &impl Fn(usize) -> usize) -> Option<bool> {
     let entries = place.entries();
     if let (Form::Block, Some(key), Some(first)) = (place.form, place.key, entries.first())
         && first.key.is_none()
     {
-        // An item begins behind its dash and a blank.
+        // An item begins after its dash and a space.
         return Some(column(first.at()) > column(key) + 2);
     }
     entries
@@ -187,7 +187,7 @@ fn deep_list(place: &Place, column: &impl Fn(usize) -> usize) -> Option<bool> {
         .find_map(|entry| deep_list(entry, column))
 }
 
-/// Whether a value is written in lines: a map or a list with something in it.
+/// Whether a value is written in lines: a map or a list that is not empty.
 pub(crate) fn is_collection(value: &Value) -> bool {
     match value {
         Value::Object(map) => !map.is_empty(),
@@ -196,7 +196,7 @@ pub(crate) fn is_collection(value: &Value) -> bool {
     }
 }
 
-/// Whether a text without quotation marks is this text, wherever it stands.
+/// Whether a text without quotation marks is read as this text in every position.
 fn is_plain(text: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
     text.starts_with(|first: char| first.is_ascii_alphanumeric())
@@ -207,7 +207,7 @@ fn is_plain(text: &str) -> bool {
         )
 }
 
-/// JSON's strings are YAML's as well.
+/// JSON strings are also valid in YAML.
 fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }

@@ -1,4 +1,4 @@
-//! YAML with its lines, built from the parser's events.
+//! Reads YAML with its lines, from the events of the parser.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,12 +10,12 @@ use crate::error::{DEPTH, MAX_DOCUMENTS, ManifestError};
 use crate::place::{Below, Form, Place};
 use crate::scalar;
 
-/// What aliases may add to a document, in bytes: some times of what an API server takes of an object.
+/// The bytes that aliases may add to a document: several times the limit of an API server for an object.
 ///
-/// DIVERGES: `go.yaml.in/yaml/v2` v2.4.2 decode.go counts nodes, and lets a small file become 400,000 of them.
+/// DIVERGES: `go.yaml.in/yaml/v2` v2.4.2 decode.go counts nodes, and accepts a small file that expands to 400,000 of them.
 const EXPANSION: usize = 16 << 20;
 
-/// Reads the documents of a text that begins behind so many lines and bytes of its file.
+/// Reads the documents of a text that begins after this number of lines and bytes in its file.
 pub(crate) fn documents(
     text: &str,
     lines: usize,
@@ -40,8 +40,8 @@ pub(crate) fn documents(
     Ok(())
 }
 
-/// Refuses characters that end a line, and so a comment, for kubectl but not for this parser: a review would not see what
-/// kubectl reads.
+/// Rejects characters that end a line, and so a comment, for kubectl but not for this parser. A reviewer would not see the
+/// fields that kubectl reads.
 fn check_breaks(text: &str, lines: usize) -> Result<(), ManifestError> {
     const BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
     let Some((before, _)) = text.split_once(BREAKS) else {
@@ -61,13 +61,13 @@ fn check_breaks(text: &str, lines: usize) -> Result<(), ManifestError> {
     ))
 }
 
-/// The error of the parser, in a text that begins behind so many lines of its file.
+/// The error of the parser, in a text that begins after this number of lines in its file.
 pub fn wrong(error: &ScanError, lines: usize) -> ManifestError {
     let at = error.marker();
     ManifestError::new(lines + at.line(), at.col() + 1, error.info())
 }
 
-/// Where the characters of a text begin: the parser counts characters.
+/// The byte offsets of the characters of a text, because the parser counts characters.
 #[derive(Default)]
 struct Bytes {
     before: usize,
@@ -97,27 +97,27 @@ impl Bytes {
     }
 }
 
-/// Builds values from events: of whole documents, or of parts if it is given nothing else.
+/// Builds values from events.
 #[derive(Default)]
 pub struct Reader {
     lines: usize,
     bytes: Bytes,
     /// The maps and lists around the next event, the innermost last.
     open: Vec<Open>,
-    /// What has an anchor and is complete.
+    /// Complete values with an anchor.
     anchors: BTreeMap<usize, Node>,
     expanded: usize,
 }
 
-/// A value with what must be known of it around it.
+/// A value, with the data that the map or list around it needs.
 #[derive(Clone)]
 pub struct Node {
-    /// Itself.
+    /// The value.
     pub value: Value,
     place: Place,
-    /// Levels below.
+    /// The number of levels below it.
     depth: usize,
-    /// About as many bytes as it takes.
+    /// Its approximate size in memory, in bytes.
     size: usize,
     is_alias: bool,
 }
@@ -147,14 +147,14 @@ enum Inside {
 }
 
 enum Key {
-    /// Its line, and where it begins.
+    /// Its line, and its start.
     Name(String, usize, usize),
-    /// `<<`, and where it begins.
+    /// `<<`, and its start.
     Merge(usize),
 }
 
 impl Reader {
-    /// Takes an event, and gives the value that it completes, if nothing is around that.
+    /// Handles an event. Returns the value that it completes, if no map or list is around it.
     pub fn event(&mut self, event: Event<'_>, span: &Span) -> Result<Option<Node>, ManifestError> {
         let mark = &span.start;
         let bytes = self.bytes.of(span);
@@ -181,8 +181,7 @@ impl Reader {
                 let Some(mut open) = self.open.pop() else {
                     return Ok(None);
                 };
-                // The end of a block has no text of its own. That of brackets has, of a comma before it or of a
-                // comment behind it.
+                // The end of a block has no text of its own. The end of brackets has: a comma before it, or a comment after it.
                 if !bytes.is_empty() {
                     open.form = Form::Flow;
                 }
@@ -343,7 +342,7 @@ impl Node {
     }
 }
 
-/// What a value takes beside its text, about.
+/// The approximate size of a value without its text.
 const NODE: usize = 64;
 
 impl Open {
@@ -385,7 +384,7 @@ impl Open {
                 merged,
                 key,
             } => match key.take() {
-                // Of two fields with one name kubectl takes the last.
+                // kubectl takes the last one of two fields with one name.
                 Some(Key::Name(name, line, start)) => {
                     map.insert(name.clone(), node.value);
                     places.insert(name, node.place.of_key(line, start));
@@ -402,8 +401,8 @@ impl Open {
     }
 }
 
-/// MIRRORS: `go.yaml.in/yaml/v2` v2.4.2 decode.go, `merge`: what is merged replaces what stands before it, and
-/// of a list the first counts most.
+/// MIRRORS: `go.yaml.in/yaml/v2` v2.4.2 decode.go, `merge`: merged fields replace the fields before the merge key, and the
+/// first map of a list takes precedence.
 fn merge(
     node: Node,
     map: &mut Map<String, Value>,
@@ -444,7 +443,7 @@ fn form_of(style: ScalarStyle, is_empty: bool) -> Form {
     }
 }
 
-/// DIVERGES: the key of an alias is the JSON of its anchor; kubectl writes some floats otherwise.
+/// DIVERGES: the key of an alias is the JSON of its anchor. kubectl writes some floats differently.
 fn key_of(value: &Value) -> Result<String, String> {
     match value {
         Value::String(text) => Ok(text.clone()),

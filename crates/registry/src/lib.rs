@@ -1,5 +1,5 @@
-//! How to reach a registry: the protocols, the certificates, and the proxy, which `sources.yml` configures for kwctl and
-//! policy-server too; and the credentials.
+//! How to reach a registry: the protocols, certificates, and proxies in `sources.yml`, which kwctl and policy-server also
+//! read, and the credentials.
 //!
 //! MIRRORS: kubewarden-controller crates/policy-fetcher/src, `sources.rs`, `proxy.rs` and `registry/mod.rs`. Unknown
 //! fields are ignored, as in these programs, because all of them use the same file.
@@ -17,12 +17,12 @@ use anyhow::{Context as _, Result};
 use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol};
 use serde::Deserialize;
 
-pub use logins::{Deadline, Login, Logins, output_of};
+pub use logins::{Deadline, Login, Logins};
 
 /// A protocol to reach a registry.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Way {
-    /// HTTPS; these certificates, in PEM, are trusted in addition to those of the system.
+    /// HTTPS; these certificates, in PEM, are trusted in addition to the system's.
     Https(Vec<Vec<u8>>),
     /// HTTPS with any certificate.
     HttpsUnverified,
@@ -86,7 +86,7 @@ impl Sources {
         Self::from_bytes(&bytes).with_context(place)
     }
 
-    /// Reads what is in a file.
+    /// Reads the contents of a file.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Sources {
 
     /// The settings that a client needs for this protocol.
     pub fn config(&self, way: &Way) -> ClientConfig {
-        // The process may have chosen a provider before.
+        // Fails if the process has a provider already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let given = self.proxies.clone();
         let proxies = given.unwrap_or_else(Proxies::of_the_environment);
@@ -140,7 +140,7 @@ impl Sources {
         config
     }
 
-    /// The certificates, as PEM, that are trusted for a host; empty if only those of the system are.
+    /// The certificates, as PEM, that are trusted for a host; empty if only the system's are.
     fn authorities(&self, host: &str) -> Result<Vec<Vec<u8>>> {
         let listed = self.authorities.get(host);
         let listed = listed.map(Vec::as_slice).unwrap_or_default();
@@ -170,7 +170,7 @@ impl Proxies {
     }
 }
 
-/// Bytes in hexadecimal, as in digests.
+/// The bytes in hexadecimal, as in digests.
 pub fn hex(bytes: &[u8]) -> String {
     let digit = |value: u8| char::from_digit(value.into(), 16);
     let digits = bytes

@@ -1,10 +1,10 @@
-//! The credentials that docker and podman keep.
+//! The credentials that docker and podman store.
 //!
 //! MIRRORS: containers/image pkg/docker/config/config.go, `getAuthFilePaths` and `findCredentialsInFile`;
 //! docker/cli cli/config/configfile/file.go, `GetAuthConfig`.
 //!
-//! Not with `docker_credential`: it does not know keys for a part of a registry, names neither the file nor the helper
-//! that fails, and takes a helper that has no credentials for one that fails.
+//! The crate `docker_credential` does not support keys for a part of a registry, its errors name neither the file nor the
+//! helper, and a helper without credentials is an error.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -24,37 +24,37 @@ use oci_client::Reference;
 use oci_client::secrets::RegistryAuth;
 use serde::Deserialize;
 
-/// Docker Hub, under the name that images have.
+/// The host of Docker Hub in the names of images.
 const HUB: &str = "docker.io";
 
-/// What helpers print if they have no credentials. They exit with an error then.
+/// The output of helpers without credentials. They exit with an error then.
 ///
 /// MIRRORS: docker/docker-credential-helpers credentials/error.go.
 const NOT_FOUND: &str = "credentials not found in native keychain";
 
-/// When a look-up has to end.
+/// The deadline of a look-up.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline {
     /// The time.
     pub at: Instant,
-    /// How long the look-up may take, for the error.
+    /// The time limit of the look-up, for the error.
     pub patience: Duration,
 }
 
 impl Deadline {
-    /// From now on.
+    /// A deadline after this time.
     pub fn within(patience: Duration) -> Self {
         let at = Instant::now() + patience;
         Self { at, patience }
     }
 
-    /// How much time is left.
+    /// The remaining time.
     pub fn left(self) -> Duration {
         self.at.saturating_duration_since(Instant::now())
     }
 }
 
-/// The files in which credentials may be, the first with any for an image counts.
+/// The files that can contain credentials. The first one with credentials for an image counts.
 #[derive(Debug)]
 pub struct Logins {
     files: Vec<PathBuf>,
@@ -67,12 +67,12 @@ pub struct Logins {
 pub struct Login {
     /// For the client.
     pub credentials: RegistryAuth,
-    /// Where they are from; nothing without credentials.
+    /// The origin of the credentials; `None` without credentials.
     file: Option<PathBuf>,
 }
 
 impl Login {
-    /// What to do if the registry does not accept it.
+    /// The advice if the registry does not accept it.
     pub fn hint(&self, reference: &Reference) -> String {
         let host = reference.registry();
         match &self.file {
@@ -87,7 +87,7 @@ impl Login {
     }
 }
 
-/// `config.json` of docker, `auth.json` of podman.
+/// docker's `config.json`, or podman's `auth.json`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct File {
@@ -155,7 +155,7 @@ impl Logins {
     ///
     /// # Errors
     ///
-    /// A file or a helper does not work: without credentials a registry could answer something else.
+    /// If a file or a helper fails. Without credentials, a registry could answer differently.
     pub fn find(&self, reference: &Reference, deadline: Deadline) -> Result<Login> {
         for path in &self.files {
             let text = match std::fs::read(path) {
@@ -190,7 +190,7 @@ impl File {
         deadline: Deadline,
     ) -> Result<Option<RegistryAuth>> {
         let host = reference.registry();
-        // As docker calls Docker Hub when it asks a helper.
+        // docker asks helpers for Docker Hub by this name.
         let server = if host == HUB {
             "https://index.docker.io/v1/"
         } else {
@@ -223,24 +223,24 @@ impl File {
 }
 
 impl Entry {
-    /// Nothing if they are in the store that the file names.
+    /// `None` if the credentials are in the store that the file names.
     fn credentials(&self) -> Result<Option<RegistryAuth>> {
         ensure!(self.identitytoken.is_empty(), IDENTITY_TOKEN);
         if self.auth.is_empty() {
-            // As in a secret that somebody wrote by hand.
+            // As in a secret that a user wrote without `auth`.
             let is_there = !self.username.is_empty() && !self.password.is_empty();
             let basic = || RegistryAuth::Basic(self.username.clone(), self.password.clone());
             return Ok(is_there.then(basic));
         }
         let padded_or_not = GeneralPurposeConfig::new().with_decode_padding_mode(Indifferent);
         let decoded = GeneralPurpose::new(&STANDARD, padded_or_not).decode(&self.auth);
-        // What cannot be decoded is a secret still.
+        // Text that cannot be decoded is still secret.
         let decoded = decoded.ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let (user, password) = decoded
             .as_deref()
             .and_then(|decoded| decoded.split_once(':'))
             .context("`auth` must be USER:PASSWORD in base64")?;
-        // Docker once ended it so.
+        // Some versions of docker append zero bytes.
         let password = password.trim_end_matches('\0');
         Ok(Some(RegistryAuth::Basic(
             user.to_owned(),
@@ -269,7 +269,7 @@ fn from_program(program: &Path, server: &str, deadline: Deadline) -> Result<Opti
         anyhow!("the credential helper `{name}` cannot be started ({error}); install it, or remove it from the file")
     })?;
     if let Some(mut input) = child.stdin.take() {
-        // A helper that does not read it prints why.
+        // A helper that does not read its input prints the reason.
         let _ = input.write_all(server.as_bytes());
     }
     let Some((status, output)) = output_of(&mut child, || deadline.left(), kill)? else {
@@ -279,7 +279,7 @@ fn from_program(program: &Path, server: &str, deadline: Deadline) -> Result<Opti
         );
     };
     if !status.success() {
-        // They write errors to the standard output.
+        // Helpers write errors to the standard output.
         let texts = output.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
         if texts.iter().any(|text| text == NOT_FOUND) {
             return Ok(None);
@@ -290,7 +290,7 @@ fn from_program(program: &Path, server: &str, deadline: Deadline) -> Result<Opti
             reason.unwrap_or_else(|| status.to_string())
         );
     }
-    // Not with the cause, which could quote the secret.
+    // The error does not include the cause, which could quote the secret.
     let [stdout, _] = output;
     let answer = serde_json::from_slice::<HelperAnswer>(&stdout).ok();
     let HelperAnswer { username, secret } = answer
@@ -299,18 +299,14 @@ fn from_program(program: &Path, server: &str, deadline: Deadline) -> Result<Opti
     Ok(Some(RegistryAuth::Basic(username, secret)))
 }
 
-/// It may have ended by itself.
+/// Ends a program. It can have exited already.
 fn kill(child: &mut Child) {
     let _ = child.kill();
 }
 
 /// How a program ends, and its standard output and standard error. Nothing if it does not end in the time that is left: then
 /// `end` ends it.
-///
-/// # Errors
-///
-/// If the system does not say how it ends.
-pub fn output_of(
+fn output_of(
     child: &mut Child,
     left: impl Fn() -> Duration,
     end: impl Fn(&mut Child),
@@ -329,7 +325,7 @@ pub fn output_of(
         }
         thread::sleep(PAUSE.min(left()));
     };
-    // A program that it started can hold its output open.
+    // Its child processes can keep its output open.
     let read = |output: Option<Receiver<Vec<u8>>>| match output {
         Some(output) => output.recv_timeout(left()).ok(),
         None => Some(Vec::new()),
@@ -348,15 +344,15 @@ fn in_background(output: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error can say more than the error.
+        // The text before an error can be more useful than the error.
         let _ = output.take(LIMIT).read_to_end(&mut bytes);
-        // Nobody receives it after the deadline.
+        // The channel is closed after the deadline.
         let _ = sender.send(bytes);
     });
     receiver
 }
 
-/// The name of a registry, or of a part of one, without what docker writes around it.
+/// The name of a registry, or of a part of one, without the scheme and the path that docker adds.
 fn normal(key: &str) -> &str {
     let bare = ["https://", "http://"]
         .iter()
@@ -388,7 +384,7 @@ mod tests {
         Deadline::within(Duration::from_millis(milliseconds))
     }
 
-    /// The helper is ended, and not waited for.
+    /// The look-up ends the helper, and does not wait for it.
     #[test]
     fn a_helper_that_does_not_end_is_an_error() {
         use std::os::unix::fs::PermissionsExt as _;
@@ -417,7 +413,7 @@ mod tests {
         RegistryAuth::Basic(user.to_owned(), "p:w".to_owned())
     }
 
-    /// `a:p:w` to `c:p:w`, padded, not padded, and with the zero that docker once wrote.
+    /// `a:p:w` to `c:p:w`: padded, not padded, and with the zero byte that some versions of docker append.
     const FILE: &str = r#"{"auths": {
         "quay.io": {"auth": "YTpwOnc="},
         "quay.io/org": {"auth": "YjpwOnc"},

@@ -1,4 +1,4 @@
-//! Placements and lists of nodes against a model: Kubernetes' rules, once more and as plainly as possible.
+//! Compares placements and lists of nodes with a model, which implements the rules of Kubernetes as simply as possible.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ struct Node {
     architecture: String,
 }
 
-/// A placement selects the nodes that the model selects, and is as valid.
+/// A placement selects the same nodes as the model, and is valid if the model says so.
 pub fn placement(input: &[u8]) {
     let Ok(input) = serde_json::from_slice::<Input>(input) else {
         return;
@@ -203,7 +203,7 @@ fn field(requirement: &NodeSelectorRequirement, name: &str) -> Option<bool> {
         "NotIn" => actual != value,
         _ => return None,
     };
-    // Kubernetes looks at no field of a node without a name.
+    // Kubernetes ignores the fields of a node without a name.
     Some(is_met || name.is_empty())
 }
 
@@ -246,7 +246,7 @@ fn is_domain(name: &str) -> bool {
             .all(|label| is_enclosed(label, is_letter, "-"))
 }
 
-/// Whether a text is of these characters, and of others only between them.
+/// Whether a text has only these characters, and the others only between them.
 fn is_enclosed(text: &str, is_letter: fn(char) -> bool, others: &str) -> bool {
     text.starts_with(is_letter)
         && text.ends_with(is_letter)
@@ -264,7 +264,7 @@ const PLACEMENTS: [&str; 3] = [
     ]}}"#,
 ];
 
-/// A list of nodes is counted as the model counts it.
+/// The counts of a list of nodes are the same as in the model.
 pub fn node_list(input: &[u8]) {
     let affinities: Vec<NodeAffinity> = PLACEMENTS
         .map(|text| serde_json::from_str(text).unwrap())

@@ -19,7 +19,7 @@ fn read(input: &[u8]) -> (Vec<u8>, FakeCluster) {
     }
 }
 
-/// A request is judged within the limits, asks for the nodes at most once, and gets the same answer again.
+/// The answer to a request is within the limits and reproducible, and the policy lists the nodes at most once.
 pub fn validate(input: &[u8]) {
     let (payload, cluster) = read(input);
     let report = engine::evaluate(&payload, &cluster);
@@ -32,7 +32,7 @@ pub fn validate(input: &[u8]) {
     let Some(Value::Object(request)) = payload.get_mut("request") else {
         return;
     };
-    // An update that changes nothing is allowed, and asks for nothing.
+    // An update that changes nothing is allowed, without a call of the host.
     let object = request.get("object").cloned().unwrap_or_default();
     request.insert("oldObject".to_owned(), object);
     request.insert("operation".to_owned(), "UPDATE".into());
@@ -45,11 +45,11 @@ pub fn validate(input: &[u8]) {
     assert_eq!(cluster.calls().len(), before);
 }
 
-/// The report of a request is the answer to it as data, and the order of the nodes does not matter.
+/// The report of a request agrees with the answer, and the order of the nodes does not matter.
 pub fn report(input: &[u8]) {
     let (payload, cluster) = read(input);
     let report = engine::report(&payload, &cluster);
-    // A report can compare with more than the request holds.
+    // The payload of a report can have more than the request.
     let fields: BTreeMap<&str, &RawValue> = serde_json::from_slice(&payload).unwrap_or_default();
     if ["before", "hcoVersion"]
         .iter()
@@ -59,7 +59,7 @@ pub fn report(input: &[u8]) {
         return;
     }
     let judged = engine::evaluate(&payload, &cluster);
-    // A report always contains the nodes and what follows from them.
+    // A report always contains the nodes, and the fields that depend on them.
     assert_eq!(judged.allowed, report.allowed);
     assert_eq!(judged.code, report.code);
     assert_eq!(judged.message, report.message);
@@ -95,7 +95,7 @@ pub fn report(input: &[u8]) {
         return;
     };
     items.reverse();
-    // An error names the place, and of equal keys one is lost when the list is written again.
+    // An error contains a position, and writing the list again drops one of two equal keys.
     if report.nodes.is_some() {
         let mut cluster =
             FakeCluster::returning(Ok(list.to_string().into_bytes())).with_images(images);
@@ -106,7 +106,7 @@ pub fn report(input: &[u8]) {
     }
 }
 
-/// Settings that are valid are judged by, and others are reported in the same words whenever they are read.
+/// Valid settings are used. The errors of invalid ones are the same in all operations.
 pub fn settings(input: &[u8]) {
     let result = engine::validate_settings(input);
     assert_eq!(engine::validate_settings(input), result);
@@ -130,7 +130,7 @@ pub fn remedies(input: &[u8]) {
     let Ok(mut payload) = serde_json::from_str::<Value>(input.payload.get()) else {
         return;
     };
-    // The remedies of a repaired object are those that remain.
+    // The report of a repaired object contains only the remaining fixes.
     if let Some(settings) = payload.get_mut("settings").and_then(Value::as_object_mut) {
         settings.remove("repair");
     }
@@ -143,7 +143,7 @@ pub fn remedies(input: &[u8]) {
         payload["request"]["object"] = object.clone();
         engine::report(payload.to_string().as_bytes(), &cluster)
     };
-    // Findings beyond those in the list cannot be compared.
+    // Findings that are not in the list cannot be compared.
     if judge(&object).more_findings == 0
         && let Err(error) = law(&object, judge)
     {
@@ -151,7 +151,7 @@ pub fn remedies(input: &[u8]) {
     }
 }
 
-/// A JSON Patch that HCO applies is reported as a naive reading of it says.
+/// The policy reports a JSON Patch in the same cases as a naive reading of the patch.
 pub fn jsonpatch(input: &[u8]) {
     let Ok(patch) = str::from_utf8(input) else {
         return;
@@ -279,7 +279,7 @@ pub fn registry_answers(input: &[u8]) {
     if let Ok(found) = found {
         assert!(!found.is_empty() && !found.contains(""));
     }
-    // Each answer is for what was asked, and nothing unreadable is supported unless it is listed.
+    // Each answer is for a requested architecture, and an unreadable image supports only listed architectures.
     let asked: Set<String> = ["amd64", "arm64"].map(str::to_owned).into();
     if let Ok(contents) = image.contents(&asked, &Answers(manifest, config)) {
         assert!(contents.availability.keys().eq(asked.iter()));

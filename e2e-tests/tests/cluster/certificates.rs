@@ -1,4 +1,4 @@
-//! One authority for a cluster, and the certificates of what listens in it.
+//! The certificate authority of a cluster, and the certificates of its servers.
 
 use std::io;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair,
 /// The certificates of a cluster.
 pub(crate) struct Certificates {
     issuer: CertifiedIssuer<'static, KeyPair>,
-    /// The authority's, in PEM.
+    /// The certificate of the authority, in PEM.
     pub(crate) authority: String,
     pub(crate) authority_file: PathBuf,
     pub(crate) api_server: Pair,
@@ -69,10 +69,10 @@ const KEY: &str = "tls.key";
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 impl Certificates {
-    /// Another name for the loopback interface, which resolves nowhere.
+    /// Another name in the certificates, which does not resolve.
     pub(crate) const OTHER_NAME: &str = "other.test";
 
-    /// Makes them, and writes them to a directory.
+    /// Creates the certificates, and writes them to a directory.
     pub(crate) fn new(directory: &Path) -> Outcome<Self> {
         let mut authority = CertificateParams::new(Vec::new())?;
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -95,7 +95,7 @@ impl Certificates {
         Ok(certificates)
     }
 
-    /// For the loopback interface, valid for longer than anything lasts.
+    /// A certificate for the loopback interface, valid for longer than any test.
     fn params() -> Result<CertificateParams, rcgen::Error> {
         let names = ["127.0.0.1", "localhost", Self::OTHER_NAME];
         CertificateParams::new(names.map(str::to_owned))

@@ -63,7 +63,7 @@ impl User {
 
 const TOKENS: &str = "admin,admin,admin,system:masters\ndeveloper,developer,developer,developers\n";
 
-/// The audit policy: who did what to HyperConvergeds, with which response.
+/// The audit policy: the requests for HyperConverged objects, with their responses.
 const AUDIT: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
     "rules": [{"level": "Metadata", "resources": [{"group": "hco.kubevirt.io"}]}, {"level": "None"}]}"#;
 
@@ -72,7 +72,7 @@ pub(crate) struct ControlPlane {
     /// A client for the administrator.
     pub(crate) api: Api,
     pub(crate) certificates: Certificates,
-    // Dropped in this order: the directory last.
+    // The fields are dropped in this order, so the directory is last.
     api_server: Process,
     etcd: Process,
     directory: TempDir,
@@ -130,7 +130,7 @@ impl ControlPlane {
             .args(["--service-account-issuer", "https://kubernetes.default.svc"])
             .arg("--service-account-signing-key-file")
             .arg(&certificates.api_server.key)
-            // It takes a public key, or a certificate in which one is.
+            // It accepts a public key, or a certificate that contains one.
             .arg("--service-account-key-file")
             .arg(&certificates.api_server.certificate)
             .arg("--audit-policy-file")
@@ -162,7 +162,7 @@ impl ControlPlane {
     /// Why a program ended.
     fn wait_until_ready(&self) -> Result<(), String> {
         until("kube-apiserver is ready", || {
-            // A program that ended says why, and the next try has other ports.
+            // The log of a program that ended contains the reason. The next attempt uses other ports.
             let ended = self
                 .etcd
                 .still_runs()
@@ -177,7 +177,7 @@ impl ControlPlane {
         })
     }
 
-    /// Where its files are, and those of whatever is started for it.
+    /// The directory of its files, and of the files of programs that are started for it.
     pub(crate) fn directory(&self) -> &Path {
         self.directory.path()
     }

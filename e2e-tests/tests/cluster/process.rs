@@ -9,15 +9,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// All running programs, and the directories to remove after them: a signal ends this process without unwinding.
 static RUNNING: Mutex<Vec<(Arc<Mutex<Child>>, PathBuf)>> = Mutex::new(Vec::new());
 
-/// A program, ended with this value.
+/// A running program. It stops when this value is dropped.
 pub(crate) struct Process {
     child: Arc<Mutex<Child>>,
     log: PathBuf,
 }
 
 impl Process {
-    /// Starts a program that keeps its log and its data in a directory. It gets nothing of our environment:
-    /// a proxy or a kubeconfig of the developer's must change nothing.
+    /// Starts a program that stores its log and its data in a directory. Its environment is empty, so that a proxy
+    /// or a kubeconfig of the developer has no effect.
     pub(crate) fn start(mut command: Command, directory: &Path) -> io::Result<Self> {
         let program = Path::new(command.get_program())
             .file_name()
@@ -50,7 +50,7 @@ impl Process {
         }
     }
 
-    /// The last lines of what it printed.
+    /// The last lines of its output.
     pub(crate) fn end_of_log(&self) -> String {
         let log = std::fs::read(&self.log).unwrap_or_default();
         let log = String::from_utf8_lossy(&log);

@@ -67,14 +67,14 @@ fn the_lists_are_complete() {
     // The file that users edit, and the page, list what they can choose.
     let (mine, page) = (
         text("deploy/my-cluster/kustomization.yaml"),
-        text("docs/rollout.md"),
+        text("docs/operate.md"),
     );
     for name in COMPONENTS {
         let line = format!("  # - ../components/{name}\n");
         assert!(mine.contains(&line), "deploy/my-cluster has no {name}");
         assert!(
             page.contains(&format!("| `{name}` |")),
-            "docs/rollout.md: {name}"
+            "docs/operate.md: {name}"
         );
     }
     let steps = text("docs/install-policy.md");
@@ -82,7 +82,7 @@ fn the_lists_are_complete() {
         assert!(mine.contains(name), "deploy/my-cluster: {name}");
         assert!(
             page.contains(&format!("| `{name}` |")),
-            "docs/rollout.md: {name}"
+            "docs/operate.md: {name}"
         );
         assert!(
             steps.contains(&format!("`{name}`")),
@@ -386,7 +386,7 @@ fn the_policy_for_virtual_machines_warns(manifests: &[Value], what: &str) {
     assert_eq!(all.len(), resources.len() + 1, "{what}");
 }
 
-/// Except for what repairs need.
+/// The two policies are the same, except for the fields that repairs need.
 fn the_repairing_policy_is_the_same(manifests: &[Value], what: &str) {
     let policies = about_hyperconverged(manifests);
     let mut all: Vec<Value> = policies.cloned().collect();
@@ -458,7 +458,7 @@ fn every_policy_can_be_switched_off() {
     let names: Vec<(&str, bool)> = names.collect();
     assert_eq!(names.len(), 3);
 
-    let pages = [text("README.md"), text("docs/rollout.md")];
+    let pages = [text("README.md"), text("docs/operate.md")];
     let lines = pages.iter().flat_map(|page| page.lines().map(str::trim));
     let commands = |start: String| -> Vec<&str> {
         let lines = lines.clone().filter(|line| line.starts_with(&start));
@@ -508,13 +508,13 @@ fn every_policy_can_be_switched_off() {
 #[test]
 fn every_alert_is_explained() {
     let rule = documents(&text("deploy/components/monitoring/alerts.yaml")).remove(0);
-    let page = text("docs/monitoring.md");
+    let page = text("docs/alerts.md");
     let alerts = rule["spec"]["groups"][0]["rules"].as_array().unwrap();
     for alert in alerts {
         let name = alert["alert"].as_str().unwrap();
         assert!(
             page.contains(&format!("\n### {name}\n")),
-            "docs/monitoring.md: {name}"
+            "docs/alerts.md: {name}"
         );
         assert!(["info", "warning"].contains(&alert["labels"]["severity"].as_str().unwrap()));
         for annotation in ["summary", "description"] {

@@ -105,16 +105,41 @@ fn the_machine_is_checked_first() {
 
 #[test]
 fn the_jobs_are_restricted() {
-    for (folder, command) in [("preflight-job", "check"), ("preflight-plan", "plan")] {
-        let output = Command::new("kubectl")
-            .current_dir(root())
-            .args(["kustomize", &format!("deploy/{folder}")])
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{output:?}");
-        let text = String::from_utf8(output.stdout).unwrap();
-        is_restricted(&documents(&text), command);
-    }
+    is_restricted(&kustomized("preflight-job"), "check");
+    is_restricted(&kustomized("preflight-plan"), "plan");
+}
+
+/// The `CronJob` has the Pod of the `Job` with other arguments, and the alert names its command.
+#[test]
+fn the_update_check_runs_the_plan() {
+    let manifests = kustomized("update-check");
+    let one = |kind: &str| manifests.iter().find(|it| it["kind"] == kind).unwrap();
+    let pod = |template: &Value| {
+        let mut pod = template["spec"].clone();
+        pod["containers"][0]["args"] = Value::Null;
+        pod
+    };
+    let template = &one("CronJob")["spec"]["jobTemplate"]["spec"]["template"];
+    assert_eq!(pod(template), pod(&one("Job")["spec"]["template"]));
+    let args = template["spec"]["containers"][0]["args"]
+        .as_array()
+        .unwrap();
+    let version = args[3].as_str().unwrap();
+    let alert = &one("PrometheusRule")["spec"]["groups"][0]["rules"][0];
+    assert_eq!(alert["labels"]["openShiftUpdatePrecheck"], "true");
+    let summary = alert["annotations"]["summary"].as_str().unwrap();
+    let command = format!("`hco-preflight plan --cluster --hco-version {version}`");
+    assert!(summary.contains(&command), "{summary}");
+}
+
+fn kustomized(folder: &str) -> Vec<Value> {
+    let output = Command::new("kubectl")
+        .current_dir(root())
+        .args(["kustomize", &format!("deploy/{folder}")])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    documents(&String::from_utf8(output.stdout).unwrap())
 }
 
 /// It meets the Pod Security Standard `restricted`, and has only read permissions.

@@ -428,7 +428,7 @@ fn review(server: &PolicyServer, request: &Value, patience: Duration) -> Result<
     Ok(body["response"].take())
 }
 
-/// The limit that docs/images.md describes: one look-up waits for the other, even for an image that was read a moment
+/// The limit that docs/options.md describes: one look-up waits for the other, even for an image that was read a moment
 /// ago, and each of them occupies a worker. When the connection ends, all requests are answered.
 fn a_silent_registry_holds_up_every_look_up(
     server: &PolicyServer,

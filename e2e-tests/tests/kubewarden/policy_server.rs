@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::Programs;
 use crate::results::Results;
 
-/// The time limit for what a policy-server learns by itself.
+/// The time limit for a policy-server to notice a change.
 const START: Duration = Duration::from_mins(1);
 
 /// The case in which a node joins.
@@ -108,7 +108,7 @@ fn serve_all(
     Ok(())
 }
 
-/// Without `mutating: true`, what the policy repairs is rejected.
+/// Without `mutating: true`, policy-server rejects repairs.
 fn a_repair_needs_a_mutating_policy(starter: &Starter, judged: &Judged<'_>) -> Result<(), String> {
     let nodes = judged.case.cluster.list_of_api_server()?;
     let api_server = NodeServer::start(&nodes, Vec::new()).map_err(|error| error.to_string())?;

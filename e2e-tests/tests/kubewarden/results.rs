@@ -5,7 +5,7 @@ use e2e_tests::Case;
 /// The cases or steps that a runner ran.
 #[derive(Default)]
 pub(crate) struct Results {
-    /// How many there were.
+    /// The number of cases or steps.
     pub(crate) count: usize,
     /// Cases with an unexpected result.
     pub(crate) wrong: Vec<String>,

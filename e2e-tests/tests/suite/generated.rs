@@ -52,7 +52,12 @@ fn the_tables_in_the_handbook() {
         )
         .unwrap();
     }
-    generated("docs/rules.md", "<!-- rules -->", "<!-- /rules -->", &table);
+    generated(
+        "docs/settings.md",
+        "<!-- rules -->",
+        "<!-- /rules -->",
+        &table,
+    );
     let mut silent = String::new();
     for (rule, page) in rules() {
         if page.is_silent_on_plain_kubernetes() {

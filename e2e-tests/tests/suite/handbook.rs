@@ -1,5 +1,5 @@
 //! The YAML in the pages of the handbook: settings that the policy accepts, manifests that kubectl renders, and pipelines
-//! with existing names. `make e2e-cluster` applies the manifests of docs/images.md; crates/hco-preflight/tests runs the commands.
+//! with existing names. `make e2e-cluster` applies the manifests of docs/options.md; crates/hco-preflight/tests runs the commands.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -57,7 +57,8 @@ fn every_block_is_checked() {
                 for document in documents(text) {
                     if document.get("kind").is_some() {
                         // The test below evaluates the policy on docs/need.md.
-                        let is_tested = ["docs/images.md", "docs/need.md"].contains(&page.as_str());
+                        let is_tested =
+                            ["docs/options.md", "docs/need.md"].contains(&page.as_str());
                         assert!(is_tested, "{page}: no test applies:\n{text}");
                     } else {
                         let checked = engine::validate_settings(document.to_string().as_bytes());

@@ -132,6 +132,7 @@ mod tests {
                 level: Outcome::Deny,
                 path: "p".to_owned(),
                 template: None,
+                value: String::new(),
                 fact: "y".repeat(fact),
                 fix: "z".to_owned(),
                 fixes: Vec::new(),

@@ -34,11 +34,11 @@ pub(crate) struct Connection {
     #[arg(long, value_name = "TOKEN", help_heading = CONNECTION)]
     token: Option<String>,
 
-    /// The address of the API server to use instead of that of the context
+    /// The address of the API server, instead of the context's
     #[arg(long, short = 's', value_name = "URL", help_heading = CONNECTION)]
     server: Option<String>,
 
-    /// The user of the kubeconfig to use instead of that of the context
+    /// The user of the kubeconfig, instead of the context's
     #[arg(long, value_name = "NAME", help_heading = CONNECTION)]
     user: Option<String>,
 

@@ -347,7 +347,7 @@ pub(super) fn failed(failure: &Failure) -> Result<String> {
 }
 
 fn json_line(line: &Record<'_>) -> Result<String> {
-    Ok(foreign::json(serde_json::to_string(line)?) + "\n")
+    Ok(foreign::json(&serde_json::to_string(line)?) + "\n")
 }
 
 /// The namespace of the live object; without one, the namespace in the file.
@@ -380,7 +380,7 @@ pub(super) fn command(
     }
     let namespace = namespace.map_or(String::new(), |it| format!("-n {it} "));
     let flags = destination.kubectl.flags();
-    let patch = shell_word(&foreign::json(serde_json::to_string(patch)?));
+    let patch = shell_word(&foreign::json(&serde_json::to_string(patch)?));
     Ok(format!(
         "kubectl patch {resource} {name} {namespace}{flags}--type json -p {patch}\n"
     ))

@@ -58,8 +58,16 @@ fn block(text: &mut String, object: &Judged, width: usize) {
         Exit::Unjudged => (RED, '!', "not checked"),
     };
     let name = object.name();
+    let problems = object.of(Level::Deny).count();
+    let is_live = object.place.is_none() && object.exit() == Exit::Denied && problems > 0;
+    let word = if is_live {
+        format!("{} in the live object", count(problems, "problem"))
+    } else {
+        word.to_owned()
+    };
     line!(text, "{style}{sign} {word}{style:#}  {BOLD}{name}{BOLD:#}");
     let against = match &object.against {
+        Against::Nothing if is_live => "existing: updates are not blocked".to_owned(),
         Against::Nothing => "checked as a new object".to_owned(),
         Against::File(file) => format!("checked as an update of {}", one_line(file)),
         Against::Live => "checked as an update of the live object".to_owned(),
@@ -283,39 +291,40 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
         "object"
     };
     let objects = count(verdicts.objects.len(), what);
-    let mut summary = format!("{BOLD}{objects}{BOLD:#}: {}", came_to(&exits));
+    let is_live = verdicts.objects.iter().all(|it| it.place.is_none());
+    let denials = count(problems, if is_live { "problem" } else { "denial" });
+    let are_denied = exits.iter().all(|exit| *exit == Exit::Denied);
+    let mut summary = match (problems, are_denied) {
+        (0, _) => format!("{BOLD}{objects}{BOLD:#}: {}", came_to(&exits)),
+        (_, true) => format!("{BOLD}{objects}{BOLD:#}: {RED}{denials}{RED:#}"),
+        (_, false) => format!("{BOLD}{objects}{BOLD:#}: {}: {denials}", came_to(&exits)),
+    };
     if warnings > 0 {
         let _ = write!(summary, ", {}", count(warnings, "warning"));
     }
     if !verdicts.failures.is_empty() {
         let _ = write!(summary, ", {}", count(verdicts.failures.len(), "error"));
     }
-    line!(text, "{summary}");
     let findings = verdicts.objects.iter().flat_map(|it| &it.report.findings);
     let fixable = findings.filter(|it| it.complete_remedy().is_some()).count();
     if fixable > 0 {
-        let findings = count(fixable, "finding");
-        let is_live = verdicts.objects.iter().all(|it| it.written.is_none());
-        let more = if is_live { " and `-o commands`" } else { "" };
+        let more = if verdicts.objects.iter().all(|it| it.written.is_none()) {
+            " and `-o commands`"
+        } else {
+            ""
+        };
         let except = match verdicts.not_for_fix.join(" and ") {
             options if options.is_empty() => options,
             options => format!(" except {options}"),
         };
-        let fix = format!(
-            "`{name} fix` with the same options{more}{except} shows how to fix {findings}."
+        let _ = write!(
+            summary,
+            "; {fixable} fixable: `{name} fix` with the same options{more}{except}"
         );
-        for line in wrap(&fix, width) {
-            line!(text, "{line}");
-        }
     }
-    let above = match problems {
-        1 => "the problem".to_owned(),
-        more => format!("the {more} problems"),
-    };
+    line!(text, "{summary}");
     let next = match (verdicts.exit(), problems) {
-        (Exit::Denied, 1..) => format!(
-            "Fix {above} above and check again; `{name} explain RULE` shows the page of a rule with examples."
-        ),
+        (Exit::Denied, 1..) => format!("`{name} explain RULE` shows the page of a rule."),
         (Exit::Unjudged, _) => "Some objects could not be checked; see the errors.".to_owned(),
         _ => return,
     };

@@ -15,7 +15,7 @@ use super::alike::Alike;
 use crate::field::{architecture, text};
 use crate::foreign::Foreign;
 use crate::made_from::sources;
-use crate::object_name::{key, name, parts};
+use crate::object_name::{key, name, namespace, parts};
 use crate::owner;
 use crate::report::{Changes, Forecast, Report, is_in};
 use crate::stage::Compared;
@@ -38,6 +38,8 @@ pub(super) enum Effect {
     AlreadyOrphaned,
     /// No workload node has its architecture.
     NoNode,
+    /// KubeVirt rejects every change of it, and its start.
+    Rejected,
     DiskSourceDeleted,
     DiskSourceReplaced,
     ArchitectureChanges,
@@ -252,6 +254,9 @@ fn gone(compared: &Compared<'_>) -> BTreeSet<String> {
 struct Admission {
     kubevirt: KubeVirt,
     sources: BTreeMap<String, DataSource>,
+    preferences: BTreeMap<PreferenceName, Preference>,
+    /// The only architectures whose virtual machines KubeVirt accepts; `None` if it accepts all.
+    accepted: Option<Vec<String>>,
 }
 
 impl Admission {
@@ -267,11 +272,14 @@ impl Admission {
         } else {
             forecast_sources(will_be.forecast_before.as_ref()).collect()
         };
-        let side = |report: &Report, default: Option<String>, sources| Self {
+        let side = |report: &Report, object: &Value, default: Option<String>, sources| Self {
             kubevirt: report.kubevirt(default.unwrap_or_default()),
             sources,
+            preferences: preferences(compared),
+            accepted: accepted(report, object),
         };
-        let is = side(is, before, BTreeMap::clone(&sources));
+        let old_object = compared.before().unwrap_or(compared.after());
+        let is = side(is, old_object, before, BTreeMap::clone(&sources));
         let old = sources.clone();
         let changes = will_be.changes.iter();
         for deleted in changes.flat_map(|it| &it.data_sources.deleted) {
@@ -279,7 +287,7 @@ impl Admission {
         }
         let new = forecast_sources(will_be.forecast.as_ref());
         sources.extend(new.map(|(key, source)| with_stale_label(&old, key, source)));
-        Some([is, side(will_be, after, sources)])
+        Some([is, side(will_be, compared.after(), after, sources)])
     }
 
     fn architecture(&self, machine: &VirtualMachine) -> String {
@@ -293,8 +301,46 @@ impl Lookup for &Admission {
     }
 
     fn preference(&mut self, name: &PreferenceName) -> Option<Preference> {
-        self.kubevirt.shipped_preference(name)
+        let stored = self.preferences.get(name).cloned();
+        stored.or_else(|| self.kubevirt.shipped_preference(name))
     }
+}
+
+/// The preferences of the cluster.
+fn preferences(compared: &Compared<'_>) -> BTreeMap<PreferenceName, Preference> {
+    let kinds = [
+        "VirtualMachinePreference",
+        "VirtualMachineClusterPreference",
+    ];
+    let all = kinds.into_iter().flat_map(|kind| {
+        let objects = compared.snapshot.of(kind);
+        objects.filter_map(move |object| {
+            let (namespace, name) = (namespace(&object), name(&object).to_owned());
+            let name = PreferenceName::new(name, kind, namespace)?;
+            let text = object.to_string();
+            let preference = Preference::read(Json::parse(text.as_bytes()).ok()?).ok()?;
+            Some((name, preference))
+        })
+    });
+    all.collect()
+}
+
+/// The only architectures whose virtual machines KubeVirt accepts: up to HCO 1.17, the ones of the nodes of virt-api, while the
+/// import is off.
+fn accepted(report: &Report, object: &Value) -> Option<Vec<String>> {
+    let is_on = report.multi_arch_import.as_ref().map(Foreign::raw) == Some("enabled");
+    let rejects = report.version()?.rejects_vms_without_import() && !is_on;
+    let infra = [
+        "/spec/infra/nodePlacement",
+        "/spec/deployment/nodePlacements/infra",
+    ];
+    let is_placed = infra.iter().any(|path| {
+        let placement = object.pointer(path).and_then(Value::as_object);
+        placement.is_some_and(|it| !it.is_empty())
+    });
+    let control_plane = report.control_plane_architectures.as_ref();
+    let names = control_plane.filter(|it| rejects && !is_placed && !it.is_empty())?;
+    Some(names.iter().map(|it| it.raw().to_owned()).collect())
 }
 
 /// A DataSource that KubeVirt cannot read has no label.
@@ -406,6 +452,19 @@ impl Architectures {
                 )
             };
             effects.push((Effect::NoNode, detail));
+        }
+        let rejects = |side: &Admission, architecture: &String| {
+            let accepted = side.accepted.as_ref();
+            !architecture.is_empty() && accepted.is_some_and(|it| !it.contains(architecture))
+        };
+        if rejects(&self.will_be, &after) && !rejects(&self.is, &before) {
+            let accepted = self.will_be.accepted.iter().flatten();
+            let accepted: Vec<&str> = accepted.map(String::as_str).collect();
+            let detail = format!(
+                "KubeVirt rejects its architecture {after} while the import is off, because virt-api runs on {}: from then on, it cannot be changed, and once stopped, it cannot start",
+                accepted.join(", ")
+            );
+            effects.push((Effect::Rejected, detail));
         }
         if before != after && !before.is_empty() && !after.is_empty() {
             let starts = effects.is_empty() && has_disks(machine, unfinished) == Some(true);

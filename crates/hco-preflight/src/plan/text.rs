@@ -54,9 +54,10 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
             return text;
         }
     }
+    let _ = writeln!(text, "{}\n", answer(plan));
     head(&mut text, plan);
-    boot_sources(&mut text, plan);
     machines(&mut text, &plan.virtual_machines, all);
+    boot_sources(&mut text, plan);
     storage(&mut text, plan);
     if !plan.unread.is_empty() {
         let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
@@ -84,7 +85,59 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
     text
 }
 
-/// Why the policy or HCO denies the object, and the consequences.
+/// The effect of the change, in one line.
+fn answer(plan: &Plan) -> String {
+    if let Some(unknown) = &plan.unknown {
+        return format!("{YELLOW}no forecast{YELLOW:#}: {}", one_line(unknown));
+    }
+    let crons = plan.changes.crons.as_ref();
+    let imports = crons.map_or(0, |it| it.created.len() + it.recreated.len());
+    let is = |wanted: &[Effect]| {
+        let machines = plan.virtual_machines.iter();
+        let names = machines.filter(|it| wanted.contains(&it.effect));
+        names
+            .map(|it| (&it.namespace, &it.name))
+            .collect::<BTreeSet<_>>()
+            .len()
+    };
+    let orphaned = is(&[Effect::Orphaned]);
+    let affected = is(&[
+        Effect::NoNode,
+        Effect::Rejected,
+        Effect::DiskSourceDeleted,
+        Effect::DiskSourceReplaced,
+        Effect::ArchitectureChanges,
+    ]);
+    let parts = [
+        (imports, "import", ""),
+        (
+            plan.changes.empty_meanwhile.len(),
+            "boot source",
+            " empty until done",
+        ),
+        (plan.changes.lost_image.len(), "boot source", " lost"),
+        (orphaned, "running VM", " orphaned"),
+        (affected, "VM", " affected"),
+    ];
+    let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
+    let mut parts: Vec<String> = parts
+        .map(|(number, what, end)| format!("{}{end}", count(number, what)))
+        .collect();
+    if plan.stopped.is_some() {
+        parts.push("SSP stops".to_owned());
+    }
+    if parts.is_empty() {
+        let what = if plan.changes() {
+            "nothing is lost"
+        } else {
+            "nothing changes"
+        };
+        return format!("{GREEN}{what}{GREEN:#}");
+    }
+    format!("{BOLD}{}{BOLD:#}", parts.join(", "))
+}
+
+/// Why the policy or HCO denies the object, and what follows from it.
 fn denial(text: &mut String, plan: &Plan, denied: &str) {
     let _ = match (plan.is_sent, plan.denied_by_policy) {
         (false, _) => writeln!(text, "{YELLOW}problems{YELLOW:#}:"),
@@ -245,6 +298,12 @@ fn remarks(text: &mut String, plan: &Plan) {
         let _ = writeln!(
             text,
             "  {YELLOW}!{YELLOW:#} Boot sources that are imported without the multi-architecture import are not labelled with the architecture of their image: new VMs that are made from them get the architecture that they set, that of an older label, or {default}, whatever the architecture of the image, and may not boot."
+        );
+    }
+    if plan.is_sent && !is_on(after) && plan.nodes.before.len() > 1 && plan.nodes.after.len() == 1 {
+        let _ = writeln!(
+            text,
+            "  {YELLOW}!{YELLOW:#} The placement imports nothing again: disks that were imported on a node of another architecture stay as they are. To import such a disk again, delete it."
         );
     }
     let what = match &plan.completion {
@@ -432,8 +491,8 @@ fn rows(sources: &BootSources) -> Rows {
         }
     }
     for cron in sources.may_be_overlooked() {
-        if let Some((_, text)) = rows.get_mut(&cron.source()) {
-            let command = sources.kubectl.wake(&cron.namespace, &cron.name);
+        let command = sources.kubectl.wake(&cron.namespace, &cron.name);
+        if let (Some((_, text)), Some(command)) = (rows.get_mut(&cron.source()), command) {
             // Writing to a String cannot fail.
             let _ = write!(text, "\n      if the import does not start: {command}");
         }
@@ -542,8 +601,12 @@ fn not_updated(sources: &BootSources, cron: &Cron, why: &str) -> String {
     let name = &cron.name;
     let command = sources
         .kubectl
-        .hand_over(&cron.namespace, &cron.managed_data_source, name);
-    format!("never updated for {name}: {why}\n      fix, when {name} is there: {command}")
+        .hand_over(&cron.namespace, &cron.managed_data_source, name)
+        .map(|command| format!("\n      fix, when {name} is there: {command}"));
+    format!(
+        "never updated for {name}: {why}{}",
+        command.unwrap_or_default()
+    )
 }
 
 /// The change of a recreated DataImportCron's DataSource, if the DataSource always has a disk.

@@ -12,7 +12,7 @@ use super::live::Live;
 use super::objects::{Objects, Purpose, Unread};
 use super::question::{Question, Written};
 use super::snapshot::{Reader, Snapshot, not_listed};
-use crate::admission::Identity;
+use crate::admission::{self, Identity};
 use crate::apply;
 use crate::args::{self, Subject};
 use crate::failure::{Failure, Place};
@@ -240,15 +240,14 @@ impl Old<'_> {
             let note = format!("{file}:{line}: checked as a new object: {there}");
             notes.push(&note);
         }
+        let submitted = admission::submitted(object);
         let sent = match (self, &old) {
-            (Self::Live(_, purpose), Some(live)) => {
-                Some(apply::sent(purpose.as_if(), live, object))
-            }
+            (Self::Live(_, purpose), Some(live)) => apply::sent(purpose.as_if(), live, &submitted),
             (Self::Live(live, _), None) if identity.is_virtual_machine() => {
                 let namespace = namespace.unwrap_or(live.namespace());
-                in_namespace(object, namespace)
+                in_namespace(&submitted, namespace).unwrap_or(submitted)
             }
-            _ => None,
+            _ => submitted,
         };
         let (old, live) = match self {
             // With an old object, problems would count as existing and would not be fixed.
@@ -260,7 +259,7 @@ impl Old<'_> {
             identity: found.identity,
             against,
             object: Written::InFile(found.written),
-            sent,
+            sent: Some(sent),
             old,
             live,
         })

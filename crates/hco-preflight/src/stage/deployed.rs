@@ -1,17 +1,14 @@
 //! The policies of a cluster that run this project's module, and their settings.
 
-mod scope;
-
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 use policy_host::ClusterError;
 use serde_json::{Value, json};
 
-use self::scope::{Namespaces, Scope};
 use super::live::Live;
 use super::settings::{Settings, Target, without_effect};
-use crate::field::text;
+use crate::field::{items, text};
 use crate::foreign::one_line;
 use crate::module::Module;
 use crate::notes::Notes;
@@ -38,7 +35,6 @@ pub(crate) fn settings(
         unusable: Vec::new(),
         not_listed: BTreeSet::new(),
         is_partial: false,
-        namespaces: Namespaces::new(live),
     };
     let namespaces: BTreeSet<&str> = targets.iter().map(|it| &*it.namespace).collect();
     for namespace in std::iter::once(None).chain(namespaces.into_iter().map(Some)) {
@@ -60,7 +56,6 @@ struct Found<'t> {
     not_listed: BTreeSet<Option<&'t str>>,
     /// Whether there are policies or policy groups that the user may not list.
     is_partial: bool,
-    namespaces: Namespaces<'t>,
 }
 
 impl<'t> Found<'t> {
@@ -112,7 +107,7 @@ impl<'t> Found<'t> {
     }
 
     fn add(&mut self, object: &Value, policy: &Policy, notes: &mut Notes) -> Result<()> {
-        let scope = Scope::of(object);
+        let spec = object.get("spec").unwrap_or(&Value::Null);
         let mut excluded = BTreeSet::new();
         let mut applies = false;
         for target in self.targets {
@@ -120,7 +115,7 @@ impl<'t> Found<'t> {
             if own.is_some_and(|own| own.raw() != target.namespace) {
                 continue;
             }
-            let why = scope.excludes(target, &mut self.namespaces);
+            let why = excludes(spec, target);
             applies |= why.is_none();
             if let Some(why) = why {
                 notes.push(&format!("{policy} is ignored: {why}"));
@@ -148,19 +143,11 @@ impl<'t> Found<'t> {
         if let Some(note) = without_effect(object) {
             notes.push(&format!("{policy}: {note}"));
         }
-        if let Some(fields) = scope.not_evaluated() {
+        let selectors = selectors(spec);
+        if !selectors.is_empty() {
             notes.push(&format!(
-                "{policy}: {fields}, so the cluster may skip this policy for some requests"
-            ));
-        }
-        if scope.drops_labels() {
-            notes.push(&format!(
-                "{policy}: Kubewarden ignores the matchLabels of its namespaceSelector, so hco-preflight ignores them too; use matchExpressions"
-            ));
-        }
-        if scope.is_assumed(self.targets, &mut self.namespaces) {
-            notes.push(&format!(
-                "{policy}: the labels of the namespace cannot be read, so its namespaceSelector is assumed to match"
+                "{policy}: not evaluated: {}; the cluster may skip this policy for some requests",
+                selectors.join(", ")
             ));
         }
         self.usable.push(settings);
@@ -197,6 +184,93 @@ impl<'t> Found<'t> {
             notes.push_lines(format!("{what}; this policy is ignored"));
         }
         Ok(self.usable)
+    }
+}
+
+/// Why the API server does not send a request to a policy.
+fn excludes(spec: &Value, target: &Target) -> Option<String> {
+    let rules = spec.get("rules").and_then(Value::as_array);
+    if rules.is_some_and(|rules| !rules.iter().any(|rule| covers(spec, rule, target))) {
+        return Some(format!(
+            "its rules do not include {} requests for {} of {}",
+            target.operation.unwrap_or("CREATE and UPDATE"),
+            target.resource,
+            target.api_version
+        ));
+    }
+    let namespace = target.namespace.as_str();
+    named_namespaces(spec)
+        .is_some_and(|mut names| !names.any(|name| name == namespace))
+        .then(|| format!("its namespaceSelector does not match the namespace `{namespace}`"))
+}
+
+/// Whether a rule of a policy is for a request.
+fn covers(spec: &Value, rule: &Value, target: &Target) -> bool {
+    let has = |list: &str, wanted: &[&str]| {
+        let mut entries = items(rule, list).filter_map(Value::as_str);
+        entries.any(|entry| wanted.contains(&entry))
+    };
+    let (group, version) = target
+        .api_version
+        .split_once('/')
+        .unwrap_or(("", &target.api_version));
+    // Otherwise the API server converts the object to the version of the rule.
+    let is_exact = spec.get("matchPolicy") == Some(&Value::from("Exact"));
+    let is_operation = match target.operation {
+        Some(operation) => has("/operations", &["*", operation]),
+        None => has("/operations", &["*", "CREATE", "UPDATE"]),
+    };
+    has("/apiGroups", &["*", group])
+        && (!is_exact || has("/apiVersions", &["*", version]))
+        && has("/resources", &["*", "*/*", target.resource])
+        && is_operation
+        && text(rule, "/scope") != Some("Cluster")
+}
+
+/// The condition of the policies in deploy/: it leaves out objects that are being deleted, which no file describes.
+const DEPLOYED_CONDITION: &str = "!has(object.metadata.deletionTimestamp)";
+
+/// The fields of a policy that select requests and that are not evaluated.
+fn selectors(spec: &Value) -> Vec<&'static str> {
+    let has_entries = |field: &str| {
+        let selector = spec.get(field).and_then(Value::as_object);
+        selector.is_some_and(|it| !it.values().all(is_empty))
+    };
+    let has_conditions = items(spec, "/matchConditions")
+        .any(|it| text(it, "/expression").map(str::trim) != Some(DEPLOYED_CONDITION));
+    [
+        (
+            "namespaceSelector",
+            has_entries("namespaceSelector") && named_namespaces(spec).is_none(),
+        ),
+        ("objectSelector", has_entries("objectSelector")),
+        ("matchConditions", has_conditions),
+    ]
+    .into_iter()
+    .filter_map(|(field, is_set)| is_set.then_some(field))
+    .collect()
+}
+
+/// The namespaces of a selector that lists their names, as the policies in deploy/ do.
+fn named_namespaces(spec: &Value) -> Option<impl Iterator<Item = &str>> {
+    let mut expressions = items(spec, "/namespaceSelector/matchExpressions");
+    let (only, None) = (expressions.next()?, expressions.next()) else {
+        return None;
+    };
+    let has_labels = items(spec, "/namespaceSelector/matchLabels")
+        .next()
+        .is_some();
+    let lists_names = text(only, "/key") == Some("kubernetes.io/metadata.name")
+        && text(only, "/operator") == Some("In");
+    (lists_names && !has_labels).then(|| items(only, "/values").filter_map(Value::as_str))
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
     }
 }
 
@@ -254,5 +328,72 @@ mod tests {
         let mut lines = metadata.lines().map(str::trim);
         let address = lines.find_map(|line| line.strip_prefix("io.kubewarden.policy.ociUrl: "));
         assert!(is_ours(&json!({"module": address})), "{address:?}");
+    }
+
+    fn target(api_version: &str, operation: Option<&'static str>) -> Target {
+        Target {
+            namespace: "here".to_owned(),
+            api_version: format!("hco.kubevirt.io/{api_version}"),
+            resource: "hyperconvergeds",
+            operation,
+        }
+    }
+
+    #[test]
+    fn rules_are_for_versions_and_operations() {
+        let rule = |group: &str, versions: &[&str], resource: &str, operations: &[&str]| json!({"apiGroups": [group], "apiVersions": versions, "resources": [resource], "operations": operations});
+        let is_covered = |rule: &Value, policy: Option<&str>, target: &Target| {
+            covers(&json!({"matchPolicy": policy}), rule, target)
+        };
+        let create = target("v1beta1", Some("CREATE"));
+        let update = target("v1beta1", Some("UPDATE"));
+        let any = target("v1beta1", None);
+        let ours = rule("hco.kubevirt.io", &["v1"], "hyperconvergeds", &["CREATE"]);
+        for (target, equivalent, exact) in [
+            (&create, true, false),
+            (&update, false, false),
+            (&any, true, false),
+            (&target("v1", Some("CREATE")), true, true),
+        ] {
+            assert_eq!(is_covered(&ours, None, target), equivalent, "{target:?}");
+            assert_eq!(is_covered(&ours, Some("Equivalent"), target), equivalent);
+            assert_eq!(
+                is_covered(&ours, Some("Exact"), target),
+                exact,
+                "{target:?}"
+            );
+        }
+        for (rule, wanted) in [
+            (rule("*", &["*"], "*", &["*"]), true),
+            (rule("*", &["*"], "*/*", &["UPDATE", "DELETE"]), true),
+            (rule("*", &["*"], "*", &["DELETE"]), false),
+            (rule("", &["v1"], "*", &["*"]), false),
+            (rule("*", &["*"], "pods", &["*"]), false),
+            (rule("*", &["*"], "hyperconvergeds/status", &["*"]), false),
+        ] {
+            assert_eq!(is_covered(&rule, None, &update), wanted, "{rule}");
+        }
+        let mut cluster = rule("*", &["*"], "*", &["*"]);
+        cluster["scope"] = json!("Cluster");
+        assert!(!is_covered(&cluster, None, &update));
+    }
+
+    #[test]
+    fn the_selectors_of_deploy_need_no_note() {
+        let policy = include_str!("../../../../deploy/base/policy.yaml");
+        assert!(policy.contains(&format!("expression: \"{DEPLOYED_CONDITION}\"")));
+        let with = |expression: &str| json!({"matchConditions": [{"expression": expression}]});
+        assert!(selectors(&with(DEPLOYED_CONDITION)).is_empty());
+        assert_eq!(selectors(&with("false")), ["matchConditions"]);
+        let names = json!({"namespaceSelector": {"matchExpressions": [
+            {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["here"]},
+        ]}});
+        assert!(selectors(&names).is_empty());
+        let mut other = target("v1", None);
+        assert_eq!(excludes(&names, &other), None);
+        "there".clone_into(&mut other.namespace);
+        assert!(excludes(&names, &other).is_some());
+        let labels = json!({"namespaceSelector": {"matchLabels": {"a": "b"}}, "objectSelector": {"matchLabels": {}}});
+        assert_eq!(selectors(&labels), ["namespaceSelector"]);
     }
 }

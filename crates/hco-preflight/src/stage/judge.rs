@@ -1,10 +1,10 @@
 //! The last steps: reads the nodes and the images, and gets the verdicts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use policy_host::{Cluster, Counts, HostCalls, Labels, Objects};
+use policy_host::{Cluster, HostCalls, Labels, Objects};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -16,9 +16,11 @@ use super::settle::Settled;
 use super::surroundings::{self, Decisive};
 use crate::admission;
 use crate::failure::Failure;
-use crate::foreign::{Foreign, chain};
+use crate::field::text;
+use crate::foreign::{Foreign, chain, one_line};
 use crate::kubectl::Kubectl;
 use crate::notes::Notes;
+use crate::object_name::key;
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::verdict::{Judged, Origin, Verdicts};
@@ -127,7 +129,7 @@ impl<'s> Prepared<'s> {
         let decisive = Decisive::of(self.questions(), live)?;
         let report = decisive
             .question()
-            .map(|question| self.report(question, question.sent()));
+            .map(|question| self.report(question, question.stored()));
         let report = report.transpose().map_err(|failure| anyhow!("{failure}"))?;
         let named = connected.subject.connection.namespace.as_deref();
         let namespace = named.unwrap_or(&self.settled.namespace);
@@ -185,7 +187,47 @@ impl<'s> Prepared<'s> {
             }
         }
         self.note_unplaced(&verdicts, notes);
+        self.note_running(&verdicts, notes);
         verdicts
+    }
+
+    /// Names the running virtual machines of architectures that an update excludes.
+    fn note_running(&self, verdicts: &Verdicts, notes: &mut Notes) {
+        const NAMED: usize = 10;
+        let excludes = |it: &&Judged| {
+            let mut findings = it.report.findings.iter();
+            findings.any(|finding| finding.rule.raw() == "placement-drops-architecture")
+        };
+        let object = verdicts.objects.iter().find(excludes);
+        let (Some(object), Some(live)) = (object, self.settled.connected.live()) else {
+            return;
+        };
+        let left = object.report.workload_architectures.iter().flatten();
+        let left: BTreeSet<&str> = left.map(Foreign::raw).collect();
+        let running = match live.running() {
+            Ok(running) => running,
+            Err(why) => {
+                return notes.push(&format!("running virtual machines are not named: {why}"));
+            }
+        };
+        let lost: Vec<String> = running
+            .iter()
+            .filter(|it| text(it, "/spec/architecture").is_some_and(|it| !left.contains(it)))
+            .map(|it| one_line(&key(it)))
+            .collect();
+        if lost.is_empty() {
+            return;
+        }
+        let more = match lost.len().checked_sub(NAMED) {
+            Some(more @ 1..) => format!(" and {more} more"),
+            _ => String::new(),
+        };
+        let named: Vec<&str> = lost.iter().take(NAMED).map(String::as_str).collect();
+        notes.push(&format!(
+            "{}: virtual machines run on the excluded nodes, and lose virt-handler: {}{more}",
+            object.at(None),
+            named.join(", ")
+        ));
     }
 
     fn judged(&self, question: &Question, settings: &Settings, report: Report) -> Judged {
@@ -281,9 +323,10 @@ impl<'s> Prepared<'s> {
     /// Notes nodes of `--what-if` that are not workload nodes of any object, so that they do not affect any verdict.
     fn note_unplaced(&self, verdicts: &Verdicts, notes: &mut Notes) {
         let supposed = self.settled.connected.subject.what_if.as_ref();
-        let (Some(Counts(supposed)), Some(before)) = (supposed, &self.hosts.before) else {
+        let (Some(supposed), Some(before)) = (supposed, &self.hosts.before) else {
             return;
         };
+        let supposed = supposed.joining_workers();
         let pairs = self.pairs().into_iter();
         let reports = pairs.filter_map(|(question, settings)| {
             let report = self.report_of(question, settings, Arc::clone(before));
@@ -298,12 +341,12 @@ impl<'s> Prepared<'s> {
         let count = |nodes: &BTreeMap<Foreign, usize>, architecture: &str| {
             nodes.get(architecture).copied().unwrap_or_default()
         };
-        let unplaced = supposed.iter().filter(|(architecture, supposed)| {
+        let unplaced = supposed.filter(|(architecture, supposed)| {
             let pairs = before.iter().zip(&after);
             let mut joined = pairs.map(|(before, after)| {
                 count(after, architecture).saturating_sub(count(before, architecture))
             });
-            joined.all(|joined| joined < **supposed)
+            joined.all(|joined| joined < *supposed)
         });
         for (architecture, count) in unplaced {
             notes.push(&format!("--what-if {architecture}={count}: the workloads' placement does not match these nodes: they have only the labels for the architecture and the worker role"));

@@ -1,12 +1,10 @@
 //! The live objects of a cluster, or of files from a cluster.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Result, bail};
 use policy_host::{Cluster, ClusterError};
 use serde_json::Value;
 
-use super::snapshot::{Kind, Snapshot, named_namespace};
+use super::snapshot::{Kind, Snapshot};
 use crate::admission::Identity;
 use crate::foreign::{chain, one_line};
 use crate::notes::Notes;
@@ -124,8 +122,24 @@ impl<'l> Live<'l> {
         None
     }
 
-    /// The live HyperConverged for a manifest, in the manifest's version; `None` if it does not exist. If the manifest
-    /// does not name a namespace, it is `namespace`.
+    /// The running virtual machines.
+    ///
+    /// # Errors
+    ///
+    /// Why they cannot be read.
+    pub(super) fn running(self) -> Result<Vec<Value>, String> {
+        const KIND: &str = "VirtualMachineInstance";
+        match self {
+            Self::Cluster(cluster) => {
+                Kind::list_of(cluster, KIND).map_err(|error| chain(&error.into()))
+            }
+            Self::Files(snapshot) if snapshot.has(KIND) => Ok(snapshot.of(KIND).collect()),
+            Self::Files(_) => Err("--from has none".to_owned()),
+        }
+    }
+
+    /// The HyperConverged that a manifest is about, in its version; none if it is not there. If the manifest names no
+    /// namespace, it is in this one.
     pub(super) fn hyperconverged(
         self,
         identity: &Identity,
@@ -191,23 +205,5 @@ impl<'l> Live<'l> {
                 .filter(|it| in_namespace(namespace, it))
                 .collect()),
         }
-    }
-
-    /// The labels of a namespace; `None` if they cannot be read.
-    pub(super) fn labels(self, name: &str) -> Option<BTreeMap<String, String>> {
-        let object = match self {
-            Self::Cluster(cluster) => named_namespace(cluster, name)?,
-            Self::Files(snapshot) => {
-                let mut namespaces = snapshot.of("Namespace");
-                namespaces.find(|it| object_name::name(it) == name)?
-            }
-        };
-        let labels = object.pointer("/metadata/labels");
-        let labels = labels.and_then(Value::as_object).into_iter().flatten();
-        let texts = labels.map(|(key, value)| {
-            let value = value.as_str().unwrap_or_default();
-            (key.clone(), value.to_owned())
-        });
-        Some(texts.collect())
     }
 }

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use policy_host::{Cluster, Counts, HostCalls, Labels, NodeList, NodeListError};
+use policy_host::{Cluster, HostCalls, Labels, NodeList, NodeListError};
 
 use super::snapshot::Snapshot;
 use crate::args::{self, Subject};
 use crate::files;
 use crate::foreign;
+use crate::what_if::WhatIf;
 
 /// The error if the command line does not select nodes.
 const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of `kubectl get nodes -o yaml`), --cluster (the cluster of the current context), --from PATH (a snapshot or a must-gather), or --arch amd64=3,arm64=2 (hypothetical nodes)";
@@ -87,7 +88,7 @@ pub(crate) fn hosts(
     cluster: Option<&Arc<Cluster>>,
     files: Option<&Snapshot>,
     labels: &Labels,
-    supposed: Option<&Counts>,
+    what_if: Option<&WhatIf>,
 ) -> Result<Hosts> {
     let list = match (&subject.nodes, cluster, &subject.arch) {
         (Some(path), ..) => of_file(path, labels)?,
@@ -101,8 +102,11 @@ pub(crate) fn hosts(
             None => bail!(UNNAMED),
         },
     };
-    let (all, before) = match supposed {
-        Some(counts) => (list.joined_by(&counts.0), Some(Arc::new(list) as _)),
+    let (all, before) = match what_if {
+        Some(what_if) => {
+            let nodes = what_if.apply(&list.to_objects())?;
+            (NodeList::of_objects(&nodes), Some(Arc::new(list) as _))
+        }
         None => (list, None),
     };
     Ok(Hosts {

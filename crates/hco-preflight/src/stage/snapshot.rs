@@ -7,7 +7,7 @@ use anyhow::{Context as _, Error, Result, anyhow};
 use operator_models::ssp::data_sources::{
     GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE,
 };
-use policy_host::{Cluster, ClusterError, HostCalls as _, Labels, NodeList};
+use policy_host::{Cluster, ClusterError, Labels, NodeList};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
@@ -63,11 +63,10 @@ const POLICY: &[&str] = &[
     "/spec/matchConditions",
     "/spec/namespaceSelector",
     "/spec/objectSelector",
-    "/spec/allowInsideAdmissionControllerNamespace",
 ];
 
-/// The kinds in the order of a snapshot. Disks follow the kinds that refer to them.
-pub(crate) const KINDS: [Kind; 16] = [
+/// They are in the order of a snapshot. Disks are behind what names them.
+pub(crate) const KINDS: [Kind; 15] = [
     Kind {
         name: "DataImportCron",
         api_version: "cdi.kubevirt.io/v1beta1",
@@ -142,7 +141,7 @@ pub(crate) const KINDS: [Kind; 16] = [
         name: "VirtualMachineInstance",
         api_version: "kubevirt.io/v1",
         path: "/apis/kubevirt.io/v1/virtualmachineinstances",
-        readers: &[Reader::Plan, Reader::Status],
+        readers: &[Reader::Check, Reader::Plan, Reader::Status],
         fields: &[
             "/spec/architecture",
             "/spec/volumes",
@@ -182,14 +181,14 @@ pub(crate) const KINDS: [Kind; 16] = [
         name: "VirtualMachinePreference",
         api_version: "instancetype.kubevirt.io/v1beta1",
         path: "/apis/instancetype.kubevirt.io/v1beta1/virtualmachinepreferences",
-        readers: &[Reader::Check],
+        readers: &[Reader::Check, Reader::Plan],
         fields: PREFERENCE,
     },
     Kind {
         name: "VirtualMachineClusterPreference",
         api_version: "instancetype.kubevirt.io/v1beta1",
         path: "/apis/instancetype.kubevirt.io/v1beta1/virtualmachineclusterpreferences",
-        readers: &[Reader::Check],
+        readers: &[Reader::Check, Reader::Plan],
         fields: PREFERENCE,
     },
     Kind {
@@ -227,13 +226,6 @@ pub(crate) const KINDS: [Kind; 16] = [
         readers: &[Reader::Check],
         fields: &["/spec/policies"],
     },
-    Kind {
-        name: NAMESPACE,
-        api_version: "v1",
-        path: "/api/v1/namespaces",
-        readers: &[Reader::Check],
-        fields: &["/metadata/labels"],
-    },
 ];
 
 /// The kinds that the module compares with the forecast.
@@ -247,11 +239,7 @@ const BOOT_SOURCES: [&str; 4] = [
 /// The kinds of disks. Only the disks of boot sources are read.
 const DISKS: [&str; 2] = ["PersistentVolumeClaim", "VolumeSnapshot"];
 
-/// The kind of namespaces. Only the namespaces of HyperConverged objects are read, because policies select them by
-/// labels.
-const NAMESPACE: &str = "Namespace";
-
-/// The API group of HyperConverged.
+/// The group of HyperConvergeds.
 const GROUP: &str = "hco.kubevirt.io";
 
 /// The kind of `DataVolume`s. Only `DataVolume`s of DataImportCrons are read, and `DataVolume`s whose disk does not exist yet
@@ -330,18 +318,6 @@ impl Snapshot {
                     is_transient: true,
                     reason: reason.clone(),
                 });
-                continue;
-            }
-            if kind.name == NAMESPACE {
-                let namespaces = snapshot.hyperconvergeds.iter().map(namespace);
-                let namespaces: BTreeSet<&str> = namespaces.collect();
-                let namespaces = namespaces
-                    .iter()
-                    .filter_map(|it| named_namespace(cluster, it));
-                let namespaces = namespaces
-                    .map(|object| to_text(&kind.reduced(&object)))
-                    .collect();
-                snapshot.objects.insert(kind.name, namespaces);
                 continue;
             }
             let disks = Disks::of(&snapshot);
@@ -445,7 +421,7 @@ impl Snapshot {
         ));
         seen.note(&path.display().to_string(), notes);
         for kind in Kind::read_by(reader) {
-            if !snapshot.objects.contains_key(kind.name) {
+            if !kind.is_optional() && !snapshot.objects.contains_key(kind.name) {
                 let what = if is_partial && kind.name == "PersistentVolumeClaim" {
                     "has none and no empty list of the namespace of golden images"
                 } else {
@@ -486,6 +462,7 @@ impl Snapshot {
                 "DataSource"
                     | "KubeVirt"
                     | "VirtualMachine"
+                    | "VirtualMachineInstance"
                     | "VirtualMachinePreference"
                     | "VirtualMachineClusterPreference"
             );
@@ -494,7 +471,7 @@ impl Snapshot {
             }
             if self.objects.contains_key(kind.name) {
                 found.push(counted(kind.name, seen.count(kind.name)));
-            } else {
+            } else if !kind.is_optional() {
                 missing.push(kind.name);
             }
         }
@@ -668,11 +645,10 @@ fn gathered_namespace(file: &Path) -> Option<&str> {
 /// A node of a file without most of the fields that are not evaluated.
 fn without_what_is_not_judged(mut node: Value) -> Value {
     if let Some(fields) = node.as_object_mut() {
-        fields.retain(|name, _| ["metadata", "spec", "status"].contains(&&**name));
+        fields.retain(|name, _| ["metadata", "status"].contains(&&**name));
     }
     for (pointer, kept) in [
         ("/metadata", ["name", "labels"]),
-        ("/spec", ["taints", ""]),
         ("/status", ["nodeInfo", ""]),
     ] {
         if let Some(fields) = node.pointer_mut(pointer).and_then(Value::as_object_mut) {
@@ -700,7 +676,12 @@ impl Kind {
         cluster.all(kind.path, |object| Some(kind.reduced(object)))
     }
 
-    /// The API group and the resource.
+    /// Whether a file need not have it: without preferences, the shipped ones count.
+    fn is_optional(&self) -> bool {
+        self.name.ends_with("Preference")
+    }
+
+    /// The API group, and the resource.
     pub(crate) fn resource(&self) -> (&'static str, &'static str) {
         let group = self.api_version.split_once('/').map(|(group, _)| group);
         let resource = self.path.rsplit('/').next();
@@ -762,7 +743,7 @@ impl Kind {
         match self.name {
             "VirtualMachine" => self.reduce_machine(&mut reduced),
             "VirtualMachineInstance" => reduce_instance(object, &mut reduced),
-            _ => reduce_template(&mut reduced),
+            _ => {}
         }
         // For the members of a policy group, only the modules are kept.
         let members = reduced.pointer_mut("/spec/policies");
@@ -810,41 +791,7 @@ fn is_copy(disk: &Value) -> bool {
     sources.any(|it| disk.pointer(it).is_some())
 }
 
-/// Keeps only the VMs of a VM template whose disks have a source, and the parameters that these VMs use.
-fn reduce_template(template: &mut Value) {
-    let mut machines = Vec::new();
-    for machine in items(template, "/objects") {
-        let fields = ["/metadata/namespace", "/spec/dataVolumeTemplates"];
-        let mut reduced = only(machine, &fields);
-        reduce_items(
-            &mut reduced,
-            "/spec/dataVolumeTemplates",
-            &["/spec/sourceRef"],
-        );
-        machines.extend(reduced.get("spec").is_some().then_some(reduced));
-    }
-    let Some(fields) = template.as_object_mut() else {
-        return;
-    };
-    if machines.is_empty() {
-        fields.remove("objects");
-        fields.remove("parameters");
-        return;
-    }
-    let machines = Value::Array(machines);
-    let names = machines.to_string();
-    fields.insert("objects".to_owned(), machines);
-    if let Some(parameters) = fields.get_mut("parameters").and_then(Value::as_array_mut) {
-        parameters.retain_mut(|parameter| {
-            let name = text(parameter, "/name");
-            let is_named = name.is_some_and(|name| names.contains(&format!("${{{name}}}")));
-            *parameter = json!({"name": parameter.get("name"), "value": parameter.get("value")});
-            is_named
-        });
-    }
-}
-
-/// The HyperConverged objects in the other versions that the cluster serves, because manifests can have these versions.
+/// HyperConvergeds in the other versions that the cluster serves, as manifests can have them.
 fn converted(cluster: &Cluster, hyperconvergeds: &[Value]) -> Vec<Value> {
     let mut converted = Vec::new();
     for object in hyperconvergeds {
@@ -858,21 +805,7 @@ fn converted(cluster: &Cluster, hyperconvergeds: &[Value]) -> Vec<Value> {
     converted
 }
 
-/// A namespace; `None` if it cannot be read.
-pub(super) fn named_namespace(cluster: &Cluster, name: &str) -> Option<Value> {
-    let request = json!({
-        "api_version": "v1",
-        "kind": NAMESPACE,
-        "name": name,
-        "namespace": null,
-        "disable_cache": true,
-    });
-    let request = request.to_string();
-    let answer = cluster.call("kubernetes", "get_resource", request.as_bytes());
-    serde_json::from_slice(&answer.ok()?).ok()
-}
-
-/// A HyperConverged without the fields that are not read.
+/// A HyperConverged without what is not read.
 pub(crate) fn hyperconverged(object: &Value) -> Value {
     let mut reduced = only(
         object,

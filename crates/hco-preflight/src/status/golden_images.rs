@@ -363,9 +363,9 @@ impl Seen {
     fn image(self, cron: &Cron, kubectl: &Kubectl) -> GoldenImage {
         let command = match self.state {
             State::NotManaged => {
-                Some(kubectl.hand_over(&cron.namespace, &cron.managed_data_source, &cron.name))
+                kubectl.hand_over(&cron.namespace, &cron.managed_data_source, &cron.name)
             }
-            State::Waiting if self.is_silent => Some(kubectl.wake(&cron.namespace, &cron.name)),
+            State::Waiting if self.is_silent => kubectl.wake(&cron.namespace, &cron.name),
             _ => None,
         };
         GoldenImage {

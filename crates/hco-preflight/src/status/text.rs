@@ -17,7 +17,12 @@ pub(super) fn render(status: &Status, program: &str) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{BOLD}HyperConverged {}{BOLD:#}\n", status.object);
+    result(&mut text, status);
+    text.push('\n');
     head(&mut text, status);
+    if let Some(unnoticed) = &status.unnoticed {
+        let _ = writeln!(text, "\n{YELLOW}!{YELLOW:#} {unnoticed}");
+    }
     conditions(&mut text, &status.conditions, program);
     stops(&mut text, status, program);
     golden_images(&mut text, status);
@@ -30,7 +35,6 @@ pub(super) fn render(status: &Status, program: &str) -> String {
             let _ = writeln!(text, "  {}: {}", unread.kind, one_line(&unread.reason));
         }
     }
-    result(&mut text, status);
     text
 }
 
@@ -363,15 +367,15 @@ fn result(text: &mut String, status: &Status) {
                 (_, true) => "all golden images are imported",
                 (_, false) => "all golden images are imported, or have a disk of their own",
             };
-            writeln!(text, "\n{GREEN}ready{GREEN:#}: {what}")
+            writeln!(text, "{GREEN}ready{GREEN:#}: {what}")
         }
         (Some(false), _) => {
             let parts = not_ready(status);
-            writeln!(text, "\n{YELLOW}not ready{YELLOW:#}: {parts}")
+            writeln!(text, "{YELLOW}not ready{YELLOW:#}: {parts}")
         }
         (None, why) => writeln!(
             text,
-            "\n{YELLOW}unknown{YELLOW:#}\n  {}.",
+            "{YELLOW}unknown{YELLOW:#}: {}",
             why.as_deref().unwrap_or_default()
         ),
     };
@@ -388,25 +392,22 @@ pub(super) fn outstanding(status: &Status) -> String {
 
 /// The same as a sentence.
 fn not_ready(status: &Status) -> String {
-    let is_one = status.missing().count() + status.data_sources.len() == 1;
-    let are = if is_one { "is" } else { "are" };
     let mut parts = Vec::new();
-    let missing = missing(status);
-    if !missing.is_empty() {
-        parts.push(format!(
-            "{} of golden images {are} outstanding",
-            missing.join(" and ")
-        ));
-    }
     if status.stopped.is_some() {
         let is = if status.destroyed.is_some() {
-            "will be"
+            " will be"
         } else {
-            "is"
+            ""
         };
-        parts.push(format!("SSP {is} stopped"));
+        let mut by = status.stopped_by.iter().map(|stop| &stop.template);
+        let by = by.next().map(|cause| format!(" by {cause}"));
+        parts.push(format!("SSP{is} stopped{}", by.unwrap_or_default()));
     }
-    parts.join(", and ")
+    let missing = missing(status);
+    if !missing.is_empty() {
+        parts.push(format!("{} outstanding", missing.join(", ")));
+    }
+    parts.join("; ")
 }
 
 fn missing(status: &Status) -> Vec<String> {

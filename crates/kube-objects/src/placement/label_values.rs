@@ -32,7 +32,7 @@ pub struct LabelValues<'a> {
 }
 
 impl<'a> LabelValues<'a> {
-    /// No values yet, with room for all of `keys`.
+    /// No values yet, with capacity for all of `keys`.
     pub fn new(keys: &LabelKeys<'_>) -> Self {
         Self {
             by_slot: vec![None; keys.0.len()],

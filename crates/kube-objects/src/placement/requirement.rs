@@ -13,14 +13,14 @@ use super::{ErrorPosition, Part, SelectorError};
 /// values can be as long as the request.
 const ERRORS_PER_REQUIREMENT: usize = 8;
 
-/// What a term requires of one label.
+/// The requirement of a term for one label.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LabelRequirement {
     pub(super) key: String,
     pub(super) test: Test,
 }
 
-/// What a term requires of a label's value.
+/// The requirement of a term for the value of a label.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Test {
     In(Values),
@@ -132,8 +132,7 @@ impl Test {
     }
 }
 
-/// What a term requires of one field. Nodes have only the field for the name; every other field is parsed
-/// and is empty.
+/// The requirement of a term for one field. Nodes have only the field for the name; every other field is parsed and is empty.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FieldRequirement {
     is_name: bool,

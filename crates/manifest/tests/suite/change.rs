@@ -1,8 +1,8 @@
-//! Changes of values. The fuzz target uses it as well.
+//! Changes of values. The fuzz target uses them, too.
 
 use serde_json::Value;
 
-/// Changes a value somewhere: the numbers select the place.
+/// Changes a value at the place that the numbers select.
 pub(crate) fn change(target: &mut Value, way: &[usize], new: &Value, what: usize) {
     let (step, rest) = way
         .split_first()

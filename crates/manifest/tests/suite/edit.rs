@@ -1,4 +1,4 @@
-//! The text of a file is changed where its objects change, and nowhere else.
+//! The editor changes the text of a file only where its objects change.
 
 use std::sync::LazyLock;
 
@@ -26,7 +26,7 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The result of an edit, or why it was refused.
+/// The result of an edit, or its error.
 fn edit(text: &str, objects: &[Object], targets: &[Value]) -> Result<String, String> {
     let objects: Vec<_> = objects.iter().zip(targets).collect();
     let edited = edited(text, &objects).map_err(|error| format!("{error}\n"))?;
@@ -87,7 +87,7 @@ static ORDINARY: LazyLock<Vec<(&str, Vec<Object>)>> = LazyLock::new(|| {
         .collect()
 });
 
-/// A value that is put somewhere.
+/// A new value.
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -134,7 +134,7 @@ proptest! {
             let target = targets.last_mut().expect("an object");
             change(&mut target["spec"], way, new, *what);
         }
-        // A field more in the spec.
+        // One more field in the spec.
         let only_adds = changes.iter().all(|(way, _, what)| way.len() == 1 && *what == 2);
         let after = edit(text, read, &targets).map_err(|why| {
             TestCaseError::fail(format!("{why}{text}\n{:#}", json!(targets)))

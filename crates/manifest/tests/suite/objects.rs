@@ -1,4 +1,4 @@
-//! A user's file: read as kubectl reads it, and where its fields stand.
+//! A user's file, as kubectl reads it, and the lines of its fields.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ fn refused(text: impl AsRef<[u8]>) -> String {
     error.to_string()
 }
 
-/// What Go writes of a float beyond the integers looks like an integer.
+/// Go writes a float beyond the range of integers like an integer.
 fn with_floats(value: Value) -> Value {
     match value {
         Value::Number(number) if !number.is_i64() => json!(number.as_f64().unwrap()),
@@ -32,8 +32,8 @@ fn with_floats(value: Value) -> Value {
     }
 }
 
-/// Each row is what kubectl's own reader (k8s.io/apimachinery v0.37.2 `YAMLOrJSONDecoder`, with
-/// sigs.k8s.io/yaml v1.6.0 and go.yaml.in/yaml/v2 v2.4.2) made of the text: documents, or an error.
+/// Each row is the result of kubectl's own reader (k8s.io/apimachinery v0.37.2 `YAMLOrJSONDecoder`, with sigs.k8s.io/yaml
+/// v1.6.0 and go.yaml.in/yaml/v2 v2.4.2): documents, or an error.
 #[test]
 fn a_file_means_what_it_means_to_kubectl() {
     let mut rows = 0;
@@ -47,7 +47,7 @@ fn a_file_means_what_it_means_to_kubectl() {
                 assert_eq!(ours.to_string(), theirs.to_string(), "{text:?}");
             }
             (Err(_), None) => {}
-            // DIVERGES: binaries, and line breaks that only kubectl sees, are refused.
+            // DIVERGES: the reader rejects binaries, and line breaks that only kubectl recognizes.
             (Err(error), Some(_))
                 if error.what.ends_with("!!binary are not supported")
                     || error.what.contains(" ends a line for kubectl") => {}
@@ -58,8 +58,7 @@ fn a_file_means_what_it_means_to_kubectl() {
     assert!(rows > 280, "{rows}");
 }
 
-/// DIVERGES: the parser is one of YAML 1.2, and takes what kubectl's refuses; whoever deploys with something
-/// else than kubectl may use it.
+/// DIVERGES: our parser reads YAML 1.2, and accepts text that kubectl rejects; other tools that deploy it may accept it.
 #[rstest]
 #[case::an_escape_of_yaml_1_2("a: \"\\/\"\n", json!([{"a": "/"}]))]
 #[case::a_tab_before_the_first_field("\ta: 1\n", json!([{"a": 1}]))]

@@ -1,4 +1,4 @@
-//! What holds of every manifest. The fuzzer calls it with any bytes.
+//! Properties of every manifest. The fuzzer calls them with any bytes.
 
 use std::fmt::Write as _;
 
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use crate::change::change;
 
-/// A manifest has its fields on lines of the file, and an edit of it changes what was wanted and nothing else. Bytes
-/// behind the first zero select the changes.
+/// Fields of a manifest are on lines of the file, and an edit makes the requested change and no other. The bytes after the
+/// first zero select the changes.
 pub(crate) fn manifest_yaml(input: &[u8]) {
     let (file, choices) = match input.iter().position(|byte| *byte == 0) {
         Some(end) => (&input[..end], &input[end + 1..]),
         None => (input, &[][..]),
     };
-    // A carriage return alone ends a line of YAML too.
+    // A single carriage return also ends a line of YAML.
     let lines = 1 + file.iter().filter(|byte| b"\n\r".contains(byte)).count();
     let read = match objects(file) {
         Ok(read) => read,
@@ -27,7 +27,7 @@ pub(crate) fn manifest_yaml(input: &[u8]) {
         }
     };
     let text = str::from_utf8(file).expect("what was read is UTF-8");
-    // What JSON is for serde_json is the same here, except that whole floats are integers, as for the API server.
+    // JSON has the same value as for serde_json, except that whole floats are integers, as for the API server.
     if let Ok(value @ Value::Object(_)) = serde_json::from_slice::<Value>(file)
         && value
             .get("items")
@@ -45,7 +45,7 @@ pub(crate) fn manifest_yaml(input: &[u8]) {
     }
     let written: Vec<String> = read.iter().map(|object| object.value.to_string()).collect();
     let again = objects(written.join("\n").as_bytes()).expect("objects as JSON are objects");
-    // serde_json reads some floats a little different from what it wrote.
+    // serde_json reads some floats slightly differently from how it wrote them.
     let is_exact = |object: &Object| {
         let value: Result<Value, _> = serde_json::from_str(&object.value.to_string());
         value.is_ok_and(|value| value == object.value)

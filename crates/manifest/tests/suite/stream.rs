@@ -1,4 +1,4 @@
-//! Objects that are read one by one are those of the whole file.
+//! Objects that are read one by one are the objects of the whole file.
 
 use rstest::rstest;
 use serde_json::Value;

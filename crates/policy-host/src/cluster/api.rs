@@ -19,13 +19,7 @@ use super::{Cluster, ClusterError};
 /// The number of objects on a page, the same as in `kubectl`.
 const PAGE: u32 = 500;
 
-/// The maximum number of pages. Kubernetes supports 5,000 nodes.
-const PAGES: usize = 1_000;
-
-/// The maximum number of bytes of all pages together. A list of 15,000 nodes has several hundred megabytes.
-const BYTES: usize = 1 << 30;
-
-/// The time limit for all tries of a request together, without `--request-timeout`.
+/// How long a request may take without `--request-timeout`, with all tries.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The time limit for all pages of a list together, without `--request-timeout`.
@@ -33,11 +27,16 @@ const PATIENCE_FOR_LISTS: Duration = Duration::from_mins(5);
 
 /// The number of further tries if a server is busy.
 ///
-/// MIRRORS: k8s.io/client-go `rest/request.go`, `NewRequest`: `maxRetries`.
-const RETRIES: u32 = 10;
+/// MIRRORS: kube-client 4.2.0 src/client/retry.rs, `RetryPolicy::default`.
+const PAUSES: [Duration; 3] = [
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+];
 
-/// The shortest pause before another try, because a server can request zero seconds.
-const PAUSE: Duration = Duration::from_millis(50);
+fn is_busy(code: u16) -> bool {
+    matches!(code, 429 | 503 | 504)
+}
 
 /// A request in the terms of RBAC.
 #[derive(Debug, Clone)]
@@ -46,28 +45,12 @@ pub struct Asked {
     pub(super) resource: String,
 }
 
-/// The part of a list that was read.
-#[derive(Default)]
-struct Reached {
-    pages: usize,
-    objects: usize,
-    bytes: usize,
-}
-
-/// The time at which all tries of a request, or all pages of a list, must have ended.
+/// When a request, or all pages of a list, have to end.
 struct Deadline {
     at: Option<Instant>,
     /// The time limit as a text for errors.
     time: String,
     option: &'static str,
-}
-
-/// An answer with an HTTP status that reports a failure.
-struct Failed {
-    code: u16,
-    message: String,
-    /// The pause that the server requests.
-    retry_after: Option<Duration>,
 }
 
 impl Asked {
@@ -98,43 +81,10 @@ impl std::fmt::Display for Asked {
     }
 }
 
-impl std::fmt::Display for Reached {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { pages, objects, .. } = self;
-        match pages {
-            0 => Ok(()),
-            1 => write!(f, ", after 1 page with {objects} objects"),
-            pages => write!(f, ", after {pages} pages with {objects} objects"),
-        }
-    }
-}
-
 impl Deadline {
     fn left(&self) -> Option<Duration> {
         let at = self.at?;
         Some(at.saturating_duration_since(Instant::now()))
-    }
-
-    /// The advice if the time limit is too short.
-    fn advice(&self) -> String {
-        let Self { time, option, .. } = self;
-        format!("the limit is {time}: try again later, or raise it with {option}")
-    }
-}
-
-impl Failed {
-    /// Whether another try may succeed.
-    ///
-    /// MIRRORS: k8s.io/client-go `rest/with_retry.go`, `IsNextRetry`: 429 and 5xx with `Retry-After`.
-    /// DIVERGES: 503 and 504 also without `Retry-After`, because proxies do not send it.
-    fn is_busy(&self) -> bool {
-        matches!(self.code, 429 | 503 | 504) || self.code >= 500 && self.retry_after.is_some()
-    }
-
-    /// The pause before the next try: the pause that the server requests, or half a second, which doubles each time.
-    fn pause(&self, tries: u32) -> Duration {
-        let doubled = Duration::from_millis(500) * 2_u32.pow(tries.saturating_sub(1).min(5));
-        self.retry_after.unwrap_or(doubled).max(PAUSE)
     }
 }
 
@@ -152,12 +102,9 @@ impl Cluster {
     ) -> Result<Vec<T>, ClusterError> {
         params.limit = Some(PAGE);
         let deadline = self.deadline(PATIENCE_FOR_LISTS);
-        let mut reached = Reached::default();
         let mut all = Vec::new();
         loop {
-            let page = self.ask(asked, &deadline, &reached, || {
-                Request::new(path).list(&params)
-            });
+            let page = self.ask(asked, &deadline, Request::new(path).list(&params));
             let is_page = params.continue_token.is_some();
             let page = match page {
                 Err(ClusterError::Refused { code: 410, .. }) if is_page => {
@@ -168,7 +115,6 @@ impl Cluster {
                 }
                 page => page?,
             };
-            reached.bytes += page.len();
             let page: Fields<'_> = asked.read(&page)?;
             // The items are null if the list is empty.
             let Some(items) = page.get("items") else {
@@ -178,8 +124,6 @@ impl Cluster {
             for item in items.unwrap_or_default() {
                 all.push(of(item.get())?);
             }
-            reached.pages += 1;
-            reached.objects = all.len();
             let metadata = page
                 .get("metadata")
                 .and_then(|raw| serde_json::from_str(raw).ok());
@@ -188,9 +132,6 @@ impl Cluster {
                 None | Some("") => return Ok(all),
                 Some(next) => Some(next.to_owned()),
             };
-            if next == params.continue_token || reached.pages >= PAGES {
-                return Err(self.endless(asked, &reached));
-            }
             params.continue_token = next;
         }
     }
@@ -202,9 +143,8 @@ impl Cluster {
         name: &str,
         asked: &Asked,
     ) -> Result<Option<String>, ClusterError> {
-        let answer = self.ask(asked, &self.deadline(PATIENCE), &Reached::default(), || {
-            Request::new(path).get(name, &GetParams::default())
-        });
+        let request = Request::new(path).get(name, &GetParams::default());
+        let answer = self.ask(asked, &self.deadline(PATIENCE), request);
         match answer {
             Err(ClusterError::Refused { code: 404, .. }) => Ok(None),
             answer => answer.map(Some),
@@ -219,9 +159,8 @@ impl Cluster {
         asked: &Asked,
     ) -> Result<String, ClusterError> {
         let body = body.to_string().into_bytes();
-        self.ask(asked, &self.deadline(PATIENCE), &Reached::default(), || {
-            Request::new(path).create(&PostParams::default(), body.clone())
-        })
+        let request = Request::new(path).create(&PostParams::default(), body);
+        self.ask(asked, &self.deadline(PATIENCE), request)
     }
 
     fn deadline(&self, patience: Duration) -> Deadline {
@@ -248,127 +187,74 @@ impl Cluster {
         &self,
         asked: &Asked,
         deadline: &Deadline,
-        reached: &Reached,
-        request: impl Fn() -> Result<http::Request<Vec<u8>>, request::Error>,
+        request: Result<http::Request<Vec<u8>>, request::Error>,
     ) -> Result<String, ClusterError> {
         let Some(runtime) = &self.runtime else {
             return Err(ClusterError::Runtime(std::io::Error::other("it has ended")));
         };
+        let request = request.map_err(Error::BuildRequest);
+        let request = request.map_err(|error| self.unreached(error))?;
         runtime.block_on(async {
-            let mut tries = 0;
-            let mut last = None;
-            loop {
-                tries += 1;
-                let request = request().map_err(Error::BuildRequest);
-                let request = request.map_err(|error| self.unreached(error))?;
-                let answer = self.once(request, asked, reached);
-                let answer = match deadline.left() {
-                    None => Ok(answer.await),
-                    Some(left) => tokio::time::timeout(left, answer).await,
-                };
-                let Ok(answer) = answer else {
-                    return Err(match last {
-                        Some(failed) => {
-                            self.busy(&failed, tries, &deadline.advice(), asked, reached)
-                        }
-                        None => self.timed_out(asked, deadline, reached),
-                    });
-                };
-                let failed = match answer? {
-                    Ok(text) => return Ok(text),
-                    Err(failed) if failed.is_busy() => failed,
-                    Err(failed) => return Err(self.refused(failed, asked)),
-                };
-                let pause = failed.pause(tries);
-                let has_time = deadline.left().is_none_or(|left| pause < left);
-                let advice = match (has_time, failed.retry_after) {
-                    (true, _) if tries > RETRIES => Some("try again later".to_owned()),
-                    (true, _) => None,
-                    (false, Some(_)) if tries == 1 => Some(format!(
-                        "it requires a pause of {pause:?}, and {}",
-                        deadline.advice()
-                    )),
-                    (false, _) => Some(deadline.advice()),
-                };
-                if let Some(advice) = advice {
-                    return Err(self.busy(&failed, tries, &advice, asked, reached));
-                }
-                tokio::time::sleep(pause).await;
-                last = Some(failed);
+            let answer = self.answer_to(&request);
+            let answer = match deadline.left() {
+                None => answer.await,
+                Some(left) => tokio::time::timeout(left, answer)
+                    .await
+                    .map_err(|_| self.timed_out(asked, deadline))?,
+            };
+            let (status, bytes) = answer.map_err(|error| self.unreached(error))?;
+            let text =
+                String::from_utf8(bytes).map_err(|_| self.foreign(asked, "it is not text"))?;
+            if status.is_success() {
+                return Ok(text);
             }
+            let parsed: Option<Value> = serde_json::from_str(&text).ok();
+            if status == http::StatusCode::NOT_FOUND && text.trim_start().starts_with('<') {
+                // The page of a proxy does not mean that there is no such object.
+                return Err(self.foreign(asked, "it is a web page"));
+            }
+            let message = parsed.as_ref().and_then(|it| it.get("message")?.as_str());
+            let message = message.unwrap_or(&text).trim();
+            Err(self.refused(status.as_u16(), message.chars().take(600).collect(), asked))
         })
     }
 
-    /// A single try: the answer, or why another try may succeed.
-    async fn once(
+    /// The answer, from the first try at which the server is not busy, or from the last one. kube would wait as long as
+    /// `Retry-After` says, which can be hours.
+    async fn answer_to(
+        &self,
+        request: &http::Request<Vec<u8>>,
+    ) -> Result<(http::StatusCode, Vec<u8>), Error> {
+        let mut pauses = PAUSES.into_iter();
+        loop {
+            let answer = self.try_once(request.clone()).await?;
+            match pauses.next().filter(|_| is_busy(answer.0.as_u16())) {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => return Ok(answer),
+            }
+        }
+    }
+
+    async fn try_once(
         &self,
         request: http::Request<Vec<u8>>,
-        asked: &Asked,
-        reached: &Reached,
-    ) -> Result<Result<String, Failed>, ClusterError> {
-        let unreached = |error| self.unreached(error);
-        let response = self.client.send(request.map(Body::from)).await;
-        let response = response.map_err(unreached)?;
+    ) -> Result<(http::StatusCode, Vec<u8>), Error> {
+        let response = self.client.send(request.map(Body::from)).await?;
         let status = response.status();
-        let retry_after = response.headers().get("retry-after");
-        let retry_after = retry_after.and_then(|seconds| seconds.to_str().ok()?.parse().ok());
-        if status.is_redirection() {
-            let to = response.headers().get("location");
-            let to = to.and_then(|to| to.to_str().ok()).map(address);
-            let why = match to {
-                Some(to) => format!("it redirects to {to}"),
-                None => format!("it has the status {status}"),
-            };
-            return Err(self.foreign(asked, &why));
-        }
         let mut body = response.into_body();
         let mut bytes = Vec::new();
         while let Some(frame) =
             std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await
         {
-            if let Ok(data) = frame.map_err(unreached)?.into_data() {
+            if let Ok(data) = frame?.into_data() {
                 bytes.extend_from_slice(&data);
             }
-            if bytes.len() > BYTES.saturating_sub(reached.bytes) {
-                return Err(self.endless(asked, reached));
-            }
         }
-        let what = match std::str::from_utf8(&bytes) {
-            Err(_) => Some("it is not text"),
-            Ok(text) if text.trim_start().starts_with('<') => Some("it is a web page"),
-            Ok(_) => None,
-        };
-        let text = String::from_utf8(bytes).unwrap_or_default();
-        let mut failed = Failed {
-            code: status.as_u16(),
-            message: String::new(),
-            retry_after: retry_after.map(Duration::from_secs),
-        };
-        Ok(match (status.is_success(), what) {
-            (true, None) => Ok(text),
-            (true, Some(what)) => return Err(self.foreign(asked, what)),
-            (false, None) => {
-                let parsed: Option<Value> = serde_json::from_str(&text).ok();
-                let message = parsed.as_ref().and_then(|it| it.get("message")?.as_str());
-                let message = message.unwrap_or(&text).trim();
-                failed.message = message.chars().take(600).collect();
-                Err(failed)
-            }
-            // For example, a proxy answers while the API server restarts.
-            (false, Some(_)) if failed.is_busy() || status.is_server_error() => {
-                "a web page, probably of a proxy".clone_into(&mut failed.message);
-                Err(failed)
-            }
-            (false, Some(what)) => {
-                let why = format!("{what} with the status {}", failed.code);
-                return Err(self.foreign(asked, &why));
-            }
-        })
+        Ok((status, bytes))
     }
 
-    fn refused(&self, failed: Failed, asked: &Asked) -> ClusterError {
+    fn refused(&self, code: u16, message: String, asked: &Asked) -> ClusterError {
         let asked = asked.clone();
-        let Failed { code, message, .. } = failed;
         match code {
             401 => {
                 let Self {
@@ -377,6 +263,12 @@ impl Cluster {
                 ClusterError::Other(format!("the API server {server} rejects {rejected}"))
             }
             403 => ClusterError::Forbidden { asked, message },
+            code if is_busy(code) => {
+                let server = &self.server;
+                ClusterError::Silence(format!(
+                    "the API server {server} is busy: it returned {code} to {asked}: {message}; try again later"
+                ))
+            }
             code => ClusterError::Refused {
                 asked,
                 code,
@@ -385,38 +277,11 @@ impl Cluster {
         }
     }
 
-    fn timed_out(&self, asked: &Asked, deadline: &Deadline, reached: &Reached) -> ClusterError {
+    fn timed_out(&self, asked: &Asked, deadline: &Deadline) -> ClusterError {
         let (server, Deadline { time, option, .. }) = (&self.server, deadline);
         let (through, advice) = self.way();
         ClusterError::Silence(format!(
-            "the API server {server} did not complete the request to {asked}{through} within {time}{reached}; {advice}, or raise the limit with {option}"
-        ))
-    }
-
-    /// The error for a server that stays busy.
-    fn busy(
-        &self,
-        failed: &Failed,
-        tries: u32,
-        advice: &str,
-        asked: &Asked,
-        reached: &Reached,
-    ) -> ClusterError {
-        let (server, Failed { code, message, .. }) = (&self.server, failed);
-        let state = match code {
-            429 => "is too busy",
-            _ => "is not available",
-        };
-        let tries = match tries {
-            1 => "1 try".to_owned(),
-            tries => format!("{tries} tries"),
-        };
-        let message = match message.as_str() {
-            "" => String::new(),
-            message => format!(" ({message})"),
-        };
-        ClusterError::Silence(format!(
-            "the API server {server} {state} to {asked}: it returned {code}{message} in {tries}{reached}; {advice}"
+            "the API server {server} did not complete the request to {asked}{through} within {time}; {advice}, or raise the limit with {option}"
         ))
     }
 
@@ -425,13 +290,6 @@ impl Cluster {
         let server = &self.server;
         ClusterError::Other(format!(
             "the response of {server} to {asked} does not come from an API server: {why}; check the address, and look for a proxy or a login page in between"
-        ))
-    }
-
-    fn endless(&self, asked: &Asked, reached: &Reached) -> ClusterError {
-        let server = &self.server;
-        ClusterError::Other(format!(
-            "the API server {server} does not complete the request to {asked}: the response is too long{reached}; check that the context is correct"
         ))
     }
 

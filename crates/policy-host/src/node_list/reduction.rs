@@ -88,7 +88,6 @@ impl Reduction<'_> {
                         within(metadata, "labels", |all| kept(all, labels)),
                     ])
                 }),
-                ("spec", fields.get("spec").and_then(taints)),
                 within(&fields, "status", |status| {
                     let info = |info: &Fields<'_>| object_of([whole(info, "architecture")]);
                     object_of([within(status, "nodeInfo", info)])
@@ -117,13 +116,6 @@ fn within<'n>(
 fn kept(Fields(all): &Fields<'_>, labels: &Labels) -> String {
     let kept = all.iter().filter(|field| labels.keep(&field.name));
     object_of(kept.map(|field| (&*field.name, Some(field.value.get().to_owned()))))
-}
-
-fn taints(raw: &str) -> Option<String> {
-    let fields = fields(raw)?;
-    let taints = fields.get("taints")?;
-    let is_some = !matches!(taints, "null" | "[]");
-    is_some.then(|| object_of([("taints", Some(taints.to_owned()))]))
 }
 
 fn fields(raw: &str) -> Option<Fields<'_>> {

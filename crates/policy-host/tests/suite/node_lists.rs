@@ -58,19 +58,6 @@ fn a_reduced_list_keeps_what_is_judged(#[case] labels: Labels, #[case] reduced: 
     }
 }
 
-/// The command reads these fields, but the module does not.
-#[test]
-fn a_reduced_list_keeps_taints() {
-    let taints = r#"[{"key":"a","effect":"NoSchedule"}]"#;
-    let node = NODE.replace(
-        r#""taints":[]"#,
-        &format!(r#""podCIDR":"x","taints":{taints}"#),
-    );
-    let nodes = NodeList::reduced_from_text(node.as_bytes(), &Labels::All).unwrap();
-    let spec = nodes.to_objects()[0]["spec"].to_string();
-    assert_eq!(spec, r#"{"taints":[{"effect":"NoSchedule","key":"a"}]}"#);
-}
-
 #[test]
 fn nothing_is_made_of_what_has_another_shape() {
     for node in [

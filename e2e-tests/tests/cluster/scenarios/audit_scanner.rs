@@ -1,5 +1,5 @@
 //! Scenario 19: Kubewarden's own audit scanner asks policy-server about the HyperConverged in the cluster, and writes what
-//! docs/rollout.md tells you to read. It needs `audit-scanner` and `policy-server` on PATH; both are in one repository:
+//! docs/operate.md tells you to read. It needs `audit-scanner` and `policy-server` on PATH; both are in one repository:
 //! `go build -o DIRECTORY/audit-scanner ./cmd/audit-scanner`.
 
 use std::path::Path;

@@ -9,7 +9,7 @@ use crate::world::{NAMESPACE, World};
 /// The namespace of golden images upstream.
 pub(super) const GOLDEN: &str = "kubevirt-os-images";
 
-/// The annotation of what SSP creates.
+/// The annotation of the objects that SSP creates.
 const SSP: &str = "operator-sdk/primary-resource-type";
 
 /// A kind that the API server does not serve has no objects.
@@ -28,7 +28,7 @@ pub(super) struct BootSources<'w> {
 }
 
 impl<'w> BootSources<'w> {
-    /// Without any.
+    /// A cluster without boot sources.
     pub(super) fn new(world: &'w World<'w>) -> Self {
         world.set_nodes("mixed");
         let cluster = Self { world };
@@ -40,52 +40,7 @@ impl<'w> BootSources<'w> {
         cluster
     }
 
-    /// Serves a kind whose CRD is not one of the operators', and returns its group and version.
-    fn serves_any(&self, group: &str, kind: &str) -> String {
-        let singular = kind.to_lowercase();
-        let plural = format!("{singular}s");
-        let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-        let version = json!({
-            "name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": any},
-        });
-        self.world.serves(&json!({
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {
-                "name": format!("{plural}.{group}"),
-                // The API server demands it for groups below k8s.io.
-                "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"},
-            },
-            "spec": {
-                "group": group,
-                "names": {"kind": kind, "plural": plural, "singular": singular},
-                "scope": "Namespaced",
-                "versions": [version],
-            },
-        }));
-        format!("{group}/v1")
-    }
-
-    /// A VM template of OpenShift. The DataSource is a parameter.
-    pub(super) fn creates_a_vm_template(&self, name: &str, source: &str) {
-        let version = self.serves_any("template.openshift.io", "Template");
-        let source_ref =
-            json!({"kind": "DataSource", "name": "${DATA_SOURCE}", "namespace": GOLDEN});
-        let template = json!({
-            "apiVersion": version,
-            "kind": "Template",
-            "metadata": {"name": name, "namespace": NAMESPACE},
-            "objects": [{
-                "kind": "VirtualMachine",
-                "spec": {"dataVolumeTemplates": [{"spec": {"sourceRef": source_ref}}]},
-            }],
-            "parameters": [{"name": "DATA_SOURCE", "value": source}],
-        });
-        let path = format!("/apis/{version}/namespaces/{NAMESPACE}/templates");
-        self.world.api().must("POST", &path, Some(&template));
-    }
-
-    /// The spec of a HyperConverged with these templates alone.
+    /// The spec of a HyperConverged with only these templates.
     pub(super) fn hyperconverged(&self, templates: &[Value], is_on: bool, more: &Value) -> Value {
         let crd = self.world.crd;
         let import = if is_on { crd.import.clone() } else { json!({}) };

@@ -12,21 +12,18 @@ use super::combinations::copy_of_deploy;
 use crate::policy::manifests;
 use crate::world::World;
 
-/// In the order in which an administrator reads them. docs/rollout.md ends with what removes everything.
-const PAGES: [&str; 14] = [
+/// In the order in which an administrator reads them. docs/operate.md ends with what removes everything.
+const PAGES: [&str; 11] = [
     "docs/need.md",
     "docs/install-policy.md",
-    "docs/images.md",
-    "docs/repair.md",
-    "docs/virtual-machines.md",
-    "docs/monitoring.md",
+    "docs/options.md",
     "docs/pipelines.md",
     "docs/denied.md",
     "docs/alerts.md",
     "docs/troubleshooting.md",
     "docs/upgrade.md",
     "docs/nodes.md",
-    "docs/rollout.md",
+    "docs/operate.md",
     "README.md",
 ];
 

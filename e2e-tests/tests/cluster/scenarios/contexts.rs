@@ -7,7 +7,7 @@ use crate::crd::{template, together};
 use crate::kubectl::KubectlOutput;
 use crate::world::World;
 
-/// A kubeconfig with two contexts of the cluster, and a third one, the current one, of a cluster that is not there.
+/// A kubeconfig with two contexts of the cluster. The current context is a third one, of a cluster that does not exist.
 const CONTEXTS: [(&str, &str); 1] = [("KUBECONFIG", "contexts")];
 
 pub(crate) fn run(world: &World<'_>) {
@@ -39,7 +39,7 @@ pub(crate) fn run(world: &World<'_>) {
     without_a_cluster(world);
 }
 
-/// A command for the object of a file replaces nothing that only the live object has.
+/// A command for the object of a file keeps the fields that only the live object has.
 fn without_a_cluster(world: &World<'_>) {
     let file = world.crd.templates(&[template("mine", None)]);
     let object = world.hyperconverged(&file).to_string();
@@ -82,7 +82,7 @@ fn patches(world: &World<'_>) {
     let old = command(world, &one);
     assert!(old.contains(" --context a --type json -p "), "{old}");
 
-    // Its index is now that of another template.
+    // Another template now has its index.
     let both = spec(&["another", "mine"]);
     world.replaces(&both, &[]);
     is_refused(world, &old);
@@ -128,7 +128,7 @@ fn sh(world: &World<'_>, command: &str) -> KubectlOutput {
     world.admin.bash(command, &CONTEXTS)
 }
 
-/// The API server refuses the patch, and the object stays as it is.
+/// The API server rejects the patch, and the object does not change.
 fn is_refused(world: &World<'_>, command: &str) {
     let before = world.api().get(&world.path());
     let output = sh(world, command);

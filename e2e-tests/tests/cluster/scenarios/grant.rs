@@ -26,7 +26,7 @@ pub(crate) fn run(world: &World<'_>) {
     without_service_account(world);
 }
 
-/// The answer is the policy's, with what is missing and how to add it: it comes before the webhook's timeout.
+/// The policy answers before the timeout of the webhook, and its message names the missing permission and how to add it.
 fn as_it_is_deployed(world: &World<'_>) {
     world.deploy_policy(&Policy::of_deploy());
     missing(&create(world));

@@ -64,12 +64,12 @@ pub(crate) fn run(world: &World<'_>) {
     never_answers(world, silent_server, &host);
 }
 
-/// The beginning of the warning that a boot source goes.
+/// The beginning of the warning about a deleted boot source.
 fn removed(name: &str) -> String {
     format!("[boot-source-removed] After the update, new VMs cannot use `{name}`: ")
 }
 
-/// The limit that docs/images.md describes: policy-server waits while the registry is silent, and so does every other
+/// The limit that docs/options.md describes: policy-server waits while the registry is silent, and so does every other
 /// look-up.
 fn never_answers(world: &World<'_>, silent: SilentServer, host: &str) {
     let address = silent.address.to_string();

@@ -14,7 +14,7 @@ pub(crate) fn run(world: &World<'_>) {
     the_namespace_goes(world);
 }
 
-/// A dry run is judged, but nothing is stored.
+/// The policy evaluates a dry run, but nothing is stored.
 fn dry_run(world: &World<'_>) {
     let crd = world.crd;
     let bad = together([&crd.import, &crd.templates(&[template("mine", None)])]);

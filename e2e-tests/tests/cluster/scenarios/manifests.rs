@@ -40,9 +40,27 @@ pub(crate) fn run(world: &World<'_>) {
         has_the_grants_that_it_needs(world, &before, folder, &manifests);
     }
     super::combinations::run(world);
+    the_update_check_is_accepted(world);
 }
 
-/// As in docs/rollout.md, but as a dry run, because there is no controller.
+/// `make alerts` reads its alert.
+fn the_update_check_is_accepted(world: &World<'_>) {
+    let cronjob = format!("{ROOT}/deploy/update-check/cronjob.yaml");
+    for (words, wanted) in [
+        (
+            &["create", "namespace", "hco-preflight-plan"][..],
+            "namespace/hco-preflight-plan created\n",
+        ),
+        (
+            &["apply", "--dry-run=server", "-f", &cronjob],
+            "cronjob.batch/hco-preflight-update created (server dry run)\n",
+        ),
+    ] {
+        world.admin.run(words).prints_and_warns(wanted, "");
+    }
+}
+
+/// As in docs/operate.md, but as a dry run, because there is no controller.
 pub(super) fn is_accepted(world: &World<'_>, path: &str, wanted: &str) {
     let output = world.admin.run(&["apply", "--dry-run=server", "-k", path]);
     assert!(
@@ -58,15 +76,20 @@ pub(super) fn is_accepted(world: &World<'_>, path: &str, wanted: &str) {
     assert!(output.stdout.contains(wanted), "{path}: {}", output.stdout);
 }
 
-/// The manifests in docs/images.md, and its settings.
+/// The `PolicyServer` in docs/options.md, and the settings.
 fn the_page_about_images_is_accepted(world: &World<'_>) {
-    let text = std::fs::read_to_string(format!("{ROOT}/docs/images.md")).expect("the page");
+    let text = std::fs::read_to_string(format!("{ROOT}/docs/options.md")).expect("the page");
     let page = Page {
-        id: "images".to_owned(),
+        id: "options".to_owned(),
         text,
     };
     let mut kinds = Vec::new();
-    for (_, block) in page.blocks().iter().filter(|(info, _)| *info == "yaml") {
+    let blocks = page.blocks();
+    let blocks = blocks.iter().filter(|(info, block)| {
+        // The test of the commands renders kustomizations.
+        *info == "yaml" && !block.contains("kind: Kustomization")
+    });
+    for (_, block) in blocks {
         for manifest in documents(block) {
             let Some(kind) = manifest["kind"].as_str() else {
                 // The settings at the top of the page.
@@ -76,33 +99,17 @@ fn the_page_about_images_is_accepted(world: &World<'_>) {
                 );
                 continue;
             };
-            // e2e-tests/tests/commands/kustomizations.rs renders it.
-            if kind == "Kustomization" {
-                continue;
-            }
-            if kind == "ClusterAdmissionPolicy" {
-                // The page contains only its settings.
-                let settings = manifest["spec"]["settings"].to_string();
-                assert_eq!(engine::validate_settings(settings.as_bytes()), Ok(()));
-            } else {
-                world.admin.file("images.yaml", &manifest.to_string());
-                let apply = ["apply", "--dry-run=server", "-f", "images.yaml"];
-                let output = world.admin.run(&apply);
-                assert!(
-                    output.code == Some(0) && output.stderr.is_empty(),
-                    "{kind}: {output:?}"
-                );
-            }
+            world.admin.file("options.yaml", &manifest.to_string());
+            let apply = ["apply", "--dry-run=server", "-f", "options.yaml"];
+            let output = world.admin.run(&apply);
+            assert!(
+                output.code == Some(0) && output.stderr.is_empty(),
+                "{kind}: {output:?}"
+            );
             kinds.push(kind.to_owned());
         }
     }
-    let expected = [
-        "Secret",
-        "PolicyServer",
-        "NetworkPolicy",
-        "ClusterAdmissionPolicy",
-    ];
-    assert_eq!(kinds, expected);
+    assert_eq!(kinds, ["PolicyServer"]);
 }
 
 /// The API server compiles the expressions of the webhook that Kubewarden's controller would create, and

@@ -105,7 +105,6 @@ impl BootSources<'_> {
             &["32 DataSources of SSP's VM templates are created; they have no disk"],
         );
         self.creates_a_machine("web", "mine-arm64");
-        self.creates_a_vm_template("server", "mine-arm64");
         self.plans(
             &["--what-if", "arm64=-2"],
             1,
@@ -115,9 +114,6 @@ impl BootSources<'_> {
                 &format!("! {NAMESPACE}/web: no workload node has its architecture arm64 any more: once stopped, it cannot start"),
                 &format!(
                     "! {NAMESPACE}/web: its disk is made from {GOLDEN}/mine-arm64, which is deleted; a disk that is already made stays"
-                ),
-                &format!(
-                    "! Template {NAMESPACE}/server: its disk is made from {GOLDEN}/mine-arm64, which is deleted"
                 ),
             ],
         );
@@ -233,7 +229,8 @@ impl BootSources<'_> {
             "VirtualMachine",
             "VirtualMachineInstance",
             "DataVolume",
-            "Template",
+            "VirtualMachinePreference",
+            "VirtualMachineClusterPreference",
         ];
         assert_eq!(kinds, all);
         assert_eq!(plan["virtualMachines"], json!([]));

@@ -81,8 +81,7 @@ fn what_is_there(world: &World<'_>) {
         .preflight(&["check", "--cluster", "--what-if", "arm64=2"]);
     assert_eq!((then.code, &*then.stderr), (Some(1), &*note), "{then:?}");
     let wanted = format!(
-        "{}  workload nodes             amd64 (3), arm64 (2)\n",
-        begins("✘ denied")
+        "✘ 1 problem in the live object  kubevirt-hyperconverged/kubevirt-hyperconverged\n  in the cluster · hco.kubevirt.io/{version} · existing: updates are not blocked\n\n  workload nodes             amd64 (3), arm64 (2)\n"
     );
     assert!(then.stdout.starts_with(&wanted), "{}", then.stdout);
     let wanted = "\n  ✘ deny  multi-arch-import-disabled\n";
@@ -105,7 +104,7 @@ fn what_comes(world: &World<'_>) {
         format!(
             "{verdict}  kubevirt-hyperconverged/kubevirt-hyperconverged\n  new.yaml:1 · hco.kubevirt.io/{version} · checked as an update of the live object\n\n  \
              workload nodes             amd64 (3), arm64 (2)\n  control plane              amd64\n  multi-architecture import  enabled\n\n  \
-             golden images               amd64 (3)  arm64 (2)\n  mine                        {mine}\n  \
+             golden images               amd64 (3)       arm64 (2)\n  mine                        {mine}\n  \
              centos-stream10-image-cron  ✔ imported      ✔ imported\n  centos-stream9-image-cron   ✔ imported      ✔ imported\n  fedora-image-cron           ✔ imported      ✔ imported\n\n"
         )
     };
@@ -128,10 +127,10 @@ fn what_comes(world: &World<'_>) {
     let denied = check(None);
     assert_eq!((denied.code, denied.stderr), (Some(1), notes));
     for part in [
-        output("✘ denied", "? unknown  ? unknown").as_str(),
+        output("✘ denied", "? unknown       ? unknown").as_str(),
         "\n  ✘ deny  architectures-missing\n",
         &crd.annotation_path(0),
-        "\n1 object: denied, 1 warning\n",
+        "\n1 object: 1 denial, 1 warning\n",
     ] {
         assert!(denied.stdout.contains(part), "{part}: {}", denied.stdout);
     }

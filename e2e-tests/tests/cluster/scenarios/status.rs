@@ -60,7 +60,7 @@ fn permissions(world: &World<'_>) {
     }
 }
 
-/// Nothing of a golden image is there, then all of it.
+/// The objects of a golden image do not exist, and then all exist.
 fn becomes_ready(cluster: &BootSources<'_>) {
     let status = |code| {
         let status = cluster.sees(&["status"]);
@@ -89,7 +89,7 @@ fn becomes_ready(cluster: &BootSources<'_>) {
     assert_eq!(waited.code, Some(0), "{waited:?}");
 }
 
-/// A virtual machine of arm64 is to be made, and the last node of arm64 leaves.
+/// The disk of an arm64 VM does not exist yet, and the last arm64 node leaves.
 fn loses_a_node(cluster: &BootSources<'_>) {
     cluster.creates_a_machine("web", "mine-arm64");
     let words = ["plan", "--cluster", "--what-if", "arm64=-2", "-o", "json"];

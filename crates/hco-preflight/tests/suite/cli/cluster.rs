@@ -656,15 +656,15 @@ fn the_hint_names_options_that_fix_does_not_have() {
     };
     assert_eq!(
         hint("--fail-on never"),
-        "`hco-preflight fix` with the same options except --fail-on shows how to fix 1 finding."
+        "1 object: 1 denial; 1 fixable: `hco-preflight fix` with the same options except --fail-on"
     );
     assert_eq!(
         hint("--old old.yaml"),
-        "`hco-preflight fix` with the same options except --old shows how to fix 1 finding."
+        "1 object: accepted, 1 warning; 1 fixable: `hco-preflight fix` with the same options except --old"
     );
     assert_eq!(
         hint(""),
-        "`hco-preflight fix` with the same options shows how to fix 1 finding."
+        "1 object: 1 denial; 1 fixable: `hco-preflight fix` with the same options"
     );
     let server = ApiServer::start(recorded());
     let (shown, _) = run(

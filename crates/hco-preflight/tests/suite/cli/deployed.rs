@@ -156,30 +156,7 @@ fn images_are_looked_up_only_if_the_user_says_so(#[case] settings: Value) {
     assert!(!shown.contains("looked up"), "{shown}");
 }
 
-/// The namespace of the recorded object, with these labels, or without permission to read it.
-pub(super) fn with_namespace(mut answers: Vec<Value>, labels: Option<Value>) -> Vec<Value> {
-    let all = answers
-        .iter_mut()
-        .find(|it| it["as"] == "admin" && it["request"] == "GET /api/v1");
-    let resources = all.unwrap().pointer_mut("/body/resources").unwrap();
-    resources.as_array_mut().unwrap().push(json!({
-        "name": "namespaces", "singularName": "namespace", "namespaced": false, "kind": "Namespace", "verbs": ["get"],
-    }));
-    let (status, body) = match labels {
-        Some(labels) => (
-            200,
-            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kubevirt-hyperconverged", "labels": labels}}),
-        ),
-        None => (
-            403,
-            json!({"kind": "Status", "status": "Failure", "reason": "Forbidden", "message": "no", "code": 403}),
-        ),
-    };
-    answers.push(json!({"as": "admin", "request": "GET /api/v1/namespaces/kubevirt-hyperconverged", "status": status, "body": body}));
-    answers
-}
-
-/// A policy that denies the object. The cluster evaluates it for the requests that these fields select.
+/// A policy that denies the object, and that the cluster evaluates for what these fields select.
 fn selecting(fields: &Value) -> Value {
     let mut policy = policy("a", "protect", json!({}));
     let spec = policy.get_mut("spec").unwrap().as_object_mut().unwrap();
@@ -192,12 +169,8 @@ const OF_NAMESPACE: &str =
 
 /// If the cluster does not evaluate a policy for the object, its verdict does not count: the other policy accepts it.
 #[rstest]
-#[case::label_of_the_name(json!({"allowInsideAdmissionControllerNamespace": true, "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "other"}}}), "check --cluster", Some(OF_NAMESPACE))]
-#[case::same_name(json!({"allowInsideAdmissionControllerNamespace": true, "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kubevirt-hyperconverged"}}}), "check --cluster", None)]
-#[case::not_in(json!({"namespaceSelector": {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kubevirt-hyperconverged"]}]}}), "check --cluster", Some(OF_NAMESPACE))]
-#[case::missing_label(json!({"namespaceSelector": {"matchExpressions": [{"key": "virtual", "operator": "DoesNotExist"}]}}), "check --cluster", Some(OF_NAMESPACE))]
-#[case::label(json!({"allowInsideAdmissionControllerNamespace": true, "namespaceSelector": {"matchLabels": {"virtual": "yes"}}}), "check --cluster", None)]
-#[case::other_value(json!({"allowInsideAdmissionControllerNamespace": true, "namespaceSelector": {"matchLabels": {"virtual": "no"}}}), "fix --cluster -o commands", Some(OF_NAMESPACE))]
+#[case::namespace(json!({"namespaceSelector": {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["other"]}]}}), "check --cluster", Some(OF_NAMESPACE))]
+#[case::not_evaluated(json!({"namespaceSelector": {"matchExpressions": [{"key": "virtual", "operator": "DoesNotExist"}]}}), "check --cluster", None)]
 #[case::live_object(json!({"rules": [{"apiGroups": ["hco.kubevirt.io"], "apiVersions": ["v1"], "resources": ["hyperconvergeds"], "operations": ["CREATE"]}]}), "check --cluster", None)]
 #[case::operation(json!({"rules": [{"apiGroups": ["hco.kubevirt.io"], "apiVersions": ["v1"], "resources": ["hyperconvergeds"], "operations": ["UPDATE"]}]}), "check -f new.yaml --cluster", Some("its rules do not include CREATE requests for hyperconvergeds of hco.kubevirt.io/v1beta1"))]
 #[case::version(json!({"matchPolicy": "Exact", "rules": [{"apiGroups": ["hco.kubevirt.io"], "apiVersions": ["v1beta1"], "resources": ["hyperconvergeds"], "operations": ["*"]}]}), "check --cluster", Some("its rules do not include CREATE and UPDATE requests for hyperconvergeds of hco.kubevirt.io/v1"))]
@@ -208,9 +181,7 @@ fn a_policy_that_does_not_apply_does_not_decide(
     #[context] context: Context,
 ) {
     let policies = [selecting(&fields), policy("b", "protect", ignored())];
-    let labels =
-        json!({"kubernetes.io/metadata.name": "kubevirt-hyperconverged", "virtual": "yes"});
-    let server = ApiServer::start(with_namespace(with_policies(&policies), Some(labels)));
+    let server = ApiServer::start(with_policies(&policies));
     let directory = super::scratch(&format!("deployed-scope-{}", context.description.unwrap()));
     let new = std::fs::read_to_string(super::files().join("denied.yaml")).unwrap();
     let new = new.replace("name: kubevirt-hyperconverged", "name: other");
@@ -232,49 +203,6 @@ fn a_policy_that_does_not_apply_does_not_decide(
     assert_eq!(is_used, why.is_none(), "{shown}");
 }
 
-/// Without the labels of the namespace, only its name decides.
-#[test]
-fn labels_that_cannot_be_read_are_assumed_to_match() {
-    let run = |selector: Value| {
-        let policies = [selecting(
-            &json!({"namespaceSelector": {"matchExpressions": selector}}),
-        )];
-        let server = ApiServer::start(with_namespace(with_policies(&policies), None));
-        let output = command_on(&server).args(["check", "--cluster"]).output();
-        shown("check --cluster", &output.unwrap())
-    };
-    let assumed = "note: ClusterAdmissionPolicy a: the labels of the namespace cannot be read, so its namespaceSelector is assumed to match\n";
-    let virtual_one = json!({"key": "virtual", "operator": "Exists"});
-    let shown = run(json!([virtual_one]));
-    assert!(
-        shown.contains(assumed) && shown.contains("by ClusterAdmissionPolicy a"),
-        "{shown}"
-    );
-    let other =
-        json!({"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["other"]});
-    let shown = run(json!([virtual_one, other]));
-    assert!(!shown.contains(assumed), "{shown}");
-    assert!(
-        shown.contains("using the default settings: no policy"),
-        "{shown}"
-    );
-}
-
-/// Kubewarden's controller omits the labels in the webhook.
-#[test]
-fn labels_that_kubewarden_ignores_do_not_exclude_the_object() {
-    let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": "other"}});
-    let policies = [selecting(&json!({"namespaceSelector": selector}))];
-    let server = ApiServer::start(with_policies(&policies));
-    let output = command_on(&server).args(["check", "--cluster"]).output();
-    let shown = shown("check --cluster", &output.unwrap());
-    let note = "note: ClusterAdmissionPolicy a: Kubewarden ignores the matchLabels of its namespaceSelector, so hco-preflight ignores them too; use matchExpressions\n";
-    assert!(
-        shown.contains(note) && shown.contains("by ClusterAdmissionPolicy a"),
-        "{shown}"
-    );
-}
-
 #[test]
 fn what_is_not_evaluated_is_named() {
     let policies = [selecting(&json!({
@@ -284,7 +212,7 @@ fn what_is_not_evaluated_is_named() {
     let server = ApiServer::start(with_policies(&policies));
     let output = command_on(&server).args(["check", "--cluster"]).output();
     let shown = shown("check --cluster", &output.unwrap());
-    let note = "note: ClusterAdmissionPolicy a: its objectSelector and matchConditions are not evaluated, so the cluster may skip this policy for some requests\n";
+    let note = "note: ClusterAdmissionPolicy a: not evaluated: objectSelector, matchConditions; the cluster may skip this policy for some requests\n";
     assert!(shown.contains(note), "{shown}");
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
-use super::deployed::{policy, with_namespace, with_policies};
+use super::deployed::{policy, with_policies};
 use super::{check, command, command_on, files, objects, run, run_with, scratch};
 use e2e_tests::{ApiServer, recorded};
 
@@ -72,8 +72,7 @@ fn a_snapshot_is_written_through_a_link() {
 
 /// The recorded cluster, with policies that select requests in various ways.
 fn cluster(name: &str) -> Vec<Value> {
-    let selector =
-        |operator: &str| json!({"matchExpressions": [{"key": "team", "operator": operator}]});
+    let selector = |name: &str| json!({"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": [name]}]});
     let warn = json!({"levels": {"multi-arch-import-disabled": "warn"}});
     let mut selected = policy("a", "protect", warn);
     let mut other = policy("b", "protect", json!({}));
@@ -85,9 +84,9 @@ fn cluster(name: &str) -> Vec<Value> {
             other["spec"]["settings"] = json!({"password": "hunter2"});
         }
         "monitor" => other["spec"]["mode"] = json!("monitor"),
-        "labels" => {
-            selected["spec"]["namespaceSelector"] = selector("DoesNotExist");
-            other["spec"]["namespaceSelector"] = selector("Exists");
+        "namespaces" => {
+            selected["spec"]["namespaceSelector"] = selector("kubevirt-hyperconverged");
+            other["spec"]["namespaceSelector"] = selector("elsewhere");
         }
         "rules" => {
             selected["spec"]["rules"] = json!([{
@@ -114,10 +113,7 @@ fn cluster(name: &str) -> Vec<Value> {
             return all;
         }
     }
-    with_namespace(
-        with_policies(&[selected, other]),
-        Some(json!({"team": "a"})),
-    )
+    with_policies(&[selected, other])
 }
 
 #[rstest]
@@ -127,7 +123,7 @@ fn the_verdict_is_that_of_the_cluster(
         "no-policy",
         "of-another-project",
         "monitor",
-        "labels",
+        "namespaces",
         "rules",
         "namespaced"
     )]

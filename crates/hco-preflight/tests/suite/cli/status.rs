@@ -194,7 +194,7 @@ fn a_server_that_does_not_answer_is_asked_for_no_more_kinds() {
     for kind in unread {
         let reason = kind["reason"].as_str().unwrap();
         assert!(
-            reason.contains("is not available to list dataimportcrons"),
+            reason.contains("is busy: it returned 503 to list dataimportcrons"),
             "{reason}"
         );
     }
