@@ -72,8 +72,8 @@ impl Identity {
     }
 }
 
-/// A user's object as the API server reads it: it sets the UID and the time of the deletion itself, and only HCO writes the
-/// status.
+/// A user's object as the API server stores it. The API server sets the UID and the deletion timestamp, and only HCO
+/// writes the status.
 pub(crate) fn submitted(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(fields) = object.as_object_mut() {
@@ -86,7 +86,7 @@ pub(crate) fn submitted(object: &Value) -> Value {
     object
 }
 
-/// The request for an object: to create it, or to update it if it was there before.
+/// The request for an object: an update if there is an old object, else a creation.
 pub(crate) fn request(identity: &Identity, object: &Value, old: Option<&Value>) -> Value {
     let (group, version) = identity
         .api_version

@@ -200,9 +200,9 @@ struct Fixed<'q> {
     patch: Vec<Value>,
     /// The number of fixed findings.
     made: usize,
-    /// The summaries of the remedies, with their prices.
+    /// The summaries of the fixes, with their costs.
     summaries: Vec<String>,
-    /// The findings before.
+    /// The findings before the fixes.
     before: Report,
     /// The remaining findings.
     report: Report,
@@ -466,7 +466,7 @@ fn is_of_import(operation: &Value) -> bool {
     })
 }
 
-/// Says, before the changes, what they cost.
+/// Notes the costs of the changes before they are made.
 fn note_summaries(of_file: &[Fixed<'_>], terminal: &Terminal) {
     let mut seen = BTreeSet::new();
     for fixed in of_file.iter().filter(|it| it.made > 0) {
@@ -479,7 +479,7 @@ fn note_summaries(of_file: &[Fixed<'_>], terminal: &Terminal) {
     }
 }
 
-/// Writes the fixed files, or shows what would change. Whether there is something to change.
+/// Writes the fixed files, or shows the changes. Returns whether there are changes.
 fn fix_files(
     fixed: &mut [Fixed<'_>],
     args: &args::Fix,

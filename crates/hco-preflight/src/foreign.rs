@@ -8,8 +8,8 @@ use engine::{escape, is_invisible};
 use policy_host::{ClusterError, HostError, NodeListError};
 use serde::{Deserialize, Serialize};
 
-/// A text from outside. It cannot be printed as it is: displayed, it is one line in which everything that a terminal
-/// obeys, hides or reorders is escaped. Programs that read JSON get it unchanged.
+/// External text. It cannot be printed unchanged: `Display` writes it as one line, and escapes all characters that a
+/// terminal executes, hides or reorders. Programs that read JSON get it unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Foreign(String);
@@ -52,8 +52,8 @@ pub(crate) fn lines(text: &str) -> String {
     lines.join("\n")
 }
 
-/// A text without commands to the runner of a pipeline. Azure Pipelines and GitHub read `##vso[` and `##[` anywhere in a line,
-/// GitHub reads `::` at the beginning of one.
+/// A text without commands for the runner of a pipeline. Azure Pipelines and GitHub read `##vso[` and `##[` anywhere in
+/// a line, and GitHub reads `::` at the beginning of a line.
 pub(crate) fn inert(text: &str) -> String {
     let lines = text.split('\n').map(|line| {
         let plain = anstream::adapter::strip_str(line).to_string();
@@ -71,7 +71,7 @@ pub(crate) fn inert_anywhere(text: &str) -> String {
     text.replace("##[", "# #[").replace("##vso[", "# #vso[")
 }
 
-/// A message of an operator without credentials: a URL in it can have a password, or a token in its query.
+/// Masks credentials in a message of an operator: a URL in it can contain a password, or a token in its query.
 pub(crate) fn masked(text: &str) -> String {
     let mut masked = String::new();
     let mut rest = text;
@@ -118,8 +118,7 @@ pub(crate) fn shell_word(text: &str) -> String {
     shlex::try_quote(text).unwrap_or("''".into()).into_owned()
 }
 
-/// JSON in which such characters, and commands to the runner of a pipeline, are written with the escapes of JSON. Only strings
-/// can have them.
+/// JSON in which these characters, and commands for the runner of a pipeline, are escaped. They only occur in strings.
 pub(crate) fn json(text: &str) -> String {
     let text = text
         .replace("##[", "\\u0023#[")

@@ -360,7 +360,7 @@ fn text(rows: &[Row]) -> String {
         }
         let value = annotation(&architectures);
         if !value.is_empty() {
-            // Quoted as in JSON, which is YAML: an image can call its architecture anything.
+            // Quoted as JSON, which is valid YAML, because the name of an architecture in an image can be any text.
             let value = foreign::json(&Value::from(value).to_string());
             let _ = writeln!(text, "  {ANNOTATION}: {value}");
         }

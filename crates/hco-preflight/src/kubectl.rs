@@ -78,7 +78,8 @@ impl Kubectl {
     }
 }
 
-/// Names for a command; `None` if Kubernetes would not accept one of them: kubectl would read `--all` as a flag.
+/// Names for a command; `None` if Kubernetes does not accept one of them. kubectl would read a name such as `--all` as
+/// a flag.
 fn names<const N: usize>(names: [&Foreign; N]) -> Option<[&str; N]> {
     let names = names.map(Foreign::raw);
     names

@@ -84,7 +84,7 @@ pub(crate) struct Plan {
     /// Whether KubeVirt reads the labels of boot sources before the default architecture.
     #[serde(skip)]
     reads_labels: bool,
-    /// Why it is unknown what the operators do.
+    /// The reason why there is no forecast.
     unknown: Option<String>,
     /// The reason why SSP stops.
     stopped: Option<Foreign>,

@@ -298,7 +298,7 @@ fn unnoticed(observed: &Compared<'_>) -> Option<String> {
     })
 }
 
-/// Why it is unknown whether everything is there.
+/// Why it is unknown whether all forecast objects exist.
 fn unknown(observed: &Compared<'_>) -> Option<String> {
     let report = &observed.will_be;
     if report.exit() == Exit::Unjudged {

@@ -76,7 +76,7 @@ impl WhatIf {
             .map(|part| (part.architecture.as_str(), part.number))
     }
 
-    /// The nodes afterwards. The last ones by name leave.
+    /// The nodes after the change. The last nodes by name leave.
     ///
     /// # Errors
     ///

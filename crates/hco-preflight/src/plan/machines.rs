@@ -325,8 +325,8 @@ fn preferences(compared: &Compared<'_>) -> BTreeMap<PreferenceName, Preference> 
     all.collect()
 }
 
-/// The only architectures whose virtual machines KubeVirt accepts: up to HCO 1.17, the ones of the nodes of virt-api, while the
-/// import is off.
+/// The only architectures whose VMs KubeVirt accepts. Up to HCO 1.17, with the import off, these are the architectures
+/// of the nodes on which virt-api can run.
 fn accepted(report: &Report, object: &Value) -> Option<Vec<String>> {
     let is_on = report.multi_arch_import.as_ref().map(Foreign::raw) == Some("enabled");
     let rejects = report.version()?.rejects_vms_without_import() && !is_on;

@@ -137,7 +137,7 @@ fn answer(plan: &Plan) -> String {
     format!("{BOLD}{}{BOLD:#}", parts.join(", "))
 }
 
-/// Why the policy or HCO denies the object, and what follows from it.
+/// Why the policy or HCO denies the object, and the consequences.
 fn denial(text: &mut String, plan: &Plan, denied: &str) {
     let _ = match (plan.is_sent, plan.denied_by_policy) {
         (false, _) => writeln!(text, "{YELLOW}problems{YELLOW:#}:"),

@@ -204,7 +204,7 @@ fn excludes(spec: &Value, target: &Target) -> Option<String> {
         .then(|| format!("its namespaceSelector does not match the namespace `{namespace}`"))
 }
 
-/// Whether a rule of a policy is for a request.
+/// Whether a rule of a policy matches a request.
 fn covers(spec: &Value, rule: &Value, target: &Target) -> bool {
     let has = |list: &str, wanted: &[&str]| {
         let mut entries = items(rule, list).filter_map(Value::as_str);
@@ -230,7 +230,7 @@ fn covers(spec: &Value, rule: &Value, target: &Target) -> bool {
 /// The condition of the policies in deploy/: it leaves out objects that are being deleted, which no file describes.
 const DEPLOYED_CONDITION: &str = "!has(object.metadata.deletionTimestamp)";
 
-/// The fields of a policy that select requests and that are not evaluated.
+/// The fields of a policy that also select requests but are not evaluated here.
 fn selectors(spec: &Value) -> Vec<&'static str> {
     let has_entries = |field: &str| {
         let selector = spec.get(field).and_then(Value::as_object);

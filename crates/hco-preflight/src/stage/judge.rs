@@ -191,7 +191,7 @@ impl<'s> Prepared<'s> {
         verdicts
     }
 
-    /// Names the running virtual machines of architectures that an update excludes.
+    /// Notes the running VMs on architectures that an update excludes.
     fn note_running(&self, verdicts: &Verdicts, notes: &mut Notes) {
         const NAMED: usize = 10;
         let excludes = |it: &&Judged| {

@@ -122,11 +122,11 @@ impl<'l> Live<'l> {
         None
     }
 
-    /// The running virtual machines.
+    /// The running VMs.
     ///
     /// # Errors
     ///
-    /// Why they cannot be read.
+    /// The reason why they cannot be read.
     pub(super) fn running(self) -> Result<Vec<Value>, String> {
         const KIND: &str = "VirtualMachineInstance";
         match self {
@@ -138,8 +138,8 @@ impl<'l> Live<'l> {
         }
     }
 
-    /// The HyperConverged that a manifest is about, in its version; none if it is not there. If the manifest names no
-    /// namespace, it is in this one.
+    /// The live HyperConverged for a manifest, in the manifest's version; `None` if it does not exist. If the manifest
+    /// does not name a namespace, it is `namespace`.
     pub(super) fn hyperconverged(
         self,
         identity: &Identity,

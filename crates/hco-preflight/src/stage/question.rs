@@ -106,7 +106,7 @@ impl Question {
         self.sent.as_ref().unwrap_or(self.object.value())
     }
 
-    /// The object as VirtualMachines find it: with the status of the file, if it is not in the cluster.
+    /// The object for the check of VirtualMachines. If it is not in the cluster, it has the status of the file.
     pub(super) fn stored(&self) -> &Value {
         match (&self.old, &self.live) {
             (None, None) => self.object.value(),
@@ -114,7 +114,7 @@ impl Question {
         }
     }
 
-    /// The verdict of a report, whose findings are on the lines of this object.
+    /// The verdict for a report. The findings get the lines of this object.
     pub(crate) fn judged(&self, mut report: Report) -> Judged {
         let written = self.object.written().cloned();
         if let Some(InFile { object, .. }) = &written {

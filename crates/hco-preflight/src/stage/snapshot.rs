@@ -65,7 +65,7 @@ const POLICY: &[&str] = &[
     "/spec/objectSelector",
 ];
 
-/// They are in the order of a snapshot. Disks are behind what names them.
+/// The kinds in the order of a snapshot. Disks follow the kinds that refer to them.
 pub(crate) const KINDS: [Kind; 15] = [
     Kind {
         name: "DataImportCron",
@@ -239,7 +239,7 @@ const BOOT_SOURCES: [&str; 4] = [
 /// The kinds of disks. Only the disks of boot sources are read.
 const DISKS: [&str; 2] = ["PersistentVolumeClaim", "VolumeSnapshot"];
 
-/// The group of HyperConvergeds.
+/// The API group of HyperConverged.
 const GROUP: &str = "hco.kubevirt.io";
 
 /// The kind of `DataVolume`s. Only `DataVolume`s of DataImportCrons are read, and `DataVolume`s whose disk does not exist yet
@@ -676,12 +676,12 @@ impl Kind {
         cluster.all(kind.path, |object| Some(kind.reduced(object)))
     }
 
-    /// Whether a file need not have it: without preferences, the shipped ones count.
+    /// Whether files need not contain it. Without preferences, the shipped ones are used.
     fn is_optional(&self) -> bool {
         self.name.ends_with("Preference")
     }
 
-    /// The API group, and the resource.
+    /// The API group and the resource.
     pub(crate) fn resource(&self) -> (&'static str, &'static str) {
         let group = self.api_version.split_once('/').map(|(group, _)| group);
         let resource = self.path.rsplit('/').next();
@@ -791,7 +791,7 @@ fn is_copy(disk: &Value) -> bool {
     sources.any(|it| disk.pointer(it).is_some())
 }
 
-/// HyperConvergeds in the other versions that the cluster serves, as manifests can have them.
+/// The HyperConverged objects in the other versions that the cluster serves, because manifests can have these versions.
 fn converted(cluster: &Cluster, hyperconvergeds: &[Value]) -> Vec<Value> {
     let mut converted = Vec::new();
     for object in hyperconvergeds {
@@ -805,7 +805,7 @@ fn converted(cluster: &Cluster, hyperconvergeds: &[Value]) -> Vec<Value> {
     converted
 }
 
-/// A HyperConverged without what is not read.
+/// A HyperConverged without the fields that are not read.
 pub(crate) fn hyperconverged(object: &Value) -> Value {
     let mut reduced = only(
         object,

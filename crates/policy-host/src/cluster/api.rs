@@ -19,13 +19,13 @@ use super::{Cluster, ClusterError};
 /// The number of objects on a page, the same as in `kubectl`.
 const PAGE: u32 = 500;
 
-/// How long a request may take without `--request-timeout`, with all tries.
+/// The time limit for all tries of a request together, without `--request-timeout`.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The time limit for all pages of a list together, without `--request-timeout`.
 const PATIENCE_FOR_LISTS: Duration = Duration::from_mins(5);
 
-/// The number of further tries if a server is busy.
+/// The pauses before a request to a busy server is repeated.
 ///
 /// MIRRORS: kube-client 4.2.0 src/client/retry.rs, `RetryPolicy::default`.
 const PAUSES: [Duration; 3] = [
@@ -45,7 +45,7 @@ pub struct Asked {
     pub(super) resource: String,
 }
 
-/// When a request, or all pages of a list, have to end.
+/// The time at which all tries of a request, or all pages of a list, must have ended.
 struct Deadline {
     at: Option<Instant>,
     /// The time limit as a text for errors.
@@ -219,8 +219,8 @@ impl Cluster {
         })
     }
 
-    /// The answer, from the first try at which the server is not busy, or from the last one. kube would wait as long as
-    /// `Retry-After` says, which can be hours.
+    /// The answer from the first try at which the server is not busy, or from the last try. kube would wait as long as
+    /// `Retry-After` requires, which can be hours.
     async fn answer_to(
         &self,
         request: &http::Request<Vec<u8>>,

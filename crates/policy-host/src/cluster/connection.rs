@@ -360,7 +360,7 @@ fn is_exempt(server: &Uri, exceptions: &str) -> bool {
     matcher.intercept(server).is_none()
 }
 
-/// Whether the connection to a server is confidential.
+/// Whether the connection to a server is encrypted, or stays on this machine.
 ///
 /// MIRRORS: k8s.io/client-go `tools/clientcmd/client_config.go`, `ClientConfig`; rest/transport.go,
 /// `IsConfigTransportTLS`.

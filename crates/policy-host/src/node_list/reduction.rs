@@ -60,7 +60,7 @@ impl Labels {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reduction<'l> {
     Everything,
-    /// The name, the architecture, these labels, and the taints, which only the command reads.
+    /// The name, the architecture, and these labels.
     Judged(&'l Labels),
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Connection<'a> {
     login: &'a Login,
     http: reqwest::Client,
     scheme: &'static str,
-    /// Whether the connection is confidential.
+    /// Whether the connection is encrypted, with a verified certificate.
     is_secret: bool,
 }
 
@@ -220,13 +220,13 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// Whether the connection is confidential.
+/// Whether the connection is encrypted, with a verified certificate.
 fn is_secret(config: &ClientConfig) -> bool {
     config.protocol != ClientProtocol::Http && !config.accept_invalid_certificates
 }
 
-/// Whether the token server of a registry with a confidential connection may get the credentials: its connection is
-/// confidential too, or both are on this machine.
+/// Whether the token server of a registry with an encrypted connection may get the credentials: its connection is
+/// encrypted too, or both are on this machine.
 fn may_send(registry: &str, realm: &Url) -> bool {
     let is_here = is_loopback(registry) && realm.host_str().is_some_and(is_loopback);
     realm.scheme() == "https" || is_here

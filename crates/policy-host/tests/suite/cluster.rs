@@ -58,7 +58,7 @@ fn nodes_within(limit: Duration, server: &ApiServer) -> String {
     nodes.unwrap_err().to_string()
 }
 
-/// The client follows the server's `Retry-After`, but does not wait if there is not enough time.
+/// The client repeats a request to a busy server.
 #[rstest]
 #[case(429)]
 #[case(503)]
@@ -355,7 +355,7 @@ fn an_answer_that_is_no_list_is_reported() {
     );
 }
 
-/// A load balancer whose API server restarts: `status --wait` asks again.
+/// A load balancer whose API server restarts: `status --wait` tries again.
 #[test]
 fn an_error_of_a_proxy_is_transient() {
     let page = json!({"status": 502, "body": "<html>Bad gateway</html>"});

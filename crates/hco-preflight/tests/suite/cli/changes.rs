@@ -460,7 +460,7 @@ fn a_version_is_shown_as_it_is_written(
     assert!(status.contains(version), "{status}");
 }
 
-/// Up to HCO 1.17, the import and KubeVirt's feature gate `MultiArchitecture` are one switch.
+/// Up to HCO 1.17, HCO enables the import and KubeVirt's feature gate `MultiArchitecture` together.
 #[test]
 fn without_the_import_hco_1_17_rejects_vms_of_other_architectures() {
     let directory = scratch("planned-rejected");
@@ -559,7 +559,7 @@ fn a_check_names_the_virtual_machines_on_excluded_nodes() {
     );
 }
 
-/// Some of many are named, and all with `--all-vms`.
+/// Only some of many VMs are named, but all of them with `--all-vms`.
 #[test]
 fn many_virtual_machines_are_counted() {
     let machines = (0..25).map(|number| {

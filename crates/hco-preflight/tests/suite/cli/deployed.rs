@@ -156,7 +156,7 @@ fn images_are_looked_up_only_if_the_user_says_so(#[case] settings: Value) {
     assert!(!shown.contains("looked up"), "{shown}");
 }
 
-/// A policy that denies the object, and that the cluster evaluates for what these fields select.
+/// A policy that denies the object. The cluster evaluates it for the requests that these fields select.
 fn selecting(fields: &Value) -> Value {
     let mut policy = policy("a", "protect", json!({}));
     let spec = policy.get_mut("spec").unwrap().as_object_mut().unwrap();
