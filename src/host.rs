@@ -69,7 +69,7 @@ impl Cluster for Kubewarden {
         }
         let accounts = "system:serviceaccounts";
         let user = ["system:serviceaccount:", namespace, ":", name].concat();
-        // Without its groups, the permissions of the groups would be missed.
+        // Without the groups, permissions of groups would not count.
         let groups = [
             accounts.into(),
             [accounts, ":", namespace].concat().as_str().into(),
@@ -90,7 +90,7 @@ impl Cluster for Kubewarden {
 
 /// The fields of a request for objects, with a mask of the fields that are read. The host always sends the metadata.
 ///
-/// The SDK's types for requests own all their texts, which is 5 kB of the module.
+/// The SDK's request types own all their strings, which would add 5 kB to the module.
 fn of(resource: Resource) -> Vec<(Cow<'static, str>, Value)> {
     let (group, version) = resource.group_version();
     let slash = if group.is_empty() { "" } else { "/" };

@@ -16,7 +16,7 @@ struct ValidationResponse {
     code: Option<u16>,
     audit_annotations: Option<Map<String, String>>,
     warnings: Option<Vec<String>>,
-    /// The text of the object, in which nothing but the repairs differs.
+    /// The text of the object, in which only the repairs differ.
     mutated_object: Option<Box<RawValue>>,
 }
 

@@ -1,7 +1,8 @@
-//! Builds the policy's module and leaves it where `src/policy.rs` includes it.
+//! Builds the policy's module, which `src/policy.rs` includes.
 //!
-//! A build script, not a step of the Makefile: every build of this crate (`cargo install`, an editor, a test) gets the module
-//! of these sources. A separate step can be forgotten, and then the module is missing or old.
+//! This is a build script and not a step of the Makefile, so every build of this crate (`cargo install`, an editor, a
+//! test) gets the module of the same sources. A separate step could be skipped, which would leave the module missing or
+//! outdated.
 
 use std::env;
 use std::ffi::OsString;
@@ -10,7 +11,7 @@ use std::process::{Command, ExitCode};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// The sources of the module, from the root of the workspace.
+/// The sources of the module, relative to the root of the workspace.
 const SOURCES: &[&str] = &[
     "build.rs",
     "src",
@@ -64,13 +65,13 @@ fn module() -> Result<(), String> {
     cargo
         .args(["build", "--package", "hco-architecture-guard"])
         .args(["--target", TARGET, "--profile", "wasm"])
-        // The outer build has brought the lock file up to date, or was told not to: in either case it is
-        // the one to build by. Cargo then needs the network only for crates that are not there yet.
+        // The outer build has updated the lock file, unless it also runs with `--locked`. In both cases, the inner
+        // build uses the file as it is. Cargo then needs the network only for crates that are not downloaded yet.
         .arg("--locked")
         .args(["--config", &remap()?])
         .arg("--target-dir")
         .arg(&target)
-        // Where .cargo/config.toml is: the module's flags are in it.
+        // `.cargo/config.toml` in this directory has the module's flags.
         .current_dir(root);
     for (name, _) in env::vars_os() {
         if is_of_the_outer_build(&name) {
@@ -81,7 +82,8 @@ fn module() -> Result<(), String> {
         .output()
         .map_err(|error| format!("cargo could not be started for the policy's module: {error}"))?;
     if !ended.status.success() {
-        // Build scripts are heard line by line; each line of the compiler's is one of ours.
+        // Cargo reads the output of build scripts line by line, so each line of the compiler's output is printed
+        // separately.
         for line in String::from_utf8_lossy(&ended.stderr).lines() {
             say(&format!("cargo::warning={line}"));
         }
@@ -101,8 +103,8 @@ fn module() -> Result<(), String> {
         })
 }
 
-/// The module contains the paths of the sources of its dependencies. They are replaced, so that every machine builds the same
-/// bytes, as in `make policy.wasm`.
+/// The module contains the paths of its dependencies' sources. Remapping removes the location on this machine, so every
+/// build produces the same bytes. The Makefile uses the same flags for `make policy.wasm`.
 fn remap() -> Result<String, String> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
@@ -115,7 +117,7 @@ fn remap() -> Result<String, String> {
     ))
 }
 
-/// Without the target rustc says `can't find crate for core`, once for every crate.
+/// Without the target, rustc prints `can't find crate for core` once for every crate.
 fn check_target() -> Result<(), String> {
     let rustc = Command::new(variable("RUSTC")?)
         .args(["--print", "target-libdir", "--target", TARGET])
@@ -131,8 +133,8 @@ fn check_target() -> Result<(), String> {
     }
 }
 
-/// A directory of its own, because the outer cargo holds the lock of the other until we have ended. It is
-/// one for all profiles of the outer build and for `make policy.wasm`, so that the module is built once.
+/// A separate directory, because the outer cargo locks its own directory until the build script ends. All profiles of
+/// the outer build and `make policy.wasm` use the same directory, so the module is built only once.
 fn target_directory(out: &Path) -> PathBuf {
     out.ancestors()
         .filter(|directory| directory.join("CACHEDIR.TAG").is_file())
@@ -141,9 +143,10 @@ fn target_directory(out: &Path) -> PathBuf {
         .join("policy-module")
 }
 
-/// The outer build configures its compiler with variables, which the inner cargo would also use: flags for coverage, the
-/// wrapper of clippy, another target directory. The module must not depend on them. Variables for reaching a registry stay, and
-/// so do the jobs of the outer build, so that both builds together start no more than allowed.
+/// The outer build passes settings to its compiler in variables: flags for coverage, the wrapper for clippy, another
+/// target directory. The inner cargo would inherit them, but the module must be the same in every build. Variables for
+/// reaching a registry stay, and so do the jobs of the outer build, so that both builds together do not exceed the
+/// allowed number of jobs.
 fn is_of_the_outer_build(name: &OsString) -> bool {
     const KEPT: [&str; 7] = [
         "CARGO_HOME",
@@ -173,7 +176,7 @@ fn variable(name: &str) -> Result<OsString, String> {
     env::var_os(name).ok_or_else(|| format!("cargo did not set {name} for the build script"))
 }
 
-/// Writes an instruction of the build script to cargo.
+/// Cargo reads the instructions of a build script from its standard output.
 fn say(line: &str) {
     println!("{line}");
 }

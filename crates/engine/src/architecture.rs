@@ -1,4 +1,4 @@
-//! Names of architectures: those that Kubernetes uses, those that other systems use, and typos.
+//! Names of architectures: the names that Kubernetes uses, the names that other systems use, and typos.
 
 use kube_objects::sorted::{Map, Set};
 use kube_objects::text::{ascii_lower, distance};
@@ -119,7 +119,8 @@ pub(crate) fn is_mistake(entry: &str) -> bool {
 impl Mistake {
     /// The mistake in an invalid entry.
     ///
-    /// An annotation can have a hundred thousand entries, so nothing is tried name by name that one look-up answers.
+    /// An annotation can have a hundred thousand entries, so a single look-up is used instead of a loop over all names
+    /// where possible.
     pub(crate) fn of(invalid: &str) -> Self {
         /// More bytes than an alias with two more letters can have.
         const LONGEST: usize = 64;

@@ -1,4 +1,4 @@
-//! The requests that the policy can send to its host. Only these traits access the host; all other code is pure.
+//! The interface to the host. Only these traits access the host; all other code is pure.
 
 use kube_objects::json::{Json, Object};
 use operator_models::cdi::image::Registry;
@@ -89,7 +89,7 @@ impl Resource {
     }
 }
 
-/// Something that a service account can be permitted to do.
+/// A permission that a service account can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Permission<'p> {
     /// For example `list`.
@@ -100,12 +100,12 @@ pub struct Permission<'p> {
     pub namespace: Option<&'p str>,
 }
 
-/// The requests that the policy can send to its host.
+/// All calls that the policy can make to its host.
 pub trait Host: Cluster + Registry {}
 
 impl<T: Cluster + Registry> Host for T {}
 
-/// The requests about the cluster.
+/// The calls about the cluster.
 pub trait Cluster {
     /// The nodes, as JSON of a `v1` `NodeList`, masked to `status.nodeInfo.architecture`.
     ///
@@ -151,7 +151,7 @@ pub(crate) fn is_forbidden(
     status.as_deref().and_then(is_allowed) == Some(false)
 }
 
-/// The answer of a `SubjectAccessReview`, if there is a clear one.
+/// The answer of a `SubjectAccessReview`; `None` if it is unclear.
 fn is_allowed(status: &[u8]) -> Option<bool> {
     let status = Object::root(Json::parse(status).ok()?);
     status.field("allowed").boolean().ok()?

@@ -1,24 +1,24 @@
-//! Extra input of a program: with another version of HCO, other nodes, and the objects in the cluster, the report compares more
-//! than two objects.
+//! Extra input of the `report` operation. It replaces the HCO version, the nodes, or the forecast objects on either
+//! side of a comparison.
 
 use kube_objects::json::{Json, Object};
 use operator_models::forecast::Objects;
 use operator_models::hco::version::HcoVersion;
 
-/// The fields of the payload of `report`, apart from the request and the settings.
+/// The fields of the payload of `report` beside the request and the settings.
 pub(crate) struct Comparison<'a> {
-    /// The version that HCO will have.
+    /// The HCO version after the change.
     pub(crate) version: Option<String>,
-    /// The version that HCO has.
+    /// The HCO version before the change.
     pub(crate) version_before: Option<String>,
-    /// The list of the nodes before.
+    /// The list of the nodes before the change.
     pub(crate) nodes_before: Option<&'a str>,
-    /// The objects before, in the place of their forecast.
+    /// The existing objects, which replace the forecast for the old object.
     pub(crate) objects: Objects<'a>,
 }
 
 impl<'a> Comparison<'a> {
-    /// Reads it from a payload; `None` if the payload holds nothing of it.
+    /// Reads the comparison from a payload; `None` if the payload has none of its fields.
     ///
     /// # Errors
     ///

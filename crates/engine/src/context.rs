@@ -1,5 +1,5 @@
-//! The objects of a cluster that the policy reads to evaluate a VirtualMachine: HyperConverged, KubeVirt, and DataSources. It
-//! lists no nodes.
+//! Reads the objects that are needed to evaluate a VirtualMachine: HyperConverged, KubeVirt, and DataSources. It
+//! doesn't list nodes.
 
 use std::collections::BTreeMap;
 
@@ -16,19 +16,19 @@ use operator_models::ssp::architecture::Architecture;
 
 use crate::cluster::{Cluster, Permission, Resource, ServiceAccount, is_forbidden};
 
-/// Something that cannot be read.
+/// An object or a list that cannot be read.
 #[derive(Debug)]
 pub(crate) struct Unreadable {
     pub(crate) resource: Resource,
     pub(crate) reason: UnreadableReason,
 }
 
-/// The reason why something cannot be read.
+/// The reason why an object or a list cannot be read.
 #[derive(Debug)]
 pub(crate) enum UnreadableReason {
     /// The API server reports that this service account does not have the permission for this verb.
     Forbidden(ServiceAccount, &'static str),
-    /// The host returned an error, or something else than a list.
+    /// The host returned an error, or a response that is not a list.
     Error(String),
 }
 
@@ -89,8 +89,8 @@ impl Context {
         preference.filter(|_| self.kubevirt.applies_preferences())
     }
 
-    /// The DataSource with the same image for another architecture, if there is one: its namespace and name. SSP and CDI add
-    /// the architecture to the name.
+    /// The namespace and name of the DataSource with the same image for another architecture, if it exists. SSP and CDI
+    /// add the architecture to the name.
     pub(crate) fn sibling(
         &self,
         source: &SourceRef,
@@ -137,8 +137,8 @@ impl Lookup for Reader<'_> {
 }
 
 impl Reader<'_> {
-    /// Reads the DataSources by which KubeVirt chooses the architecture, the one of the boot disk, and its sibling for the
-    /// architecture of the VM.
+    /// Reads the DataSources that KubeVirt uses to choose the architecture, the DataSource of the boot disk, and its
+    /// sibling for the architecture of the VM.
     fn read_data_sources(&mut self, vm: &VirtualMachine) {
         let kubevirt = self.context.kubevirt.clone();
         let (architecture, _) = vm.resolve(&kubevirt, self);
@@ -174,7 +174,7 @@ impl Reader<'_> {
     }
 
     fn read_data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource> {
-        /// The most DataSources that one request asks for.
+        /// The maximum number of DataSources that one request reads.
         ///
         /// DIVERGES: KubeVirt has no limit.
         const LIMIT: usize = 16;
@@ -203,7 +203,8 @@ impl Reader<'_> {
         resource: Resource,
         read: impl for<'l> FnOnce(Json<'l>) -> Result<T, WrongType<'l>>,
     ) -> Option<T> {
-        // Without the permission, the host never answers. If the service account is known, the permission is checked first.
+        // If the policy-server lacks the permission, the host never answers. If the service account is known, the
+        // permission is checked first.
         for verb in ["list", "watch"] {
             if !self.has_permission(verb, resource, None) {
                 return None;

@@ -1,4 +1,4 @@
-//! From a payload to a report, one step after the other.
+//! Evaluates a payload step by step, and returns a report.
 
 use kube_objects::json::Json;
 
@@ -45,8 +45,8 @@ pub fn evaluate(payload: &[u8], cluster: &dyn Host) -> Report {
 
 /// Evaluates a request for the `report` operation: the report also contains the golden images.
 ///
-/// Beside the request and the settings the payload may hold `hcoVersion`, the version that HCO will have, and
-/// `before: {nodes, hcoVersion, objects}`, what is in the cluster before.
+/// Besides the request and the settings, the payload may contain `hcoVersion`, the version of HCO after the change, and
+/// `before: {nodes, hcoVersion, objects}`, the cluster before the change.
 pub fn report(payload: &[u8], cluster: &dyn Host) -> Report {
     evaluate_payload(payload, cluster, Detail::Everything)
 }
@@ -111,7 +111,7 @@ fn evaluate_hyperconverged(request: &HyperConvergedRequest<'_>, cluster: &dyn Ho
     }
 }
 
-/// Everything that an evaluation depends on, except for the object.
+/// The input of an evaluation, except for the object.
 struct Evaluation<'a> {
     request: &'a HyperConvergedRequest<'a>,
     world: &'a World<'a>,

@@ -1,5 +1,4 @@
-//! The input of the rules: an object, the nodes for its placement, the images that were looked up, and what the operators
-//! make of it.
+//! The input of the rules: an object, the nodes for its placement, the images that were looked up, and the forecast.
 
 use kube_objects::sorted::Set;
 use std::ops::Deref;
@@ -18,7 +17,7 @@ use crate::nodes::{NodesError, NodesSource};
 use crate::stated::Stated;
 use crate::world::World;
 
-/// One object, as the rules see it: what it says, and what follows from the world.
+/// One object with all facts that the rules use: its own fields, and the facts that follow from the cluster.
 pub(crate) struct Facts<'a> {
     stated: &'a Stated<'a>,
     /// The object before the update; `None` on creation, or if it cannot be read.
@@ -26,16 +25,16 @@ pub(crate) struct Facts<'a> {
     pub(crate) world: &'a World<'a>,
     /// The nodes for this object's placement, whether a rule needs them or not.
     pub(crate) counted: Option<&'a Census>,
-    /// The forecast of the objects that the operators create. `None` if the nodes are unknown, if there are no golden images,
-    /// or if a patch changes the object that SSP gets.
+    /// The objects that SSP and CDI will create. `None` if the nodes are unknown, if there are no golden images, or if
+    /// a patch changes the object that SSP gets.
     pub(crate) prediction: Option<Prediction<'a>>,
-    /// The changes that the update causes in the cluster, if HCO and SSP accept both objects.
+    /// The changes in the cluster that the update causes, if HCO and SSP accept both objects.
     pub(crate) changes: Option<Changes>,
     /// Whether a rule could deny the object because of the nodes.
     pub(crate) could_nodes_deny: bool,
 }
 
-/// A forecast, or who rejects the object.
+/// A forecast, or the operator that rejects the object.
 pub(crate) type Prediction<'a> = Result<Forecast<'a>, Rejected<'a>>;
 
 impl<'a> Deref for Facts<'a> {
@@ -74,8 +73,8 @@ impl<'a> Facts<'a> {
         facts
     }
 
-    /// The object before an update, for the rules about templates: what was wrong with a template is an existing problem even
-    /// if the placement matched no node, or if HCO rejected the object for another reason.
+    /// The object before an update, for the rules about templates. A problem of an old template is an existing problem
+    /// even if the placement matched no node, or if HCO rejected the object for another reason.
     pub(crate) fn for_templates(&'a self, new: &Facts<'a>) -> Option<Self> {
         let matches_no_node = self
             .counted
@@ -106,7 +105,7 @@ impl<'a> Facts<'a> {
         let objects = self.world.objects;
         let before = match self.old.map(|old| old.prediction.as_ref()) {
             Some(Some(Ok(before))) => State::of(before),
-            // The operators made nothing of an object that is rejected, or does not exist.
+            // If the object was rejected or does not exist, the operators created nothing.
             Some(Some(Err(_))) | None if objects.is_some() => State::default(),
             _ => return None,
         };
@@ -117,7 +116,7 @@ impl<'a> Facts<'a> {
         Some(forecast::changes(&before, Ok(after)))
     }
 
-    /// The forecast, if nothing rejects the object.
+    /// The objects that SSP and CDI will create, if nothing rejects the object.
     pub(crate) fn forecast(&self) -> Option<&Forecast<'a>> {
         self.prediction.as_ref()?.as_ref().ok()
     }
@@ -127,7 +126,7 @@ impl<'a> Facts<'a> {
         self.prediction.as_ref()?.as_ref().err()
     }
 
-    /// The forecast of an object that HCO rejects, if it is corrected.
+    /// The forecast of an object that HCO rejects, as if the user had corrected it.
     pub(crate) fn forecast_despite_hco(&self) -> Option<Forecast<'a>> {
         match self.rejected()? {
             Rejected::ByHco => Forecast::despite_hco(&given(self.stated, self.counted?)?).ok(),
@@ -152,7 +151,7 @@ impl<'a> Facts<'a> {
         default.filter(|_| self.version.hco.sets_defaults())
     }
 
-    /// The architecture that HCO takes for the default of these nodes.
+    /// The architecture that HCO chooses as the default for these nodes.
     pub(crate) fn default_architecture_of_nodes(&self) -> Option<&'a str> {
         let census = self.counted?;
         match self.nodes_source()? {
@@ -171,7 +170,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The nodes, for rules that compare with the workload architectures: also `None` if there are no workload
+    /// The nodes, for rules that compare with the workload architectures. `None` also if there are no workload
     /// architectures, which `no-workload-nodes` reports.
     pub(crate) fn workload(&self) -> Option<&'a Census> {
         self.census().filter(|census| !census.workload.is_empty())

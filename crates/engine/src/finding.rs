@@ -1,4 +1,4 @@
-//! The findings: the violations of the rules, and what they mean for the request.
+//! The findings: the violations of the rules, and their effects on the request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +51,7 @@ pub(crate) struct RuleFindings<'f, O = Facts<'f>> {
     pub(crate) findings: Vec<Finding<'f, O>>,
 }
 
-/// A violation, and what it means for the request.
+/// A violation, and its effect on the request.
 pub(crate) struct Finding<'f, O = Facts<'f>> {
     pub(crate) outcome: Outcome,
     pub(crate) violation: Box<dyn Violation<'f, O> + 'f>,
@@ -168,7 +168,7 @@ fn identity<'v, 'f, O: 'f>(violation: &'v (dyn Violation<'f, O> + 'f)) -> Identi
 #[derive(Debug)]
 pub(crate) struct Described {
     pub(crate) rule: &'static Rule,
-    /// How many there are of each outcome.
+    /// The number of findings by outcome.
     counts: BTreeMap<Outcome, usize>,
     /// The outcomes by template; findings without a template have the empty name.
     pub(crate) templates: BTreeMap<String, BTreeSet<Outcome>>,
@@ -185,7 +185,7 @@ pub(crate) struct Shown {
     pub(crate) path: FieldPath,
     pub(crate) value: String,
     pub(crate) fact: String,
-    /// The recommended one first.
+    /// The fixes, the recommended one first.
     pub(crate) fixes: Vec<Fix>,
 }
 
@@ -203,7 +203,7 @@ impl Described {
 
 #[cfg(test)]
 impl Described {
-    /// One finding that denies.
+    /// A single finding that denies.
     pub(crate) fn denying(rule: &'static Rule) -> Self {
         Self {
             rule,

@@ -1,4 +1,4 @@
-//! A way to resolve a finding, as data: the text of `fix:`, the command, and the JSON Patch follow from the same edits.
+//! A way to resolve a finding, as data. The text of `fix:`, the command, and the JSON Patch follow from the same edits.
 
 use kube_objects::edit::Edit;
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
@@ -9,7 +9,7 @@ use operator_models::hco::hyperconverged::HyperConverged;
 /// One way to resolve a finding.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fix {
-    /// The instruction: an imperative on one line, without a period.
+    /// An imperative on one line, without a period.
     pub(crate) summary: String,
     /// Whether the edits resolve the finding without a human decision.
     pub(crate) complete: bool,
@@ -82,7 +82,7 @@ impl Fix {
 
 /// The `kubectl` command that merges a patch into the live object.
 ///
-/// It names the version, because from HCO 1.18 on, the preferred version is v1, which does not have the v1beta1 fields.
+/// It names the version: from HCO 1.18 on, the preferred version is v1, which does not have the v1beta1 fields.
 pub(crate) fn merge_command(
     hco: &HyperConverged<'_>,
     path: &FieldPath,

@@ -1,5 +1,5 @@
-//! The fixes that rules propose, worked out: the edits, and whether they need a human decision. For that, the object is
-//! evaluated a second time, with a fix applied.
+//! Turns the proposals of rules into fixes: the edits, and whether they need a human decision. To find out, the policy
+//! evaluates the object a second time with a fix applied.
 
 mod annotation;
 mod consequences;
@@ -82,7 +82,7 @@ impl<'r, 'f> Fixes<'r, 'f> {
                 }
                 Proposal::EnableImport => {
                     let enable = self.enable_import.clone();
-                    // A fix that a person has to prepare comes after the ones that can be applied.
+                    // Fixes that only a person can prepare come after fixes that can be applied.
                     let is_first = enable.as_ref().is_some_and(|fix| !fix.edits.is_empty());
                     let list = if is_first { &mut fixes } else { &mut last };
                     list.extend(enable);
@@ -116,13 +116,13 @@ impl<'r, 'f> Fixes<'r, 'f> {
         fixes
     }
 
-    /// Whether images were to be looked up, but were not.
+    /// Whether the settings ask for image look-ups, but none were made.
     fn skips_images(&self) -> bool {
         matches!(self.facts.world.images, Images::Skipped)
     }
 }
 
-/// The fix of a proposal in which nothing has to be worked out.
+/// The fix of a proposal that is already complete.
 pub(crate) fn as_proposed(proposal: &Proposal<'_>) -> Option<Fix> {
     Some(match proposal {
         Proposal::Advice { summary, command } => {

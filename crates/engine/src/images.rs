@@ -15,7 +15,7 @@ use crate::settings::{ImageChecks, Settings, Updates};
 use crate::stated::Stated;
 use crate::world::World;
 
-/// The images of an object, as far as they were read.
+/// The state of the image look-ups for an object.
 #[derive(Debug)]
 pub(crate) enum Images {
     /// The settings do not ask for look-ups.
@@ -28,7 +28,7 @@ pub(crate) enum Images {
 /// The contents of an image, or why they are unknown.
 type Answer = Result<Contents, Unknown>;
 
-/// The most look-ups of a request. The host makes one after the other while the API server waits.
+/// The maximum number of look-ups for one request. The host makes them one after the other while the API server waits.
 const LIMIT: usize = 20;
 
 /// The images of a request that were looked up, and why others were not.
@@ -134,12 +134,12 @@ impl Lookups {
                 Some(Ok(image)) => images.entry(image).or_default().push(key()),
             }
         }
-        // Beyond what an annotation lists, a fix needs to know what it can add.
+        // Besides the architectures in an annotation, a fix needs to know which ones it can add.
         let architectures: Set<String> = census.workload.keys().cloned().collect();
         let each = Image::look_ups(architectures.len());
         let mut left = LIMIT;
         for (image, templates) in images {
-            // So it does not depend on the answers which images are looked up.
+            // Reserving all look-ups in advance makes the choice of images independent of the answers.
             let Some(rest) = left.checked_sub(each) else {
                 lookups.excess += 1;
                 continue;

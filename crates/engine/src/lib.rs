@@ -1,5 +1,4 @@
-//! The engine forecasts, before the change, how HCO treats a HyperConverged on the nodes of a cluster, and how KubeVirt treats
-//! a VirtualMachine.
+//! Predicts how HCO handles a HyperConverged on the nodes of a cluster, and how KubeVirt handles a VirtualMachine.
 //!
 //! Everything here is pure: the input is a request and the nodes, the output is a [`Report`]. The Kubewarden module
 //! around it communicates with the host, and the preflight with users; neither makes decisions.
@@ -10,7 +9,7 @@
 //! | workload architectures | the architectures that these nodes report, without empty values |
 //! | import | the multi-architecture import of golden images, on or off |
 //! | template | an entry of dataImportCronTemplates; *common* if HCO ships one with its name |
-//! | golden image | what HCO creates from a template |
+//! | golden image | the objects that HCO creates from a template |
 //! | finding | a problem or possible problem in the user's object |
 //! | fix | a way to resolve a finding, as data |
 //! | error | the policy cannot evaluate the object |

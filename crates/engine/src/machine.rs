@@ -1,4 +1,4 @@
-//! A VirtualMachine, as the rules about it see it.
+//! A VirtualMachine with the facts that the rules about it use.
 
 use kube_objects::edit::Edits;
 use kube_objects::json::{Json, Object};
@@ -13,13 +13,13 @@ use operator_models::ssp::architecture::{Architecture, KNOWN};
 use crate::context::Context;
 use crate::proposal::Proposal;
 
-/// A VirtualMachine, and the properties that KubeVirt gives it.
+/// A VirtualMachine, and the values that KubeVirt derives for it.
 pub(crate) struct Machine<'a> {
     pub(crate) vm: &'a VirtualMachine,
     /// The object as it was sent.
     object: Json<'a>,
     pub(crate) context: &'a Context,
-    /// The architecture that it gets; empty if it is unknown.
+    /// The architecture that KubeVirt chooses; empty if it is unknown.
     pub(crate) architecture: String,
     pub(crate) reason: Reason,
     /// The preference, if it is known and KubeVirt compares its architecture.
@@ -81,7 +81,7 @@ impl<'a> Machine<'a> {
         Self::path(&["nodeSelector", ARCHITECTURE_LABEL])
     }
 
-    /// Give the VM this architecture, and the nodeSelector too. A person has to confirm it.
+    /// Sets the architecture of the VM, and of its nodeSelector. A person has to confirm it.
     pub(crate) fn set_architecture(&self, architecture: &str) -> Proposal<'static> {
         let instance = Object::root(self.object).object("spec").object("template");
         let field = instance.object("spec").field("architecture");
@@ -96,7 +96,7 @@ impl<'a> Machine<'a> {
         Proposal::edits(format!("use {architecture}"), edits.finish())
     }
 
-    /// Use the DataSource with the same image for the VM's architecture, if there is one.
+    /// Replaces the DataSource with the one that has the same image for the VM's architecture, if it exists.
     pub(crate) fn replace_source(&self, source: &SourceRef) -> Option<Proposal<'static>> {
         let architecture = Architecture::parse(&self.architecture)?;
         let (namespace, name) = self.context.sibling(source, architecture)?;
@@ -114,7 +114,7 @@ impl<'a> Machine<'a> {
         Some(Proposal::edits(summary, edits.finish()))
     }
 
-    /// The architectures that the VM could have instead: those that KubeVirt supports, and that a workload node has.
+    /// The architectures that the VM could have instead: KubeVirt supports them, and a workload node has them.
     pub(crate) fn others(&self) -> Vec<&'static str> {
         let mut others = KNOWN.to_vec();
         let workload = self.context.workload.as_ref();
@@ -123,7 +123,7 @@ impl<'a> Machine<'a> {
         others
     }
 
-    /// The architecture for users, who would not see a blank.
+    /// The architecture in a form that makes blanks visible to users.
     pub(crate) fn shown(&self) -> String {
         if self.architecture.contains(' ') {
             quote(&self.architecture)

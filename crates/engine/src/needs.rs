@@ -1,4 +1,4 @@
-//! Decides, before anything is read, which data a request needs.
+//! Decides which data a request needs, before anything is read.
 
 use kube_objects::placement::Placement;
 use operator_models::hco::golden_image::GoldenImage;
@@ -11,14 +11,14 @@ use crate::rules::RULES;
 use crate::settings::Settings;
 use crate::stated::Stated;
 
-/// The data that a request needs.
+/// The data that has to be read.
 #[derive(Debug)]
 pub(crate) struct Needs<'a> {
     /// Whether rules compare the object with the nodes.
     pub(crate) nodes: bool,
     /// Whether the report shows the nodes, with their numbers.
     is_complete: bool,
-    /// The status that HCO wrote for the placement of the object, if the nodes need not be listed.
+    /// The node information in HCO's status, if it is valid for the placement so that the nodes need not be listed.
     pub(crate) node_info: Option<&'a NodeInfo>,
     /// Whether a rule could deny the object because of the nodes.
     pub(crate) could_nodes_deny: bool,
@@ -59,7 +59,7 @@ impl<'a> Needs<'a> {
     }
 }
 
-/// The status that HCO wrote for the placement of the object, if the object is stored.
+/// The node information in the status of the stored object, if it is valid for the placement of the new object.
 fn node_info<'a>(new: &Stated<'a>) -> Option<&'a NodeInfo> {
     let stored = match new.before {
         Some(old) if old.hco.placement == new.hco.placement => old.hco,
@@ -94,7 +94,7 @@ fn is_needed_by(rule: &Rule, new: &Stated<'_>, settings: &Settings, levels: &[Le
         ComparesNodes::ForUpdates => new.before.is_some(),
         ComparesNodes::Always => true,
     };
-    // With the import off, the rules are silent about the templates that HCO adds by itself.
+    // With the import off, the rules ignore the templates that HCO adds automatically.
     let is_evaluated =
         |image: &&GoldenImage<'_>| image.template.is_some() || new.import == Import::Enabled;
     let has_level = |template| levels.contains(&settings.level(rule, template));

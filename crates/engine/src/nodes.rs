@@ -31,11 +31,11 @@ pub(crate) struct Nodes<'a> {
     counted: Vec<(&'a Placement, Census)>,
 }
 
-/// Where the nodes come from.
+/// The source of the nodes.
 #[derive(Debug, Clone)]
 pub(crate) enum NodesSource {
-    /// HCO has read them, and written their architectures into its status. Their numbers are not known; the default
-    /// architecture is, if HCO writes it.
+    /// The architectures that HCO has read from the nodes and written into its status. The numbers of nodes are
+    /// unknown. The default architecture is known only if HCO writes it.
     Status {
         default_architecture: Option<String>,
     },

@@ -6,7 +6,7 @@ use operator_models::hco::template::Template;
 /// A way to resolve a violation. [`Fixes`](crate::fixes::Fixes) determines the edits, and whether a person has to decide.
 #[derive(Debug, Clone)]
 pub(crate) enum Proposal<'a> {
-    /// Something that only a person can do, with a command to paste.
+    /// An action that only a person can take, with a command to paste.
     Advice {
         summary: String,
         command: Option<String>,
@@ -18,9 +18,9 @@ pub(crate) enum Proposal<'a> {
         /// Whether they need no human decision.
         complete: bool,
     },
-    /// Enable the import, and correct the annotations that HCO then reads.
+    /// Enable the import, and correct the annotations that take effect then.
     EnableImport,
-    /// The same for a rule that does not need the import: complete only if another rule needs it.
+    /// The same for a rule that does not need the import. The fix is complete only if another rule needs the import.
     EnableImportIfNeeded,
     /// Place the workloads on one architecture: a fix for each architecture that can be selected.
     Place {
@@ -51,7 +51,7 @@ pub(crate) enum Proposal<'a> {
 }
 
 impl Proposal<'_> {
-    /// Something that only a person can do.
+    /// An action that only a person can take.
     pub(crate) fn advice(summary: impl Into<String>) -> Self {
         Self::Advice {
             summary: summary.into(),
@@ -59,7 +59,7 @@ impl Proposal<'_> {
         }
     }
 
-    /// Something that only a person can do, with a command to paste.
+    /// An action that only a person can take, with a command to paste.
     pub(crate) fn command(summary: impl Into<String>, command: impl Into<String>) -> Self {
         Self::Advice {
             summary: summary.into(),

@@ -1,11 +1,11 @@
-//! Where in a template the reason is for which CDI or the API server rejects its `DataImportCron`.
+//! The field of a template that makes CDI or the API server reject its `DataImportCron`.
 
 use kube_objects::path::FieldPath;
 use operator_models::cdi::data_import_cron::{Cause, Rejection};
 
 use crate::facts::Facts;
 
-/// The path of the field because of which the DataImportCron of the template at this index is rejected.
+/// The path of the field that makes CDI or the API server reject the DataImportCron of the template at this index.
 pub(crate) fn rejected_path(facts: &Facts<'_>, index: usize, reason: &Rejection) -> FieldPath {
     let template = facts.path_of_index(Some(index));
     let volume = template.keys(&["spec", "template", "spec"]);

@@ -1,4 +1,4 @@
-//! Writes reports: about what was evaluated, and the answers without an evaluation.
+//! Builds reports: with an evaluation, and for requests that cannot be evaluated.
 
 mod audit;
 mod fix;
@@ -38,9 +38,9 @@ const INTERNAL_ERROR: u16 = 500;
 /// How much of the report is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// The answer for the API server.
+    /// The fields that the API server needs.
     Verdict,
-    /// The golden images too.
+    /// All fields, including the golden images.
     Everything,
 }
 
@@ -53,7 +53,7 @@ fn rejected(code: u16, message: String) -> Report {
     }
 }
 
-/// The same with a warning that says why, if the settings ask for it.
+/// A denial that also has a warning with its reason, if the settings ask for it.
 fn rejected_with(settings: &Settings, code: u16, fact: &str, message: String) -> Report {
     let is_warning = settings.denials_as_warnings;
     Report {
@@ -65,7 +65,8 @@ fn rejected_with(settings: &Settings, code: u16, fact: &str, message: String) ->
     }
 }
 
-/// An object that cannot be decoded is never silently accepted. `types` are the arguments of `kubectl explain`.
+/// Denies an object that cannot be decoded, because accepting it would hide its problems. `types` are the arguments of
+/// `kubectl explain`.
 pub(crate) fn undecodable(
     object: &ObjectName,
     types: &str,
@@ -117,7 +118,7 @@ pub(crate) fn invalid_settings(object: &ObjectName, problems: &str) -> Report {
     )
 }
 
-/// The findings about an object, and what was repaired.
+/// The findings about an object, and the repairs that were made.
 pub(crate) struct Conclusion<'e> {
     pub(crate) findings: &'e [Described],
     pub(crate) repairs: &'e [Step],
@@ -297,7 +298,7 @@ impl std::fmt::Display for ObjectName {
 }
 
 fn templates(facts: &Facts<'_>, census: &Census) -> Vec<TemplateReport> {
-    /// More templates than a user reads in a table.
+    /// The maximum number of templates in the table. Users don't read a longer one.
     const SHOWN: usize = 1000;
     let images = facts.golden_images.iter().take(SHOWN);
     let missing = facts.forecast().map(missing_crons).unwrap_or_default();

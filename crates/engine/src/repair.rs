@@ -1,4 +1,4 @@
-//! Repairs at admission: the fixes that the settings name, applied to the object that was sent.
+//! Repairs at admission: applies the fixes that the settings name to the object that was sent.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// Describes the repair to the user.
+    /// Describes the change to the user.
     pub(crate) fn warning(&self) -> String {
         let what = match &self.repair {
             Repair::EnableImport => "the multi-architecture import is enabled".to_owned(),
@@ -48,7 +48,7 @@ impl Step {
     }
 }
 
-/// The repairs that an object allows, and why a repair that the settings request is not possible.
+/// The possible repairs of an object, and why a repair that the settings ask for is not possible.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     steps: Vec<Step>,
@@ -56,8 +56,8 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The repairs of the findings that are not existing problems. `too_large` are the rules whose repairs the object is too
-    /// large for.
+    /// The repairs of the findings that are not existing problems. `too_large` lists the rules whose repairs were
+    /// dropped because of the size of the object.
     pub(crate) fn new(
         facts: &Facts<'_>,
         settings: &Settings,
@@ -97,7 +97,7 @@ impl Plan {
         for shown in &described.shown {
             let template = shown.template.as_deref();
             let is_untouchable = template.is_some_and(|name| untouchable.contains(name));
-            // The findings at one path have one fix.
+            // All findings at one path have the same fix.
             if shown.outcome == Outcome::Carried
                 || is_untouchable
                 || !done.insert(shown.path.to_string())
@@ -106,7 +106,8 @@ impl Plan {
             }
             let mut fixes = shown.fixes.iter();
             let Some(fix) = fixes.find(|fix| fix.repair.as_ref() == Some(wanted)) else {
-                // An image that cannot be read does not prevent the repairs of others, unless it denies the request.
+                // An image that cannot be read does not prevent the repair of other images, unless it denies the
+                // request.
                 if *wanted != Repair::FromImage || shown.outcome == Outcome::Deny {
                     let obstacle = || obstacle(rule, facts, template, wanted);
                     self.obstacle = self.obstacle.take().or_else(obstacle);
@@ -198,15 +199,15 @@ fn obstacle(
     ))
 }
 
-/// Repairs an object until nothing is left to repair: the report about it, `None` if there is nothing to repair, and
-/// a sentence if the object remains as it was sent.
+/// Repairs an object until nothing is left to repair. Returns the report about it, `None` if there is nothing to
+/// repair, or a sentence if the object remains unchanged.
 pub(crate) fn repair(
     object: Json<'_>,
     version: ApiVersion,
     mut plan: Plan,
     evaluate: impl Fn(Json<'_>, &HyperConverged<'_>, &[Step]) -> (Report, Plan),
 ) -> Result<Option<Report>, String> {
-    /// More than the number of repairs that can make others necessary.
+    /// More passes than a chain of repairs can need.
     const PASSES: usize = 8;
     let mut object = object.text().to_owned();
     let mut report: Option<Report> = None;

@@ -1,5 +1,5 @@
-//! The response to a request as data. Other files write it: the message and the warnings for users, the audit annotations
-//! for programs. The JSON of the `report` operation is this type itself.
+//! The response to a request as data. Other files render it: the message and the warnings for users, the audit
+//! annotations for programs. The `report` operation returns this type as JSON.
 
 use kube_objects::edit::PatchOperation;
 use kube_objects::sorted::Map;
@@ -28,24 +28,24 @@ pub struct Report {
     pub workload_architectures: Option<Vec<String>>,
     /// The architectures of the control-plane nodes, sorted.
     pub control_plane_architectures: Option<Vec<String>>,
-    /// The version of HCO by which the object was evaluated, and its source; `None` if nothing was evaluated.
+    /// The HCO version that was used for the evaluation, and its source; `None` if nothing was evaluated.
     pub hco_version: Option<String>,
-    /// The architecture that KubeVirt gives to virtual machines that do not request one; `None` if no nodes were read, if
-    /// there is none, or if this version of HCO does not set it.
+    /// The architecture that KubeVirt gives to VMs that do not request one; `None` if no nodes were read, if there is
+    /// none, or if this version of HCO does not set it.
     pub default_architecture: Option<String>,
     /// The import, as HCO resolves it; `None` if nothing was evaluated.
     pub multi_arch_import: Option<Import>,
-    /// Whether each golden image is imported for each workload architecture, starting with the golden images of the spec;
-    /// `None` if no nodes were read, if there are no golden images, or if they are not requested.
+    /// Whether each golden image is imported for each workload architecture. Images of the spec come first. `None` if
+    /// no nodes were read, if there are no golden images, or if the report is not requested.
     pub templates: Option<Vec<TemplateReport>>,
-    /// The objects that the operators create; `None` if no nodes were read, if HCO or SSP rejects the object, if there are no
-    /// golden images, or if the report is not requested.
+    /// The objects that SSP and CDI will create; `None` if no nodes were read, if HCO or SSP rejects the object, if
+    /// there are no golden images, or if the report is not requested.
     pub forecast: Option<ForecastReport>,
     /// The same for the object before the update.
     pub forecast_before: Option<ForecastReport>,
-    /// The changes that the update causes in the cluster.
+    /// The changes in the cluster that the update causes.
     pub changes: Option<ChangesReport>,
-    /// The properties that KubeVirt gives a VirtualMachine; `None` for other objects, and if it was not evaluated.
+    /// The values that KubeVirt derives for a VirtualMachine; `None` for other objects, or if it was not evaluated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub virtual_machine: Option<VirtualMachineReport>,
     /// The findings: by rule in the order of the table, then by position in the object.
@@ -54,7 +54,7 @@ pub struct Report {
     pub patch: Vec<PatchOperation>,
     /// The number of findings that are not in the list.
     pub more_findings: usize,
-    /// The repairs, one sentence each; the findings are the remaining ones.
+    /// One sentence for each repair. The findings are the ones that remain after the repairs.
     pub repairs: Vec<String>,
     /// The object with the repairs; `None` if nothing was repaired.
     #[serde(skip)]
@@ -70,33 +70,33 @@ pub struct Report {
     pub audit_annotations: Map<String, String>,
 }
 
-/// The properties that KubeVirt gives a VirtualMachine.
+/// The values that KubeVirt derives for a VirtualMachine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VirtualMachineReport {
-    /// The architecture that it gets; `None` if KubeVirt's default decides and is unknown.
+    /// The VM's architecture; `None` if KubeVirt's default decides and is unknown.
     pub architecture: Option<String>,
     /// Where the architecture comes from: `explicit`, `preference`, `datasource`, or `default`.
     pub reason: &'static str,
-    /// The preference that it comes from.
+    /// The preference that defines the architecture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preference: Option<String>,
-    /// The DataSource that it comes from, as `namespace/name`.
+    /// The DataSource that defines the architecture, as `namespace/name`.
     pub data_source: Option<String>,
     /// The value of `kubernetes.io/arch` in the node selector of the launcher pod.
     pub node_selector: Option<String>,
 }
 
-/// A golden image, and what is known about it on each workload architecture.
+/// A golden image, and its state on each workload architecture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TemplateReport {
     /// The name of its template.
     pub name: String,
-    /// By workload architecture.
+    /// The states by workload architecture.
     pub architectures: Map<String, Boot>,
 }
 
-/// Whether a golden image is imported for an architecture, and boots on it.
+/// The state of a golden image on an architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Boot {
@@ -106,7 +106,7 @@ pub enum Boot {
     Imported,
     /// It is not imported, or the image does not support the architecture.
     NotImported,
-    /// The object does not say it, or the image could not be read.
+    /// The object does not define it, or the image could not be read.
     Unknown,
 }
 
@@ -118,12 +118,13 @@ pub struct ForecastReport {
     pub crons: Vec<CronReport>,
     /// The DataSources that belong to a template.
     pub data_sources: Vec<DataSourceReport>,
-    /// The templates of which SSP drops or overwrites a DataImportCron.
+    /// The templates for which SSP drops or overwrites a DataImportCron.
     pub lost: Vec<String>,
     /// The templates that SSP does not get, because their annotation lists no workload architecture.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// The reason why SSP stops: `data-source` or `data-import-cron`; or `same-name`, where SSP creates only one of two crons.
+    /// The reason why SSP stops: `data-source` or `data-import-cron`; or `same-name`, where SSP creates only one of two
+    /// crons.
     pub stopped: Option<&'static str>,
 }
 
@@ -143,7 +144,7 @@ pub struct CronReport {
     pub managed_data_source: String,
     /// Why it is rejected.
     pub rejected: Option<String>,
-    /// The field because of which it is rejected; `None` for a template that HCO ships.
+    /// The field that causes the rejection; `None` for a template that HCO ships.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rejected_path: Option<String>,
     /// Why it never imports an image although it is accepted.
@@ -160,21 +161,21 @@ pub struct DataSourceReport {
     pub name: String,
     /// The DataSource that it points to.
     pub points_to: Option<String>,
-    /// Its label with an architecture; empty without one.
+    /// Its architecture label; empty without one.
     pub architecture_label: String,
-    /// Whether it will have a disk; `None` if SSP never settles.
+    /// Whether a disk will exist for it; `None` if SSP never stops changing the objects.
     pub filled: Option<bool>,
 }
 
-/// The changes that an update causes in the cluster; names are `namespace/name`.
+/// The changes that an update causes in the cluster. Names are `namespace/name`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangesReport {
-    /// The DataImportCrons; `None` where two have one name.
+    /// The changes of the DataImportCrons; `None` if two of them have the same name.
     pub crons: Option<CronChangesReport>,
-    /// The DataSources of the whole cluster.
+    /// The changes of the DataSources in the whole cluster.
     pub data_sources: DataSourceChangesReport,
-    /// The DataSources that have a disk before and after, but not until the import is done.
+    /// The DataSources that have a disk before and after, but not while the import runs.
     pub empty_meanwhile: Vec<String>,
     /// The DataSources that had a disk, and will not have one.
     pub lost_image: Vec<String>,
@@ -184,13 +185,13 @@ pub struct ChangesReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CronChangesReport {
-    /// New ones.
+    /// New DataImportCrons.
     pub created: Vec<String>,
-    /// The deleted ones.
+    /// Deleted DataImportCrons.
     pub deleted: Vec<String>,
-    /// The recreated ones.
+    /// DataImportCrons that are deleted and created again.
     pub recreated: Vec<String>,
-    /// For each of these, the fields of its spec because of which it is.
+    /// The changed fields of the spec that cause this, for each recreated DataImportCron.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed_fields: Vec<Vec<String>>,
 }
@@ -198,15 +199,15 @@ pub struct CronChangesReport {
 /// The changes of the DataSources.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DataSourceChangesReport {
-    /// New ones.
+    /// New DataSources.
     pub created: Vec<String>,
-    /// The deleted ones.
+    /// Deleted DataSources.
     pub deleted: Vec<String>,
     /// DataSources that point to another DataSource than before.
     pub retargeted: Vec<RetargetReport>,
 }
 
-/// A DataSource that points to another one than before.
+/// A DataSource that points to another DataSource than before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RetargetReport {
     /// The DataSource.
@@ -226,7 +227,7 @@ pub struct FindingReport {
     pub level: Outcome,
     /// The field with the problem.
     pub path: String,
-    /// The template that it is about.
+    /// The template with the problem.
     pub template: Option<String>,
     /// Distinguishes it from other findings of the rule about the same template.
     pub value: String,
@@ -241,11 +242,11 @@ pub struct FindingReport {
 /// A way to resolve a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FixReport {
-    /// The instruction.
+    /// An imperative on one line.
     pub summary: String,
     /// Whether the patch resolves the finding without a human decision.
     pub complete: bool,
-    /// A JSON Patch of the object in the version that was sent. It can be applied alone.
+    /// A JSON Patch of the object in the version that was sent. Each patch can be applied alone.
     pub patch: Vec<PatchOperation>,
     /// A command to paste.
     pub command: Option<String>,

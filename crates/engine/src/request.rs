@@ -1,4 +1,4 @@
-//! The payload of a request: what is evaluated, and what is answered immediately.
+//! Parses the payload of a request, and answers requests that need no evaluation.
 
 use kube_objects::json::{Field, Json, Object};
 use kube_objects::placement::Placement;
@@ -20,7 +20,7 @@ use crate::version::Version;
 
 /// A parsed payload.
 pub(crate) enum Parsed<'a> {
-    /// Nothing has to be read for the answer.
+    /// The answer needs no further reading.
     Answered(Box<Report>),
     HyperConverged(Box<HyperConvergedRequest<'a>>),
     VirtualMachine(Box<VirtualMachineRequest<'a>>),
@@ -36,7 +36,7 @@ pub(crate) struct HyperConvergedRequest<'a> {
     /// The object before an update; `None` if it cannot be read.
     pub(crate) old: Option<HyperConverged<'a>>,
     is_update: bool,
-    /// Whether no evaluated field differs from the old object; only with a comparison.
+    /// Whether no evaluated field differs from the old object. It is only set with a comparison.
     is_unchanged: bool,
     pub(crate) settings: Settings,
     /// The rules whose repairs were removed from the settings, because the object is too large for them.
@@ -191,8 +191,8 @@ impl<'a> HyperConvergedRequest<'a> {
         )
     }
 
-    /// The object whose status counts: a mutating webhook gets the status that the user sends, so in an update it is the old
-    /// object, and otherwise one that the API server has.
+    /// The object whose status is used. A mutating webhook gets the status that the user sends, so in an update it is
+    /// the old object; otherwise, it is an object that the API server has stored.
     fn with_status(&self) -> Option<&HyperConverged<'a>> {
         if self.is_update {
             self.old.as_ref()
@@ -218,7 +218,7 @@ impl<'a> HyperConvergedRequest<'a> {
         self.comparison.as_ref()?.version.as_deref()
     }
 
-    /// Whether no request sends the object: it stays as it is stored, and only the cluster changes.
+    /// Whether no write request is involved: the stored object stays as it is, and only the cluster around it changes.
     pub(crate) fn is_unsent(&self) -> bool {
         let (before, now) = self.environments();
         self.is_unchanged
@@ -234,7 +234,7 @@ impl<'a> HyperConvergedRequest<'a> {
         KNOWN.map(|architecture| self.new.placement.on(architecture))
     }
 
-    /// The namespace of golden images: from the status, or else from the settings.
+    /// The namespace of golden images. It follows from the version in the status; without a status, from the settings.
     fn golden_namespace(&self) -> &str {
         let version = self.with_status();
         let version = version.and_then(|status| status.status_version.as_deref());
@@ -252,7 +252,7 @@ impl<'a> HyperConvergedRequest<'a> {
 }
 
 impl<'a> VirtualMachineRequest<'a> {
-    /// An update that changes no evaluated field is accepted.
+    /// Accepts an update that changes no evaluated field.
     fn read(request: &Request<'a>, settings: &Field<'a>) -> Result<Self, Answered> {
         let name = object_name("VirtualMachine", request);
         let Some(object) = request.object.json() else {

@@ -1,7 +1,7 @@
-//! The identity of a rule: data that the settings, the checks, and the answers share. The check of a rule is in its own file in
-//! `rules/`.
+//! The identity of rules: data that the settings, the checks, and the answers share. Each rule has a file with its
+//! check in `rules/`.
 
-/// The meaning of a finding of a rule for the request.
+/// The effect of a finding on the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// It denies the request.
@@ -26,7 +26,7 @@ impl Level {
     }
 }
 
-/// The subject of a rule's findings.
+/// The part of the object that the findings of a rule describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     /// The object as a whole.
@@ -40,19 +40,19 @@ impl Subject {
     pub(crate) const ALL: [Self; 2] = [Self::Object, Self::Template];
 }
 
-/// Whether an update carries the findings of a rule over that its old object has as well.
+/// Whether a finding of a rule counts as an existing problem if the object before the update has it too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ratchet {
-    /// The old object is evaluated too.
+    /// The object before the update is evaluated too.
     Applies,
-    /// Every finding counts: the rule is about the update itself, or about the policy.
+    /// Every finding counts as new, because the rule is about the update itself or about the policy.
     Exempt,
 }
 
 /// Whether a rule compares an object with the nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ComparesNodes {
-    /// It does not, or only with nodes that were read for another rule.
+    /// It does not, or it uses nodes only if they were read for another rule.
     Never,
     /// While the multi-architecture import is off.
     WithImportOff,
@@ -99,17 +99,18 @@ pub struct Rule {
     pub level: Level,
     /// The kind of objects that it is about.
     pub kind: ObjectKind,
-    /// The subject of its findings.
+    /// The part of the object that its findings describe.
     pub subject: Subject,
-    /// Whether an update carries its findings over.
+    /// Whether existing problems are separated from new ones.
     pub ratchet: Ratchet,
     /// Whether it compares the object with the nodes.
     pub compares_nodes: ComparesNodes,
-    /// Whether it is about golden images: it is silent where HCO deploys none.
+    /// Whether it is about golden images. Such a rule is silent where HCO deploys no golden images.
     pub is_about_golden_images: bool,
-    /// Whether it is about images, which are looked up for it.
+    /// Whether it is about images, which have to be looked up.
     pub is_about_images: bool,
-    /// Whether it says that the policy cannot evaluate the object: if it alone denies a request, the answer is an error of the server.
+    /// Whether its findings say that the policy cannot evaluate the object. If only such a rule denies a request, the
+    /// answer is a server error.
     pub is_about_the_policy: bool,
     /// How its findings can be repaired at admission.
     pub repairs: RepairKind,
@@ -148,7 +149,7 @@ impl Rule {
         }
     }
 
-    /// The same rule, but updates never carry its findings over.
+    /// The same rule, but none of its findings is an existing problem.
     pub(crate) const fn exempt_from_ratchet(self) -> Self {
         Self {
             ratchet: Ratchet::Exempt,
@@ -156,7 +157,8 @@ impl Rule {
         }
     }
 
-    /// The same rule, which says that the policy cannot evaluate the object. Updates never carry its findings over.
+    /// The same rule, for findings that say that the policy cannot evaluate the object. None of them is an existing
+    /// problem.
     pub(crate) const fn about_the_policy(self) -> Self {
         Self {
             is_about_the_policy: true,

@@ -1,6 +1,6 @@
-//! The rules, each in a file of its own beside its page. CONTRIBUTING.md explains how to add one.
+//! The rules. Each one has its own file beside its page. CONTRIBUTING.md explains how to add one.
 //!
-//! Paragraphs of a message, patches, warnings, and repairs have the same order.
+//! The order of the rules defines the order of paragraphs in a message, of patches, warnings, and repairs.
 
 use crate::facts::Facts;
 use crate::machine::Machine;

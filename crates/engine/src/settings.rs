@@ -1,4 +1,4 @@
-//! The settings of the policy. All problems are reported together, each with its path.
+//! The policy's settings. All problems in them are reported together, with their paths.
 
 mod prefixes;
 mod reader;
@@ -34,7 +34,7 @@ const KEYS: [&str; 12] = [
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     levels: Levels,
-    /// The rules with a level for some templates: each rule asks for each template.
+    /// The rules with a level for some templates. Each rule looks up each template.
     by_template: Set<&'static str>,
     /// Levels for the templates with a name.
     names: Map<String, Levels>,
@@ -53,16 +53,16 @@ pub(crate) struct Settings {
     pub(crate) golden_images: GoldenImages,
     /// The namespace of the golden images, where the version of HCO does not show it.
     pub(crate) golden_images_namespace: Option<String>,
-    /// Whether findings that deny are warnings as well: in monitor mode, Kubewarden drops the message of a denial.
+    /// Whether findings that deny are also warnings. In monitor mode, Kubewarden drops the message of a denial.
     pub(crate) denials_as_warnings: bool,
-    /// Names and registry URLs of the common templates, instead of those that upstream ships.
+    /// Names and registry URLs of the common templates. They replace the ones that upstream ships.
     pub(crate) common_templates: Option<Map<String, String>>,
 }
 
 /// Levels by the id of a rule.
 type Levels = Map<&'static str, Level>;
 
-/// The problems because of which an update is denied.
+/// The problems that deny an update.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Updates {
     /// Only new problems.
@@ -87,7 +87,7 @@ pub(crate) enum ImageChecks {
 /// Whether HCO deploys golden images.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GoldenImages {
-    /// As the status of the object shows, otherwise yes.
+    /// The status of the object decides; without a status, yes.
     #[default]
     Auto,
     /// Yes.
@@ -173,7 +173,8 @@ impl Settings {
         reader.finish(read)
     }
 
-    /// A repair for an ignored rule has no effect, and without look-ups the architectures of images are unknown.
+    /// Reports repairs that cannot work: a repair of an ignored rule has no effect, and without look-ups the
+    /// architectures of images are unknown.
     fn check_repairs(&self, reader: &mut Reader) {
         for (id, repair) in &self.repairs {
             if *repair == Repair::FromImage && self.images == ImageChecks::Ignore {

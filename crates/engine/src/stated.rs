@@ -1,4 +1,4 @@
-//! The facts that follow from the object alone, without nodes or images.
+//! The facts that an object states itself, which do not depend on nodes or images.
 
 use std::ops::Deref;
 
@@ -12,7 +12,7 @@ use operator_models::hco::template::{ARCHITECTURES, StatusTemplate, Template};
 
 use crate::version::Version;
 
-/// The data around an object.
+/// The environment of an object.
 #[derive(Debug)]
 pub(crate) struct Environment<'a> {
     pub(crate) version: Version,
@@ -45,7 +45,7 @@ pub(crate) struct Stated<'a> {
     pub(crate) golden_images: Vec<GoldenImage<'a>>,
     /// Whether it is the object before an update.
     pub(crate) is_before: bool,
-    /// Whether HCO's webhook has completed it, and does not do so again.
+    /// Whether HCO's webhook has already completed it, and will not change it again.
     pub(crate) is_complete: bool,
     /// The object before the update.
     pub(crate) before: Option<&'a Stated<'a>>,
@@ -73,7 +73,7 @@ impl<'a> Stated<'a> {
         }
     }
 
-    /// The object before an update. HCO's webhook has completed one that the API server has.
+    /// The object before an update. If the API server has stored it, HCO's webhook has already completed it.
     pub(crate) fn before(hco: &'a HyperConverged<'a>, environment: &'a Environment<'a>) -> Self {
         Self {
             is_before: true,
@@ -87,8 +87,8 @@ impl<'a> Stated<'a> {
         Stated::new(hco, self.environment, self.before)
     }
 
-    /// Whether HCO rejects the request because of its feature gate and its field for the import. The object before an update
-    /// was accepted as a part of another request.
+    /// Whether HCO rejects the request because its feature gate and its field for the import contradict each other. HCO
+    /// has already accepted the object before an update.
     pub(crate) fn contradicts_itself(&self) -> bool {
         let before = self.before.map(|before| &before.hco.import);
         let import = &self.hco.import;
@@ -127,7 +127,7 @@ impl<'a> Stated<'a> {
         self.annotation_path(template, ARCHITECTURES)
     }
 
-    /// The path of a template by its index, or of the field because of which HCO adds it.
+    /// The path of a template by its index, or of the field that makes HCO add it.
     pub(crate) fn path_of_index(&self, index: Option<usize>) -> FieldPath {
         match index {
             Some(index) => self.hco.fields.templates.path().index(index),
@@ -147,7 +147,7 @@ impl<'a> Stated<'a> {
         self.path_of(template).keys(&source)
     }
 
-    /// The path of what an update changes about golden images: the most general field, because the others follow from it.
+    /// The path of a change to golden images. It is the most general changed field, because the others depend on it.
     pub(crate) fn changed_path(&self) -> FieldPath {
         let (fields, new) = (&self.hco.fields, self.hco);
         match self.before {

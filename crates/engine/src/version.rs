@@ -17,7 +17,7 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    /// The version that a program gives, else the one in the status, else in the settings, else the newest one.
+    /// The version that a program gives, else the version in the status, else in the settings, else the newest one.
     pub(crate) fn of(
         given: Option<&str>,
         status: Option<&HyperConverged<'_>>,

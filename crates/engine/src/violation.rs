@@ -1,4 +1,4 @@
-//! A problem in an object, as the check of a rule finds it.
+//! A problem that the check of a rule finds in an object.
 
 use std::borrow::Cow;
 
@@ -7,21 +7,21 @@ use kube_objects::path::FieldPath;
 use crate::facts::Facts;
 use crate::proposal::Proposal;
 
-/// A problem that a rule has found, in a HyperConverged or in another object `O`. The check only finds it; the texts are
-/// written for the findings that are shown.
+/// A problem that a rule has found in a HyperConverged or in another object `O`. Texts are written only for the
+/// findings that are shown.
 pub(crate) trait Violation<'f, O: 'f = Facts<'f>> {
-    /// The template that it is about.
+    /// The template with the problem.
     fn template(&self) -> Option<&'f str> {
         None
     }
 
-    /// Distinguishes violations of the rule, or violations about the same template: two violations with the same template and
+    /// Distinguishes this violation from others of the same rule or template. Two violations with the same template and
     /// value are the same, even at different positions in the object.
     fn value(&self) -> Cow<'_, str> {
         Cow::Borrowed("")
     }
 
-    /// Whether it is a warning at most, because the object alone does not prove it.
+    /// Whether it is at most a warning, because the object alone does not prove it.
     fn is_doubtful(&self, _: &'f O) -> bool {
         false
     }

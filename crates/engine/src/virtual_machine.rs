@@ -1,4 +1,4 @@
-//! From a request about a VirtualMachine to a report.
+//! Evaluates a request about a VirtualMachine, and returns a report.
 
 use operator_models::kubevirt::virtual_machine::Reason;
 
@@ -24,7 +24,7 @@ pub(crate) fn evaluate(request: &VirtualMachineRequest<'_>, cluster: &dyn Cluste
     let context = Context::read(&vms, cluster, settings.service_account.as_ref());
     let new = Machine::new(&request.new, request.object, &context);
     let old = old.map(|(json, old)| Machine::new(old, *json, &context));
-    // KubeVirt writes the architecture into a VM that does not have it: nothing has changed.
+    // KubeVirt adds the architecture to a VM without one, which is not a change by the user.
     let is_same =
         |old: &Machine<'_>| old.architecture == new.architecture && old.vm.is_placed_like(new.vm);
     if old.as_ref().is_some_and(is_same) {

@@ -1,4 +1,4 @@
-//! Words that several rules and fixes share.
+//! Texts that several rules and fixes share.
 
 use kube_objects::text::{self, escape, quote};
 use operator_models::cdi::data_import_cron::{NAME_MAX, POLLED_NAME_MAX, Rejection};
@@ -14,7 +14,7 @@ pub(crate) fn names<'n>(names: impl IntoIterator<Item = &'n String>) -> String {
     text::list(&names, 6)
 }
 
-/// Why it is not known what an image has. It can contain a text from an external source.
+/// Why the contents of an image are unknown. The text can contain a part from an external source.
 pub fn why_unknown(unknown: &Unknown) -> String {
     match unknown {
         Unknown::Url(why) => why_unimportable(*why).to_owned(),
@@ -136,12 +136,13 @@ pub(crate) fn boot_sources<'k>(keys: impl IntoIterator<Item = &'k Key>) -> Strin
 
 /// How the facts end that HCO's webhook or conversion decides about: readers of a report recognize them by this end.
 pub const HCO_DENIES: &str = "HCO denies the request.";
-/// The same for objects that HCO accepts, and that make it crash.
+/// The end of facts about requests that HCO's webhook or conversion denies. Readers of a report recognize them by this
+/// end.
 pub const HCO_CRASHES: &str = "HCO crashes.";
-/// The same for objects that HCO accepts, and cannot reconcile.
+/// The end of facts about objects that HCO accepts, and that make it crash.
 pub const HCO_FAILS: &str = "HCO cannot reconcile the object.";
 
-/// The condition under which an uploaded disk needs no import.
+/// The condition under which a DataSource has a disk although nothing is imported.
 pub(crate) const UNLESS_PVC: &str = ", unless a PVC of that name exists";
 
 /// Whether a DataSource is one of SSP's VM templates, with or without the suffix of an architecture.
@@ -157,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// Sentences that appear only in other findings, so no case reaches them.
+    /// Rejections that other rules report, so no case covers them.
     #[test]
     fn every_rejection_has_its_words() {
         assert_eq!(rejection(&Rejection::NameMissing), "it has no name");
@@ -170,7 +171,7 @@ mod tests {
         );
     }
 
-    /// Sentences that the cases about images do not reach.
+    /// Reasons that no case of images covers.
     #[test]
     fn every_reason_has_its_words() {
         for (unknown, words) in [

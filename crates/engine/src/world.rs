@@ -17,9 +17,9 @@ use crate::stated::Stated;
 pub(crate) struct World<'a> {
     /// The nodes; `None` if they are not needed.
     pub(crate) nodes: Option<Result<Nodes<'a>, NodesError>>,
-    /// The nodes before, if they are others.
+    /// The nodes before the change, if they differ.
     nodes_before: Option<Nodes<'a>>,
-    /// The objects that are really in the cluster, in the place of the forecast of the old object.
+    /// The existing objects, which replace the forecast for the old object.
     pub(crate) objects: Option<&'a Objects<'a>>,
     pub(crate) images: Images,
     /// Whether rules may use the nodes. A report shows them even if no rule needs them.
@@ -33,7 +33,7 @@ impl<'a> World<'a> {
     ///
     /// # Errors
     ///
-    /// The list of nodes in the payload is not one.
+    /// If the payload contains a node list that is invalid.
     pub(crate) fn read(
         needs: &Needs<'a>,
         new: &Stated<'a>,

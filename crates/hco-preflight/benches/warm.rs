@@ -1,5 +1,5 @@
-//! How long `hco-preflight check` takes of one manifest when the module is compiled already: the whole program, beside one
-//! that only starts and ends.
+//! Measures the time of `hco-preflight check` for one manifest with a cached module: the whole program, compared with a
+//! program that only starts and ends.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement")]
 
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// More runs than the scheduler disturbs.
+/// Enough runs to make delays by the scheduler irrelevant.
 const RUNS: usize = 100;
 
 fn main() {

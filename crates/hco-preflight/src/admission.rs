@@ -1,4 +1,4 @@
-//! The admission request that the API server would send.
+//! Builds the admission request that the API server would send.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::field;
 use crate::foreign::one_line;
 
-/// The type and the name of a manifest; empty where they are missing.
+/// The type and the name of a manifest. Missing parts are empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Identity {
     /// Group and version.
@@ -20,7 +20,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Reads it out of an object.
+    /// Reads the identity of an object.
     pub(crate) fn of(object: &Value) -> Self {
         let text = |pointer: &str| {
             let text = field::text(object, pointer).filter(|text| !text.is_empty());
@@ -43,18 +43,18 @@ impl Identity {
         })
     }
 
-    /// Whether the policy judges such an object, in whatever version.
+    /// Whether the policy evaluates such an object, in any version.
     pub(crate) fn is_hyperconverged(&self) -> bool {
         let group = self.api_version.split_once('/').map(|(group, _)| group);
         self.kind == "HyperConverged" && group == Some("hco.kubevirt.io")
     }
 
-    /// Whether the policy judges such a VirtualMachine.
+    /// Whether the policy evaluates such a VirtualMachine.
     pub(crate) fn is_virtual_machine(&self) -> bool {
         self.api_version == "kubevirt.io/v1" && self.kind == "VirtualMachine"
     }
 
-    /// The resource of an object that the policy judges.
+    /// The resource name of an object that the policy evaluates.
     pub(crate) fn resource(&self) -> &'static str {
         if self.is_virtual_machine() {
             "virtualmachines"
@@ -63,7 +63,7 @@ impl Identity {
         }
     }
 
-    /// Whether both name the same object. A manifest may leave its namespace to `kubectl -n`.
+    /// Whether both name the same object. A manifest may omit its namespace, which then comes from `kubectl -n`.
     pub(crate) fn is_same_object(&self, other: &Self) -> bool {
         let anywhere = self.namespace.is_none() || other.namespace.is_none();
         self.kind == other.kind
@@ -72,8 +72,8 @@ impl Identity {
     }
 }
 
-/// A user's object as the API server reads it: it sets the UID and the time of the deletion itself, and only HCO writes the
-/// status.
+/// A user's object as the API server stores it. The API server sets the UID and the deletion timestamp, and only HCO
+/// writes the status.
 pub(crate) fn submitted(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(fields) = object.as_object_mut() {
@@ -86,7 +86,7 @@ pub(crate) fn submitted(object: &Value) -> Value {
     object
 }
 
-/// The request for an object: to create it, or to update it if it was there before.
+/// The request for an object: an update if there is an old object, else a creation.
 pub(crate) fn request(identity: &Identity, object: &Value, old: Option<&Value>) -> Value {
     let (group, version) = identity
         .api_version
@@ -107,7 +107,7 @@ pub(crate) fn request(identity: &Identity, object: &Value, old: Option<&Value>) 
     })
 }
 
-/// The payload of the module's `validate` and `report`, with more beside the request.
+/// The payload of the module's `validate` and `report`, with additional fields beside the request.
 pub(crate) fn payload(request: &Value, settings: &Value, beside: &impl Serialize) -> Vec<u8> {
     #[derive(Serialize)]
     struct Payload<'p, B> {
@@ -121,7 +121,7 @@ pub(crate) fn payload(request: &Value, settings: &Value, beside: &impl Serialize
         settings,
         beside,
     };
-    // Its keys are texts, so it is always JSON.
+    // All keys are strings, so it can always be written as JSON.
     serde_json::to_vec(&payload).unwrap_or_default()
 }
 

@@ -1,13 +1,13 @@
-//! The object in the API server after `kubectl apply` or `kubectl replace`.
+//! Computes the object in the API server after `kubectl apply` or `kubectl replace`.
 
 use serde_json::{Map, Value, json};
 
 use crate::args::AsIf;
 
-/// Where kubectl keeps what was applied last.
+/// The annotation in which kubectl stores the last applied configuration.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The object after a file was sent: with the status of the live one, which only HCO writes.
+/// The object after a file was sent. It has the status of the live object, which only HCO writes.
 pub(crate) fn sent(as_if: AsIf, live: &Value, file: &Value) -> Value {
     let mut sent = match as_if {
         AsIf::Apply => applied(live, file),
@@ -22,8 +22,8 @@ pub(crate) fn sent(as_if: AsIf, live: &Value, file: &Value) -> Value {
     sent
 }
 
-/// The file with an operation of a JSON Patch that is for the object that was sent; `None` if it cannot be made in the
-/// file. Objects around the value that only the live object has are added, which changes nothing else.
+/// Applies an operation of a JSON Patch for the sent object to the file; `None` if the file cannot be changed like
+/// this. If only the live object has the parents of the value, they are added to the file, which changes nothing else.
 pub(crate) fn edited(file: &Value, operation: &Value) -> Option<Value> {
     let mut edited = file.clone();
     let mut operation = operation.clone();
@@ -50,7 +50,7 @@ pub(crate) fn edited(file: &Value, operation: &Value) -> Option<Value> {
             };
         }
         if parent.is_object() {
-            // A value that only the live object has cannot be replaced in the file.
+            // A value that is only in the live object cannot be replaced in the file.
             *operation.get_mut("op")? = Value::from("add");
         }
     }
@@ -60,11 +60,12 @@ pub(crate) fn edited(file: &Value, operation: &Value) -> Option<Value> {
     Some(edited)
 }
 
-/// The three-way merge of the live object, what was applied last, and the file. Lists are replaced as a whole, as in any
-/// JSON merge patch.
+/// The three-way merge of the live object, the last applied configuration, and the file. Lists are replaced as a whole,
+/// as in any JSON merge patch.
 ///
 /// MIRRORS: kubernetes apimachinery v0.37.2 pkg/util/jsonmergepatch/patch.go, `CreateThreeWayJSONMergePatch`: the
-/// deletions are those between the last applied object and the file, all else is between the live object and the file.
+/// deletions come from comparing the last applied object with the file, all other changes from comparing the live
+/// object with the file.
 fn applied(live: &Value, file: &Value) -> Value {
     let last = live
         .pointer("/metadata/annotations")
@@ -75,7 +76,7 @@ fn applied(live: &Value, file: &Value) -> Value {
     let mut applied = live.clone();
     if let (Value::Object(applied), Value::Object(file)) = (&mut applied, file) {
         if let Some(Value::Object(last)) = &last {
-            // kubectl adds what it applies as an annotation, so a file never has none.
+            // kubectl adds the annotation when it applies a file, so the file itself does not have one.
             let mut file = file.clone();
             let metadata = file.entry("metadata").or_insert_with(|| json!({}));
             if let Some(metadata) = metadata.as_object_mut() {
@@ -88,7 +89,7 @@ fn applied(live: &Value, file: &Value) -> Value {
     applied
 }
 
-/// Removes what was applied last and is not in the file.
+/// Removes the fields of the last applied configuration that are not in the file.
 fn delete(live: &mut Map<String, Value>, last: &Map<String, Value>, file: &Map<String, Value>) {
     for (name, last) in last {
         match (live.get_mut(name), last, file.get(name)) {
@@ -101,7 +102,7 @@ fn delete(live: &mut Map<String, Value>, last: &Map<String, Value>, file: &Map<S
     }
 }
 
-/// Sets what is in the file; null removes a field.
+/// Sets the fields of the file; null removes a field.
 fn set(live: &mut Map<String, Value>, file: &Map<String, Value>) {
     for (name, file) in file {
         match (live.get_mut(name), file) {

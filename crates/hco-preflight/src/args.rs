@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, short = 'V')]
     version: bool,
 
-    /// The command; none with --version.
+    /// The subcommand; `None` with --version.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 }
@@ -74,7 +74,7 @@ pub(crate) enum Color {
     Never,
 }
 
-/// The command.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Report whether HyperConverged objects and virtual machines would be accepted, and how to fix them
@@ -98,7 +98,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// The cluster, of a command that can have one.
+    /// The cluster flags, for commands that have them.
     fn connection(&mut self) -> Option<&mut Connection> {
         match self {
             Self::Check(Check { subject, .. }) | Self::Fix(Fix { subject, .. }) => {
@@ -213,7 +213,7 @@ pub(crate) struct WhatIs {
 }
 
 impl WhatIs {
-    /// The policy whose settings are used, as for a check.
+    /// The policy's settings, in the form that a check uses.
     pub(crate) fn subject(&self) -> Subject {
         Subject {
             cluster: self.cluster,
@@ -225,7 +225,7 @@ impl WhatIs {
     }
 }
 
-/// The module decides what a version means.
+/// The module interprets the version.
 fn version(text: &str) -> Result<String, String> {
     let number = |part: Option<&str>| part.is_some_and(|part| part.parse::<u32>().is_ok());
     let mut parts = text.strip_prefix('v').unwrap_or(text).split('.');
@@ -390,7 +390,7 @@ pub(crate) struct Fix {
 }
 
 impl Fix {
-    /// How to fix the rule that can be fixed in more than one way.
+    /// The preferred fix of the rule that has several.
     pub(crate) fn prefer(&self) -> Option<Prefer> {
         let placed = self.place_on.clone().map(Prefer::PlaceOn);
         placed.or_else(|| self.prefer.clone())
@@ -516,7 +516,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The policy of the plan, as for a check.
+    /// The policy of the plan, in the form that a check uses.
     pub(crate) fn subject(&self) -> Subject {
         Subject {
             filename: self.filename.clone(),
@@ -543,7 +543,7 @@ pub(crate) enum PlanFormat {
     Markdown,
 }
 
-/// The changes with which a plan fails.
+/// The changes that make a plan fail.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PlanFailOn {
     /// Nothing

@@ -1,4 +1,4 @@
-//! `check`: judges every HyperConverged of the files, or of the cluster, with the module.
+//! `check`: evaluates every HyperConverged of the files, or of the cluster, with the module.
 
 use anyhow::Result;
 
@@ -11,7 +11,7 @@ use crate::stage::{self, Purpose, Unread};
 use crate::terminal::Terminal;
 use crate::verdict::Verdicts;
 
-/// Judges the objects, prints the verdicts, and returns the worst exit code.
+/// Evaluates the objects, prints the verdicts, and returns the most severe exit code.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
     let purpose = Purpose::Check(args.sent.as_if);
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     })
 }
 
-/// The verdicts, or why there are none: a program that reads the report must find it there.
+/// The verdicts, or the errors in their place, because a program that reads the report must find the errors in it.
 fn or_failures(verdicts: Result<Verdicts>, args: &args::Check, notes: &mut Notes) -> Verdicts {
     verdicts.unwrap_or_else(|error| {
         let mut verdicts = Verdicts::default();
@@ -51,7 +51,7 @@ fn or_failures(verdicts: Result<Verdicts>, args: &args::Check, notes: &mut Notes
     })
 }
 
-/// The options that are set and that `fix` does not have.
+/// The options in use that `fix` does not have.
 fn not_for_fix(args: &args::Check) -> Vec<&'static str> {
     let all = [
         ("--fail-on", args.fail_on != FailOn::Deny),

@@ -1,4 +1,4 @@
-//! `completions`: for the shell, out of the table of arguments.
+//! `completions`: generates the shell completions from the definition of the arguments.
 
 use anyhow::Result;
 

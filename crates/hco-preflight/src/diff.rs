@@ -10,7 +10,7 @@ use crate::terminal::{CYAN, GREEN, RED};
 
 /// A diff.
 pub(crate) struct Diff {
-    /// A unified diff, in colours.
+    /// A unified diff, with colors.
     pub(crate) text: String,
     /// Whether characters of the file are escaped in it.
     pub(crate) is_escaped: bool,
@@ -20,7 +20,7 @@ pub(crate) struct Diff {
 pub(crate) fn diff(file: &str, old: &str, new: &str) -> Diff {
     let mut file = foreign::one_line(file);
     if file.contains(' ') {
-        // `patch` wants to know where the name ends.
+        // `patch` needs a tab to find the end of the name.
         file.push('\t');
     }
     let diff = TextDiff::from_lines(old, new);
@@ -36,7 +36,7 @@ pub(crate) fn diff(file: &str, old: &str, new: &str) -> Diff {
             Some('@') => CYAN,
             _ => Style::new(),
         };
-        // Tabs and the breaks of Windows are harmless; without them `patch` would not find the line.
+        // Tabs and Windows line breaks are harmless, and `patch` needs them to find the line.
         let content = line.trim_end_matches(['\r', '\n']);
         let end = line.get(content.len()..).unwrap_or_default();
         let words: Vec<String> = content.split('\t').map(foreign::one_line).collect();

@@ -1,4 +1,4 @@
-//! The results of a check as one flat list, for the formats that programs read.
+//! The results of a check as one flat list, which the formats for programs print.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -12,46 +12,46 @@ use crate::foreign::Foreign;
 use crate::report::{Finding, Level};
 use crate::verdict::{Judged, Verdicts};
 
-/// Replaces the file of an object that is in the cluster.
+/// The name in place of a file, for an object in the cluster.
 pub(crate) const CLUSTER: &str = "cluster";
 
-/// The rule of an object that the module did not judge or that another module denied: no finding says why.
+/// The rule of an object without findings, because the module did not evaluate it or another module denied it.
 pub(crate) const OBJECT: &str = "object";
 
-/// How bad an entry is, the worst first.
+/// The severity of an entry, the highest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Severity {
-    /// Something could not be judged.
+    /// Something could not be evaluated.
     Unjudged,
-    /// It denies.
+    /// The policy denies the object.
     Denied,
-    /// The cluster would report the denial, and not act on it.
+    /// The cluster would report the denial without enforcing it.
     Reported,
-    /// It warns.
+    /// The policy warns about the object.
     Warning,
-    /// An existing problem, which denies nothing.
+    /// An existing problem, which does not deny the object.
     Carried,
 }
 
-/// A finding, the message of an object without one, or something that could not be judged.
+/// A finding, the message of an object without findings, or something that could not be evaluated.
 pub(crate) struct Entry<'v> {
     pub(crate) severity: Severity,
-    /// The id of a rule, or what stands for one.
+    /// The id of a rule, or a replacement.
     pub(crate) rule: &'v str,
-    /// The object; none for what is about a file, or about nothing in particular.
+    /// The object; `None` for an entry about a file, or about the whole check.
     pub(crate) object: Option<&'v Judged>,
     pub(crate) finding: Option<&'v Finding>,
-    /// None for an object of the cluster.
+    /// `None` for an object in the cluster.
     pub(crate) place: Option<Place>,
     /// The fact and the fix.
     pub(crate) text: String,
-    /// The same for the same finding in another run: it does not depend on lines. Of all entries of a check, each has its
-    /// own.
+    /// Identifies the same finding in another run, independent of line numbers. It is unique among the entries of a
+    /// check.
     pub(crate) fingerprint: String,
 }
 
 impl<'v> Entry<'v> {
-    /// All of a check, in the order of the objects; then what could not be judged.
+    /// All entries of a check: the objects in their order, then everything that could not be evaluated.
     pub(crate) fn all(verdicts: &'v Verdicts) -> Vec<Self> {
         let objects = verdicts.objects.iter().flat_map(Self::of_object);
         let failures = verdicts.failures.iter().map(Self::of_failure);
@@ -123,7 +123,7 @@ impl<'v> Entry<'v> {
         })
     }
 
-    /// The entry of a failure.
+    /// The entry for something that could not be evaluated.
     pub(crate) fn of_failure(failure: &'v Failure) -> Self {
         let rule = "not-checked";
         let file = failure.file.as_deref();
@@ -149,7 +149,7 @@ impl<'v> Entry<'v> {
         }
     }
 
-    /// Where it is, and on which line, for programs that know the files of a repository.
+    /// The path and the line, for programs that know the files of a repository.
     pub(crate) fn in_repository(&self) -> Option<(String, usize)> {
         let Place { file, line } = self.place.as_ref()?;
         Some(match file.as_str() {
@@ -179,7 +179,8 @@ pub(crate) fn fingerprint(parts: &[&str]) -> String {
     registry::hex(&fingerprint.finalize())
 }
 
-/// A file as the repository names it that the command runs in. Outside a repository, from the current directory.
+/// The path of a file in the repository in which the command runs; outside a repository, relative to the current
+/// directory.
 pub(crate) fn in_repository(file: &str) -> String {
     let Ok(current) = std::env::current_dir() else {
         return file.to_owned();

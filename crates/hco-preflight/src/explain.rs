@@ -11,7 +11,7 @@ use crate::pages::{self, Page};
 use crate::prose::wrap;
 use crate::terminal::{BOLD, CYAN, Terminal, print_json, width};
 
-/// Shows a page; exits 2 if there is no such rule.
+/// Shows a page. The exit code is 2 if the rule does not exist.
 pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
     let is_json = args.output == PlainFormat::Json;
     let Some(rule) = &args.rule else {
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
     Ok(Exit::Accepted)
 }
 
-/// Prints a page, and where it is on the web.
+/// Prints a page, and its URL.
 fn print(markdown: &str, url: &str, terminal: &Terminal) -> Result<()> {
     terminal.print(&shown(markdown, width()))?;
     terminal.print(&format!("\nOn the web: {url}\n"))
@@ -65,7 +65,8 @@ fn table() -> String {
     text
 }
 
-/// The rule that may be meant: one that begins so or has that in it, or the one that most of it is found in.
+/// The rule that the user may have meant: its name begins with the typed text or contains it, or is the most similar
+/// one.
 fn nearest(typed: &str) -> Option<&'static str> {
     let rules = pages::all().map(|page| page.rule.id);
     let near = |id: &&str| strsim::jaro_winkler(typed, id);
@@ -74,7 +75,7 @@ fn nearest(typed: &str) -> Option<&'static str> {
         .max_by(|one, other| near(one).total_cmp(&near(other)))
 }
 
-/// A page in Markdown: headings bold, code as it stands and indented, prose broken to the width.
+/// A page in Markdown for a terminal: bold headings, indented code, and text that is wrapped at the width.
 fn shown(markdown: &str, width: usize) -> String {
     let mut text = String::new();
     let mut prose = String::new();
@@ -117,7 +118,7 @@ fn shown(markdown: &str, width: usize) -> String {
     text
 }
 
-/// A line of Markdown with the texts of its links alone.
+/// A line of Markdown in which links are replaced with their texts.
 fn without_links(mut line: &str) -> String {
     let mut text = String::new();
     while let Some((before, rest)) = line.split_once('[') {

@@ -1,29 +1,29 @@
-//! Where an object is, and what could not be read or asked there.
+//! The place of an object, and errors about it.
 
 use crate::foreign::{chain, one_line};
 
-/// Where an object is written.
+/// The place of an object in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// As the user named it.
+    /// The file, as the user named it.
     pub(crate) file: String,
-    /// Where it begins, from 1.
+    /// The first line, counted from 1.
     pub(crate) line: usize,
 }
 
-/// Something that could not be read or asked.
+/// An error: something could not be read or requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// The file, if it is about one.
+    /// The file, if the error is about one.
     pub(crate) file: Option<String>,
     /// The line in it.
     pub(crate) line: Option<usize>,
-    /// The problem, and the advice.
+    /// The problem, and advice.
     pub(crate) what: String,
 }
 
 impl Failure {
-    /// About no file, or about one that the error names itself.
+    /// An error without a file, or with a text that already names it.
     pub(crate) fn of(error: &anyhow::Error) -> Self {
         Self {
             file: None,
@@ -32,7 +32,7 @@ impl Failure {
         }
     }
 
-    /// About a file.
+    /// An error about a file.
     pub(crate) fn in_file(file: &str, line: Option<usize>, what: impl Into<String>) -> Self {
         Self {
             file: Some(file.to_owned()),

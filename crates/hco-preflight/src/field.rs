@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-/// A text; nothing if it is missing or something else.
+/// A string; `None` if it is missing or has another type.
 pub(crate) fn text<'o>(object: &'o Value, pointer: &str) -> Option<&'o str> {
     object.pointer(pointer)?.as_str()
 }
 
-/// The items of a list; none if it is missing or something else.
+/// The items of a list; empty if it is missing or has another type.
 pub(crate) fn items<'o>(
     object: &'o Value,
     pointer: &str,
@@ -16,7 +16,7 @@ pub(crate) fn items<'o>(
     list.into_iter().flatten()
 }
 
-/// The condition of a type in the status.
+/// The condition with this type in the status.
 pub(crate) fn condition<'o>(object: &'o Value, kind: &str) -> Option<&'o Value> {
     items(object, "/status/conditions").find(|it| text(it, "/type") == Some(kind))
 }

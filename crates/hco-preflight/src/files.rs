@@ -1,4 +1,4 @@
-//! Reads the files that the user names, and finds the HyperConvergeds in them.
+//! Reads the files that the user names, and finds the HyperConverged objects in them.
 
 mod kustomization;
 mod tree;
@@ -21,29 +21,29 @@ use crate::foreign::{chain, one_line, shell_word};
 use crate::notes::Notes;
 use crate::prose::{count, first_of};
 
-/// The name of the standard files.
+/// The path of standard input and standard output.
 const STDIN: &str = "-";
 
-/// How it is printed.
+/// The name of standard input in the output.
 pub(crate) const STDIN_NAME: &str = "stdin";
 
 /// A file that was read.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// `-` for the standard files.
+    /// `-` for standard input.
     pub(crate) path: PathBuf,
-    /// The directory that the user named, if it was found in one.
+    /// The directory that the user named, if the file was found in one.
     pub(crate) root: Option<PathBuf>,
-    /// Without its encoding.
+    /// The decoded text.
     pub(crate) text: String,
-    /// All objects in it.
+    /// All objects in the file.
     pub(crate) objects: Vec<Arc<Object>>,
 }
 
-/// An object of a file that is judged.
+/// An object of a file that is evaluated.
 #[derive(Debug, Clone)]
 pub(crate) struct Found {
-    /// Its type and name.
+    /// Its kind, namespace, and name.
     pub(crate) identity: Identity,
     pub(crate) written: InFile,
 }
@@ -56,7 +56,7 @@ pub(crate) struct InFile {
 }
 
 impl InFile {
-    /// Where it is.
+    /// The place of the object.
     pub(crate) fn place(&self) -> Place {
         let (file, line) = (self.source.name(), self.object.line);
         Place { file, line }
@@ -82,30 +82,30 @@ fn name(path: &Path) -> String {
     }
 }
 
-/// The content of all files.
+/// The results of reading all files.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
-    /// The HyperConvergeds, and the VirtualMachines if they were asked for.
+    /// The HyperConverged objects, and the VirtualMachines if they were requested.
     pub(crate) found: Vec<Found>,
-    /// The objects of other kinds that were asked for.
+    /// The requested objects of other kinds.
     pub(crate) beside: Vec<InFile>,
     wanted: Wanted,
-    /// Notes about skipped content.
+    /// Notes about skipped files.
     pub(crate) notes: Notes,
-    /// The templates in directories, which were skipped.
+    /// The skipped templates in directories.
     templates: Vec<String>,
-    /// Documents in directories that are not objects, for example patches. They were skipped.
+    /// The skipped documents in directories that are not objects, for example patches.
     not_objects: Vec<String>,
-    /// How many documents were skipped, by kind.
+    /// The number of skipped documents by kind.
     others: BTreeMap<String, usize>,
-    /// Content that could not be read.
+    /// The files that could not be read.
     pub(crate) failures: Vec<Failure>,
 }
 
-/// How many bytes a file of `-f` may have. An object in etcd has at most 1.5 MiB.
+/// The maximum size of a file of `-f`. An object in etcd has at most 1.5 MiB.
 const MANIFEST_LIMIT: u64 = 16 << 20;
 
-/// Reads a file, or the standard input.
+/// Reads a file, or standard input.
 pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
     text_up_to(path, LIMIT)
 }
@@ -119,10 +119,10 @@ fn text_up_to(path: &Path, limit: u64) -> Result<Vec<u8>> {
     text.with_context(|| format!("{} cannot be read", name(path)))
 }
 
-/// Reads files and directories. What cannot be read is a failure beside what can.
+/// Reads files and directories. A file that cannot be read is a failure, but the other files are still read.
 ///
-/// In a directory, a template that does not name a HyperConverged is skipped, and named: a repository also has templates of
-/// Helm. Any other file that cannot be parsed is a failure.
+/// In a directory, templates that do not name a HyperConverged are skipped, and a note names them, because a repository
+/// can also have Helm templates. Any other file that cannot be parsed is a failure.
 pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     let mut files = Files {
         wanted,
@@ -149,7 +149,7 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
             .notes
             .push(&format!("skipped what is not an object: {skipped}"));
     }
-    // A VirtualMachine depends on the objects beside it.
+    // A VirtualMachine depends on other objects in the files.
     if wanted.virtual_machines
         && !files
             .found
@@ -164,18 +164,18 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     files
 }
 
-/// Which objects of files are read, beside the HyperConvergeds.
+/// The objects that are read from files, in addition to HyperConverged objects.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Wanted {
-    /// To be judged as well.
+    /// Whether VirtualMachines are evaluated too.
     pub(crate) virtual_machines: bool,
-    /// These kinds, if there is something to judge that depends on them.
+    /// These kinds are also read, if an evaluated object depends on them.
     pub(crate) beside: &'static [&'static str],
 }
 
-/// Hands over each object of a file, or of a directory and everything below it, when it is read: a must-gather is larger
-/// than what is read of it. What is not a manifest is passed over: it also has logs. Notes name files of a directory that cannot
-/// be read.
+/// Passes each object of a file, or of a directory tree, to a function as soon as it is read, because a must-gather is
+/// larger than the part that is used. Files that are not manifests are skipped, for example logs. Notes name files of a
+/// directory that cannot be read.
 pub(crate) fn each_object(
     path: &Path,
     notes: &mut Notes,
@@ -193,7 +193,7 @@ pub(crate) fn each_object(
     let mut broken = Vec::new();
     for (file, root) in tree.files {
         if is_json(&file) {
-            // Nothing fails the second time, unless the file changes meanwhile.
+            // The second pass does not fail, unless the file has changed in the meantime.
             let text = File::open(&file).with_context(|| format!("{} cannot be read", name(&file)));
             each_in_json(BufReader::new(text?), &mut |object| of(&file, object))?;
             continue;
@@ -231,7 +231,7 @@ pub(crate) fn each_object(
     Ok(())
 }
 
-/// Whether a file is JSON, all of it. Nothing counts of a file that is broken off.
+/// Whether a file is complete JSON. Objects of a truncated file don't count.
 fn is_json(file: &Path) -> bool {
     // A pipe can be read only once.
     if file == Path::new(STDIN) || !file.is_file() {
@@ -245,7 +245,7 @@ fn is_json(file: &Path) -> bool {
     begins.is_ok_and(|text| text.starts_with(b"{")) && each_in_json(text, &mut drop).is_ok()
 }
 
-/// Refuses a command line that reads the standard input more than once.
+/// Rejects a command line that reads standard input more than once.
 pub(crate) fn check_stdin<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<()> {
     let paths = paths.into_iter();
     if paths.filter(|path| *path == Path::new(STDIN)).count() > 1 {
@@ -254,7 +254,7 @@ pub(crate) fn check_stdin<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> R
     Ok(())
 }
 
-/// Refuses options for directories where no path is named.
+/// Rejects options for directories if no path is given.
 pub(crate) fn check_directories(paths: &[PathBuf], walk: &Walk) -> Result<()> {
     if paths.is_empty() && (walk.recursive || !walk.exclude.is_empty()) {
         bail!(
@@ -304,7 +304,7 @@ impl Files {
                 let source = Arc::new(Source {
                     path: path.to_owned(),
                     root,
-                    // Files that are not text were refused before.
+                    // Files that are not text were already rejected.
                     text: decoded(&text).unwrap_or_default().to_owned(),
                     objects: objects.into_iter().map(Arc::new).collect(),
                 });
@@ -363,14 +363,14 @@ impl Files {
             return self.beside.push(written);
         }
         let kind = match identity.kind.as_str() {
-            // The group may be a mistake.
+            // The wrong group may be a mistake, so a note names the object.
             "HyperConverged" => {
                 let group = &identity.api_version;
                 return self.notes.push(&format!(
                     "{file}:{line}: skipped a HyperConverged of `{group}`"
                 ));
             }
-            // It becomes objects when the cluster evaluates it.
+            // It contains objects only after the cluster evaluates it.
             "ConfigurationPolicy" if has_raw_templates(&written.object.value) => {
                 return self.notes.push(&format!(
                     "{file}:{line}: skipped `object-templates-raw` with a HyperConverged; to check it, apply the templates first"
@@ -387,9 +387,9 @@ impl Files {
         *self.others.entry(kind).or_default() += 1;
     }
 
-    /// A line that counts the documents of other kinds.
+    /// A note with the number of documents of other kinds.
     fn note_others(&mut self) {
-        /// A directory can have manifests of everything.
+        /// The maximum number of kinds in the note. A directory can have manifests of many kinds.
         const SHOWN: usize = 5;
         let all: usize = self.others.values().sum();
         if all == 0 {
@@ -409,7 +409,7 @@ impl Files {
     }
 }
 
-/// The directory of the chart that a file is in, as a word of a shell.
+/// The directory of the chart that contains a file, quoted for a shell.
 fn chart(file: &Path) -> String {
     let mut above = file.ancestors().skip(1);
     let chart = above.find(|directory| directory.join("Chart.yaml").is_file());
@@ -420,7 +420,7 @@ fn chart(file: &Path) -> String {
     }
 }
 
-/// Which files of a directory are read.
+/// Selects the files of a directory.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Walk {
     /// Also read subdirectories, except what .gitignore names
@@ -436,7 +436,7 @@ pub(crate) struct Walk {
     #[arg(long, value_name = "GLOB", help_heading = "Objects")]
     pub(crate) exclude: Vec<Pattern>,
 
-    /// Whether the command has no option for subdirectories.
+    /// Whether the command does not have an option for subdirectories.
     #[arg(skip)]
     pub(crate) is_flat: bool,
 
@@ -445,7 +445,7 @@ pub(crate) struct Walk {
     pub(crate) piped: String,
 }
 
-/// The field of a distributed object that is known only in the cluster; nothing if all are known.
+/// The field of a distributed object whose value only the cluster knows; `None` if all values are known.
 fn evaluated(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => text.contains("{{").then(String::new),
@@ -469,19 +469,19 @@ fn evaluated(value: &Value) -> Option<String> {
     }
 }
 
-/// Whether a policy of Open Cluster Management has templates with a HyperConverged in a text.
+/// Whether a policy of Open Cluster Management has templates that contain a HyperConverged as text.
 fn has_raw_templates(policy: &Value) -> bool {
     let templates = policy.pointer("/spec/object-templates-raw");
     let templates = templates.and_then(Value::as_str);
     templates.is_some_and(|text| names_ours(text.as_bytes()))
 }
 
-/// Whether a text is a template of Helm or of another program.
+/// Whether a text is a template for Helm or another program.
 fn is_template(text: &[u8]) -> bool {
     text.windows(2).any(|two| two == b"{{")
 }
 
-/// Whether a text can have a HyperConverged.
+/// Whether a text can contain a HyperConverged.
 fn names_ours(text: &[u8]) -> bool {
     const KIND: &str = "HyperConverged";
     String::from_utf8_lossy(text).contains(KIND)

@@ -1,4 +1,4 @@
-//! `fix`: applies the remedies that the module gives as data to the files.
+//! `fix`: applies the fixes of the module, which are data, to the files.
 
 mod patches;
 
@@ -32,10 +32,10 @@ use crate::stage::{self, Prepared, Purpose, Question, Unread};
 use crate::terminal::{Terminal, print_raw};
 use crate::verdict::{Judged, Verdicts};
 
-/// More rounds than any object needs: a round fixes all the findings that the module lists.
+/// More rounds than any object needs. One round applies the fixes of all findings that the module lists.
 const ROUNDS: usize = 64;
 
-/// Fixes what can be fixed, and lists what is left.
+/// Applies all possible fixes, and lists the remaining findings.
 pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     if args.subject.old.is_some() {
         bail!("`fix` takes no --old, because it fixes existing problems as well: remove --old");
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
             unread => return Err(unread.into()),
         },
     };
-    // Otherwise the module reports what it would repair, and not how.
+    // With repairs, the module would only report what it repairs, without a patch.
     prepared.without_repairs();
     let mut failures = prepared.failures().to_vec();
     let progress = Progress::start("checking");
@@ -131,7 +131,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Checks that the user should make before applying the changes.
+/// The commands that show the effect of the changes before they are applied.
 fn advice(
     fixed: &[Fixed<'_>],
     args: &args::Fix,
@@ -174,7 +174,7 @@ fn advice(
     advice
 }
 
-/// The questions without those about a file that is named twice, or by a symbolic link as well.
+/// The objects of each file once, even if the user names a file twice or a symbolic link leads to it.
 fn once_for_each_file(questions: &[Question]) -> Vec<&Question> {
     let mut sources: BTreeMap<PathBuf, Arc<Source>> = BTreeMap::new();
     let is_once = |question: &&Question| {
@@ -189,33 +189,33 @@ fn once_for_each_file(questions: &[Question]) -> Vec<&Question> {
     questions.iter().filter(is_once).collect()
 }
 
-/// An object after its remedies.
+/// An object after its fixes.
 struct Fixed<'q> {
     question: &'q Question,
-    /// As it is in the file.
+    /// The object in the file.
     value: Value,
-    /// As it is judged: as the API server gets it.
+    /// The object that is evaluated, as the API server gets it.
     sent: Value,
-    /// The operations that made it.
+    /// The operations that produced it.
     patch: Vec<Value>,
-    /// How many findings they fixed.
+    /// The number of fixed findings.
     made: usize,
-    /// The summaries of the remedies, with their prices.
+    /// The summaries of the fixes, with their costs.
     summaries: Vec<String>,
-    /// The findings before.
+    /// The findings before the fixes.
     before: Report,
     /// The remaining findings.
     report: Report,
-    /// The object in the file that was written, where its lines can be others.
+    /// The object in the written file, where its line numbers can differ.
     written: Option<Object>,
     /// The patches for values that only the live object has.
     only_live: Vec<Vec<Value>>,
-    /// Whether the file is written in a way that only a person can change.
+    /// Whether the user has to edit the file manually, because the editor does not support its format.
     by_hand: bool,
 }
 
 impl<'q> Fixed<'q> {
-    /// Applies the remedies of a report, judges again, and so on until there is nothing left to apply.
+    /// Applies the fixes of a report, and evaluates the object again until no fix is left.
     fn new(
         question: &'q Question,
         prepared: &Prepared<'_>,
@@ -248,7 +248,7 @@ impl<'q> Fixed<'q> {
         Ok(fixed)
     }
 
-    /// Whether the remedies changed the object, or one of them cannot be made in the file.
+    /// Applies fixes. Returns whether the object changed, or a fix cannot be made in the file.
     fn apply(&mut self, remedies: &[Remedy], args: &args::Fix) -> Result<bool> {
         let in_file = args.output.is_none();
         let as_if = args.sent.as_if.unwrap_or_default();
@@ -272,7 +272,7 @@ impl<'q> Fixed<'q> {
         Ok(self.sent != before || self.only_live.len() > known)
     }
 
-    /// The file after a remedy, if the API server then gets this.
+    /// The file after a fix, if applying it gives this object in the API server.
     fn in_file(&self, remedy: &Remedy, sent: &Value, as_if: AsIf) -> Option<Value> {
         let Some(live) = &self.question.live else {
             return Some(sent.clone());
@@ -299,7 +299,7 @@ impl<'q> Fixed<'q> {
         }
     }
 
-    /// Takes the remedies back.
+    /// Reverts the fixes.
     fn reset(&mut self) {
         self.value = self.question.object.value().clone();
         self.sent = self.question.sent().clone();
@@ -308,7 +308,7 @@ impl<'q> Fixed<'q> {
         self.summaries.clear();
     }
 
-    /// The file, if the object is in one.
+    /// The file, if the object comes from one.
     fn source(&self) -> Option<&'q Arc<Source>> {
         let written = self.question.object.written();
         written.map(|written| &written.source)
@@ -329,8 +329,8 @@ impl<'q> Fixed<'q> {
     }
 }
 
-/// The remedies to apply together: the preferred one alone, else all that are complete, else those of one rule that a
-/// person has to review. Remedies of two rules can be two ways to fix the same.
+/// The fixes to apply together: only the preferred one, else all complete ones, else the fixes of one rule that a
+/// person has to review. Fixes of two rules can be two ways to resolve the same problem.
 fn chosen(
     findings: &[Finding],
     args: &args::Fix,
@@ -347,7 +347,7 @@ fn chosen(
             return Ok(vec![remedy.clone()]);
         }
     }
-    // With a placement, the import is not enabled.
+    // A user who places the workloads does not want the import instead.
     let is_placed = matches!(prefer, Some(Prefer::PlaceOn(_)));
     let is_wanted =
         |remedy: &&Remedy| can_be_made(remedy) && !(is_placed && enables_import(&remedy.patch));
@@ -364,7 +364,7 @@ fn chosen(
     Ok(to_review.cloned().collect())
 }
 
-/// The same fix without the empty parents that an earlier one has added.
+/// The same fix without the empty parents that an earlier fix has added.
 fn without_repetitions(remedy: &Remedy, earlier: &[Value]) -> Remedy {
     let mut remedy = remedy.clone();
     let is_empty = |value: &Value| *value == json!({}) || *value == json!([]);
@@ -375,19 +375,20 @@ fn without_repetitions(remedy: &Remedy, earlier: &[Value]) -> Remedy {
     remedy
 }
 
-/// The remedy that a person has to review.
+/// The fix that a person has to review.
 fn to_review(finding: &Finding) -> Option<&Remedy> {
     let remedy = finding.remedies.first()?;
     let is_open = !remedy.complete && !remedy.patch.is_empty();
     (is_open && !is_choice(finding)).then_some(remedy)
 }
 
-/// Whether only a person can choose a remedy: the import is not enabled because an annotation has no effect without it.
+/// Whether only a person can choose a fix. For example, an annotation without effect does not justify enabling the
+/// import.
 fn is_choice(finding: &Finding) -> bool {
     finding.rule.raw() == "architectures-ignored"
 }
 
-/// Why a person has to review a remedy.
+/// Why a person has to review a fix.
 fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
     let mut paths = remedy
         .patch
@@ -404,7 +405,7 @@ fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
     }
 }
 
-/// The remedy that a preference means.
+/// The fix for a preference.
 fn preferred<'f>(finding: &'f Finding, prefer: &Prefer) -> Result<&'f Remedy, String> {
     let remedies = finding.remedies.iter();
     let ways: Vec<(Prefer, &Remedy)> = remedies.filter_map(|it| Some((way(it)?, it))).collect();
@@ -422,7 +423,7 @@ fn preferred<'f>(finding: &'f Finding, prefer: &Prefer) -> Result<&'f Remedy, St
     ))
 }
 
-/// The way of a remedy.
+/// The preference that a fix corresponds to.
 fn way(remedy: &Remedy) -> Option<Prefer> {
     if enables_import(&remedy.patch) {
         return Some(Prefer::EnableImport);
@@ -435,7 +436,7 @@ fn way(remedy: &Remedy) -> Option<Prefer> {
     })
 }
 
-/// Whether a patch sets a field whose path ends so.
+/// Whether a patch sets a field whose path has this suffix.
 fn has_path(patch: &[Value], end: &str) -> bool {
     let mut paths = patch.iter().filter_map(|it| it.get("path")?.as_str());
     paths.any(|path| path.ends_with(end))
@@ -446,7 +447,7 @@ fn changes_import(patch: &[Value]) -> bool {
     patch.iter().any(is_of_import)
 }
 
-/// Whether it does, and not to disable the import.
+/// Whether a patch enables the import.
 fn enables_import(patch: &[Value]) -> bool {
     let mut operations = patch.iter().filter(|it| is_of_import(it));
     operations.any(|operation| {
@@ -465,7 +466,7 @@ fn is_of_import(operation: &Value) -> bool {
     })
 }
 
-/// Says, before the changes, what they cost.
+/// Notes the costs of the changes before they are made.
 fn note_summaries(of_file: &[Fixed<'_>], terminal: &Terminal) {
     let mut seen = BTreeSet::new();
     for fixed in of_file.iter().filter(|it| it.made > 0) {
@@ -478,7 +479,7 @@ fn note_summaries(of_file: &[Fixed<'_>], terminal: &Terminal) {
     }
 }
 
-/// Writes the fixed files, or shows what would change. Whether there is something to change.
+/// Writes the fixed files, or shows the changes. Returns whether there are changes.
 fn fix_files(
     fixed: &mut [Fixed<'_>],
     args: &args::Fix,
@@ -536,7 +537,7 @@ fn fix_files(
     Ok(changes)
 }
 
-/// The text of a file with the fixed objects in it. An object that the editor cannot change stays as it is.
+/// The text of a file with the fixed objects in it. An object that the editor cannot change stays unchanged.
 fn fix_file(source: &Source, of_file: &mut [Fixed<'_>], terminal: &Terminal) -> Result<Edited> {
     fn with(source: &Source, fixed: &[Fixed<'_>]) -> Result<Edited, EditError> {
         edit(source, |object| {
@@ -547,7 +548,7 @@ fn fix_file(source: &Source, of_file: &mut [Fixed<'_>], terminal: &Terminal) -> 
         return Ok(edited);
     }
     for count in 1..=of_file.len() {
-        // The following objects are as they are in the file.
+        // The following objects are still unchanged.
         let error = of_file
             .get(..count)
             .and_then(|them| with(source, them).err());
@@ -561,9 +562,10 @@ fn fix_file(source: &Source, of_file: &mut [Fixed<'_>], terminal: &Terminal) -> 
     Ok(with(source, of_file)?)
 }
 
-/// Writes a file in one step, with its permissions and its owner, unless it has changed since it was read.
+/// Replaces a file atomically, and keeps its permissions and owner. It does not overwrite a file that has changed in
+/// the meantime.
 fn replace(source: &Source, text: &str) -> Result<()> {
-    // A symbolic link stays one.
+    // A symbolic link stays a symbolic link.
     let path = std::fs::canonicalize(&source.path)?;
     if let Some(root) = &source.root {
         ensure!(
@@ -590,7 +592,7 @@ fn replace(source: &Source, text: &str) -> Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt as _, fchown};
-        // Only root can give files away; the file of another user then becomes one's own.
+        // Only root can change the owner of a file. Without that permission, the user becomes the owner.
         let _ = fchown(new.as_file(), Some(metadata.uid()), Some(metadata.gid()));
     }
     new.as_file().sync_all()?;
@@ -602,7 +604,7 @@ fn replace(source: &Source, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Prints the patch of each object, on a line of its own. Whether there is something to change.
+/// Prints the patch of each object on its own line. Returns whether there are changes.
 fn print_patches(
     fixed: &mut [Result<Fixed<'_>, (&Question, Failure)>],
     format: FixFormat,
@@ -631,7 +633,7 @@ fn print_patches(
             (FixFormat::JsonPatch, patch) => {
                 let unjudged = object.as_ref().ok().and_then(|it| it.report.unexplained());
                 let patch = match (patch, unjudged) {
-                    // An empty patch would mean that there is nothing to fix.
+                    // An empty patch would mean that the object needs no fix.
                     (Ok(_), Some(why)) if is_empty => Err(why),
                     (patch, _) => patch.as_ref().map_err(|failure| failure.what.as_str()),
                 };
@@ -646,7 +648,7 @@ fn print_patches(
         };
         if let (Ok(fixed), Some(failure)) = (object, patch.err().or(line.err())) {
             failures.push(failure);
-            // A patch that is not printed fixes nothing.
+            // A patch that is not printed does not fix anything.
             fixed.made = 0;
         }
     }
@@ -662,7 +664,7 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
             terminal.failure(&format!("{}: {message}", object.at(None)));
         }
         let mut findings = object.report.findings.iter();
-        // Then it is not to be enabled, or another finding is about that.
+        // In these cases, the import must not be enabled, or another finding already covers it.
         let is_decided = matches!(args.prefer(), Some(Prefer::PlaceOn(_)))
             || findings.any(|it| it.rule.raw() == WITH_ALTERNATIVES);
         for finding in &object.report.findings {

@@ -1,4 +1,4 @@
-//! Texts from outside: of a manifest, of the nodes, of a cluster, of a module.
+//! External text: from a manifest, the nodes, a cluster, or a module.
 
 use std::borrow::Borrow;
 use std::fmt::{self, Write as _};
@@ -8,14 +8,14 @@ use engine::{escape, is_invisible};
 use policy_host::{ClusterError, HostError, NodeListError};
 use serde::{Deserialize, Serialize};
 
-/// A text from outside. It cannot be printed as it is: displayed, it is one line in which everything that a terminal
-/// obeys, hides or reorders is escaped. Programs that read JSON get it unchanged.
+/// External text. It cannot be printed unchanged: `Display` writes it as one line, and escapes all characters that a
+/// terminal executes, hides or reorders. Programs that read JSON get it unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Foreign(String);
 
 impl Foreign {
-    /// The text itself, to compare it or to look something up.
+    /// The unchanged text, for comparisons and look-ups.
     pub(crate) fn raw(&self) -> &str {
         &self.0
     }
@@ -27,7 +27,7 @@ impl From<&str> for Foreign {
     }
 }
 
-/// To look it up in a map.
+/// For look-ups in a map.
 impl Borrow<str> for Foreign {
     fn borrow(&self) -> &str {
         &self.0
@@ -40,20 +40,20 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// A text from outside as one line. A line of its own could pass for one of ours, or be a command to the runner of a
-/// pipeline.
+/// External text as one line. A separate line could look like a line of this program, or be a command for the runner of
+/// a pipeline.
 pub(crate) fn one_line(text: &str) -> String {
     escape(text, usize::MAX)
 }
 
-/// A text from outside that may have several lines.
+/// External text that may have several lines.
 pub(crate) fn lines(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(one_line).collect();
     lines.join("\n")
 }
 
-/// A text without commands to the runner of a pipeline. Azure Pipelines and GitHub read `##vso[` and `##[` anywhere in a line,
-/// GitHub reads `::` at the beginning of one.
+/// A text without commands for the runner of a pipeline. Azure Pipelines and GitHub read `##vso[` and `##[` anywhere in
+/// a line, and GitHub reads `::` at the beginning of a line.
 pub(crate) fn inert(text: &str) -> String {
     let lines = text.split('\n').map(|line| {
         let plain = anstream::adapter::strip_str(line).to_string();
@@ -71,7 +71,7 @@ pub(crate) fn inert_anywhere(text: &str) -> String {
     text.replace("##[", "# #[").replace("##vso[", "# #vso[")
 }
 
-/// A message of an operator without credentials: a URL in it can have a password, or a token in its query.
+/// Masks credentials in a message of an operator: a URL in it can contain a password, or a token in its query.
 pub(crate) fn masked(text: &str) -> String {
     let mut masked = String::new();
     let mut rest = text;
@@ -91,7 +91,8 @@ pub(crate) fn masked(text: &str) -> String {
     masked + rest
 }
 
-/// An error and its causes in one sentence. Texts from an API server, a login, a module or a node list are escaped.
+/// An error and its causes in one sentence. External text from an API server, a login, a module or a node list is
+/// escaped.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
     let causes = error.chain().map(|cause| {
         let is_foreign =
@@ -102,23 +103,22 @@ pub(crate) fn chain(error: &anyhow::Error) -> String {
     causes.collect::<Vec<_>>().join(": ")
 }
 
-/// The path of a file in a sentence. Like everything from outside, it can hold a newline.
+/// The path of a file in a sentence. Like all external text, it can contain a newline.
 pub(crate) fn path(path: &Path) -> String {
     one_line(&path.display().to_string())
 }
 
-/// A text as one word of a shell.
+/// A text, quoted for a shell.
 pub(crate) fn shell_word(text: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./:,=@%+".contains(it);
     if text.starts_with(|it: char| it.is_ascii_alphanumeric()) && text.chars().all(is_plain) {
         return text.to_owned();
     }
-    // It fails for NUL alone, which no argument can have, and which JSON escapes.
+    // It fails only for NUL, which no argument can contain, and which JSON escapes.
     shlex::try_quote(text).unwrap_or("''".into()).into_owned()
 }
 
-/// JSON in which such characters, and commands to the runner of a pipeline, are written with the escapes of JSON. Only strings
-/// can have them.
+/// JSON in which these characters, and commands for the runner of a pipeline, are escaped. They only occur in strings.
 pub(crate) fn json(text: &str) -> String {
     let text = text
         .replace("##[", "\\u0023#[")

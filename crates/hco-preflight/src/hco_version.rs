@@ -1,4 +1,4 @@
-//! The version of HCO for people: as the object or the user states it, and as the module reads it.
+//! Shows the version of HCO to users, both as it was written and as the module reads it.
 
 use operator_models::hco::version::Standing;
 use serde_json::Value;
@@ -8,13 +8,13 @@ use crate::foreign::{Foreign, one_line};
 
 /// A version of HCO.
 pub(crate) struct ShownVersion {
-    /// As the module has it.
+    /// The number that the module uses.
     pub(crate) number: Foreign,
     /// `status`, `settings`, `given`, or `default`.
     pub(crate) origin: Foreign,
-    /// For people.
+    /// The text for users.
     pub(crate) text: String,
-    /// A note if it is newer or older than all known versions.
+    /// A remark about a version that is newer or older than all known ones.
     pub(crate) unknown: Option<String>,
 }
 
@@ -27,7 +27,7 @@ impl ShownVersion {
             "status" => operator_version(object),
             _ => None,
         };
-        // The stated version, if the module has another number for it.
+        // The version as it was written, if the module uses another number for it.
         let written = written.map(|it| it.strip_prefix('v').unwrap_or(it));
         let written = written
             .filter(|it| *it != number && !it.starts_with(&format!("{number}.")))

@@ -1,4 +1,4 @@
-//! `images`: the architectures of images, for people.
+//! `images`: prints the architectures of images.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -24,25 +24,25 @@ use serde_json::Value;
 /// The annotation of a template.
 const ANNOTATION: &str = "ssp.kubevirt.io/dict.architectures";
 
-/// The architectures that KubeVirt runs on. They have a column each, whatever the images are for.
+/// The architectures that KubeVirt supports. The table always has a column for each of them.
 const COLUMNS: [&str; 3] = ["amd64", "arm64", "s390x"];
 
-/// A template that imports from a URL.
+/// A template that imports an image from a URL.
 struct Template<'o> {
-    /// Its field in the object.
+    /// The path of the template.
     path: String,
     name: &'o str,
     url: &'o str,
-    /// Whether the source is an image stream of OpenShift.
+    /// Whether the source is an image stream in OpenShift.
     is_stream: bool,
-    /// As [`Image::of_cron`] reads the URL.
+    /// The image, as [`Image::of_cron`] reads it from the URL.
     image: Option<Result<Image, Unimportable>>,
 }
 
 /// An image to look up.
 struct Row {
     image: Image,
-    /// For which templates.
+    /// The templates that use it.
     templates: Vec<Place>,
     /// The mirror that answered.
     mirror: Option<Image>,
@@ -50,7 +50,7 @@ struct Row {
     contents: Result<Contents, String>,
 }
 
-/// Where a template is.
+/// The place of a template.
 #[derive(Serialize)]
 struct Place {
     name: String,
@@ -129,7 +129,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
             terminal.note(&format!("templates {what} are not read: {templates}{why}"));
         }
     }
-    // A cluster without access to registries can have image streams alone: then there is nothing to look up.
+    // A cluster without access to registries can have only image streams, so that there are no images to look up.
     if asked.is_empty() && failures.is_empty() && !has_streams {
         bail!(
             "no images to look up: specify images, for example quay.io/containerdisks/fedora:latest, or use -f with a manifest whose templates have a registry URL"
@@ -170,7 +170,7 @@ fn read(args: &args::Images) -> Files {
             ..Walk::default()
         };
         let from = files::read(std::slice::from_ref(path), everything, Wanted::default());
-        // A snapshot has an object in each version, and a must-gather can have a file twice.
+        // A snapshot has an object in each version, and a must-gather can contain a file twice.
         let mut seen: Vec<Identity> = Vec::new();
         for found in from.found {
             if !seen.iter().any(|it| it.is_same_object(&found.identity)) {
@@ -184,7 +184,7 @@ fn read(args: &args::Images) -> Files {
     files
 }
 
-/// Looks up all images in parallel: each in its first place, then the missing ones in their next place.
+/// Looks up all images in parallel: each at its first place, then the images that were not found at their next place.
 fn look_up(
     asked: Vec<(Image, Vec<Place>)>,
     mirrors: &[Mirror],
@@ -221,7 +221,8 @@ fn look_up(
 }
 
 impl Row {
-    /// The answer of another place. Of several errors all count: each mirror can be what should have had the image.
+    /// Adds the answer of another place. All errors are kept, because each mirror could be the one that should have the
+    /// image.
     fn add(&mut self, at: Image, answer: Result<Contents, String>) {
         let is_mirror = at != self.image;
         self.contents = match (answer, &self.contents) {
@@ -242,7 +243,7 @@ impl Row {
         }
     }
 
-    /// The architectures that can be imported; `None` if nothing is known.
+    /// The architectures that can be imported; `None` if they are unknown.
     fn architectures(&self) -> Option<BTreeSet<&str>> {
         let contents = self.contents.as_ref().ok()?;
         let mut names: BTreeSet<&str> = contents.supported.iter().map(String::as_str).collect();
@@ -252,14 +253,14 @@ impl Row {
         Some(names)
     }
 
-    /// Notes about single architectures.
+    /// Remarks about single architectures.
     fn notes(&self) -> BTreeMap<&str, String> {
         let contents = self.contents.as_ref().ok();
         let availability = contents.into_iter().flat_map(|it| it.availability.iter());
         let notes = availability.filter_map(|(name, found)| {
             let note = match found {
                 Availability::Present(ImageKind::ContainerDisk) | Availability::Absent => None,
-                // In no release of CDI yet: commit 2fb3fd570.
+                // No release of CDI has this yet: commit 2fb3fd570.
                 Availability::Present(ImageKind::Bootc) => {
                     Some("a bootc image, which later versions of CDI do not import".to_owned())
                 }
@@ -298,7 +299,7 @@ fn templates(object: &Value) -> impl Iterator<Item = Template<'_>> {
     })
 }
 
-/// The value of the annotation: only names that the policy accepts, in the order of the columns.
+/// The value of the annotation: only names that the policy accepts, starting with the architectures of the columns.
 fn annotation(architectures: &BTreeSet<&str>) -> String {
     let all = architectures.iter().copied();
     let (of_columns, others): (Vec<&str>, Vec<&str>) = all
@@ -359,7 +360,7 @@ fn text(rows: &[Row]) -> String {
         }
         let value = annotation(&architectures);
         if !value.is_empty() {
-            // Quoted as in JSON, which is YAML: an image can call its architecture anything.
+            // Quoted as JSON, which is valid YAML, because the name of an architecture in an image can be any text.
             let value = foreign::json(&Value::from(value).to_string());
             let _ = writeln!(text, "  {ANNOTATION}: {value}");
         }
@@ -377,7 +378,7 @@ struct JsonRow<'r> {
     mirror: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     architectures: Option<BTreeSet<&'r str>>,
-    /// By the architecture.
+    /// Remarks by architecture.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     notes: BTreeMap<&'r str, String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,24 +1,24 @@
-//! Commands for the cluster that was asked: another context may be the current one when they are run.
+//! Builds commands for the cluster that the command used. Another context may be current when the user runs them.
 
 use kube_objects::name::is_dns1123_subdomain;
 
 use crate::args::Connection;
 use crate::foreign::{Foreign, one_line, shell_word};
 
-/// `kubectl` with the flags that name a cluster, as far as the user named it.
+/// `kubectl` with the flags that the user gave to select a cluster.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Kubectl {
-    /// With a blank behind each.
+    /// The flags, with a blank after each.
     flags: String,
 }
 
 impl Kubectl {
-    /// For the cluster that the user named.
+    /// A command for the cluster that the user named.
     pub(crate) fn of(connection: &Connection) -> Self {
         Self::on(connection, connection.context())
     }
 
-    /// For the cluster of a context.
+    /// A command for the cluster of a context.
     pub(crate) fn on(connection: &Connection, context: Option<&str>) -> Self {
         let flags = connection.flags(context).into_iter();
         let flags = flags.map(|(flag, value)| format!("{flag} {} ", shell_word(&one_line(&value))));
@@ -27,7 +27,7 @@ impl Kubectl {
         }
     }
 
-    /// The flags, with a blank behind each.
+    /// The flags, with a blank after each.
     pub(crate) fn flags(&self) -> &str {
         &self.flags
     }
@@ -45,8 +45,9 @@ impl Kubectl {
         lines.join("\n")
     }
 
-    /// After it, CDI immediately updates a DataSource for a DataImportCron. After a deletion, CDI would look only at the
-    /// DataImportCron of the old label, and create the DataSource at the next poll of this one.
+    /// After this command, CDI immediately updates a DataSource for a DataImportCron. If the user deleted the
+    /// DataSource instead, CDI would reconcile only the DataImportCron of the old label, and create the DataSource at
+    /// the next poll of this one.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `mapSourceObjectToCron`.
     pub(crate) fn hand_over(
@@ -61,8 +62,8 @@ impl Kubectl {
         )))
     }
 
-    /// After it, CDI looks at a DataImportCron again. While another one manages the same DataSource, it does nothing, and does
-    /// not try again.
+    /// After this command, CDI reconciles a DataImportCron again. While another one manages the same DataSource, CDI
+    /// does nothing, and does not try again.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `shouldReconcileCron`.
     pub(crate) fn wake(&self, namespace: &Foreign, cron: &Foreign) -> Option<String> {
@@ -77,7 +78,8 @@ impl Kubectl {
     }
 }
 
-/// Names for a command; `None` if Kubernetes would not accept one of them: kubectl would read `--all` as a flag.
+/// Names for a command; `None` if Kubernetes does not accept one of them. kubectl would read a name such as `--all` as
+/// a flag.
 fn names<const N: usize>(names: [&Foreign; N]) -> Option<[&str; N]> {
     let names = names.map(Foreign::raw);
     names

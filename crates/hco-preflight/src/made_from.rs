@@ -1,10 +1,10 @@
-//! The sources of disks, and which ones are used.
+//! The sources of disks, and the disks that VMs use.
 
 use serde_json::Value;
 
 use crate::field::{items, text};
 
-/// The DataSources of the disks of a virtual machine.
+/// The DataSources of a VM's disks.
 pub(crate) fn sources(machine: &Value) -> Vec<String> {
     let own = text(machine, "/metadata/namespace");
     let disks = items(machine, "/spec/dataVolumeTemplates");
@@ -19,7 +19,7 @@ pub(crate) fn source(disk: &Value, own: Option<&str>) -> Option<String> {
     (text(source, "/kind") == Some("DataSource")).then(|| format!("{namespace}/{name}"))
 }
 
-/// Where the volume of a virtual machine names a disk.
+/// The fields in which the volumes of a VM name a disk.
 ///
 /// MIRRORS: kubevirt staging/src/kubevirt.io/api/core/v1/schema.go, `VolumeSource`.
 pub(crate) const DISKS: [&str; 4] = [

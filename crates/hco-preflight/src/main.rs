@@ -1,5 +1,5 @@
-//! `hco-preflight`: asks the policy before the manifest is applied. It reads what users already have, runs the module that
-//! they deploy, and tells them what would happen and what to change. It decides nothing.
+//! `hco-preflight`: evaluates manifests before you apply them. It reads existing manifests and nodes, runs the module
+//! of the deployed policy, and reports the result with fixes. It makes no decisions.
 
 #![forbid(unsafe_code)]
 
@@ -57,11 +57,11 @@ use terminal::Terminal;
 fn main() -> ExitCode {
     let args = match Args::read(std::env::args_os().collect()) {
         Ok(args) => args,
-        // Help or a mistake: clap knows where to print it, and the exit code.
+        // For help and for mistakes, clap knows the output stream and the exit code.
         Err(error) => {
             let code = error.exit_code();
             let text = error.render().to_string();
-            // It repeats what was typed.
+            // The text repeats the command line.
             let escaped = foreign::masked(&foreign::lines(&text));
             if error.use_stderr() && escaped != text {
                 let _ = std::io::stderr().write_all(escaped.as_bytes());

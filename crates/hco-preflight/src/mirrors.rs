@@ -7,9 +7,9 @@ use engine::Image;
 /// A mirror of a registry, or of a part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mirror {
-    /// The start of the names of images: a host, or a host and a path. `*.` before a host is any host below it.
+    /// A prefix of image names: a host, or a host and a path. `*.` before a host matches all its subdomains.
     from: String,
-    /// The start of their names in the mirror.
+    /// The replacement of the prefix in the mirror.
     to: String,
 }
 
@@ -30,7 +30,8 @@ impl FromStr for Mirror {
     }
 }
 
-/// Where an image is looked up, in this order: in the mirrors of the longest source that fits, then at its own name.
+/// The places at which an image is looked up, in this order: the mirrors of the longest matching prefix, then its own
+/// name.
 ///
 /// MIRRORS: containers/image `pkg/sysregistriesv2/system_registries_v2.go`, `findRegistryWithParsedConfig` and
 /// `PullSourcesFromReference`.
@@ -50,10 +51,10 @@ pub(crate) fn places(mirrors: &[Mirror], image: &Image) -> Vec<Image> {
     places
 }
 
-/// The rest of a name after a source, if the name begins with the source.
+/// The rest of a name after a prefix, if the name begins with the prefix.
 ///
 /// MIRRORS: containers/image `pkg/sysregistriesv2/system_registries_v2.go`, `refMatchingPrefix`.
-/// DIVERGES: a host without a port does not stand for the same host with a port.
+/// DIVERGES: a host without a port does not match the same host with a port.
 fn rest_of<'n>(name: &'n str, source: &str) -> Option<&'n str> {
     let rest = match source.strip_prefix('*') {
         Some(domain) => {

@@ -64,5 +64,5 @@ impl Module {
     }
 }
 
-/// How long an evaluation may take. It is longer than policy-server's limit, because no API server waits for it.
+/// The time limit of an evaluation. It is longer than policy-server's limit, because no API server waits for it.
 const DEADLINE: Duration = Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! Why the module makes no forecast of boot sources.
+//! The reasons why the module has no forecast of boot sources.
 
 use engine::{HCO_CRASHES, HCO_DENIES, HCO_FAILS};
 use operator_models::ssp::architecture::is_known;
@@ -10,25 +10,25 @@ use crate::object_name::name;
 use crate::report::{Finding, Report, listed};
 use crate::templates;
 
-/// Why there is none.
+/// The reason why there is no forecast.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoForecast {
-    /// HCO deploys no SSP.
+    /// HCO does not deploy SSP.
     NotDeployed,
-    /// HCO denies a request with the object, with these messages.
+    /// HCO denies the object when it is written, with these messages.
     DeniedByHco(Vec<String>),
-    /// HCO accepts the object, and cannot reconcile it; why.
+    /// HCO accepts the object, but cannot reconcile it, for this reason.
     FailsInHco(String),
-    /// SSP rejects HCO's object, for this reason.
+    /// SSP rejects the object that HCO creates, for this reason.
     RejectedBySsp(String),
-    /// A jsonpatch annotation changes what SSP gets.
+    /// A jsonpatch annotation changes the object that SSP gets.
     Patched,
-    /// The settings ignore the rule that would say it.
+    /// The settings ignore the rule that reports the reason.
     Unknown,
 }
 
 impl NoForecast {
-    /// Nothing if there is a forecast.
+    /// `None` if there is a forecast.
     pub(crate) fn of(report: &Report, object: &Value, nodes: &[Value]) -> Option<Self> {
         if report.forecast.is_some() {
             return None;
@@ -55,7 +55,7 @@ impl NoForecast {
         })
     }
 
-    /// A clause.
+    /// The reason as a clause.
     pub(crate) fn why(&self) -> String {
         match self {
             Self::NotDeployed => "HCO deploys no golden images here".to_owned(),
@@ -71,8 +71,8 @@ impl NoForecast {
     }
 }
 
-/// Why HCO denies the object as well, whatever the policy says; none if it does not. The rules about what HCO's webhook
-/// denies say so.
+/// Why HCO would deny the object, regardless of the policy; empty if it would not. The rules about requests that HCO's
+/// webhook denies report this.
 pub(crate) fn denied_by_hco(report: &Report, object: &Value) -> Vec<String> {
     let denies = |it: &&Finding| it.fact.raw().ends_with(HCO_DENIES);
     let findings = report.findings.iter().filter(denies);
@@ -83,7 +83,7 @@ pub(crate) fn denied_by_hco(report: &Report, object: &Value) -> Vec<String> {
     facts
 }
 
-/// A template with a content type that the schemas of HCO and SSP do not have.
+/// A template with a content type that is not in the schemas of HCO and SSP.
 fn unknown_content(object: &Value) -> Option<String> {
     let (template, content) = templates::of_spec(object).find_map(|(_, template)| {
         let content = text(template, "/spec/template/spec/contentType")?;

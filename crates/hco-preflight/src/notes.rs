@@ -1,8 +1,8 @@
-//! Notes for the user, apart from the result.
+//! Notes for the user beside the result.
 
 use crate::foreign::one_line;
 
-/// Notes in the order in which they arose, each once.
+/// Notes in the order in which they were added, without duplicates.
 #[derive(Debug, Default)]
 pub(crate) struct Notes(Vec<String>);
 
@@ -12,21 +12,21 @@ impl Notes {
         self.push_lines(one_line(note));
     }
 
-    /// Adds a note that may have several lines, because whatever is from outside in it has one.
+    /// Adds a note that may have several lines. External text in it is already limited to one line.
     pub(crate) fn push_lines(&mut self, note: String) {
         if !self.0.contains(&note) {
             self.0.push(note);
         }
     }
 
-    /// Adds those of others.
+    /// Adds the notes of another list.
     pub(crate) fn append(&mut self, others: Self) {
         for note in others.0 {
             self.push_lines(note);
         }
     }
 
-    /// All of them.
+    /// All notes.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }

@@ -1,4 +1,4 @@
-//! Names of objects: `NAMESPACE/NAME` tells objects of one kind apart.
+//! Names of objects. `NAMESPACE/NAME` identifies an object among others of its kind.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub(crate) fn namespace(object: &Value) -> &str {
     text(object, "/metadata/namespace").unwrap_or_default()
 }
 
-/// Whether an object is in a namespace, if only those of one are wanted.
+/// Whether an object is in the wanted namespace. Without a wanted namespace, every object is.
 pub(crate) fn in_namespace(wanted: Option<&str>, object: &Value) -> bool {
     wanted.is_none_or(|wanted| wanted == namespace(object))
 }

@@ -22,7 +22,7 @@ pub(crate) fn print(verdicts: &Verdicts, format: Format, terminal: &Terminal) ->
         Format::Json => foreign::json(&json::render(verdicts)?),
         Format::Sarif => foreign::json(&sarif::render(verdicts)?),
         Format::Gitlab => foreign::json(&gitlab::render(verdicts)?),
-        // None of them has colours, so nothing invisible in them is ours.
+        // These formats have no colors, so all control characters in them come from external text.
         Format::Markdown => foreign::inert(&foreign::lines(&markdown::render(verdicts))),
         Format::Junit => foreign::inert(&foreign::lines(&junit::render(verdicts)?)),
         Format::Github => foreign::inert_anywhere(&foreign::lines(&github::render(verdicts))),

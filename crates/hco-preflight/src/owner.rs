@@ -1,4 +1,4 @@
-//! The owners of the boot sources of a cluster.
+//! The owners of boot sources in a cluster.
 
 use serde_json::Value;
 
@@ -8,16 +8,16 @@ use crate::object_name::namespace;
 /// The label with the name of the DataImportCron that an object belongs to.
 pub(crate) const CRON: &str = "/metadata/labels/cdi.kubevirt.io~1dataImportCron";
 
-/// The label for CDI's clean-up after a DataImportCron.
+/// The label for CDI's clean-up after a DataImportCron is deleted.
 pub(crate) const CLEAN_UP: &str = "/metadata/labels/cdi.kubevirt.io~1dataImportCron.cleanup";
 
-/// The annotation of what SSP creates.
+/// The annotation of objects that SSP creates.
 pub(crate) const OWNER: &str = "/metadata/annotations/operator-sdk~1primary-resource-type";
 
-/// SSP, in that annotation.
+/// The value of the annotation for SSP.
 const SSP: &str = "SSP.ssp.kubevirt.io";
 
-/// The label of a `DataVolume` of a virtual machine, with the UID of that.
+/// The label of a VM's `DataVolume`, with the UID of the VM.
 pub(crate) const CREATED_BY: &str = "/metadata/labels/kubevirt.io~1created-by";
 
 /// The UID of the virtual machine that a `DataVolume` belongs to.
@@ -30,7 +30,7 @@ pub(crate) fn cron(object: &Value) -> Option<&str> {
     text(object, CRON).filter(|name| !name.is_empty())
 }
 
-/// The same with its namespace: `NAMESPACE/NAME`.
+/// The namespace and name of the DataImportCron that an object belongs to: `NAMESPACE/NAME`.
 pub(crate) fn cron_key(object: &Value) -> Option<String> {
     Some(format!("{}/{}", namespace(object), cron(object)?))
 }

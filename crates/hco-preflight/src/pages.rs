@@ -27,7 +27,7 @@ pub(crate) fn of(id: &str) -> Option<Page> {
     all().find(|page| page.rule.id == id)
 }
 
-/// Without the comment at its end, which names the sources.
+/// The page without the comment at its end, which names the sources.
 fn text(id: &str) -> &'static str {
     let page = PAGES
         .get_file(format!("{id}.md"))
@@ -42,13 +42,13 @@ impl Page {
         self.text.split("\n\n").nth(1).unwrap_or_default()
     }
 
-    /// Where the page of this version is on the web.
+    /// The URL of the page for this version.
     pub(crate) fn url(&self) -> String {
         on_the_web(&format!("crates/engine/src/rules/{}.md", self.rule.id))
     }
 }
 
-/// Where a file of this version is on the web.
+/// The URL of a file for this version.
 fn on_the_web(file: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
     format!("{}/blob/v{version}/{file}", env!("CARGO_PKG_REPOSITORY"))

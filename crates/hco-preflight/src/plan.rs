@@ -1,5 +1,5 @@
-//! `plan`: what a change does to boot sources and virtual machines, before it is made. The module decides; here its reports
-//! are compared with what is in the cluster.
+//! `plan`: shows the effects of a change on boot sources and VMs before you make it. The module makes all decisions;
+//! this file compares its reports with the objects in the cluster.
 
 mod alike;
 pub(crate) mod boot_sources;
@@ -45,46 +45,46 @@ pub(crate) struct Plan {
     /// Whether a file changes the object.
     #[serde(skip)]
     is_sent: bool,
-    /// Whether the command line states a change.
+    /// Whether the plan is about a change.
     #[serde(skip)]
     is_asked: bool,
-    /// When HCO completes templates.
+    /// The time at which HCO completes templates.
     #[serde(skip)]
     completion: Option<Completion>,
-    /// Why the policy or HCO denies the object as it will be, if one of them does; if no file changes it, why the policy would
-    /// deny it as a new object.
+    /// Why the policy or HCO would deny the changed object. If no file changes the object, why the policy would deny it
+    /// as a new object.
     denied: Option<String>,
-    /// Whether HCO denies it, so that nothing changes.
+    /// Whether HCO denies the object, so that nothing changes.
     denied_by_hco: bool,
     /// Whether the policy denies it.
     #[serde(skip)]
     denied_by_policy: bool,
     multi_arch_import: Change<Option<Foreign>>,
     default_architecture: Change<Option<Foreign>>,
-    /// Whether HCO sets no default, so that KubeVirt keeps the one that it has.
+    /// Whether HCO does not set a default, so that KubeVirt keeps its current one.
     #[serde(skip)]
     keeps_default: bool,
     hco_version: Change<Option<Foreign>>,
-    /// Where the version is known from.
+    /// The source of the version.
     hco_version_origin: Change<Option<Foreign>>,
-    /// The versions for people.
+    /// The versions in the text for users.
     #[serde(skip)]
     hco_version_shown: Change<Option<String>>,
-    /// The architectures of the control plane.
+    /// The architectures of the control-plane nodes.
     control_plane: Change<Vec<Foreign>>,
     nodes: Change<BTreeMap<Foreign, usize>>,
-    /// The architectures of SSP's VM templates; none if there is no forecast.
+    /// The architectures of SSP's VM templates; empty if there is no forecast.
     #[serde(skip)]
     vm_templates: Change<Vec<Foreign>>,
     /// The names of the nodes that leave.
     leaving_nodes: Vec<Foreign>,
-    /// Whether others could leave in their place.
+    /// Whether other nodes could leave instead.
     #[serde(skip)]
     assumes_leaving_nodes: bool,
     /// Whether KubeVirt reads the labels of boot sources before the default architecture.
     #[serde(skip)]
     reads_labels: bool,
-    /// Why it is unknown what the operators do.
+    /// The reason why there is no forecast.
     unknown: Option<String>,
     /// The reason why SSP stops.
     stopped: Option<Foreign>,
@@ -92,12 +92,12 @@ pub(crate) struct Plan {
     stopped_by: Vec<Stop>,
     #[serde(flatten)]
     changes: Changed,
-    /// The outstanding changes, without the stated one.
+    /// The changes that the operators will make even without the requested change.
     pending: Option<Changed>,
     virtual_machines: Vec<Machine>,
     storage: Storage,
     unread: Vec<UnreadKind>,
-    /// Why the operators make no boot sources of the object.
+    /// Why the operators do not create boot sources from the object.
     #[serde(skip)]
     no_forecast: Option<NoForecast>,
     #[serde(skip)]
@@ -112,11 +112,11 @@ pub(crate) struct Plan {
 struct Changed {
     crons: Option<Crons>,
     data_sources: DataSources,
-    /// DataSources without a disk until an import is done.
+    /// DataSources without a disk until an import is complete.
     empty_meanwhile: Vec<Foreign>,
-    /// DataSources without a disk from then on.
+    /// DataSources that permanently lose their disk.
     lost_image: Vec<Foreign>,
-    /// DataSources of templates that CDI does not update any more.
+    /// DataSources of templates that CDI no longer updates.
     not_updated: Vec<Foreign>,
     /// Namespaces that no operator creates.
     new_namespaces: Vec<Foreign>,
@@ -139,7 +139,7 @@ impl Changed {
     }
 }
 
-/// A value before and after.
+/// A value before and after the change.
 #[derive(Debug, Default, Serialize)]
 struct Change<T> {
     before: T,
@@ -206,8 +206,8 @@ impl Plan {
         let versions = reports.map(|it| compared.version(it));
         let boot_sources = |wanted| BootSources::of(compared, wanted);
         let sources = boot_sources(Wanted::after(compared));
-        // MIRRORS: kubevirt pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without one in the spec, the
-        // status keeps its own. HCO before 1.18 removes it from the spec.
+        // MIRRORS: kubevirt pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without a default in the spec,
+        // the status keeps its current one. HCO before 1.18 removes the default from the spec.
         let default = |it: &&Report| {
             let own = it.default_architecture.as_ref();
             own.or(is.default_architecture.as_ref()).cloned()
@@ -233,7 +233,7 @@ impl Plan {
             sources,
             ..Self::default()
         };
-        // The object stays as it is, and so does everything else.
+        // The object stays unchanged, and so does the cluster.
         if !is_stored {
             return Ok(unchanged);
         }
@@ -260,7 +260,7 @@ impl Plan {
         })
     }
 
-    /// Whether something is lost or disturbed, or the object is denied.
+    /// Whether a boot source or a VM loses something, or the object is denied.
     fn loses(&self) -> bool {
         self.denied.is_some()
             || !self.changes.empty_meanwhile.is_empty()
@@ -296,7 +296,8 @@ impl Plan {
     }
 }
 
-/// The architectures of SSP's VM templates: without the import only the first one. If SSP stops, it does not update them.
+/// The architectures of SSP's VM templates. Without the import, SSP uses only the first one. If SSP stops, it does not
+/// update them.
 ///
 /// MIRRORS: ssp-operator internal/architecture/architecture.go, `GetSSPArchs`;
 /// internal/operands/common-templates/reconcile.go.
@@ -322,7 +323,7 @@ fn vm_templates(report: &Report) -> Vec<Foreign> {
     architectures
 }
 
-/// Whether a node that stays is of the same architecture and has the same roles as one that leaves.
+/// Whether a remaining node has the same architecture and roles as a leaving one.
 fn others_could_leave(compared: &Compared<'_>) -> bool {
     let kind = |node: &Value| {
         let labels = node.pointer("/metadata/labels").and_then(Value::as_object);
@@ -338,7 +339,7 @@ fn others_could_leave(compared: &Compared<'_>) -> bool {
     leaving.any(|kind| staying.contains(&kind))
 }
 
-/// Why the policy or HCO denies the object. The fixes are not here: their commands change the object as it is.
+/// Why the policy or HCO denies the object. It does not include fixes, because their commands change the live object.
 fn denied(compared: &Compared<'_>, by_hco: &[String]) -> Option<String> {
     let report = &compared.will_be;
     if report.allowed && by_hco.is_empty() {

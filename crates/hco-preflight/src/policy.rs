@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::foreign::Foreign;
 
-/// The last part of the address of the module, in any registry.
+/// The last part of the module's address, in any registry.
 pub(crate) const ARTIFACT: &str = "hco-architecture-guard";
 
 /// A policy of the cluster.
@@ -19,17 +19,17 @@ pub(crate) struct Policy {
     pub(crate) mode: Mode,
 }
 
-/// Kubewarden's treatment of a verdict.
+/// How Kubewarden handles a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Mode {
     Protect,
-    /// Only reported.
+    /// Kubewarden only reports it.
     Monitor,
 }
 
 impl Policy {
-    /// Reads it out of an object of this kind.
+    /// Reads a policy from an object of this kind.
     pub(crate) fn of(object: &Value, kind: &'static str, namespace: Option<&str>) -> Self {
         let text = |pointer| object.pointer(pointer).and_then(Value::as_str);
         Self {
@@ -43,7 +43,7 @@ impl Policy {
         }
     }
 
-    /// The policy with its mode, and what that means.
+    /// The policy with its mode, and the effect of the mode.
     pub(crate) fn with_mode(&self) -> String {
         match self.mode {
             Mode::Protect => format!("{self} (mode protect)"),
@@ -64,7 +64,7 @@ impl fmt::Display for Policy {
     }
 }
 
-/// Whether a policy, or a member of a group, runs this project's module: from a mirror, in any version.
+/// Whether a policy, or a member of a group, runs this project's module, from any registry and in any version.
 pub(crate) fn is_ours(spec: &Value) -> bool {
     let module = spec.get("module").and_then(Value::as_str);
     let module = module.unwrap_or_default();

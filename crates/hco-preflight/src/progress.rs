@@ -1,5 +1,5 @@
-//! A line on the terminal while something takes longer than a second. Own code, because indicatif brings four crates and
-//! cannot wait before it shows anything.
+//! A progress line on the terminal, for operations that take longer than a second. The project has its own code because
+//! indicatif depends on four crates and cannot delay the line.
 
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -7,10 +7,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The line that is shown now.
+/// The current line.
 static SHOWN: Mutex<Option<String>> = Mutex::new(None);
 
-/// Prints something above the line that is shown.
+/// Prints a text above the current line.
 pub(crate) fn above<T>(print: impl FnOnce() -> T) -> T {
     #[cfg(test)]
     tests::ABOVE.set(tests::ABOVE.get() + 1);
@@ -36,7 +36,7 @@ const CLEAR: &[u8] = b"\r\x1b[K";
 #[derive(Debug)]
 pub(crate) struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
 
-/// After how long the line appears.
+/// The delay before the line appears.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Progress {
@@ -86,11 +86,11 @@ pub(crate) mod tests {
     use super::*;
 
     thread_local! {
-        /// How often something was printed above the line.
+        /// The number of texts that were printed above the line.
         pub(crate) static ABOVE: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// Passes on what is written.
+    /// Sends the written text to a channel.
     struct Seen(Sender<String>);
 
     impl Write for Seen {

@@ -1,4 +1,4 @@
-//! Prose on a terminal: broken between words, never inside something that is to be typed or pasted.
+//! Breaks text for a terminal between words, but never inside a part that the user types or pastes.
 
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter};
@@ -6,16 +6,16 @@ use textwrap::{Options, WordSeparator, WordSplitter};
 /// A line of a fix.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line<'t> {
-    /// The instruction.
+    /// The fix.
     Fix(&'t str),
-    /// The alternative.
+    /// An alternative fix.
     Or(&'t str),
-    /// Something to type or paste.
+    /// A line to type or paste.
     Paste(&'t str),
 }
 
 impl<'t> Line<'t> {
-    /// The text to type or paste.
+    /// The text to type or paste, without the mark.
     pub(crate) fn to_paste(&self) -> Option<&'t str> {
         match self {
             Self::Paste(paste) => Some(paste),
@@ -24,7 +24,7 @@ impl<'t> Line<'t> {
     }
 }
 
-/// The first one of some, and how many more there are; nothing if there is none.
+/// The first item, and the number of further ones; `None` if there are no items.
 pub(crate) fn first_of<'t>(mut all: impl ExactSizeIterator<Item = &'t String>) -> Option<String> {
     let first = all.next()?;
     Some(match all.len() {
@@ -33,7 +33,7 @@ pub(crate) fn first_of<'t>(mut all: impl ExactSizeIterator<Item = &'t String>) -
     })
 }
 
-/// Breaks a text into lines of at most `width`, longer only where a value is.
+/// Breaks a text into lines of at most `width` characters. Only lines with a value can be longer.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let options = Options::new(width.max(20))
         .word_separator(WordSeparator::Custom(words))
@@ -44,7 +44,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines.map(std::borrow::Cow::into_owned).collect()
 }
 
-/// Cuts a text at blanks, but not at those inside backticks, quotes and braces, nor at the one between a key and its
+/// Splits a text at blanks, except for blanks inside backticks, quotes and braces, and the blank between a key and its
 /// value.
 fn words<'t>(line: &'t str) -> Box<dyn Iterator<Item = Word<'t>> + 't> {
     let mut ends = Vec::new();
@@ -67,12 +67,12 @@ fn words<'t>(line: &'t str) -> Box<dyn Iterator<Item = Word<'t>> + 't> {
     }))
 }
 
-/// `ssp.kubevirt.io/dict.architectures:` is followed by its value, `one architecture:` by more prose.
+/// A value follows `ssp.kubevirt.io/dict.architectures:`, but more text follows `one architecture:`.
 fn is_key(word: &str) -> bool {
     word.ends_with(':') && word.contains(['.', '/'])
 }
 
-/// The open brackets.
+/// The open quote and braces.
 #[derive(Debug, Default)]
 struct Open {
     quote: Option<char>,
@@ -84,12 +84,12 @@ impl Open {
         self.quote.is_some() || self.braces > 0
     }
 
-    /// Takes note of a letter, and of what stands before it in its word.
+    /// Updates the state with a character. `before` is the part of its word before the character.
     fn see(&mut self, letter: char, before: &str) {
         match (self.quote, letter) {
             (Some(open), letter) if open == letter => self.quote = None,
             (None, '`' | '"') => self.quote = Some(letter),
-            // In the middle of a word it is an apostrophe.
+            // In the middle of a word, the character is an apostrophe.
             (None, '\'') if before.trim().is_empty() => self.quote = Some(letter),
             (None, '{') => self.braces += 1,
             (None, '}') => self.braces = self.braces.saturating_sub(1),

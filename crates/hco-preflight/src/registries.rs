@@ -1,4 +1,4 @@
-//! The registries that the user's sources.yml describes.
+//! The registries in the user's sources.yml.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -14,7 +14,7 @@ use crate::foreign;
 use crate::progress::Progress;
 use crate::prose::count;
 
-/// The registries as this sources.yml describes them.
+/// The registries that this sources.yml describes.
 pub(crate) fn new(sources: Option<&Path>) -> Result<Registries> {
     let sources = sources.map(|path| {
         let text = File::open(path).and_then(|file| Limited::new(file).bytes());
@@ -25,7 +25,7 @@ pub(crate) fn new(sources: Option<&Path>) -> Result<Registries> {
     Ok(Registries::new(sources.transpose()?.unwrap_or_default()))
 }
 
-/// The manifests of images for these architectures and all others that they list, with a line on the terminal meanwhile.
+/// The contents of images for these architectures and all others that they list. Shows progress on the terminal.
 pub(crate) fn contents(
     registries: &Registries,
     images: BTreeSet<Image>,

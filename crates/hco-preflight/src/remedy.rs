@@ -1,4 +1,4 @@
-//! Remedies as edits of files.
+//! Applies fixes as edits of files.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ pub(crate) fn json_patch_of(operations: &[Value]) -> Result<json_patch::Patch> {
         .context("a fix from the module is not a valid JSON Patch")
 }
 
-/// Applies a remedy to an object.
+/// Applies a fix to an object.
 pub(crate) fn patch(object: &mut Value, remedy: &Remedy) -> Result<()> {
     json_patch::patch(object, &json_patch_of(&remedy.patch)?)
         .context("a fix from the module cannot be applied to the object")
 }
 
-/// The edits of a file that make one remedy; `None` if it cannot be made alone, or not by the editor.
+/// The edits of a file for one fix; `None` if it cannot be applied alone, or the editor does not support it.
 pub(crate) fn edits(written: &InFile, remedy: &Remedy) -> Option<Vec<TextEdit>> {
     let InFile { source, object } = written;
     let mut value = object.value.clone();
@@ -30,7 +30,7 @@ pub(crate) fn edits(written: &InFile, remedy: &Remedy) -> Option<Vec<TextEdit>> 
     Some(edit(source, value_of).ok()?.edits)
 }
 
-/// The file with other values of some of its objects.
+/// Edits a file so that some of its objects have other values.
 pub(crate) fn edit<'v>(
     source: &'v Source,
     value_of: impl Fn(&Arc<Object>) -> Option<&'v Value>,

@@ -1,5 +1,5 @@
-//! The answer of the module about an object. All its texts come from the module; only the lines of the user's file are
-//! added here.
+//! The module's report about an object. All texts come from the module; this file only adds line numbers of the user's
+//! file.
 
 mod forecast;
 
@@ -16,44 +16,44 @@ use crate::foreign::{Foreign, lines};
 
 pub(crate) use self::forecast::{Changes, Cron, CronChanges, DataSource, Forecast, Retarget};
 
-/// The answer to the module's `report`, or what of it an answer to `validate` tells.
+/// The answer to the module's `report`, or the corresponding parts of an answer to `validate`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Report {
-    /// Whether the request passes.
+    /// Whether the request is allowed.
     pub(crate) allowed: bool,
     /// The status of a denial.
     pub(crate) code: Option<u16>,
-    /// The message of the denial.
+    /// The message of a denial.
     pub(crate) message: Option<String>,
     /// The workload nodes by architecture.
     pub(crate) nodes: Option<BTreeMap<Foreign, usize>>,
     /// The architectures of the workload nodes.
     pub(crate) workload_architectures: Option<Vec<Foreign>>,
-    /// The architectures of the control plane.
+    /// The architectures of the control-plane nodes.
     pub(crate) control_plane_architectures: Option<Vec<Foreign>>,
     /// `enabled` or `disabled`.
     pub(crate) multi_arch_import: Option<Foreign>,
-    /// The version of HCO of the evaluation.
+    /// The version of HCO that was used for the evaluation.
     pub(crate) hco_version: Option<Foreign>,
-    /// The architecture of new VMs that request none.
+    /// The architecture of new VMs that do not request one.
     pub(crate) default_architecture: Option<Foreign>,
-    /// The properties that KubeVirt gives a VirtualMachine.
+    /// The values that KubeVirt derives for a VirtualMachine.
     pub(crate) virtual_machine: Option<Machine>,
-    /// The boot sources that the operators will make.
+    /// The boot sources that the operators will create.
     pub(crate) forecast: Option<Forecast>,
-    /// The objects before the change.
+    /// The boot sources that the operators create from the object before the update.
     pub(crate) forecast_before: Option<Forecast>,
     /// The changes in the cluster.
     pub(crate) changes: Option<Changes>,
-    /// Where VMs boot from each golden image.
+    /// The architectures on which VMs boot from each golden image.
     pub(crate) templates: Option<Vec<Template>>,
     /// The findings.
     pub(crate) findings: Vec<Finding>,
-    /// The repairs of the policy; the findings are the remaining ones.
+    /// The repairs that the policy would make. The findings are the ones that remain.
     #[serde(default)]
     pub(crate) repairs: Vec<Foreign>,
-    /// How many findings there are beyond those.
+    /// The number of findings that are not in the list.
     #[serde(default)]
     pub(crate) more_findings: usize,
     /// Why images were not checked.
@@ -61,12 +61,12 @@ pub(crate) struct Report {
     pub(crate) not_checked: Vec<String>,
 }
 
-/// A note about the default architecture, if KubeVirt reads the labels of boot sources.
+/// A remark about the default architecture, if KubeVirt reads the labels of boot sources.
 pub(crate) const LABEL_FIRST: &str =
     "VMs take the architecture of their boot source if it is labelled; others get this";
 
 impl Report {
-    /// Adds what the module says by other settings. The worst of both counts.
+    /// Adds the report for other settings. Each finding gets the more severe level.
     pub(crate) fn add(&mut self, other: Self) {
         if other.exit() > self.exit() {
             (self.allowed, self.code, self.message) = (other.allowed, other.code, other.message);
@@ -85,7 +85,7 @@ impl Report {
         self.more_findings = self.more_findings.max(other.more_findings);
     }
 
-    /// The exit code for the object. Only an answer about the object counts as a denial.
+    /// The exit code for the object. A denial for a reason outside the object counts as not evaluated.
     pub(crate) fn exit(&self) -> Exit {
         match (self.allowed, self.code) {
             (true, _) => Exit::Accepted,
@@ -94,13 +94,13 @@ impl Report {
         }
     }
 
-    /// The message, if no finding has it.
+    /// The message, if no finding gives the reason.
     pub(crate) fn unexplained(&self) -> Option<&str> {
         let is_denied = self.findings.iter().any(|it| it.level == Level::Deny);
         self.message.as_deref().filter(|_| !is_denied)
     }
 
-    /// Why the module does not judge the object.
+    /// Why the module does not evaluate the object.
     pub(crate) fn reason(&self) -> String {
         let message = self.message.as_deref();
         lines(message.unwrap_or("the module gives no reason"))
@@ -111,19 +111,19 @@ impl Report {
         HcoVersion::parse(self.hco_version.as_ref()?.raw())
     }
 
-    /// The KubeVirt that this version of HCO deploys, with a default architecture.
+    /// The KubeVirt that this version of HCO deploys, with this default architecture.
     pub(crate) fn kubevirt(&self, default_architecture: String) -> KubeVirt {
         let version = self.version().and_then(HcoVersion::kubevirt);
         KubeVirt::new(default_architecture, version)
     }
 
-    /// Whether KubeVirt reads the labels of DataSources; it does if the version is not known.
+    /// Whether KubeVirt reads the labels of DataSources. If the version is unknown, it is assumed to read them.
     pub(crate) fn reads_data_source_labels(&self) -> bool {
         self.version()
             .is_none_or(HcoVersion::reads_data_source_labels)
     }
 
-    /// Says on which lines of its file the findings about an object are.
+    /// Sets the lines of the findings in the object's file.
     pub(crate) fn set_lines(&mut self, object: &Object) {
         for finding in &mut self.findings {
             finding.line = Some(object.line_of(finding.path.raw()));
@@ -131,20 +131,20 @@ impl Report {
     }
 }
 
-/// The properties that KubeVirt gives a VirtualMachine.
+/// The values that KubeVirt derives for a VirtualMachine.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Machine {
-    /// Nothing if KubeVirt's default decides, and is not known.
+    /// `None` if KubeVirt's default decides and is unknown.
     pub(crate) architecture: Option<Foreign>,
     /// Why it has this architecture.
     reason: Reason,
-    /// The preference that it comes from.
+    /// The preference that defines the architecture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     preference: Option<Foreign>,
-    /// The DataSource that it comes from.
+    /// The DataSource that defines the architecture.
     data_source: Option<Foreign>,
-    /// The requirement in the node selector of its pod.
+    /// The architecture in the node selector of its pod.
     node_selector: Option<Foreign>,
 }
 
@@ -177,12 +177,12 @@ impl fmt::Display for Machine {
     }
 }
 
-/// A row of the matrix.
+/// A row of the table.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Template {
     /// The template's name.
     pub(crate) name: Foreign,
-    /// By workload architecture.
+    /// The states by workload architecture.
     pub(crate) architectures: BTreeMap<Foreign, Boot>,
 }
 
@@ -196,33 +196,33 @@ pub(crate) enum Boot {
     Imported,
     /// It is not imported.
     NotImported,
-    /// The object does not tell.
+    /// The object does not define it.
     #[serde(other)]
     Unknown,
 }
 
-/// A finding, with the line in the user's file.
+/// A finding, with its line in the user's file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Finding {
     /// Id of the rule.
     pub(crate) rule: Foreign,
-    /// Its outcome.
+    /// The outcome.
     pub(crate) level: Level,
     /// The field.
     pub(crate) path: Foreign,
-    /// The template that it is about.
+    /// The template with the problem.
     pub(crate) template: Option<Foreign>,
     /// Distinguishes it from other findings of the rule about the same template.
     #[serde(default, skip_serializing)]
     pub(crate) value: Foreign,
     /// The state and its consequence.
     pub(crate) fact: Foreign,
-    /// The instruction; the lines after the first are marked, see `prose::lines`.
+    /// The first fixes. The lines after the first are marked, see `prose::lines`.
     pub(crate) fix: String,
     /// Ways to resolve it, the recommended one first.
     #[serde(default, rename = "fixes")]
     pub(crate) remedies: Vec<Remedy>,
-    /// Where the field is in the file; nothing for an object of the cluster.
+    /// The line of the field in the file; `None` for an object in the cluster.
     pub(crate) line: Option<usize>,
 }
 
@@ -232,7 +232,7 @@ impl Finding {
         self.rule.raw() == "image-unreadable"
     }
 
-    /// The remedy that resolves it without anybody's judgement.
+    /// The fix that resolves it without a human decision.
     pub(crate) fn complete_remedy(&self) -> Option<&Remedy> {
         self.remedies.first().filter(|remedy| remedy.complete)
     }
@@ -241,9 +241,9 @@ impl Finding {
 /// A way to resolve a finding.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Remedy {
-    /// The instruction.
+    /// An imperative on one line.
     pub(crate) summary: String,
-    /// Whether the patch resolves the finding without anybody's judgement.
+    /// Whether the patch resolves the finding without a human decision.
     pub(crate) complete: bool,
     /// A JSON Patch of the object.
     pub(crate) patch: Vec<serde_json::Value>,
@@ -255,16 +255,16 @@ pub(crate) struct Remedy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Level {
-    /// It denies.
+    /// It denies the request.
     Deny,
-    /// It warns.
+    /// It causes a warning.
     Warn,
-    /// An existing problem, which denies nothing.
+    /// An existing problem, which does not deny the request.
     Carried,
 }
 
 impl Level {
-    /// The word for it.
+    /// The name in the output.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Deny => "deny",
@@ -280,10 +280,10 @@ pub(crate) fn listed(names: &[Foreign]) -> String {
     names.join(", ")
 }
 
-/// The most objects that are named for one reason.
+/// The maximum number of objects that are named for one reason.
 pub(crate) const NAMED: usize = 20;
 
-/// Some of many names.
+/// The first names of a list.
 pub(crate) fn some(names: &[Foreign]) -> String {
     let (shown, more) = names.split_at(names.len().min(NAMED));
     match more.len() {
@@ -292,7 +292,7 @@ pub(crate) fn some(names: &[Foreign]) -> String {
     }
 }
 
-/// Whether a name is among others.
+/// Whether a list contains a name.
 pub(crate) fn is_in(names: &[Foreign], name: &str) -> bool {
     names.iter().any(|it| it.raw() == name)
 }

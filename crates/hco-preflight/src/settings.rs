@@ -1,4 +1,4 @@
-//! `settings`: the settings of a file, validated by the module, with the defaults.
+//! `settings`: prints the settings of a file with all defaults, after the module has validated them.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::notes::Notes;
 use crate::stage::validated;
 use crate::terminal::Terminal;
 
-/// `settings`: exits 2 if they are wrong.
+/// `settings`: the exit code is 2 if they are invalid.
 pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
     let module = Module::load(None, false)?;
     let mut notes = Notes::default();
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
     Ok(Exit::Accepted)
 }
 
-/// Settings that are valid, with the defaults. The module validates them; this only knows the defaults.
+/// Valid settings with all defaults. The module validates them; this function only knows the defaults.
 fn with_defaults(settings: &Value) -> Value {
     let levels = RULES.iter().map(|rule| (rule.id, rule.level.name()));
     let mut all = Map::from_iter([
@@ -35,7 +35,7 @@ fn with_defaults(settings: &Value) -> Value {
     ]);
     for (key, value) in settings.as_object().into_iter().flatten() {
         match (all.get_mut(key), value) {
-            // A level replaces the default of its rule alone.
+            // A level replaces only the default of its rule.
             (Some(Value::Object(known)), Value::Object(own)) => known.extend(own.clone()),
             _ => _ = all.insert(key.clone(), value.clone()),
         }
@@ -43,7 +43,7 @@ fn with_defaults(settings: &Value) -> Value {
     Value::Object(all)
 }
 
-/// The values of settings that are not set.
+/// The effect of settings without a value.
 const NOT_SET: [(&str, &str); 4] = [
     ("serviceAccount", "a missing permission is not reported"),
     ("commonTemplates", "the templates that HCO ships apply"),

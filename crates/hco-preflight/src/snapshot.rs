@@ -1,4 +1,4 @@
-//! `snapshot`: writes what `plan` and `status` read of a cluster, for `--from`.
+//! `snapshot`: writes the objects that `plan` and `status` read from a cluster, for `--from`.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::progress::Progress;
 use crate::stage::{self, Reader, Snapshot};
 use crate::terminal::{Terminal, print_raw};
 
-/// Exits 2 if the nodes or the HyperConverged cannot be read; what else could not be read is not in the file, and a note
-/// says so.
+/// The exit code is 2 if the nodes or the HyperConverged cannot be read. Other kinds that cannot be read are missing in
+/// the file, and a note names them.
 pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
     let cluster = stage::cluster(&args.connection, &mut notes)?;
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
         return Ok(Exit::Accepted);
     }
     let path = &args.output;
-    // A device or a link is not replaced by a file.
+    // The command does not replace a device or a link with a file.
     if std::fs::symlink_metadata(path).is_ok_and(|it| !it.is_file()) {
         let written = std::fs::write(path, text);
         written.with_context(|| format!("{} cannot be written", foreign::path(path)))?;

@@ -1,9 +1,8 @@
-//! The steps of `check` and `fix`, from the command line to the verdicts. `plan` and `status` take the
-//! same steps to compare two reports (`compare.rs`). Each step has what the next
-//! one needs, and cheap input is read first:
+//! The steps of `check` and `fix`, from the command line to the verdicts. `plan` and `status` use the same steps to
+//! compare two reports (`compare.rs`). Each step provides the input of the next one, and cheap input is read first:
 //!
-//! read objects ([`Objects`]) → connect ([`Connected`](connect::Connected)) → settings
-//! ([`Settled`](settle::Settled)) → nodes → judge ([`Prepared`])
+//! read objects ([`Objects`]) → connect ([`Connected`](connect::Connected)) → settings ([`Settled`](settle::Settled)) →
+//! nodes → judge ([`Prepared`])
 
 mod compare;
 mod connect;
@@ -34,7 +33,7 @@ use crate::args::Subject;
 use crate::notes::Notes;
 use objects::Objects;
 
-/// Reads everything that a check needs. The notes are complete even if an error follows.
+/// Reads all input of a check. The notes are complete even if an error follows.
 pub(crate) fn prepare<'s>(
     subject: &'s Subject,
     purpose: Purpose,

@@ -1,5 +1,5 @@
-//! `status`: which golden images are ready, which are not and why. The module forecasts them; here its report is compared
-//! with what the operators write into their objects.
+//! `status`: shows which golden images are ready, and why others are not. The module makes the forecast; this file
+//! compares its report with the objects of the operators.
 
 mod conditions;
 mod golden_images;
@@ -35,9 +35,9 @@ use crate::terminal::{Terminal, print_json, print_markdown};
 pub(crate) struct Status {
     #[serde(skip)]
     object: String,
-    /// Whether everything that is forecast is there. Nothing if that is unknown.
+    /// Whether all forecast objects exist; `None` if that is unknown.
     reached: Option<bool>,
-    /// Why that is unknown.
+    /// The reason why that is unknown.
     unknown: Option<String>,
     multi_arch_import: Option<Foreign>,
     default_architecture: Option<Foreign>,
@@ -45,23 +45,23 @@ pub(crate) struct Status {
     #[serde(skip)]
     reads_labels: bool,
     hco_version: Option<Foreign>,
-    /// Where it is known from.
+    /// The source of the version.
     hco_version_origin: Option<Foreign>,
     #[serde(skip)]
     hco_version_shown: Option<String>,
     /// The workload nodes by architecture.
     nodes: BTreeMap<Foreign, usize>,
-    /// The reason why SSP stops according to the forecast.
+    /// The reason why SSP stops, according to the forecast.
     stopped: Option<Foreign>,
     /// The objects that stop it.
     stopped_by: Vec<Stop>,
-    /// How to fix what stops it: the rule and its fix.
+    /// The fixes for the stop: the rule and its fix.
     #[serde(skip)]
     fixes: Vec<(Foreign, String)>,
     /// The DataImportCrons that SSP deletes before something stops it.
     #[serde(skip)]
     deleted_crons: BTreeSet<String>,
-    /// The ones among them that it may not create again, and whether their disks are deleted, too.
+    /// The DataImportCrons among them that SSP may not create again, and whether CDI deletes their disks.
     #[serde(skip)]
     destroyed: Option<Destroyed>,
     /// The first node that HCO's status does not reflect, and the architectures in it.
@@ -70,18 +70,18 @@ pub(crate) struct Status {
     conditions: Vec<Condition>,
     golden_images: Vec<GoldenImage>,
     not_imported: Vec<NotImported>,
-    /// DataSources that are not as SSP wants them.
+    /// DataSources that differ from the ones that SSP wants.
     data_sources: Vec<DataSource>,
-    /// The ones that run on nodes that the placement excludes, or whose disks do not exist.
+    /// VMs on nodes that the placement excludes, and VMs whose disks do not exist.
     virtual_machines: Vec<Machine>,
     unread: Vec<UnreadKind>,
 }
 
-/// DataImportCrons that SSP is about to delete, and may not create again.
+/// DataImportCrons that SSP will delete, and may not create again.
 #[derive(Debug)]
 struct Destroyed {
     crons: usize,
-    /// How many disks CDI deletes with them.
+    /// The number of disks that CDI deletes with them.
     disks: usize,
 }
 
@@ -98,32 +98,32 @@ impl Destroyed {
 }
 
 impl Status {
-    /// Whether SSP deletes a DataImportCron that is no longer wanted only when nothing stops it.
+    /// Whether SSP does not delete this DataImportCron while something stops it, although it is no longer wanted.
     fn keeps(&self, cron: &str) -> bool {
         self.stops_ssp()
             && (self.conditions.iter().any(|it| it.kind == "SSP")
                 || !self.deleted_crons.contains(cron))
     }
 
-    /// Whether SSP does not get to the end of its reconcile, by the forecast or by what SSP says.
+    /// Whether SSP does not complete its reconcile, according to the forecast or to SSP's conditions.
     fn stops_ssp(&self) -> bool {
         let of_ssp = |it: &Condition| it.kind == "SSP" || it.cause.is_some();
         self.stopped.is_some() || self.conditions.iter().any(of_ssp)
     }
 }
 
-/// The first pause between two looks at the cluster, and the longest one.
+/// The first pause between two polls of the cluster, and the longest one.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
 
-/// The note if the time of `--wait` ends during a look.
+/// The note if the time of `--wait` ends before a poll is complete.
 const NOT_COMPLETE: &str = "the cluster was not read completely again before the time of --wait was up; this is the status before";
 
-/// Prints the status; with `--wait`, as soon as everything is there or the time is up.
+/// Prints the status. With `--wait`, it polls until all golden images are ready or the time is up.
 pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
     let subject = args.what_is.subject();
     let (mut pause, longest) = PAUSES;
     let shortest = pause;
-    // Zero is one look, however long it takes.
+    // Zero means a single poll without a time limit.
     let wait = args.wait.filter(|wait| !wait.is_zero());
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
     let mut before: Option<Status> = None;
@@ -148,7 +148,7 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
             Ok(_) | Err(_) if is_failed => "the cluster".to_owned(),
             Ok(_) | Err(_) => break status,
         };
-        // Without a representable end, it waits without a limit.
+        // If the clock cannot represent the end, there is no limit.
         let left = until.map_or(longest * 2, |it| {
             it.saturating_duration_since(Instant::now())
         });
@@ -161,7 +161,7 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
         }
         before = status.ok().filter(|_| !is_failed);
         let _progress = Progress::start(format!("waiting for {outstanding}"));
-        // The last look needs time, too.
+        // The last poll also takes time.
         std::thread::sleep(pause.min(left / 2));
         pause = (pause * 2).min(longest);
     };
@@ -228,14 +228,14 @@ impl Status {
         })
     }
 
-    /// The golden images that are not as they will be.
+    /// The golden images that are not ready.
     fn missing(&self) -> impl Iterator<Item = &GoldenImage> {
         let images = self.golden_images.iter();
         images.filter(|image| !image.state.is_there() && image.state != State::Unknown)
     }
 }
 
-/// How to fix what stops SSP.
+/// The fixes for the stops of SSP.
 fn fixes(observed: &Compared<'_>, stops: &[Stop]) -> Vec<(Foreign, String)> {
     let mut fixes: Vec<(Foreign, String)> = Vec::new();
     for stop in stops {
@@ -251,8 +251,8 @@ fn fixes(observed: &Compared<'_>, stops: &[Stop]) -> Vec<(Foreign, String)> {
     fixes
 }
 
-/// The value that the existing DataImportCron still has: with any other one, SSP deletes the DataImportCron. SSP adds the
-/// architecture to the `managedDataSource`.
+/// The value that the existing DataImportCron still has. With any other value, SSP deletes the DataImportCron. SSP adds
+/// the architecture to the `managedDataSource`.
 fn restore(observed: &Compared<'_>, stop: &Stop) -> Option<String> {
     let (_, field) = stop.path.as_ref()?.raw().split_once("].")?;
     let is_of_user = field.starts_with("spec.") && field != "spec.managedDataSource";
@@ -298,7 +298,7 @@ fn unnoticed(observed: &Compared<'_>) -> Option<String> {
     })
 }
 
-/// Why it is unknown whether everything is there.
+/// Why it is unknown whether all forecast objects exist.
 fn unknown(observed: &Compared<'_>) -> Option<String> {
     let report = &observed.will_be;
     if report.exit() == Exit::Unjudged {

@@ -1,4 +1,4 @@
-//! The objects that stop SSP: the object that the API server or CDI rejects, its template, and the field.
+//! The objects that stop SSP because the API server or CDI rejects them, with their templates and fields.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub(crate) struct Stop {
     pub(crate) namespace: Foreign,
     pub(crate) name: Foreign,
     pub(crate) template: Foreign,
-    /// The field of the template; nothing if the HyperConverged does not list it.
+    /// The field of the template; `None` if the HyperConverged does not list the template.
     pub(crate) path: Option<Foreign>,
 }
 
@@ -33,14 +33,14 @@ impl fmt::Display for Stop {
     }
 }
 
-/// Rules about what the API server or CDI rejects, the one that names a field first.
+/// The rules about objects that the API server or CDI rejects, starting with the one that names a field.
 const REJECTIONS: [&str; 3] = [
     "data-import-cron-rejected",
     "template-name-invalid",
     "template-invalid",
 ];
 
-/// All that stops SSP; of several DataImportCrons with one name, each template.
+/// All objects that stop SSP. If several DataImportCrons have the same name, each of their templates is included.
 pub(crate) fn of(report: &Report, object: &Value) -> Vec<Stop> {
     let Some(forecast) = &report.forecast else {
         return Vec::new();
@@ -83,14 +83,15 @@ pub(crate) fn of(report: &Report, object: &Value) -> Vec<Stop> {
     }
 }
 
-/// The DataSources of SSP that the API server rejects, each with a DataImportCron of its template and the field of its name:
-/// pointers, and the DataSources of SSP's VM templates, which have the name of their DataImportCron as a label.
+/// The DataSources of SSP that the API server rejects, each with a DataImportCron of its template and the field that
+/// causes the rejection. They are pointers, or DataSources of SSP's VM templates, which have the name of their
+/// DataImportCron in a label.
 fn rejected_sources(forecast: &Forecast) -> impl Iterator<Item = (String, &Cron, &'static str)> {
     forecast.data_sources.iter().filter_map(|source| {
         let cron = cron_of(forecast, &source.key())?;
         let name = source.name.raw();
         let is_invalid = examine_names(name, None).is_some();
-        // CDI creates the DataSources with a name of their own, which stop nothing.
+        // CDI creates all other DataSources, so their rejection does not stop SSP.
         let field = match source.points_to {
             Some(_) if is_invalid => ".spec.managedDataSource",
             None if !is_invalid && examine_names(name, Some(cron.name.raw())).is_some() => {
@@ -102,7 +103,7 @@ fn rejected_sources(forecast: &Forecast) -> impl Iterator<Item = (String, &Cron,
     })
 }
 
-/// The DataImportCron that imports for a DataSource, or for the one that it points to.
+/// The DataImportCron that imports for a DataSource, or for the DataSource that it points to.
 pub(crate) fn cron_of<'f>(forecast: &'f Forecast, source: &str) -> Option<&'f Cron> {
     let mut sources = forecast.data_sources.iter();
     let pointer = sources.find(|it| it.key() == source && it.points_to.is_some());
@@ -114,7 +115,7 @@ pub(crate) fn cron_of<'f>(forecast: &'f Forecast, source: &str) -> Option<&'f Cr
     })
 }
 
-/// The finding about what is rejected of a template.
+/// The finding about the rejection of a template's object.
 pub(crate) fn finding<'r>(report: &'r Report, template: &Foreign) -> Option<&'r Finding> {
     let rank = |rule: &str| REJECTIONS.iter().position(|it| *it == rule);
     let findings = report.findings.iter();

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::field::items;
 
-/// Where the spec has them.
+/// The fields of the spec that contain templates.
 const FIELDS: [&str; 2] = [
     "workloadSources.dataImportCronTemplates",
     "dataImportCronTemplates",
@@ -18,7 +18,7 @@ pub(crate) fn of_spec(object: &Value) -> impl Iterator<Item = (String, &Value)> 
     })
 }
 
-/// The golden images, as HCO lists them.
+/// The golden images that HCO lists in the status.
 pub(crate) fn of_status(object: &Value) -> impl Iterator<Item = &Value> {
     items(object, "/status/dataImportCronTemplates")
 }

@@ -32,7 +32,7 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// With this colour and name.
+    /// Uses this color setting and this name.
     pub(crate) fn new(color: Color, name: String) -> Self {
         Self {
             name,
@@ -44,7 +44,7 @@ impl Terminal {
         }
     }
 
-    /// Prints a text that may have colours.
+    /// Prints a text that may have colors.
     pub(crate) fn print(&self, text: &str) -> Result<()> {
         above(|| {
             let mut out = AutoStream::new(std::io::stdout().lock(), self.color);
@@ -80,7 +80,7 @@ impl Terminal {
         self.failure(&chain(error));
     }
 
-    /// Prints the reason why something was not judged or not done.
+    /// Prints the reason why something was not evaluated or not done.
     pub(crate) fn failure(&self, text: &str) {
         self.line(RED, "error", text);
     }
@@ -95,7 +95,7 @@ impl Terminal {
     }
 }
 
-/// Prints what is for a program: as it is.
+/// Prints output for a program without changes.
 pub(crate) fn print_raw(text: &[u8]) -> Result<()> {
     above(|| {
         let mut out = std::io::stdout().lock();
@@ -109,10 +109,10 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
     print_raw(foreign::json(&json).as_bytes())
 }
 
-/// Prints a text that may have colours in Markdown, without them.
+/// Prints a text as Markdown, without its colors.
 pub(crate) fn print_markdown(title: &str, text: &str) -> Result<()> {
     let plain = anstream::adapter::strip_str(text).to_string();
-    // A name cannot end the block: it is on a line with something in front of it.
+    // A name cannot end the block, because other text precedes it on its line.
     let markdown = format!("### {title}\n\n```text\n{plain}```\n");
     print_raw(foreign::inert(&foreign::lines(&markdown)).as_bytes())
 }

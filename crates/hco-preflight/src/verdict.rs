@@ -1,4 +1,4 @@
-//! The verdict of the module on each object, and what could not be judged.
+//! The verdict of the module on each object, and errors for objects that could not be evaluated.
 
 use serde::Serialize;
 
@@ -11,35 +11,36 @@ use crate::notes::Notes;
 use crate::policy::{Mode, Policy};
 use crate::report::{Finding, Level, Report};
 
-/// The old object of an evaluation.
+/// The object with which an object was compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Against {
-    /// Nothing: as if it were created.
+    /// None: the object was evaluated as a new one.
     Nothing,
     /// The object of `--old`.
     File(String),
-    /// The object that is in the cluster.
+    /// The live object in the cluster.
     Live,
 }
 
 /// An object and its verdict.
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
-    /// Nothing for an object of the cluster.
+    /// `None` for an object in the cluster.
     pub(crate) place: Option<Place>,
-    /// The object with its file, if it is in one.
+    /// The object with its file, if it comes from one.
     pub(crate) written: Option<InFile>,
-    /// Its type and name.
+    /// Its kind, namespace, and name.
     pub(crate) identity: Identity,
-    /// The old object of the evaluation.
+    /// The object with which it was compared.
     pub(crate) against: Against,
-    /// The policy of the cluster by whose settings.
+    /// The cluster's policy whose settings were used.
     pub(crate) policy: Option<Policy>,
     /// Whether the user may not list all policies.
     pub(crate) policies_unread: bool,
-    /// Whether other policies judge the object too.
+    /// Whether other policies evaluate the object too.
     pub(crate) is_one_of_several: bool,
-    /// Whether the command ends with this verdict: not if the cluster only reports it and has others that it acts on.
+    /// Whether this verdict determines the exit code. It does not if the cluster only reports it and enforces other
+    /// verdicts.
     pub(crate) decides: bool,
     /// The verdict.
     pub(crate) report: Report,
@@ -48,13 +49,13 @@ pub(crate) struct Judged {
 /// The result of a check.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Verdicts {
-    /// In the order in which they stand in the files.
+    /// The objects in the order of the files.
     pub(crate) objects: Vec<Judged>,
-    /// Content that could not be evaluated.
+    /// Errors for objects that could not be evaluated.
     pub(crate) failures: Vec<Failure>,
-    /// Whether it is right that there are no objects.
+    /// Whether an empty result is valid.
     pub(crate) may_be_empty: bool,
-    /// The cluster that was asked.
+    /// The cluster that was used.
     pub(crate) cluster: Option<Origin>,
     /// The options of the command line that `fix` does not have.
     pub(crate) not_for_fix: Vec<&'static str>,
@@ -63,13 +64,13 @@ pub(crate) struct Verdicts {
 /// A cluster.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Origin {
-    /// None for the service account of a pod.
+    /// `None` for the service account of a pod.
     pub(crate) context: Option<Foreign>,
-    /// None if the cluster was not found.
+    /// `None` if the cluster was not found.
     pub(crate) server: Option<Foreign>,
 }
 
-/// The note about a denial by a policy in monitor mode.
+/// The remark about a denial by a policy in monitor mode.
 const ONLY_REPORTED: &str = "The policy is in monitor mode: the cluster would only report this.";
 
 impl Judged {
@@ -80,7 +81,7 @@ impl Judged {
         is_monitor && self.exit() != Exit::Unjudged
     }
 
-    /// A text about a denial; if the cluster would only report it, with a line that says so.
+    /// A text about a denial. If the cluster would only report the denial, a line says so.
     pub(crate) fn with_mode(&self, level: Level, text: String) -> String {
         if level == Level::Deny && self.is_only_reported() {
             format!("{text}\n{ONLY_REPORTED}")
@@ -94,7 +95,7 @@ impl Judged {
         self.identity.namespaced_name()
     }
 
-    /// The same with the policy, where several judge the object.
+    /// The name with the policy, if several policies evaluate the object.
     pub(crate) fn unique_name(&self) -> String {
         let name = self.name();
         match self.policy.as_ref().filter(|_| self.is_one_of_several) {
@@ -103,7 +104,7 @@ impl Judged {
         }
     }
 
-    /// The same with the kind: what no other object of a check has.
+    /// The name with the kind, which is unique in a check.
     pub(crate) fn kind_and_name(&self) -> String {
         format!("{} {}", self.identity.kind, self.unique_name())
     }
@@ -115,7 +116,7 @@ impl Judged {
         Some(Place { file, line })
     }
 
-    /// `FILE:LINE`, or that it is in the cluster.
+    /// `FILE:LINE`, or a text for an object in the cluster.
     pub(crate) fn at(&self, line: Option<usize>) -> String {
         match &self.place {
             Some(place) => format!("{}:{}", one_line(&place.file), line.unwrap_or(place.line)),
@@ -123,7 +124,8 @@ impl Judged {
         }
     }
 
-    /// Without which flag the module would have judged the object: it judges no update that changes nothing.
+    /// The flag because of which the module did not evaluate the object. It does not evaluate an update that changes
+    /// nothing.
     fn without(&self) -> Option<&'static str> {
         let flag = match self.against {
             Against::Nothing => return None,
@@ -141,13 +143,13 @@ impl Judged {
         self.report.exit()
     }
 
-    /// The findings of a level.
+    /// The findings with a level.
     pub(crate) fn of(&self, level: Level) -> impl Iterator<Item = &Finding> {
         let findings = self.report.findings.iter();
         findings.filter(move |finding| finding.level == level)
     }
 
-    /// The message of the module, if no finding has it.
+    /// The message of the module, if no finding gives the reason.
     pub(crate) fn message(&self) -> Option<&str> {
         self.report.unexplained()
     }
@@ -171,7 +173,7 @@ impl Verdicts {
         objects.any(|object| object.of(Level::Warn).next().is_some())
     }
 
-    /// Adds the module's notes, apart from the findings.
+    /// Adds the module's notes.
     pub(crate) fn add_notes(&self, notes: &mut Notes) {
         for object in &self.objects {
             let (at, report) = (object.at(None), &object.report);

@@ -1,4 +1,4 @@
-//! `--version`: which program, and which module is in it.
+//! `--version`: prints the versions of the program and of its module.
 
 use anyhow::{Context, Result};
 use engine::RULES;

@@ -12,7 +12,7 @@ use crate::foreign::one_line;
 use crate::object_name::name;
 use crate::prose::count;
 
-/// The role of a control plane, in front of an architecture.
+/// The prefix of an architecture that stands for control-plane nodes.
 const CONTROL_PLANE: &str = "control-plane";
 
 /// Nodes that join or leave: `arm64=2,amd64=-1,control-plane:arm64=3`.
@@ -76,11 +76,11 @@ impl WhatIf {
             .map(|part| (part.architecture.as_str(), part.number))
     }
 
-    /// The nodes afterwards. The last ones by name leave.
+    /// The nodes after the change. The last nodes by name leave.
     ///
     /// # Errors
     ///
-    /// Fewer nodes are there than leave.
+    /// If more nodes leave than exist.
     pub(crate) fn apply(&self, nodes: &[Value]) -> Result<Vec<Value>> {
         let mut left = BTreeSet::new();
         let mut joined = Vec::new();

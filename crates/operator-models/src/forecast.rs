@@ -1,4 +1,4 @@
-//! The forecast: what SSP, CDI, and KubeVirt make of a HyperConverged on the nodes of a cluster.
+//! The forecast: the objects that SSP, CDI, and KubeVirt create from a HyperConverged on the nodes of a cluster.
 
 mod changes;
 mod handed_over;
@@ -41,18 +41,18 @@ pub struct Given<'a> {
     pub golden_namespace: &'a str,
     /// The version of HCO.
     pub version: HcoVersion,
-    /// Whether the object is as HCO's webhook has left it.
+    /// Whether HCO's webhook has already completed the object.
     pub is_complete: bool,
     /// The nodes.
     pub census: &'a Census,
 }
 
-/// A rejection, because of which everything stays as it was.
+/// The component that rejects the object, so that the cluster does not change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rejected<'a> {
     /// HCO rejects the HyperConverged, or fails to reconcile it.
     ByHco,
-    /// The API server rejects the SSP object, because of the contentType of this template.
+    /// The API server rejects the SSP object, because of this template's contentType.
     ContentType(&'a str),
     /// SSP's webhook rejects the architectures.
     Architectures(Unusable<'a>),
@@ -75,7 +75,7 @@ pub struct Cron {
     pub verdict: Verdict,
 }
 
-/// How far CDI gets with a cron.
+/// How far CDI proceeds with a cron.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Yield {
     Nothing,
@@ -84,7 +84,7 @@ enum Yield {
     Disk,
 }
 
-/// A cron that is missing because of another template.
+/// A cron that does not exist because of another template.
 #[derive(Debug, Clone)]
 pub struct Lost {
     /// The index of its template.
@@ -95,18 +95,18 @@ pub struct Lost {
     pub architecture: Option<Architecture>,
     /// The DataSource that it would manage.
     pub source: Key,
-    /// The template whose cron takes its place; `None` if SSP drops it for a DataSource that points to another.
+    /// The template whose cron replaces it; `None` if SSP drops it in favor of a DataSource that points to another one.
     pub to: Option<usize>,
 }
 
 /// The operator that creates a DataSource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreatedBy {
-    /// SSP, for a VM template of its bundle.
+    /// SSP creates it for a VM template of its bundle.
     Bundle,
-    /// SSP, so that the name without a suffix can be used.
+    /// SSP creates it so that users can use the name without a suffix.
     Pointer,
-    /// CDI, for its cron.
+    /// CDI creates it for its cron.
     Cdi,
 }
 
@@ -117,32 +117,32 @@ pub struct DataSource {
     pub creator: CreatedBy,
     /// The DataSource that it points to, in the same namespace.
     pub points_to: Option<String>,
-    /// Its label with an architecture, empty if it has none.
+    /// Its architecture label, empty if it has none.
     pub architecture_label: Cow<'static, str>,
     /// The index of the cron that manages it in [`Forecast::crons`].
     pub cron: Option<usize>,
     /// Why the API server rejects it.
     pub rejected: Option<data_source::Rejection>,
-    /// Whether it will have a disk; `None` if two crons have the same name.
+    /// Whether a disk will exist for it; `None` if two crons have the same name.
     pub filled: Option<bool>,
 }
 
-/// The reason why SSP stops, or why the result is undetermined.
+/// Why SSP stops, or why the result is undetermined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
     /// A DataSource is rejected: SSP creates no cron at all.
     DataSource,
-    /// A cron is rejected: SSP creates the other ones, and deletes none that is not wanted any more.
+    /// A cron is rejected: SSP creates the other crons, and does not delete crons that it no longer wants.
     DataImportCron,
-    /// Two crons have the same name. SSP creates the first one, in a random order, and does not compare it with the second,
-    /// because its cache has one entry for a name. SSP itself is not stopped.
+    /// Two crons have the same name. SSP creates the first one, in a random order, and does not compare it with the
+    /// second, because its cache has one entry for each name. SSP itself does not stop.
     ///
     /// MIRRORS: ssp-operator e918359d internal/common/resource.go, Reconcile; internal/common/cache.go, `VersionCache`.
     SameName,
 }
 
 impl Stopped {
-    /// As in the report.
+    /// The name in the report.
     pub fn name(self) -> &'static str {
         match self {
             Self::DataSource => "data-source",
@@ -159,45 +159,46 @@ pub struct Forecast<'a> {
     pub import: Import,
     /// The architectures for which SSP creates VM templates and DataSources, in its order.
     pub architectures: Vec<Architecture>,
-    /// The default architecture that HCO sets for KubeVirt; empty if it sets none.
+    /// The default architecture that HCO sets for KubeVirt; empty if it does not set one.
     pub default_architecture: &'a str,
     /// The namespace in which SSP creates the DataSources of golden images.
     pub golden_namespace: &'a str,
-    /// The templates that HCO hands over to SSP, by name.
+    /// The templates that HCO passes to SSP, by name.
     pub templates: Vec<HandedOver<'a>>,
     /// The names of the templates that SSP does not get, because their annotation lists no workload architecture.
     pub left_out: Vec<&'a str>,
-    /// The crons that SSP wants, by template and name.
+    /// The crons that SSP wants, sorted by template and name.
     pub crons: Vec<Cron>,
     /// All DataSources of the cluster.
     pub data_sources: Map<Key, DataSource>,
     /// The names of the DataSources that SSP creates for templates of the spec, in its order.
     pointers: Vec<String>,
-    /// The crons that are missing because of another template, by template and name.
+    /// The crons that do not exist because of another template, sorted by template and name.
     pub lost: Vec<Lost>,
-    /// The names that several crons with different DataSources have.
+    /// The names that several crons with different DataSources share.
     pub same_name: Set<Key>,
-    /// The reason why SSP stops.
+    /// Why SSP stops.
     pub stopped: Option<Stopped>,
 }
 
 impl<'a> Forecast<'a> {
-    /// The objects that the operators create, or the rejection.
+    /// The forecast for an object, or the component that rejects it.
     ///
-    /// Whether the object contradicts itself about the import is not looked at: that depends on the object before.
+    /// This function does not check whether the object contradicts itself about the import, because that depends on the
+    /// object before the update.
     ///
     /// # Errors
     ///
-    /// HCO or SSP rejects the whole object. Then everything stays as it was.
+    /// If HCO or SSP rejects the whole object, so that the cluster does not change.
     pub fn new(given: &Given<'a>) -> Result<Self, Rejected<'a>> {
         Self::beside(given, &[])
     }
 
-    /// The same, next to the templates of a forecast of another object: those that are the same are not read again.
+    /// The same as [`Forecast::new`], but reuses equal templates of the forecast of another object.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// The same as [`Forecast::new`].
     pub fn beside(given: &Given<'a>, other: &[HandedOver<'a>]) -> Result<Self, Rejected<'a>> {
         if is_rejected_by_hco(given.hco, given.common, given.version) {
             return Err(Rejected::ByHco);
@@ -205,12 +206,12 @@ impl<'a> Forecast<'a> {
         Self::of(given, other)
     }
 
-    /// The same, but what HCO rejects in the object is taken to be corrected: for a comparison of an object that HCO rejects
-    /// with the corrected one.
+    /// The same, but ignores that HCO rejects the object. It is used to compare an object that HCO rejects with the
+    /// corrected one.
     ///
     /// # Errors
     ///
-    /// SSP rejects the whole object.
+    /// If SSP rejects the whole object.
     pub fn despite_hco(given: &Given<'a>) -> Result<Self, Rejected<'a>> {
         Self::of(given, &[])
     }
@@ -270,7 +271,7 @@ impl<'a> Forecast<'a> {
         Ok(forecast)
     }
 
-    /// Adds the DataSources of SSP, then the ones of CDI.
+    /// Adds the DataSources of SSP, then the DataSources of CDI.
     fn add_data_sources(&mut self, wanted: &Wanted) {
         let crons = self.crons.iter().enumerate();
         let by_key: Map<&Key, usize> = crons.map(|(index, cron)| (&cron.source, index)).collect();
@@ -315,7 +316,7 @@ impl<'a> Forecast<'a> {
                 },
             );
         }
-        // SSP's client does not send an object without a name, so nothing after it is reached.
+        // SSP's client does not send an object without a name, so SSP stops there.
         let is_nameless =
             |source: &DataSource| source.rejected == Some(data_source::Rejection::NameMissing);
         let reaches_crons = !sources.values().any(is_nameless);
@@ -341,7 +342,7 @@ impl<'a> Forecast<'a> {
         self.data_sources = sources;
     }
 
-    /// Says which DataSources have a disk. CDI follows one pointer.
+    /// Sets which DataSources have a disk. CDI follows one pointer.
     fn fill(&self, sources: &mut Map<Key, DataSource>, reaches_crons: bool) {
         for source in sources.values_mut() {
             let cron = source.cron.and_then(|index| self.crons.get(index));
@@ -368,7 +369,7 @@ impl<'a> Forecast<'a> {
         }
     }
 
-    /// The label with an architecture that a cron gives to its DataSource.
+    /// The architecture label that a cron sets on its DataSource.
     fn label_of(&self, cron: &Cron) -> Option<Cow<'static, str>> {
         if let Some(architecture) = cron.architecture {
             return Some(Cow::Borrowed(architecture.name()));
@@ -389,8 +390,8 @@ impl<'a> Forecast<'a> {
         (!self.same_name.is_empty()).then_some(Stopped::SameName)
     }
 
-    /// The DataSources whose name, or the name of whose target, is a managedDataSource that SSP was given, with or
-    /// without the suffix of an architecture.
+    /// The DataSources whose name, or whose target's name, is the managedDataSource of a template, with or without the
+    /// suffix of an architecture.
     pub fn of_templates(&self) -> impl Iterator<Item = (&Key, &DataSource)> {
         let managed = self.templates.iter();
         let managed: Set<&str> = managed
@@ -412,9 +413,9 @@ impl<'a> Forecast<'a> {
         Some(&template.spec.managed_data_source)
     }
 
-    /// Applies a function to the crons of each template of the spec, and returns its first result with the index of the
-    /// template. A template has a cron for each architecture, one after the other; a template that HCO ships cannot be
-    /// corrected.
+    /// The first matching cron of each template of the spec, with the index of its template. The crons of a template
+    /// for several architectures follow each other. Templates that HCO ships are left out, because users cannot correct
+    /// them.
     pub fn first_of_templates<'f, R>(
         &'f self,
         of: impl Fn(&'f Cron) -> Option<R>,
@@ -428,14 +429,14 @@ impl<'a> Forecast<'a> {
         })
     }
 
-    /// The names of the templates of which at least one cron is missing because of another template.
+    /// The names of the templates with at least one cron that does not exist because of another template.
     pub fn lost_templates(&self) -> Set<&str> {
         let lost = self.lost.iter();
         lost.filter_map(|lost| Some(self.templates.get(lost.template)?.name))
             .collect()
     }
 
-    /// The DataSource of the bundle that points to this one: this one is for the default architecture.
+    /// The DataSource of the bundle that points to this one, which is then the DataSource for the default architecture.
     fn default_of(&self, key: &Key) -> Option<&Key> {
         unsuffixed(&key.name).find_map(|name| {
             let (pointer, source) = self.data_sources.get_key_value(&key.beside(name))?;
@@ -481,7 +482,7 @@ pub fn unsuffixed(name: &str) -> impl Iterator<Item = &str> {
         .filter_map(move |architecture| name.strip_suffix(architecture.name())?.strip_suffix('-'))
 }
 
-/// Whether HCO's webhook rejects an object, or its reconcile fails.
+/// Whether HCO's webhook rejects an object, or HCO cannot reconcile it.
 ///
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateHyperConverged.
 fn is_rejected_by_hco(
@@ -500,7 +501,7 @@ fn is_rejected_by_hco(
 
 /// Whether the schema of SSP rejects the contentType of a template.
 fn has_unknown_content(template: &HandedOver<'_>) -> bool {
-    // Most templates do not have the field, and looking for its name is cheaper than looking for it.
+    // Most templates do not have the field. Searching the text for its name is cheaper than parsing.
     let json = template.spec.template.json();
     if json.is_none_or(|json| !json.text().contains("ontentType")) {
         return false;
@@ -522,7 +523,7 @@ fn lost(wanted: &Wanted) -> Vec<Lost> {
     by_name.collect::<Map<_, _>>().into_values().collect()
 }
 
-/// The crons by template and name, examined.
+/// The crons, sorted by template and name, with their verdicts.
 fn crons(wanted: &Wanted, templates: &[HandedOver<'_>]) -> Vec<Cron> {
     let crons = wanted.crons.iter().filter_map(|(source, cron)| {
         let template = templates.get(cron.template)?;
@@ -532,7 +533,7 @@ fn crons(wanted: &Wanted, templates: &[HandedOver<'_>]) -> Vec<Cron> {
             &template.verdict,
         );
         let key = source.beside(cron.name.as_str());
-        // Two crons of one template have different names, but for those whose name is invalid.
+        // The crons of one template have different names, unless their name is invalid.
         let order = (cron.template, key.clone(), source.clone());
         let cron = Cron {
             template: cron.template,
@@ -584,7 +585,7 @@ impl Cron {
         (&self.key.namespace, &self.key.name, &self.source.name)
     }
 
-    /// How far CDI gets with it. It creates the `CronJob` first, then the DataSource, then it imports.
+    /// How far CDI proceeds with it. CDI creates the `CronJob` first, then the DataSource, then it imports.
     fn yields(&self) -> Yield {
         match self.verdict.polling {
             Some(Polling::CronJob | Polling::Controller) => Yield::Disk,

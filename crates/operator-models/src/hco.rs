@@ -1,4 +1,5 @@
-//! HCO: how it reads a HyperConverged, which golden images it creates, and which nodes count.
+//! HCO: the fields that it reads from a HyperConverged, the golden images that it creates, and the nodes that it
+//! counts.
 
 pub mod api_version;
 pub mod architectures;

@@ -1,4 +1,4 @@
-//! KubeVirt: its default architecture, and what a VirtualMachine gets.
+//! KubeVirt: its default architecture, and the architecture of a VirtualMachine.
 
 pub mod default_architecture;
 pub mod installation;

@@ -1,8 +1,8 @@
-//! Mirrors of the Go code of KubeVirt's operators, one module for each operator: how they process an object and the nodes of a
-//! cluster. Without settings, rules, or sentences.
+//! Models of KubeVirt's operators, one module for each operator. They mirror the Go code that handles an object and the
+//! nodes of a cluster, without settings, rules, or messages.
 //!
-//! HCO is the HyperConverged Cluster Operator, SSP the Scheduling, Scale and Performance operator, CDI the Containerized
-//! Data Importer.
+//! HCO is the HyperConverged Cluster Operator, SSP the Scheduling, Scale and Performance operator, CDI the
+//! Containerized Data Importer.
 #![forbid(unsafe_code)]
 
 pub mod cdi;

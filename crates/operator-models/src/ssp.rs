@@ -1,4 +1,4 @@
-//! SSP: the architectures that it supports, and how it processes the templates from HCO.
+//! SSP: the architectures that it supports, and the objects that it creates from the templates that HCO passes to it.
 
 pub mod architecture;
 pub mod bundle;

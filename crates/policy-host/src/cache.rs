@@ -1,11 +1,11 @@
-//! Where compiled modules are cached.
+//! The cache of compiled modules.
 
 use std::path::{Path, PathBuf};
 
 use wasmtime_provider::wasmtime::{Cache, CacheConfig};
 
-/// The directory where users expect caches: `$XDG_CACHE_HOME/hco-preflight`, else `~/.cache/hco-preflight`;
-/// `~/Library/Caches/hco-preflight` on macOS. None if there is no home.
+/// The user's cache directory: `$XDG_CACHE_HOME/hco-preflight`, else `~/.cache/hco-preflight`;
+/// `~/Library/Caches/hco-preflight` on macOS. `None` if there is no home directory.
 pub fn cache_directory() -> Option<PathBuf> {
     directory(std::env::consts::OS, |name| {
         std::env::var_os(name).map(PathBuf::from)
@@ -13,7 +13,7 @@ pub fn cache_directory() -> Option<PathBuf> {
 }
 
 fn directory(system: &str, variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
-    // The XDG specification wants relative paths to be ignored.
+    // The XDG specification requires programs to ignore relative paths.
     let absolute = |name| variable(name).filter(|path| path.is_absolute());
     let caches = match system {
         "macos" => absolute("HOME").map(|home| home.join("Library").join("Caches")),
@@ -25,8 +25,8 @@ fn directory(system: &str, variable: impl Fn(&str) -> Option<PathBuf>) -> Option
     caches.map(|caches| caches.join("hco-preflight"))
 }
 
-/// Wasmtime's own cache, in a directory of its own below the given one, because it removes unknown files. None if the directory
-/// cannot be created: then each run compiles.
+/// Opens wasmtime's cache in a subdirectory, because wasmtime removes files that it does not know. `None` if the
+/// directory cannot be created: then each run compiles the module.
 pub(crate) fn open(directory: &Path) -> Option<Cache> {
     private(directory).ok()?;
     let mut config = CacheConfig::new();
@@ -34,12 +34,12 @@ pub(crate) fn open(directory: &Path) -> Option<Cache> {
     Cache::new(config).ok()
 }
 
-/// Creates the directory of a cache, and checks everything in it. It is native code that is run, so no other user may
-/// write to it.
+/// Creates the directory of a cache, and checks everything in it. The command runs native code from the cache, so no
+/// other user may write to it.
 ///
 /// # Errors
 ///
-/// Why it cannot be the cache: then each run compiles.
+/// Why the directory cannot be used as a cache. Each run then compiles the module.
 pub fn private(directory: &Path) -> Result<(), String> {
     let name = directory.display();
     let unusable = |error: std::io::Error| format!("{name} cannot be created: {error}");
@@ -59,8 +59,8 @@ pub fn private(directory: &Path) -> Result<(), String> {
     }
 }
 
-/// A directory or file of the cache that another user owns or can write to, or a link. Wasmtime's statistics are not code,
-/// and written later, so only their owner counts.
+/// A directory or file of the cache that another user owns or can write to, or a link. Wasmtime's statistics are not
+/// code and are written later, so only their owner is checked.
 #[cfg(unix)]
 fn foreign_entry(path: &Path) -> std::io::Result<Option<PathBuf>> {
     use std::os::unix::fs::MetadataExt as _;
@@ -81,26 +81,26 @@ fn foreign_entry(path: &Path) -> std::io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Makes what wasmtime wrote writable for the user alone, whatever the umask is.
+/// Makes the files that wasmtime wrote writable only for the user, whatever the umask is.
 #[cfg(unix)]
 pub(crate) fn restrict(path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     let is_directory = path.is_dir();
     let mode = if is_directory { 0o700 } else { 0o600 };
-    // An entry that stays as it is is refused by the next run.
+    // If this fails, the next run rejects the entry.
     let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode));
     for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
         restrict(&entry.path());
     }
 }
 
-/// Other systems keep the caches of users apart.
+/// Other systems separate the caches of users.
 #[cfg(not(unix))]
 fn foreign_entry(_: &Path) -> std::io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// The same.
+/// Other systems separate the caches of users.
 #[cfg(not(unix))]
 pub(crate) fn restrict(_: &Path) {}
 

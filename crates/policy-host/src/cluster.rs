@@ -1,6 +1,6 @@
-//! A live cluster: its nodes and objects, who may do what, and its answers to a guest's host calls.
+//! A live cluster: its nodes, objects, and permissions, and its answers to a guest's host calls.
 //!
-//! Reads only. What it asks for is reduced as it arrives, page by page.
+//! It only reads. Lists are reduced page by page, as they arrive.
 
 mod api;
 mod connection;
@@ -27,26 +27,26 @@ use connection::Target;
 
 /// A connection to the API server of a kubeconfig.
 pub struct Cluster {
-    /// Runs on this thread: the calls here block. Present until it is dropped.
+    /// The runtime of this thread, because all calls block. It exists until the connection is dropped.
     runtime: Option<Runtime>,
     client: Client,
     server: String,
     context: Option<String>,
-    /// The rejected credentials, and the advice, for an error of the server about the login.
+    /// The text of an error if the server rejects the credentials: the rejected account, and advice.
     rejected: String,
     warning: Option<&'static str>,
-    /// The proxy on the way to the server.
+    /// The proxy for connections to the server.
     proxy: Option<String>,
     /// `--request-timeout`; zero for no limit.
     timeout: Option<Duration>,
-    /// When all requests have to end.
+    /// The time at which all requests must have ended.
     until: Option<Instant>,
 }
 
-/// The group of the objects that are judged.
+/// The API group of HyperConverged.
 const GROUP: &str = "hco.kubevirt.io";
 
-/// The versions of theirs that the policy reads, the newest first.
+/// The versions of HyperConverged that the policy reads, the newest first.
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 
 const PLURAL: &str = "hyperconvergeds";
@@ -54,16 +54,17 @@ const PLURAL: &str = "hyperconvergeds";
 /// The group of policies.
 const KUBEWARDEN: &str = "policies.kubewarden.io";
 
-/// The version in which its policies are read.
+/// The version of Kubewarden's policies that this file reads.
 const POLICIES: &str = "policies.kubewarden.io/v1";
 
 impl Cluster {
-    /// The cluster that `kubectl` would use with these flags: from `KUBECONFIG` or the kubeconfig in the home directory; in a
-    /// pod without either, the cluster of the pod. No request is sent yet, but the kubeconfig's command may log in.
+    /// Connects to the cluster that `kubectl` would use with these flags: from `KUBECONFIG` or the kubeconfig in the
+    /// home directory; in a pod that has neither, from the pod's service account. This sends no request yet, but it can
+    /// run the login command of the kubeconfig.
     ///
     /// # Errors
     ///
-    /// If there is no kubeconfig, or it is wrong, or has no such context, or its login fails.
+    /// If there is no kubeconfig, or it is invalid, or does not have the context, or its login fails.
     pub fn connect(connection: &Connection) -> Result<Self, ClusterError> {
         let runtime = Builder::new_current_thread()
             .enable_all()
@@ -80,7 +81,7 @@ impl Cluster {
         let proxy = proxy.map(|proxy| api::address(&proxy.to_string()));
         login::log_in(&mut config.auth_info)?;
         let client = {
-            // The client starts a task of its own.
+            // The client starts its own task.
             let _guard = runtime.enter();
             Client::try_from(config).map_err(ClusterError::of_client)?
         };
@@ -97,13 +98,13 @@ impl Cluster {
         })
     }
 
-    /// The name of the kubeconfig's context; none for the account of the pod that this runs in.
+    /// The name of the kubeconfig's context; `None` for the service account of a pod.
     pub fn context(&self) -> Option<&str> {
         self.context.as_deref()
     }
 
-    /// A warning for the user: credentials are not sent, because the connection is not encrypted, or the server is not
-    /// verified.
+    /// A warning about the connection: credentials are not sent because the connection is not encrypted, or the server
+    /// is not verified.
     pub fn warning(&self) -> Option<&'static str> {
         self.warning
     }
@@ -113,12 +114,12 @@ impl Cluster {
         &self.server
     }
 
-    /// The namespace of the kubeconfig's context, where an object is that names none.
+    /// The namespace of the kubeconfig's context, for objects without a namespace.
     pub fn namespace(&self) -> &str {
         self.client.default_namespace()
     }
 
-    /// The nodes, reduced to what the policy of this project reads.
+    /// The nodes, reduced to the fields that the policy of this project reads.
     pub fn nodes(&self, labels: &Labels) -> Result<NodeList, ClusterError> {
         let asked = Asked::new("list", "nodes");
         let nodes = self.list("/api/v1/nodes", &asked, ListParams::default(), |item| {
@@ -128,21 +129,21 @@ impl Cluster {
         Ok(NodeList::of(nodes))
     }
 
-    /// The `HyperConverged` objects of a namespace or of all, in the version that `kubectl` would show if the policy
-    /// reads that one, else in one that it reads.
+    /// The `HyperConverged` objects of a namespace or of all namespaces, in the version that `kubectl` would show if
+    /// the policy reads it, else in a version that the policy reads.
     pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
         let api_version = self.served()?;
         let mut all = self.objects(&api_version, PLURAL, namespace)?;
         for object in all.iter_mut().filter_map(Value::as_object_mut) {
-            // An API server writes these into the items of some lists, and leaves them out of others.
+            // The API server writes these fields into the items of some lists, and omits them in others.
             object.insert("apiVersion".to_owned(), json!(api_version));
             object.insert("kind".to_owned(), json!("HyperConverged"));
         }
         Ok(all)
     }
 
-    /// The results of `of` for the objects of a resource, in all namespaces; none if the cluster does not serve it. `path` is
-    /// the path of the API server, for example `/apis/kubevirt.io/v1/virtualmachines`.
+    /// The results of a function for all objects of a resource, in all namespaces; empty if the cluster does not serve
+    /// the resource. The path is a path of the API server, for example `/apis/kubevirt.io/v1/virtualmachines`.
     pub fn all<T>(
         &self,
         path: &str,
@@ -161,7 +162,7 @@ impl Cluster {
         }
     }
 
-    /// Whether Kubewarden is installed. Every user may do that.
+    /// Whether Kubewarden is installed. Every user may request this.
     pub fn has_kubewarden(&self) -> Result<bool, ClusterError> {
         let asked = Asked::new("get", &format!("/apis/{KUBEWARDEN}"));
         let group = self.get("/apis", KUBEWARDEN, &asked)?;
@@ -177,7 +178,7 @@ impl Cluster {
         self.objects(POLICIES, resource, namespace)
     }
 
-    /// The `ClusterAdmissionPolicyGroups` of Kubewarden, or the `AdmissionPolicyGroups` of a namespace; none if the
+    /// The `ClusterAdmissionPolicyGroups` of Kubewarden, or the `AdmissionPolicyGroups` of a namespace; empty if the
     /// cluster does not serve them.
     pub fn policy_groups(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
         let resource = match namespace {
@@ -199,7 +200,7 @@ impl Cluster {
     ) -> Result<Vec<Value>, ClusterError> {
         let namespace = match namespace {
             None => String::new(),
-            // The name becomes part of a path.
+            // The namespace becomes a part of a path.
             Some(namespace) if !is_name(namespace) => return Ok(Vec::new()),
             Some(namespace) => format!("/namespaces/{namespace}"),
         };
@@ -210,7 +211,7 @@ impl Cluster {
         })
     }
 
-    /// An object of a namespace; none if it is not there.
+    /// An object of a namespace; `None` if it does not exist.
     fn named(
         &self,
         api_version: &str,
@@ -218,7 +219,7 @@ impl Cluster {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>, ClusterError> {
-        // No object has another name or namespace, and they become parts of a path.
+        // No object has an invalid name or namespace, and both become parts of a path.
         if ![namespace, name].into_iter().all(is_name) {
             return Ok(None);
         }
@@ -235,7 +236,7 @@ impl Cluster {
         Ok(Some(object))
     }
 
-    /// One `HyperConverged`, in the version that is named; none if it is not there.
+    /// One `HyperConverged` in the given version; `None` if it does not exist.
     pub fn hyperconverged(
         &self,
         api_version: &str,
@@ -256,7 +257,7 @@ impl Cluster {
         Ok(found)
     }
 
-    /// One `VirtualMachine`; none if it is not there.
+    /// One `VirtualMachine`; `None` if it does not exist.
     pub fn virtual_machine(
         &self,
         namespace: &str,
@@ -265,7 +266,8 @@ impl Cluster {
         self.named("kubevirt.io/v1", "virtualmachines", namespace, name)
     }
 
-    /// Refuses a version that this cluster does not serve. Where it serves none, the operator is not installed yet.
+    /// Rejects a version that this cluster does not serve. If the cluster serves none, the operator is not installed
+    /// yet.
     fn check_served(&self, api_version: &str) -> Result<(), ClusterError> {
         let Some(Group { versions, .. }) = self.group()? else {
             return Ok(());
@@ -281,7 +283,7 @@ impl Cluster {
         )))
     }
 
-    /// The status of a review of access.
+    /// The status of an access review.
     fn review(&self, kind: &str, spec: &Value) -> Result<Value, ClusterError> {
         let plural = format!("{}s", kind.to_ascii_lowercase());
         let asked = Asked::new("create", &format!("{plural}.authorization.k8s.io"));
@@ -299,7 +301,7 @@ impl Cluster {
         text.map(|text| asked.read(&text)).transpose()
     }
 
-    /// The version of `HyperConverged` to ask for.
+    /// The version of `HyperConverged` to request.
     fn served(&self) -> Result<String, ClusterError> {
         let Group {
             preferred_version,
@@ -340,7 +342,8 @@ fn is_name(text: &str) -> bool {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // A runtime that is dropped waits for its threads, and panics in a task of another runtime.
+        // By default, a runtime waits for its threads when it is dropped. In a task of another runtime, waiting causes
+        // a panic.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }

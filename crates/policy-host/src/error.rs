@@ -1,8 +1,8 @@
-//! Why a module gave no answer.
+//! The reasons why a module did not answer.
 
 use std::time::Duration;
 
-/// Errors between host and guest.
+/// The errors between host and guest.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The module is invalid, or this engine cannot run it.
@@ -11,17 +11,17 @@ pub enum HostError {
     /// The module does not start.
     #[error("the module cannot be started: {0}")]
     Start(String),
-    /// The guest ran for too long and was interrupted. The next call starts afresh.
+    /// The guest ran for too long and was interrupted. The next call uses a new instance.
     ///
-    /// A host call counts, but is not interrupted: the guest ends after its answer.
+    /// The time of a host call counts, but the call is not interrupted: the guest ends after the answer.
     #[error("the module was interrupted because it ran for more than {0:?}")]
     Deadline(Duration),
-    /// The guest trapped: it panicked, or wanted more memory than it may have.
+    /// The guest trapped: it panicked, or exceeded its memory limit.
     #[error("the module trapped in `{operation}`: {trap}")]
     Trap {
         /// The operation.
         operation: String,
-        /// Where, in the words of wasmtime.
+        /// The location, as wasmtime describes it.
         trap: String,
     },
     /// The guest answered with an error.
@@ -32,12 +32,12 @@ pub enum HostError {
         /// The message.
         message: String,
     },
-    /// The guest's answer is not what Kubewarden's protocol wants.
+    /// The guest's answer does not follow Kubewarden's protocol.
     #[error("the module's response to `{operation}` cannot be read")]
     Answer {
         /// The operation.
         operation: String,
-        /// Why.
+        /// The reason.
         #[source]
         source: serde_json::Error,
     },

@@ -1,4 +1,4 @@
-//! A host on which nothing works.
+//! A host on which every call fails.
 
 use crate::host_calls::{HostCalls, handler_error};
 
@@ -9,12 +9,12 @@ pub struct Failing {
 }
 
 impl Failing {
-    /// The error, as the guest is to get it.
+    /// Sets the error that the guest gets.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into() }
     }
 
-    /// The answer of policy-server and kwctl without a cluster.
+    /// The error of policy-server and kwctl without a cluster.
     ///
     /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes.rs.
     pub fn without_cluster() -> Self {

@@ -4,8 +4,8 @@
 ///
 /// The guest gets the text of an error unchanged.
 pub trait HostCalls: Send + Sync {
-    /// Answers a call of the binding `kubewarden`, as in `kubernetes`, `list_resources_all`. Logs of the
-    /// guest (`tracing`, `log`) do not come here, see [`Evaluation::logs`](crate::Evaluation::logs).
+    /// Answers a call of the binding `kubewarden`, such as `list_resources_all` in `kubernetes`. It does not get the
+    /// logs of the guest (`tracing`, `log`), see [`Evaluation::logs`](crate::Evaluation::logs).
     ///
     /// # Errors
     ///
@@ -22,7 +22,7 @@ where
     }
 }
 
-/// The text that a guest gets for an error that arose while its request was worked on.
+/// The text that a guest gets for an error in the handler of its request.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs,
 /// `send_request_and_wait_for_response`.
@@ -30,7 +30,7 @@ pub fn handler_error(cause: impl std::fmt::Display) -> String {
     format!("{HANDLER_ERROR}{cause}")
 }
 
-/// The error that a cluster has no such object.
+/// The error if a cluster does not have an object.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/client.rs.
 pub(crate) fn not_found(

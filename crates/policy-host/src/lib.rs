@@ -1,6 +1,6 @@
-//! Runs a Kubewarden policy without a cluster: the same module that policy-server would load, on the engine
-//! that policy-server runs it on ([wapc] and wasmtime), with its host calls answered from a file, from counts of
-//! nodes, from a live cluster, from registries, or not at all.
+//! Runs a Kubewarden policy without a cluster. It runs the module that policy-server would load, on the same engine
+//! ([wapc] and wasmtime). It answers host calls from a file, from counts of nodes, from a live cluster, from
+//! registries, or with errors.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -16,9 +16,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The host treats a policy as policy-server does: a fresh instance for each evaluation, a deadline in ticks of an epoch, the
-//! same texts for rejections. Comments that begin with MIRRORS name the place in its sources. This crate reads no arguments and
-//! prints nothing.
+//! The host treats a policy as policy-server does: each evaluation has a new instance and a deadline in ticks of an
+//! epoch, and errors have the same texts. Comments that begin with MIRRORS name the place in policy-server's sources.
+//! Nothing in this crate reads arguments or prints.
 
 #![forbid(unsafe_code)]
 

@@ -1,10 +1,10 @@
-//! Removes the fields of an object that the mask does not list.
+//! Field masks: the fields of an object that the host sends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-/// A tree of the fields to keep; without children it keeps everything below.
+/// A tree of the fields to keep. A node without children keeps everything below it.
 #[derive(Debug, Default)]
 struct Mask {
     children: BTreeMap<String, Mask>,
@@ -22,8 +22,8 @@ impl Mask {
         root
     }
 
-    /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/field_mask.rs, `prune_in_place`:
-    /// it descends into arrays, and keeps values below a kept key that are not objects.
+    /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/field_mask.rs,
+    /// `prune_in_place`, which keeps arrays and all values below a kept key that are not objects.
     fn prune(&self, value: &mut Value) {
         if self.children.is_empty() {
             return;
@@ -46,11 +46,10 @@ impl Mask {
     }
 }
 
-/// An item of a list as the host sends it: the metadata whatever the mask says, of the rest what the mask
-/// keeps.
+/// An item of a list as the host sends it: all metadata, and the other fields that the mask keeps.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/reflector.rs,
-/// `modify_object`: what is cleared there is empty afterwards, not absent.
+/// `modify_object`, which leaves cleared fields empty instead of removing them.
 fn listed(mut object: Map<String, Value>, masks: Option<&BTreeSet<String>>) -> Value {
     let mut metadata = match object.remove("metadata") {
         Some(Value::Object(metadata)) => metadata,
@@ -64,7 +63,7 @@ fn listed(mut object: Map<String, Value>, masks: Option<&BTreeSet<String>>) -> V
     if let Some(annotations) = annotations.as_object_mut() {
         annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
     }
-    // The items of a list that the API server sends have no type; those of `kubectl get` do.
+    // The items of a list from the API server have no type; the items of `kubectl get` have one.
     object.remove("apiVersion");
     object.remove("kind");
     masked(metadata, object, masks)
@@ -81,7 +80,7 @@ pub(crate) fn list(
     items: impl Iterator<Item = Map<String, Value>>,
 ) -> Vec<u8> {
     let (api_version, kind) = (json!(api_version), json!(format!("{kind}List")));
-    // One item at a time: of an unmasked list only the text is ever kept whole.
+    // The items are written one at a time, so only the text of an unmasked list is ever complete in memory.
     let mut list =
         format!(r#"{{"apiVersion":{api_version},"kind":{kind},"metadata":{{}},"items":["#);
     for (index, object) in items.enumerate() {
@@ -96,8 +95,8 @@ pub(crate) fn list(
 
 /// A single object as the host sends it.
 ///
-/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler.rs, `KubernetesGetResource`,
-/// which clears nothing.
+/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler.rs, `KubernetesGetResource`, which does
+/// not clear any fields.
 pub(crate) fn got(
     mut object: Map<String, Value>,
     api_version: &str,

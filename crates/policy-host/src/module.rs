@@ -1,11 +1,13 @@
-//! The sections of a module, with and without those that do not change what it does.
+//! The sections of a module, with and without sections that do not change its behavior.
 
 use sha2::{Digest as _, Sha256};
 use wasmparser::{Encoding, Parser, Payload};
 
-/// The SHA-256 of a module without its custom sections, in hexadecimal: the same before and after
-/// `kwctl annotate`, which adds some, and with or without the names of its functions. None if the bytes are no
-/// WebAssembly module.
+/// The SHA-256 of a module without its custom sections, in hexadecimal. `None` if the bytes are not a WebAssembly
+/// module.
+///
+/// The digest is the same before and after `kwctl annotate`, which adds custom sections, and with or without the names
+/// of functions.
 pub fn module_sha256(module: &[u8]) -> Option<String> {
     let mut hash = Sha256::new();
     let mut done = 0;
@@ -18,11 +20,11 @@ pub fn module_sha256(module: &[u8]) -> Option<String> {
             Payload::Version { range, .. } => (None, range.end),
             payload => match payload.as_section() {
                 Some((id, range)) => (Some(id), range.end),
-                // A function of the section before.
+                // A function of the previous section.
                 None => continue,
             },
         };
-        // With the section's id and length.
+        // The section includes its id and length.
         if id != Some(CUSTOM) {
             hash.update(module.get(done..end)?);
         }
@@ -31,7 +33,7 @@ pub fn module_sha256(module: &[u8]) -> Option<String> {
     Some(registry::hex(&hash.finalize()))
 }
 
-/// The id of custom sections, which do not change what a module does.
+/// The id of custom sections, which do not change the behavior of a module.
 const CUSTOM: u8 = 0;
 
 #[cfg(test)]
@@ -40,7 +42,7 @@ mod tests {
 
     use super::*;
 
-    /// A type section and a longer one of data; lengths as a compiler writes them and padded.
+    /// A type section and a longer data section. The lengths are written both as a compiler writes them, and padded.
     fn module(custom: &[u8]) -> Vec<u8> {
         let mut module = b"\0asm\x01\0\0\0".to_vec();
         module.extend(custom);

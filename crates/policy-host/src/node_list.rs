@@ -1,4 +1,4 @@
-//! The nodes of a file in place of a cluster.
+//! Nodes from a file, in place of a cluster.
 
 mod counts;
 pub(crate) mod reduction;
@@ -23,17 +23,19 @@ use crate::request::Request;
 use reduction::Reduction;
 use stream::Stopped;
 
-/// Nodes as `kubectl get nodes -o yaml` or `-o json` writes them, answered as a cluster would. Everybody may read them.
+/// Nodes in the output format of `kubectl get nodes -o yaml` or `-o json`, which this host serves as a cluster would.
+/// Every account may read them.
 ///
-/// A reduced list holds of each node what the policy of this project reads: name, labels, and architecture.
+/// A reduced list has only the fields of each node that the policy of this project reads: name, labels, and
+/// architecture.
 ///
-/// DIVERGES: the host hands over the whole metadata whatever the mask says. Of a large cluster that is a
-/// hundred megabytes four times over, in the file, the list, the host and the guest; and nothing that this
-/// project's module decides comes from it. For another module use a list that is not reduced.
+/// DIVERGES: the host always sends the whole metadata, whatever the mask says. For a large cluster, that is a hundred
+/// megabytes in each of the file, the list, the host and the guest, and this project's module does not use them. For
+/// another module, use a list that is not reduced.
 #[derive(Debug, Default)]
 pub struct NodeList {
     items: Vec<Box<RawValue>>,
-    /// The answer to the last list call: a policy asks with one mask only, and a program judges many objects.
+    /// The answer to the last list call. A policy always uses the same mask, and a program evaluates many objects.
     last: Mutex<Option<(Masks, Vec<u8>)>>,
 }
 
@@ -47,11 +49,11 @@ pub enum NodeListError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         #[source]
         source: std::io::Error,
     },
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("the node list is empty; create it with `kubectl get nodes -o yaml`")]
     Empty,
     /// It is not JSON.
@@ -60,39 +62,39 @@ pub enum NodeListError {
     /// It is not YAML.
     #[error("the node list is not valid YAML")]
     Yaml(#[from] ManifestError),
-    /// It is something else.
+    /// It contains something else.
     #[error("the node list contains {0}; create it with `kubectl get nodes -o yaml`")]
     Kind(String),
 }
 
 impl NodeList {
-    /// Reads JSON or YAML from a file, and keeps everything.
+    /// Reads JSON or YAML from a file, and keeps all fields.
     pub fn from_file(path: &Path) -> Result<Self, NodeListError> {
         read_file(path, Reduction::Everything)
     }
 
-    /// Reads JSON or YAML, and keeps everything: a `List` or `NodeList`, or a single `Node`.
+    /// Reads JSON or YAML, and keeps all fields: a `List` or `NodeList`, or a single `Node`.
     pub fn from_text(text: &[u8]) -> Result<Self, NodeListError> {
         read_text(text, Reduction::Everything)
     }
 
-    /// Reads JSON or YAML from a file, and keeps what the policy of this project reads; YAML is never held
-    /// whole.
+    /// Reads JSON or YAML from a file, and keeps the fields that the policy of this project reads. A YAML file is never
+    /// in memory as a whole.
     pub fn reduced_from_file(path: &Path, labels: &Labels) -> Result<Self, NodeListError> {
         read_file(path, Reduction::Judged(labels))
     }
 
-    /// Reads JSON or YAML, and keeps what the policy of this project reads.
+    /// Reads JSON or YAML, and keeps the fields that the policy of this project reads.
     pub fn reduced_from_text(text: &[u8], labels: &Labels) -> Result<Self, NodeListError> {
         read_text(text, Reduction::Judged(labels))
     }
 
-    /// Makes up workers, so many of each architecture, and no control plane.
+    /// Creates this number of workers for each architecture, and no control-plane nodes.
     pub fn made_up(counts: &BTreeMap<String, usize>) -> Self {
         Self::of(raw_nodes(counts, ""))
     }
 
-    /// The list after so many workers of each architecture have joined.
+    /// The list with this number of additional workers for each architecture.
     #[must_use]
     pub fn joined_by(&self, counts: &BTreeMap<String, usize>) -> Self {
         let mut items = self.items.clone();
@@ -107,28 +109,28 @@ impl NodeList {
         }
     }
 
-    /// These nodes, with what was kept of each.
+    /// A list of these nodes, with the fields that were kept.
     pub fn of_objects(nodes: &[Value]) -> Self {
         let items = nodes.iter().map(to_raw_value);
         Self::of(items.filter_map(Result::ok).collect())
     }
 
-    /// The nodes, with what is kept of each.
+    /// The nodes, with the fields that are kept.
     pub fn to_objects(&self) -> Vec<Value> {
         self.objects().map(Value::Object).collect()
     }
 
-    /// The same, as JSON.
+    /// The nodes as JSON.
     pub fn texts(&self) -> &[Box<RawValue>] {
         &self.items
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -161,8 +163,8 @@ impl NodeList {
                 field_masks,
             } => {
                 check_kind(&api_version, &kind)?;
-                // A real host passes selectors to the API server. Here, a list that ignored them would be wrong without an
-                // error.
+                // A real host passes selectors to the API server. There is no API server here, and a list that ignored
+                // selectors would be silently wrong.
                 for selector in [label_selector, field_selector].into_iter().flatten() {
                     if !selector.is_empty() {
                         return Err(format!(
@@ -222,7 +224,7 @@ impl HostCalls for NodeList {
 }
 
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/client.rs,
-/// `build_kube_resource`, of a cluster in which there is nothing but nodes.
+/// `build_kube_resource`, for a cluster that serves only nodes.
 fn check_kind(api_version: &str, kind: &str) -> Result<(), String> {
     if (api_version, kind) == ("v1", "Node") {
         Ok(())
@@ -253,7 +255,7 @@ fn read_file(path: &Path, reduction: Reduction<'_>) -> Result<NodeList, NodeList
 fn read_text(text: &[u8], reduction: Reduction<'_>) -> Result<NodeList, NodeListError> {
     read(text, reduction).map_err(|stopped| match stopped {
         Stopped::List(error) => error,
-        // A list in memory is never truncated.
+        // A text in memory cannot have read errors.
         Stopped::File(_) => NodeListError::Empty,
     })
 }
@@ -273,7 +275,7 @@ fn read(mut text: impl BufRead, reduction: Reduction<'_>) -> Result<NodeList, St
     Ok(NodeList::of(nodes))
 }
 
-/// The mark that some editors on Windows write before UTF-8.
+/// The byte order mark that some editors on Windows write before UTF-8.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
 fn of_json(text: &[u8], reduction: Reduction<'_>) -> Result<Vec<Box<RawValue>>, NodeListError> {
@@ -300,7 +302,7 @@ fn of_json(text: &[u8], reduction: Reduction<'_>) -> Result<Vec<Box<RawValue>>, 
     }
 }
 
-/// An object without items can be a node.
+/// A document without items can be a node.
 fn single<T>(
     kind: Option<&str>,
     node: impl FnOnce() -> Result<T, NodeListError>,
@@ -312,7 +314,7 @@ fn single<T>(
     }
 }
 
-/// Counts the lines up to parts of a text, which come in their order.
+/// Counts the lines before each of several parts of a text, which are passed in their order.
 struct Lines<'t> {
     text: &'t [u8],
     before: usize,

@@ -1,4 +1,4 @@
-//! Objects of files in the place of a cluster, beside the nodes.
+//! Objects from files, in addition to the nodes, in place of a cluster.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use crate::host_calls::{HostCalls, handler_error, not_found};
 use crate::mask;
 use crate::request::Request;
 
-/// Objects by API version and kind. Everybody may read them.
+/// Objects by API version and kind. Every account may read them.
 #[derive(Debug, Default)]
 pub struct Objects {
     kinds: BTreeMap<(&'static str, &'static str), Vec<Map<String, Value>>>,
 }
 
 impl Objects {
-    /// Adds the objects of a kind. A kind that was never added is unknown to the cluster.
+    /// Adds the objects of a kind. The cluster does not know kinds that were never added.
     #[must_use]
     pub fn with(
         mut self,

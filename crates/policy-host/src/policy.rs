@@ -23,16 +23,17 @@ use crate::host_calls::HostCalls;
 /// The module of the policy, built by `build.rs` from the sources in this workspace.
 static MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/policy.wasm"));
 
-/// How a module is run.
+/// Options for running a module.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The limit for an evaluation; `None` for no limit. Policy-server's default is 2 s.
+    /// The time limit of an evaluation; `None` means no limit. Policy-server's default is 2 s.
     pub deadline: Option<Duration>,
-    /// How many bytes of memory a guest may have; `None`: as many as it can address. A guest that wants
-    /// more traps. Policy-server sets no limit.
+    /// The maximum memory of a guest in bytes; `None` means as much as it can address. A guest that exceeds the limit
+    /// traps. Policy-server sets no limit.
     pub memory: Option<usize>,
-    /// Where the compiled module is kept for the next run, such as [`cache_directory`](crate::cache_directory);
-    /// `None`: nowhere. A directory that is broken or cannot be written to is as good as none.
+    /// The directory that caches the compiled module for the next run, such as
+    /// [`cache_directory`](crate::cache_directory); `None` means no cache. If the directory is broken or cannot be
+    /// written to, it is not used.
     pub cache: Option<PathBuf>,
 }
 
@@ -46,8 +47,8 @@ impl Default for Options {
     }
 }
 
-/// A policy's module, compiled once. Can be evaluated from many threads at the same time; each evaluation
-/// has an instance of its own, so nothing that a guest leaves behind is there for the next.
+/// A policy's module, compiled once. Several threads can evaluate it at the same time. Each evaluation has its own
+/// instance, so a guest's state does not affect the next evaluation.
 pub struct Policy {
     pre: WasmtimeEngineProviderPre,
     deadlines: Option<EpochDeadlines>,
@@ -61,8 +62,8 @@ pub struct Policy {
 pub struct Evaluation<T> {
     /// The answer.
     pub result: Result<T, HostError>,
-    /// The guest's log through the host, in its own JSON, also if it failed afterwards. The standard error of the guest, such
-    /// as the text of a panic, is written to ours.
+    /// The messages that the guest logged through the host, in its own JSON, even if it failed afterwards. Its standard
+    /// error, such as the text of a panic, goes to the standard error of this process.
     pub logs: Vec<String>,
 }
 
@@ -71,21 +72,21 @@ pub struct Evaluation<T> {
 /// MIRRORS: policy-sdk-rust src/response.rs, `ValidationResponse`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Verdict {
-    /// Whether the request passes.
+    /// Whether the policy accepts the request.
     pub accepted: bool,
-    /// The message of the denial.
+    /// The message of a denial.
     #[serde(default)]
     pub message: Option<String>,
     /// The status of a denial.
     #[serde(default)]
     pub code: Option<u16>,
-    /// The object as the policy would have it.
+    /// The object with the changes of the policy.
     #[serde(default)]
     pub mutated_object: Option<Value>,
-    /// For the audit log.
+    /// The annotations for the audit log.
     #[serde(default)]
     pub audit_annotations: Option<BTreeMap<String, String>>,
-    /// Lines for the user beside the verdict.
+    /// The warnings for the user.
     #[serde(default)]
     pub warnings: Option<Vec<String>>,
 }
@@ -93,15 +94,15 @@ pub struct Verdict {
 /// The answer to `validate_settings`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct SettingsVerdict {
-    /// Whether the settings are right.
+    /// Whether the settings are valid.
     pub valid: bool,
-    /// The mistakes.
+    /// The problems of the settings.
     #[serde(default)]
     pub message: Option<String>,
 }
 
 impl Policy {
-    /// The policy of this project, as it was when this crate was built.
+    /// The policy of this project, from the sources with which this crate was built.
     ///
     /// # Errors
     ///
@@ -110,7 +111,7 @@ impl Policy {
         Self::embedded_with(&Options::default())
     }
 
-    /// The policy of this project, run in another way.
+    /// The policy of this project, with other options.
     ///
     /// # Errors
     ///
@@ -119,16 +120,16 @@ impl Policy {
         Self::from_bytes(MODULE, options)
     }
 
-    /// The embedded module itself.
+    /// The bytes of the embedded module.
     pub fn embedded_module() -> &'static [u8] {
         MODULE
     }
 
-    /// Any policy that speaks waPC: WebAssembly, or its text.
+    /// Any policy that uses waPC, as WebAssembly in the binary or the text format.
     ///
     /// # Errors
     ///
-    /// If it is not a module, or imports a function that the host does not have.
+    /// If it is not a module, or if it imports a function that the host does not have.
     pub fn from_bytes(module: &[u8], options: &Options) -> Result<Self, HostError> {
         let wrong = |error: &dyn std::fmt::Display| HostError::Module(format!("{error:#}"));
         let mut config = Config::new();
@@ -165,17 +166,18 @@ impl Policy {
         })
     }
 
-    /// Judges a request. The payload is `{"request": …, "settings": …}`.
+    /// Evaluates a request. The payload is `{"request": …, "settings": …}`.
     pub fn validate(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Evaluation<Verdict> {
         self.decoded("validate", payload, host)
     }
 
-    /// The findings of this project's policy: the payload of [`Policy::validate`] in, a report as JSON out.
+    /// The findings of this project's policy. It takes the payload of [`Policy::validate`] and returns a report as
+    /// JSON.
     pub fn report(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Evaluation<Vec<u8>> {
         self.call("report", payload, host)
     }
 
-    /// Judges settings, given as JSON.
+    /// Evaluates settings, given as JSON.
     pub fn validate_settings(&self, settings: &[u8]) -> Evaluation<SettingsVerdict> {
         let host = Arc::new(Failing::without_cluster());
         self.decoded("validate_settings", settings, host)
@@ -206,7 +208,7 @@ impl Policy {
         }
     }
 
-    /// Calls any operation of the module, on an instance of its own.
+    /// Calls any operation of the module, in a new instance.
     pub fn call(
         &self,
         operation: &str,
@@ -272,10 +274,10 @@ impl std::fmt::Debug for Policy {
     }
 }
 
-/// The provider gives no typed error.
+/// The provider has no typed error.
 ///
-/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/wapc/runtime.rs, `WAPC_EPOCH_INTERRUPTION_ERR_MSG`; the
-/// end of the text, which an interrupted start has as well.
+/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/wapc/runtime.rs,
+/// `WAPC_EPOCH_INTERRUPTION_ERR_MSG`; only the end of the text, which an interrupted start has too.
 const INTERRUPTED: &str = "interrupted, execution deadline exceeded";
 
 /// The beginning of the text of a trap in wasmtime.
@@ -305,15 +307,15 @@ fn dispatch(
     Ok(Vec::new())
 }
 
-/// How many ticks a deadline has: it is kept to a twentieth.
+/// The number of ticks of a deadline. The deadline is accurate to one twentieth.
 const TICKS: u64 = 20;
 
-/// Moves the epoch on, so that a guest which runs for too long is interrupted; until what is returned is dropped.
+/// Advances the epoch until the returned sender is dropped, so that a guest that runs for too long is interrupted.
 fn tick(engine: &Engine, deadline: Duration) -> Sender<()> {
     let (stop, stopped) = channel();
     let engine = engine.clone();
-    // The guest is interrupted at the beginning of a tick, and begins anywhere between two of them: with
-    // one tick more it never has less than the deadline.
+    // The guest is interrupted at the beginning of a tick, and starts at any time between two ticks. With one more
+    // tick, it always has the full time.
     let tick = (deadline / u32::try_from(TICKS).unwrap_or(1)).max(Duration::from_millis(1));
     std::thread::spawn(move || {
         while stopped.recv_timeout(tick) == Err(RecvTimeoutError::Timeout) {

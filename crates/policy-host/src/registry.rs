@@ -1,4 +1,4 @@
-//! Answers the module's questions about images from their registries, as policy-server does.
+//! Answers the module's requests about images from their registries, as policy-server does.
 
 mod connection;
 
@@ -15,36 +15,36 @@ use self::connection::{Connection, UNREACHED, Unreached};
 use crate::host_calls::{HostCalls, handler_error};
 use crate::request::Request;
 
-/// How many images are read at a time: registries limit who asks for more.
+/// The number of images that are read at the same time. Registries limit the rate of requests.
 const AT_ONCE: usize = 4;
 
-/// How long the look-up of an image may take: credential helper, login, manifest and configuration together, in every way
-/// in which the registry may be reached. The module may wait for two images before it is interrupted.
+/// The time limit for the look-up of an image: credential helper, login, manifest and configuration together, in all
+/// ways in which the registry may be reached. The module can wait for two images before it is interrupted.
 const PATIENCE: Duration = Duration::from_secs(12);
 
-/// An error is a sentence or two; a registry can send more.
+/// The maximum length of an error. A usual error is a sentence or two, but a registry can send more.
 const LONGEST_ERROR: usize = 600;
 
-/// Answers questions about images. Answers and errors are cached for as long as this value exists, so that each image is
-/// read once.
+/// Answers requests about images. Answers and errors are cached for as long as this value exists, so each image is read
+/// once.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/oci.rs and
 /// crates/policy-fetcher/src/registry/mod.rs.
-/// DIVERGES: policy-server caches answers for a minute and no errors, ignores a credential helper that fails, has no
-/// timeout, and reads answers of any length.
+/// DIVERGES: policy-server caches answers for a minute and does not cache errors, ignores a credential helper that
+/// fails, has no timeout, and reads answers of any length.
 #[derive(Debug)]
 pub struct Registries {
     sources: Sources,
     logins: Logins,
     patience: Duration,
     answers: Mutex<BTreeMap<(Question, String), Answer>>,
-    /// How long the look-up of each image has taken so far.
+    /// The time that the look-up of each image has taken so far.
     spent: Mutex<BTreeMap<String, Duration>>,
 }
 
 type Answer = Result<Vec<u8>, String>;
 
-/// A look-up of an image.
+/// The kinds of requests about an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Question {
     Digest,
@@ -53,7 +53,7 @@ enum Question {
 }
 
 impl Registries {
-    /// The registries as these sources describe them, with the credentials that docker and podman keep for this user.
+    /// The registries as these sources describe them, with this user's credentials for docker and podman.
     pub fn new(sources: Sources) -> Self {
         Self {
             sources,
@@ -64,14 +64,14 @@ impl Registries {
         }
     }
 
-    /// The same, with another limit for the look-up of an image. The default is 12 seconds.
+    /// Sets another time limit for the look-up of an image. The default is 12 seconds.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
-    /// The manifests of images for these architectures and for all others that they list, or why they are unknown. Four images
-    /// are read in parallel.
+    /// The contents of images for these architectures and for all others that they list, or why the contents are
+    /// unknown. Four images are read at a time.
     pub fn contents(
         &self,
         images: BTreeSet<Image>,
@@ -90,19 +90,19 @@ impl Registries {
         let mut asked: Set<String> = names.collect();
         let listed = image.contents(&asked, self)?.supported.into_iter();
         asked.extend(listed.filter(|name| is_architecture(name)));
-        // The answers are cached, so only those about the other architectures are new.
+        // The answers are cached, so only the look-ups for the other architectures are new.
         image.contents(&asked, self)
     }
 
-    /// Reads what an evaluation asks for, four images at a time. A module asks for one after the other, and slow registries
-    /// would reach the deadline of the evaluation.
+    /// Reads the images that an evaluation requests, four at a time. A module requests one image after the other, so
+    /// slow registries would exceed the deadline of the evaluation.
     pub fn read_ahead(self: &Arc<Self>, evaluate: impl Fn(&Arc<dyn HostCalls>)) {
-        /// First the module asks for manifests, and then for the configurations of what they list.
+        /// The module first requests manifests, then the configurations of the listed images.
         const ROUNDS: usize = 2;
         for _ in 0..ROUNDS {
             let unknown: Arc<Mutex<BTreeSet<(Question, String)>>> = Arc::default();
             let (registries, asked) = (Arc::clone(self), Arc::clone(&unknown));
-            // Answers what is known about images, and collects what else the module asks for.
+            // Answers requests for images that are already known, and collects the others.
             let collect = move |namespace: &str, operation: &str, payload: &[u8]| {
                 let question = question(namespace, operation, payload)?;
                 if let Some(known) = lock(&registries.answers).get(&question) {
@@ -133,19 +133,19 @@ impl Registries {
         };
         let answer = self.read(question, image, deadline);
         lock(&self.spent).insert(image.to_owned(), spent + started.elapsed());
-        // It goes to a terminal, or into the log of a cluster.
+        // The error is printed to a terminal, or to the log of a cluster.
         let answer = answer.map_err(|error| engine::escape(&format!("{error:#}"), LONGEST_ERROR));
         lock(&self.answers).insert(key, answer.clone());
         answer
     }
 
-    /// Asks in each of the ways in which the registry may be reached, until one works.
+    /// Tries all ways in which the registry may be reached, until one works.
     fn read(&self, question: Question, image: &str, deadline: Deadline) -> Result<Vec<u8>> {
         let reference: Reference = image.parse().with_context(|| {
             format!("`{image}` is not an image such as registry.example.com/name:tag")
         })?;
         let login = self.logins.find(&reference, deadline)?;
-        // The name in sources.yml, which for Docker Hub is not the host of the requests.
+        // The name in sources.yml. For Docker Hub, it differs from the host that gets the requests.
         let host = reference.registry();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -176,8 +176,8 @@ impl Registries {
     }
 }
 
-/// Why no protocol leads to an answer. The first answer comes from the registry: before it, no registry was reached, and after
-/// it, the registry answers another protocol than its own.
+/// The reason why no way leads to an answer. The first answer comes from the registry itself: earlier ways do not reach
+/// it, and in later ways it answers to another protocol than its own.
 fn reason(mut failures: Vec<(&'static str, Error)>) -> Error {
     if failures.len() == 1
         && let Some((_, error)) = failures.pop()
@@ -205,7 +205,7 @@ impl engine::Registry for Registries {
     }
 }
 
-/// Answers for images only.
+/// Only answers requests about images.
 impl HostCalls for Registries {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
         let (question, image) = question(namespace, operation, payload)?;
@@ -228,7 +228,7 @@ fn question(
     }
 }
 
-/// Does this for all items, four at a time.
+/// Runs a function for all items, four at a time.
 fn for_each<T: Send>(items: BTreeSet<T>, run: impl Fn(T) + Sync) {
     let threads = AT_ONCE.min(items.len());
     let left = Mutex::new(items.into_iter());
@@ -254,7 +254,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    /// A registry with HTTPS answers to HTTP as well.
+    /// A registry with HTTPS also answers to HTTP.
     #[test]
     fn the_first_answer_is_the_reason() {
         let unreached = || Error::from(Unreached("wrong certificate".to_owned()));

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// A host call that this host knows.
+/// A host call that this host supports.
 ///
-/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_requests.rs, `CallbackRequestType`, in
-/// names, fields and their order: a session is written and compared by them. What verifies signatures and
-/// certificates is left out.
+/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_requests.rs, `CallbackRequestType`, with the
+/// same names, fields and order, which recorded sessions are written and compared with. Calls that verify signatures
+/// and certificates are left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all_fields = "snake_case")]
 pub enum Request {
@@ -39,13 +39,13 @@ pub enum Request {
         api_version: String,
         /// Kind of the objects.
         kind: String,
-        /// Where they are.
+        /// The namespace of the objects.
         namespace: String,
-        /// Which of them, by label.
+        /// Label selector.
         label_selector: Option<String>,
-        /// Which of them, by field.
+        /// Field selector.
         field_selector: Option<String>,
-        /// The fields of the objects; everything if absent or empty.
+        /// The fields to return; all fields if absent or empty.
         field_masks: Option<BTreeSet<String>>,
     },
     /// `kubernetes/list_resources_all`.
@@ -54,11 +54,11 @@ pub enum Request {
         api_version: String,
         /// Kind of the objects.
         kind: String,
-        /// Which of them, by label.
+        /// Label selector.
         label_selector: Option<String>,
-        /// Which of them, by field.
+        /// Field selector.
         field_selector: Option<String>,
-        /// The fields of the objects; everything if absent or empty.
+        /// The fields to return; all fields if absent or empty.
         field_masks: Option<BTreeSet<String>>,
     },
     /// `kubernetes/get_resource`.
@@ -69,34 +69,34 @@ pub enum Request {
         kind: String,
         /// Its name.
         name: String,
-        /// Where it is.
+        /// Its namespace.
         namespace: Option<String>,
-        /// Whether a copy of the last seconds will not do.
+        /// Whether the host must not answer from its cache.
         disable_cache: bool,
-        /// The fields of the object; everything if absent or empty.
+        /// The fields to return; all fields if absent or empty.
         field_masks: Option<BTreeSet<String>>,
     },
     /// `kubernetes/can_i`.
     KubernetesCanI {
-        /// The user and the action.
+        /// The permission to check.
         request: SubjectAccessReview,
-        /// Whether an answer of the last seconds will not do.
+        /// Whether the host must not answer from its cache.
         disable_cache: bool,
     },
 }
 
-/// A user and an action.
+/// A user and an action on a resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubjectAccessReview {
     /// Groups of the user.
     pub groups: Option<Vec<String>>,
-    /// The action.
+    /// The action and the resource.
     pub resource_attributes: ResourceAttributes,
     /// The user.
     pub user: String,
 }
 
-/// An action.
+/// An action and a resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceAttributes {
     /// Group of the resource.
@@ -109,13 +109,13 @@ pub struct ResourceAttributes {
     pub resource: String,
     /// Subresource.
     pub subresource: Option<String>,
-    /// The verb.
+    /// The action.
     pub verb: String,
     /// Version of the resource.
     pub version: Option<String>,
 }
 
-/// The guest's form of the one request that has another form in a session.
+/// The form in which a guest sends the one request that has another form in a session.
 #[derive(Deserialize)]
 struct CanIRequest {
     subject_access_review: SubjectAccessReview,
@@ -132,7 +132,7 @@ impl Request {
     /// The text for the guest: the call is unknown, or the payload cannot be read.
     pub fn parse(namespace: &str, operation: &str, payload: &[u8]) -> Result<Self, String> {
         let list = |variant: &str| {
-            // Sessions and guests write the fields alike: the variant's name is all that is added.
+            // The fields are the same in sessions and in guests' payloads. Only the variant's name is added.
             let fields: serde_json::Value = read(payload)?;
             serde_json::from_value(serde_json::json!({ variant: fields }))
                 .map_err(|error| error.to_string())

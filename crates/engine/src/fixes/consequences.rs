@@ -1,4 +1,4 @@
-//! The second evaluation: what follows from the edits of fixes.
+//! The second evaluation, which finds the consequences of applying fixes.
 
 use std::collections::BTreeSet;
 
@@ -13,23 +13,22 @@ use super::Fixes;
 use crate::facts::Facts;
 use crate::finding::{Described, find};
 
-/// A larger object is evaluated once: no fix of it is worked out further, and it is not repaired. Every object that was
-/// written for a cluster is smaller.
+/// A larger object is evaluated only once, so its fixes are not checked and it is not repaired. Manifests that people
+/// write are smaller.
 pub(crate) const EVALUATED_AGAIN: usize = 128 << 10;
 
 /// The consequences of edits.
 pub(super) struct Consequences {
-    /// The rules that deny the object then for a reason that they do not deny it for now.
+    /// The rules that deny the edited object for a reason that does not exist in the original object.
     pub(super) revealed: BTreeSet<&'static str>,
-    /// The templates that they deny it for; without a template, the empty name.
+    /// The templates of these denials; the empty name for a denial without a template.
     templates: BTreeSet<String>,
-    /// The boot sources that have no disk any more.
+    /// The boot sources that no longer have a disk.
     pub(super) lost: BTreeSet<Key>,
 }
 
 impl Fixes<'_, '_> {
-    /// Takes back that fixes are complete if the object is denied for another reason once all of them are applied, or if
-    /// a boot source has no disk any more.
+    /// Marks fixes as incomplete if applying all of them causes another denial, or if a boot source loses its disk.
     pub(super) fn confirm(&self, described: &mut [Described]) {
         let edits = recommended_edits(described);
         if edits.is_empty() {
@@ -54,7 +53,8 @@ impl Fixes<'_, '_> {
         take_back(described, |template| is_all || templates.contains(template));
     }
 
-    /// A disk of an architecture that the image does not support does not exist, although the forecast takes it to be there.
+    /// The forecast assumes that an image supports every architecture. Removes the disks of architectures that it does
+    /// not support.
     fn without_impossible_disks(&self, mut lost: BTreeSet<Key>) -> BTreeSet<Key> {
         for image in &self.facts.golden_images {
             let contents = self.facts.contents_of(image).and_then(Result::ok);
@@ -103,7 +103,7 @@ impl Fixes<'_, '_> {
                 }
             }
         }
-        // The disks of an object that HCO rejects are those that it would have had, too.
+        // For an object that HCO rejects, the disks that it would have without the rejection count.
         let despite_hco = facts.forecast_despite_hco();
         let state = facts.forecast().or(despite_hco.as_ref()).map(State::of);
         let lost = state.zip(after.forecast());
@@ -116,8 +116,8 @@ impl Fixes<'_, '_> {
     }
 }
 
-/// The edits of all recommended fixes that are complete. Many findings can have one fix, and several fixes can add the same
-/// parent.
+/// The edits of all recommended fixes that are complete. Several findings can have the same fix, and several fixes can
+/// add the same parent.
 pub(crate) fn recommended_edits(described: &[Described]) -> Vec<Edit> {
     let mut edits: Vec<Edit> = Vec::new();
     let shown = described.iter().flat_map(|rule| &rule.shown);
@@ -133,7 +133,7 @@ pub(crate) fn recommended_edits(described: &[Described]) -> Vec<Edit> {
     edits
 }
 
-/// No fix of a finding about these templates is complete; findings without a template have the empty name.
+/// Marks the fixes of findings about these templates as incomplete. Findings without a template have the empty name.
 fn take_back(described: &mut [Described], is_affected: impl Fn(&str) -> bool) {
     let shown = described.iter_mut().flat_map(|rule| &mut rule.shown);
     for shown in shown {

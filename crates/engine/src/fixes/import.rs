@@ -153,16 +153,16 @@ pub(crate) fn set_import(hco: &HyperConverged<'_>, version: &Version) -> Edits {
     let is_gate = |it: &Gate| it.is_known(version.hco);
     let is_listed = hco.import.gates.iter().any(is_gate);
     let needs_gate = !reads_field || (!version.is_known && hco.import.field.is_none());
-    // HCO reads the first entry; the second one counts when HCO has dropped the first. A hundred findings propose these
-    // edits, so they are few.
+    // HCO reads the first entry; after HCO has dropped it, the second entry takes effect. Only these two entries are
+    // edited, because a hundred findings can propose the edits.
     let gates = hco.import.gates.iter().enumerate();
     for (index, entry) in gates.filter(|(_, entry)| is_gate(entry)).take(2) {
         if !entry.enabled {
             edits = edits.replace(list.path().index(index), gate(&entry.name));
         }
     }
-    // Before 1.19, HCO ignores a gate in another letter case. It becomes the gate, because `import-gate-misspelled`
-    // corrects its name as well.
+    // Before 1.19, HCO ignores a gate in another letter case. This edit replaces it with the correct gate, because
+    // `import-gate-misspelled` also corrects its name.
     let misspelled = hco.import.gates.iter().position(|it| it.is_import);
     if let Some(index) = misspelled.filter(|_| needs_gate && !is_listed) {
         return edits.replace(list.path().index(index), gate(GATE));

@@ -31,7 +31,7 @@ impl Fixes<'_, '_> {
         } else {
             workload
         };
-        // Once for all, because a nodeSelector can be long.
+        // The field is located only once, because a nodeSelector can be long.
         let label = self.facts.hco.fields.node_selector.object();
         let label = label.field(ARCHITECTURE_LABEL);
         names
@@ -59,8 +59,9 @@ impl Fixes<'_, '_> {
         accepted.is_none_or(|accepted| accepted.contains(architecture))
     }
 
-    /// Whether golden images were imported by whatever node ran the importer. A placement changes no DataImportCron, and the
-    /// digest of the index is the same for each architecture, so CDI does not import them again.
+    /// Whether golden images were imported for the architecture of the node on which the importer ran. A placement does
+    /// not change a DataImportCron, and the digest of the index is the same for each architecture, so CDI does not
+    /// import them again.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, createImportDataVolume.
     fn can_have_other_disks(&self) -> bool {

@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn words_are_whole_up_to_the_limit_and_then_counted() {
-        // 16 bytes for each word except the last one, including the space after it.
+        // Each word but the last has 16 bytes, including the blank after it.
         let words = |last: usize| -> BTreeMap<String, &'static str> {
             let words = (0..1023).map(|number| (format!("{number:010}="), "deny"));
             let last = (format!("{:x>1$}=", "z", last - 5), "deny");
@@ -156,10 +156,10 @@ mod tests {
         let whole = bounded(words(16)).unwrap();
         assert_eq!((whole.len(), whole.ends_with("=deny")), (LIMIT, true));
         let cut = bounded(words(17)).unwrap();
-        // Two words are cut to fit the number of omitted words.
+        // Two words are omitted, to leave space for their number.
         assert!(cut.ends_with("=deny truncated=2"), "{cut}");
         assert!(cut.len() > LIMIT - 48);
-        // Another word behind those that fit exactly.
+        // One more word than fits.
         let mut more = words(16);
         more.insert("zz".to_owned(), "");
         let cut = bounded(more).unwrap();

@@ -1,4 +1,4 @@
-//! The text of `fix:`: what to do, and what to type or paste.
+//! The text of `fix:`: the summary, and the lines to type or paste.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ pub(crate) fn text(fixes: &[Fix]) -> String {
     shown.join("\nor: ")
 }
 
-/// A fix for users: the summary, and what to type or paste. The lines after the first are indented.
+/// A fix for users: the summary, and the lines to type or paste. The lines after the first are indented.
 fn fix(fix: &Fix) -> String {
     /// The maximum number of changes that are listed.
     const SHOWN: usize = 4;

@@ -1,4 +1,4 @@
-//! The forecast, and what an update changes, as the report has them.
+//! The part of the report with the forecast and the changes.
 
 use kube_objects::text::cut;
 use operator_models::cdi::data_import_cron::NeverRuns;

@@ -11,7 +11,7 @@ use crate::report::Report;
 const LINE: usize = 256;
 const LINES: usize = 4096;
 
-/// Begins a warning about a denial, for a policy in monitor mode, which accepts the request.
+/// The prefix of denials in monitor mode, where Kubewarden accepts the request.
 const DENIED: &str = "Denied in protect mode: ";
 
 /// The warning of a denial without findings.
@@ -115,7 +115,7 @@ mod tests {
             lines.push("z".to_owned());
             lines.finish()
         };
-        // 32 bytes are for the line that counts.
+        // 32 bytes are reserved for the line with the number of omitted lines.
         let room = LINES - 32 - 15 * LINE;
         let shown = lines(room - 1);
         assert_eq!((shown.len(), shown.last().unwrap().as_str()), (17, "z"));
@@ -124,7 +124,7 @@ mod tests {
             (shown.len(), shown.last().unwrap().as_str()),
             (17, "and 1 more")
         );
-        // All lines after an omitted line are omitted, too.
+        // After the first omitted line, all lines are omitted.
         let shown = lines(room + 1);
         assert_eq!(
             (shown.len(), shown.last().unwrap().as_str()),

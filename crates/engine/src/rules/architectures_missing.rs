@@ -24,8 +24,8 @@ pub(crate) struct MissingArchitectures<'f> {
     is_empty: bool,
 }
 
-/// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
-/// validateMultiArchDict: there is no original value, so an empty annotation counts as a missing one.
+/// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, validateMultiArchDict:
+/// without an original value, an empty annotation counts as a missing one.
 pub(crate) fn check<'f>(
     facts: &'f Facts<'f>,
 ) -> impl Iterator<Item = MissingArchitectures<'f>> {

@@ -25,9 +25,9 @@ pub(crate) struct EmptyBootSource<'f> {
     is_chain: bool,
 }
 
-/// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getDefaultDataSourceArch: the DataSource of a name
-/// that SSP's VM templates use points to the first architecture of the control plane, whether it has an image or not.
-/// containerized-data-importer pkg/controller/common/util.go, `ResolveDataSourceChain`: CDI follows one pointer.
+/// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getDefaultDataSourceArch: the DataSource with a
+/// name that SSP's VM templates use points to the first architecture of the control plane, whether it has an image or
+/// not. containerized-data-importer pkg/controller/common/util.go, `ResolveDataSourceChain`: CDI follows one pointer.
 pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = EmptyBootSource<'f>> {
     facts.forecast().into_iter().flat_map(move |forecast| {
         forecast.templates.iter().filter_map(move |template| {
@@ -49,7 +49,7 @@ pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = EmptyBootS
     })
 }
 
-/// Whether a boot source keeps the disk that it had before the update: CDI deletes none with the retention policy `All`.
+/// Whether a boot source keeps its disk in the update: with the retention policy `All`, CDI does not delete disks.
 fn keeps_disk(facts: &Facts<'_>, key: &Key) -> bool {
     let before = facts.old.and_then(Facts::forecast);
     let source = before.and_then(|before| before.data_sources.get(key));

@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule::about_object("boot-source-removed", Level::
 pub(crate) struct RemovedBootSources<'f>(BTreeSet<&'f Key>);
 
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSources: SSP deletes the DataSources
-/// that it does not want any more. containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
+/// that it no longer wants. containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
 pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<RemovedBootSources<'f>> {
     let changes = facts.changes.as_ref()?;
     let removed: BTreeSet<&Key> = changes.lost_image.iter().collect();

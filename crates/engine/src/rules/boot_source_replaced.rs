@@ -16,10 +16,10 @@ pub(crate) static RULE: Rule = Rule::about_object("boot-source-replaced", Level:
     .comparing_nodes(ComparesNodes::ForUpdates)
     .exempt_from_ratchet();
 
-/// Boot sources that have no disk until an import is done.
+/// Boot sources without a disk until an import is complete.
 pub(crate) struct ReplacedBootSources<'f> {
     replaced: BTreeSet<&'f Key>,
-    /// Whether a disk is deleted. Otherwise, a pointer moves to a disk that is not there yet.
+    /// Whether a disk is deleted. Otherwise, a pointer moves to a disk that does not exist yet.
     is_deleted: bool,
 }
 

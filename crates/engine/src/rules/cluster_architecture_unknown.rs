@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule =
 pub(crate) struct UnknownArchitectures<'f> {
     unknown: BTreeSet<&'f String>,
     census: &'f Census,
-    /// Whether HCO's status lists one, so that HCO denies every update.
+    /// Whether HCO's status lists an unknown architecture, so that HCO denies every update.
     is_listed: bool,
 }
 
@@ -61,8 +61,9 @@ impl<'f> Violation<'f> for UnknownArchitectures<'f> {
     }
 
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, checkOperands, and
-    /// controllers/handlers/ssp.go, `NewSSP`: on UPDATE, HCO's webhook sends SSP the architectures of the status in a dry
-    /// run. They are those before the update, so it denies every change while an unknown one is among them.
+    /// controllers/handlers/ssp.go, `NewSSP`: on UPDATE, HCO's webhook sends the architectures of the status to SSP in
+    /// a dry run. These are the architectures before the update, so HCO denies every change while one of them is
+    /// unknown.
     fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
         const OTHERWISE: &str = "no change to this object fixes this; if you do not need golden images, set the level of this rule to warn";
         // A placement does not affect which nodes are control-plane nodes.

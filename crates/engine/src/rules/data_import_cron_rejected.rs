@@ -60,13 +60,13 @@ impl<'f> Violation<'f> for RejectedCron<'f> {
     }
 
     fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
-        // CDI can have another reason after this one, so a person has to look.
+        // CDI can have another reason after this one, so a person has to check the result.
         let edits = edits(self.path(facts), self.reason);
         vec![Proposal::edits(advice(self.reason), edits)]
     }
 }
 
-/// The edits, where a value is certain.
+/// The edits, if the correct value is certain.
 fn edits(path: FieldPath, reason: &Rejection) -> Vec<Edit> {
     let edits = Edits::default();
     match reason {

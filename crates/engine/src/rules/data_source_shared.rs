@@ -31,8 +31,8 @@ enum Shared<'f> {
 }
 
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getCronsByDataSourceMultiArch,
-/// getCronsByDataSource, and addDataSourceReferenceForCrons: crons are kept by the DataSource that they manage, so that
-/// the template whose name sorts last wins; a cron whose DataSource is a pointer's name is dropped.
+/// getCronsByDataSource, and addDataSourceReferenceForCrons: SSP stores crons by the DataSource that they manage, so
+/// the template whose name sorts last wins. SSP drops a cron whose DataSource has the name of a pointer.
 pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = SharedDataSource<'f>> {
     facts.forecast().into_iter().flat_map(|forecast| {
         of_data_sources(forecast).chain(of_data_import_crons(forecast))
@@ -88,7 +88,7 @@ impl<'f> Violation<'f> for SharedDataSource<'f> {
         Some(self.loser.name)
     }
 
-    /// A common template that no status lists may not be there; HCO maintains a common one.
+    /// A common template that is not in a status may not exist, and HCO maintains common templates.
     fn is_doubtful(&self, facts: &'f Facts<'f>) -> bool {
         let is_unlisted = |template: &HandedOver<'_>| {
             let mut listed = facts.status_templates.iter();

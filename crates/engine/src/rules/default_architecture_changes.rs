@@ -25,7 +25,8 @@ pub(crate) struct DefaultChanges<'f> {
 /// The nodes are the same on both sides, so only another placement can change the architecture.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/kubevirt.go, `NewKubeVirt`; kubevirt
-/// pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without a workload architecture, KubeVirt keeps what it had.
+/// pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without a workload architecture, KubeVirt keeps its
+/// current default.
 pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<DefaultChanges<'f>> {
     let old = facts.old?;
     let patches = [&old.hco.patches, &facts.hco.patches];

@@ -30,7 +30,7 @@ pub(crate) struct MismatchingImage<'f> {
     identity: String,
     census: &'f Census,
     contents: &'f Contents,
-    /// The architectures that the annotation lists, and the image does not support.
+    /// The architectures that the annotation lists but the image does not support.
     lacking: BTreeSet<&'f str>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = Mismatchin
 }
 
 impl MismatchingImage<'_> {
-    /// The architectures that the index lists, and the registry does not have.
+    /// The architectures that the index lists but the registry does not have.
     fn missing(&self) -> Vec<String> {
         let is_missing = |name: &&&str| {
             self.contents.availability.get(**name) == Some(&Availability::ListedButMissing)
@@ -73,7 +73,7 @@ impl MismatchingImage<'_> {
         missing.map(|name| (*name).to_owned()).collect()
     }
 
-    /// The architectures whose image says that it is for another one.
+    /// The architectures whose image has another architecture in its configuration.
     fn contradictions(&self) -> Vec<String> {
         let contradictions = self.lacking.iter().filter_map(|name| {
             let Some(Availability::Contradicts(other)) = self.contents.availability.get(*name)

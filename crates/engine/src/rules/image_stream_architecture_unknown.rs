@@ -21,8 +21,8 @@ pub(crate) struct OneDigest<'f> {
     architectures: Vec<String>,
 }
 
-/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, getImageStreamDigest: the first item
-/// of the tag, for each architecture.
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, getImageStreamDigest, which uses
+/// the first item of the tag for each architecture.
 pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Vec<OneDigest<'f>> {
     let sources = facts.boot_sources_by_template();
     let sources = sources.filter(|(template, ..)| {

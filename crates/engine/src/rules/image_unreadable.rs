@@ -20,7 +20,7 @@ pub(crate) static RULE: Rule = Rule::about_templates("image-unreadable", Level::
     .about_images()
     .comparing_nodes(ComparesNodes::WithImportOn);
 
-/// An image, or the one of a listed architecture, could not be read.
+/// An image, or the image for a listed architecture, could not be read.
 pub(crate) struct UnreadableImage<'f> {
     image: &'f GoldenImage<'f>,
     identity: String,
@@ -82,7 +82,7 @@ impl<'f> Violation<'f> for UnreadableImage<'f> {
     }
 }
 
-/// The name of an architecture, if it is one, in front of another word.
+/// The name of an architecture with a blank after it, or an empty text.
 fn blank_after(name: &str) -> String {
     let name = escape(name, 32);
     if name.is_empty() { name } else { name + " " }
@@ -109,7 +109,7 @@ mod tests {
         let reason = format!("{}manifest unknown", "x".repeat(200));
         assert!(in_one_line(&reason).ends_with("xmanifest unknown"));
         assert_eq!(in_one_line(&reason).chars().count(), 121);
-        // Escapes are longer than what they stand for.
+        // Escapes are longer than the characters that they represent.
         assert_eq!(in_one_line(&"\u{1}".repeat(40)), "\\u{1}".repeat(40));
     }
 }

@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule::about_object("import-gate-misspelled", Leve
 /// The maximum number of wrong letters.
 const TYPOS: usize = 2;
 
-/// The name of a feature gate is similar to the name of the import's gate.
+/// The name of a feature gate resembles the gate that enables the import.
 pub(crate) struct MisspelledGate<'f> {
     index: usize,
     gate: &'f Gate,
@@ -41,9 +41,9 @@ pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = Misspelled
         .filter(move |violation| violation.typos > 0 || !is_case_ignored)
 }
 
-/// The number of wrong letters in a gate's name, if it is similar to the gate of the import.
+/// The number of wrong letters in a gate's name, if it resembles the import's gate.
 fn typos(gate: &Gate) -> Option<usize> {
-    // A character has at most four bytes; most names are much too short or too long to be similar.
+    // A character has at most four bytes. This comparison excludes most names early.
     let is_near = gate.name.len().abs_diff(GATE.len()) <= 4 * TYPOS;
     is_near.then(|| distance(&gate.name, GATE, TYPOS)).flatten()
 }

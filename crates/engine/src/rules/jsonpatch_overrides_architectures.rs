@@ -20,7 +20,7 @@ const IN_KUBEVIRT: [&str; 2] = [
 ];
 const IN_CDI: [&str; 1] = ["/spec/workload"];
 
-/// A jsonpatch annotation that HCO rejects, or that overrides what HCO sets.
+/// A jsonpatch annotation that HCO rejects, or that overrides fields that HCO sets.
 pub(crate) struct OverridingPatch<'f> {
     resource: PatchedResource,
     /// The operation as it was written, or the whole annotation.
@@ -96,7 +96,7 @@ fn check_patch<'f>(
 }
 
 impl<'f> Violation<'f> for OverridingPatch<'f> {
-    /// The same operation in another patch is a different problem; one that is only formatted differently is the same.
+    /// The same operation in another patch is a different problem. Formatting does not matter.
     fn value(&self) -> Cow<'_, str> {
         let parsed: Result<serde_json::Value, _> = serde_json::from_str(self.text);
         let operation = parsed.map_or_else(|_| self.text.to_owned(), |value| value.to_string());

@@ -13,7 +13,7 @@ use crate::violation::Violation;
 pub(crate) static RULE: Rule =
     Rule::about_object("nodes-unreadable", Level::Deny).about_the_policy();
 
-/// The nodes were needed, and could not be read.
+/// The nodes were needed but could not be read.
 pub(crate) struct UnreadableNodes<'f>(&'f NodesError);
 
 pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<UnreadableNodes<'f>> {
@@ -68,9 +68,9 @@ fn name(account: &ServiceAccount) -> String {
     format!("{}/{}", account.namespace, account.name)
 }
 
-/// Grant the service account access to nodes.
+/// Grants the service account access to nodes.
 ///
-/// Not with the manifest, which binds another account.
+/// It does not use the manifest, which binds another account.
 fn grant(account: Option<&ServiceAccount>, condition: &str) -> Proposal<'static> {
     const ROLE: &str = "hco-architecture-guard-nodes";
     let account = account.map_or_else(

@@ -12,7 +12,7 @@ pub(crate) static RULE: Rule = Rule::about_object("placement-drops-architecture"
     .comparing_nodes(ComparesNodes::WithOtherPlacement)
     .exempt_from_ratchet();
 
-/// No node of these architectures is a workload node any more.
+/// These architectures no longer have a workload node.
 pub(crate) struct DroppedArchitectures<'f>(Vec<(&'f String, usize)>);
 
 /// MIRRORS: kubevirt pkg/virt-controller/watch/node/node.go: virt-handler leaves the excluded nodes, and the VMs there are

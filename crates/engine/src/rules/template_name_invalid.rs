@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule = Rule::about_templates("template-name-invalid", Le
     .about_golden_images()
     .comparing_nodes(ComparesNodes::Always);
 
-/// A name of which no DataImportCron, DataSource, or CronJob can be made.
+/// A name that no DataImportCron, DataSource, or CronJob can have.
 pub(crate) struct InvalidName<'f> {
     template: &'f str,
     index: usize,
@@ -37,7 +37,7 @@ enum NameField {
 enum Reason<'f> {
     /// The template has no name.
     Missing,
-    /// The name is invalid whatever the nodes are.
+    /// The name is invalid on any nodes.
     Syntax,
     DataImportCron(&'f Rejection),
     DataSource(data_source::Rejection),
@@ -54,9 +54,9 @@ pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Vec<InvalidName<'f>> {
     match (facts.forecast(), facts.rejected()) {
         (Some(forecast), _) => in_forecast(forecast).collect(),
         (None, Some(Rejected::NameMissing)) => without_forecast(facts, str::is_empty),
-        // Another rule says why nothing is created.
+        // Another rule reports why nothing is created.
         (None, Some(_)) => Vec::new(),
-        // Some names are invalid whatever the nodes are.
+        // Some names are invalid on any nodes.
         (None, None) => without_forecast(facts, |name| {
             !is_dns1123_subdomain(name) || name.len() > NAME_MAX
         }),
@@ -98,7 +98,7 @@ fn in_forecast<'f>(forecast: &'f Forecast<'f>) -> impl Iterator<Item = InvalidNa
     })
 }
 
-/// The problem of one of the two names that a cron causes.
+/// Which of the two names is invalid for a cron, and why.
 fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<(NameField, Reason<'f>)> {
     if let Some(rejection) = cron.rejected() {
         let field = match rejection.cause() {

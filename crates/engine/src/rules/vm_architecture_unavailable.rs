@@ -25,9 +25,9 @@ enum Unavailable<'f> {
     Unsupported,
     /// KubeVirt rejects it, because virt-api runs on nodes of these architectures.
     Rejected(Vec<&'f String>),
-    /// No workload node has it; these are the architectures that they have.
+    /// No workload node has the architecture. The workload nodes have these architectures.
     Absent(Vec<&'f String>),
-    /// Likewise, but the nodes can have an emulator.
+    /// The same, but the nodes can have an emulator.
     Emulated(Vec<&'f String>),
 }
 

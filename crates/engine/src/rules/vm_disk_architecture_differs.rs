@@ -62,7 +62,7 @@ impl<'f> Violation<'f, Machine<'f>> for DifferingDisk<'f> {
         if machine.is_available(&self.label) != Some(false) {
             fixes.push(machine.set_architecture(&self.label));
         }
-        // The architecture of the disk, if no workload node has the one of the VM.
+        // If no workload node has the VM's architecture, the disk's architecture is used.
         if machine.is_available(self.architecture) == Some(false) {
             fixes.reverse();
         }

@@ -32,7 +32,7 @@ enum Part<'f> {
 
 pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<ContradictingPlacement<'f>> {
     let architecture = machine.architecture.as_str();
-    // `vm-architecture-unavailable` reports what KubeVirt does not support.
+    // `vm-architecture-unavailable` reports architectures that KubeVirt does not support.
     if architecture.is_empty() || is_unsupported(architecture) {
         return None;
     }
@@ -96,7 +96,7 @@ impl<'f> Violation<'f, Machine<'f>> for ContradictingPlacement<'f> {
                     && machine.is_available(selector) != Some(false)
                     && machine.boots_on(selector);
                 if can_start {
-                    // The user wrote the nodeSelector; KubeVirt fills in an architecture that is not stated.
+                    // The user wrote the nodeSelector, but KubeVirt adds an architecture that the user did not set.
                     fixes.insert(0, machine.set_architecture(selector));
                 }
                 fixes

@@ -1,5 +1,5 @@
-//! Levels for the templates whose names begin with a prefix. A rule asks for each template of the object, so one search
-//! answers for all prefixes.
+//! Levels for the templates whose names begin with a prefix. A rule looks up each template of the object, so one search
+//! covers all prefixes.
 
 use super::Levels;
 use crate::rule::{Level, Rule};
@@ -12,9 +12,9 @@ pub(super) struct Prefixes(Vec<Prefix>);
 #[derive(Debug)]
 struct Prefix {
     text: String,
-    /// With the levels of all shorter prefixes for which this one sets none.
+    /// The levels of this prefix, completed with the levels of all shorter prefixes.
     levels: Levels,
-    /// The index of the longest of the shorter prefixes.
+    /// The index of the longest shorter prefix.
     shorter: Option<usize>,
 }
 
@@ -22,7 +22,7 @@ impl Prefixes {
     pub(super) fn new(prefixes: Map<String, Levels>) -> Self {
         let mut list: Vec<Prefix> = Vec::new();
         for (text, own) in prefixes {
-            // A prefix of this one comes before it, and so do all others that begin with that prefix.
+            // A shorter prefix sorts before this one, as do all others that begin with it.
             let last = list.len().checked_sub(1);
             let shorter = matching(&list, last, |prefix| text.starts_with(prefix));
             let inherited = shorter.and_then(|index| list.get(index));
@@ -37,7 +37,7 @@ impl Prefixes {
         Self(list)
     }
 
-    /// The level of a rule for a template: by the longest prefix of its name that sets one.
+    /// The level of a rule for a template, from the longest prefix of its name that sets one.
     pub(super) fn level(&self, rule: &Rule, name: &str) -> Option<Level> {
         let list = &self.0;
         let last = list.partition_point(|prefix| prefix.text.as_str() <= name);
@@ -55,7 +55,7 @@ impl Prefixes {
     }
 }
 
-/// The index of the first prefix that is as wanted: this one, or a shorter one of it.
+/// The index of the first match among this prefix and its shorter prefixes.
 fn matching(
     list: &[Prefix],
     mut index: Option<usize>,

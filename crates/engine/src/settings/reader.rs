@@ -24,7 +24,7 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn finish(self, settings: Settings) -> Result<Settings, String> {
-        /// The limit of reported problems, which is more than a user corrects in one go.
+        /// The maximum number of problems in the message.
         const SHOWN: usize = 20;
         let count = self.problems.len();
         if count == 0 {
@@ -93,7 +93,7 @@ impl Reader {
         levels
     }
 
-    /// The repairs, by rule.
+    /// The repairs by rule.
     pub(super) fn repairs(&mut self, field: &Field<'_>) -> Vec<(&'static str, Repair)> {
         let mut repairs = Vec::new();
         let repairable = RULES.iter().filter(|rule| rule.repairs != RepairKind::None);
@@ -187,7 +187,7 @@ impl Reader {
         self.one_of(path, field, &Level::ALL.map(|level| (level.name(), level)))
     }
 
-    /// The value that one of a fixed set of words stands for.
+    /// The value for a word from a fixed set.
     pub(super) fn one_of<T: Copy>(
         &mut self,
         path: &str,
@@ -199,7 +199,7 @@ impl Reader {
         values.get(index).map(|(_, value)| *value)
     }
 
-    /// The index of the word that is written.
+    /// The index of the word in the list.
     fn word(&mut self, path: &str, field: &Field<'_>, words: &[&str]) -> Option<usize> {
         let written = field.string().ok().flatten();
         let index = words

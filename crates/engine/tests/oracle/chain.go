@@ -18,8 +18,8 @@ import (
 	"github.com/kubevirt/hyperconverged-cluster-operator/pkg/nodeinfo"
 )
 
-// handedOver is a row about what HCO hands to the Scheduling, Scale and Performance operator (SSP). chain/ssp and
-// chain/cdi complete it.
+// handedOver is a row about the object that HCO passes to the Scheduling, Scale and Performance operator (SSP).
+// chain/ssp and chain/cdi complete it.
 type handedOver struct {
 	ID          string   `json:"id"`
 	Tags        []string `json:"tags"`
@@ -38,7 +38,7 @@ func init() {
 	}
 }
 
-// handOver does what HCO does with an object that is created, and stops at the first error.
+// handOver handles a created object as HCO does, and stops at the first error.
 func (o *oracle) handOver(row *handedOver) {
 	row.Expected = object{
 		"error": nil, "multiArch": nil, "workloadArchitectures": nil, "controlPlaneArchitectures": nil, "defaultArchitecture": "",
@@ -109,8 +109,8 @@ func (o *oracle) handOver(row *handedOver) {
 	}
 }
 
-// handedOver makes an object that HCO mostly accepts, biased to what SSP and CDI decide about. A value that no API
-// server would store is in none of them.
+// handedOver generates an object that HCO mostly accepts, biased to fields that affect SSP and CDI. It does not use
+// values that the API server would not store.
 func (g *generator) handedOver(i int) *handedOver {
 	g.start(i, 3)
 	version := pick(g, "v1", "v1beta1")
@@ -157,7 +157,7 @@ func (g *generator) handedOver(i int) *handedOver {
 	sources["dataImportCronTemplates"] = templates
 	nodes := g.nodes()
 	if !g.one(8) {
-		// SSP refuses everything because of one node of an architecture that it does not know.
+		// SSP rejects everything because of one node with an unknown architecture.
 		for _, node := range nodes {
 			g.knownArchitecture(node)
 		}
@@ -177,7 +177,7 @@ func (g *generator) knownArchitecture(node object) {
 	}
 }
 
-// imported is a template: mostly one that is imported, with one thing in it that may keep it from that.
+// imported generates a template: mostly an importable one, with one field that may prevent the import.
 func (g *generator) imported() object {
 	name, managed := g.names()
 	annotations := object{}
@@ -214,7 +214,7 @@ func (g *generator) imported() object {
 	return object{"metadata": metadata, "spec": spec}
 }
 
-// names are a name and a managedDataSource. Suffixes and bounds of lengths are frequent.
+// names generates a name and a managedDataSource. Suffixes and names close to the length limits are frequent.
 func (g *generator) names() (name, managed string) {
 	managed = pick(g, "centos-stream9", "centos-stream10", "fedora", "rhel8", "rhel9", "ubuntu", "win11", "custom-a", "custom-b")
 	name = managed + "-image-cron"
@@ -242,7 +242,7 @@ func padded(name string, length int) string {
 	return name + strings.Repeat("x", max(0, length-len(name)))
 }
 
-// oddity changes one thing of a template.
+// oddity changes one field of a template.
 func (g *generator) oddity(url string, spec, volume object) {
 	registry := func(of object) { volume["source"] = object{"registry": of} }
 	storage := func(size any) { volume["storage"] = object{"resources": object{"requests": object{"storage": size}}} }

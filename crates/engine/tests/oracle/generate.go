@@ -21,7 +21,7 @@ const (
 	controlPlaneLabel = "node-role.kubernetes.io/control-plane"
 )
 
-// created is a row about an object that is created.
+// created is a row about the creation of an object.
 type created struct {
 	ID          string    `json:"id"`
 	HCO         object    `json:"hco"`
@@ -31,8 +31,8 @@ type created struct {
 	Expected    *expected `json:"expected"`
 }
 
-// updated is a row about a request to create or update an object. Patched is the object behind HCO's mutating webhook,
-// if that changes it.
+// updated is a row about a request to create or update an object. Patched is the object after HCO's mutating webhook,
+// if the webhook changes it.
 type updated struct {
 	ID           string   `json:"id"`
 	Tags         []string `json:"tags"`
@@ -43,8 +43,8 @@ type updated struct {
 	HCO          asked    `json:"hco"`
 }
 
-// generator makes objects that are valid for the API server's schema unless a tag says otherwise, and biased to what
-// decides about architectures. Row i depends on the seed and i only, so every version of HCO gets the same objects.
+// generator generates objects that are valid for the API server's schema unless a tag says otherwise, biased to fields
+// that affect architectures. Row i depends only on the seed and i, so every version of HCO gets the same objects.
 type generator struct {
 	seed   uint64
 	common []commonTemplate
@@ -210,7 +210,7 @@ func (g *generator) hyperConverged(version string) object {
 		}
 	}
 	if g.one(20) {
-		// HCO 1.17 and 1.18 warn about this, and do not validate what comes after the warning.
+		// HCO 1.17 and 1.18 warn about this field, and do not validate the fields after the warning.
 		g.tag("tuning-policy:highBurst")
 		if version == "v1" {
 			spec["virtualization"] = object{"tuningPolicy": "highBurst"}

@@ -29,7 +29,7 @@ var (
 	fieldStates = []string{"absent", "true", "false"}
 )
 
-// plain is how many of gateStates are combined with each other completely.
+// plain is the number of gateStates for which all combinations are generated.
 const plain = 6
 
 func (g *generator) update(i int) *updated {
@@ -50,7 +50,7 @@ func (g *generator) update(i int) *updated {
 	return row
 }
 
-// gateUpdate is an update of a v1 object in which nothing changes but the gate and the field.
+// gateUpdate is an update of a v1 object that changes only the gate and the field.
 func (g *generator) gateUpdate(row *updated, old, new int) {
 	before, after := g.v1State(old), g.v1State(new)
 	g.tag("v1:" + stateName(old) + "->" + stateName(new))

@@ -37,7 +37,7 @@ func (o *oracle) toHub(version string, raw runtime.RawExtension) (*hyperConverge
 	return hub, hub.ConvertFrom(sent)
 }
 
-// isImportEnabled is what HCO passes to SSP: this version has no function of its own for it.
+// isImportEnabled returns the value that HCO passes to SSP. This version has no function for it.
 func isImportEnabled(hub *hyperConverged) bool {
 	plain := hub.DeepCopy()
 	plain.Spec.DataImportCronTemplates = nil

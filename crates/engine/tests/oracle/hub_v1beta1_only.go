@@ -27,7 +27,7 @@ func (o *oracle) toHub(_ string, raw runtime.RawExtension) (*hyperConverged, err
 	return hub, o.decoder.DecodeRaw(raw, hub)
 }
 
-// isImportEnabled is what HCO passes to SSP: this version has no function of its own for it.
+// isImportEnabled returns the value that HCO passes to SSP. This version has no function for it.
 func isImportEnabled(hub *hyperConverged) bool {
 	plain := hub.DeepCopy()
 	plain.Spec.DataImportCronTemplates = nil

@@ -1,6 +1,5 @@
-// The oracle runs HyperConverged Cluster Operator (HCO) code over generated HyperConverged objects, and writes down
-// what HCO does with each: the expected columns that crates/engine/tests/suite/conformance.rs and updates.rs compare with the
-// engine.
+// The oracle runs HyperConverged Cluster Operator (HCO) code for generated HyperConverged objects, and records the
+// results: the expected columns that crates/engine/tests/suite/conformance.rs and updates.rs compare with the engine.
 //
 // The oracle has no go.mod. HCO is not on the Go module proxy, and parts of it are in internal packages, so `go build
 // -overlay` puts these files into cmd/ of an HCO checkout, where they are compiled with HCO's own go.mod, replace lines
@@ -23,7 +22,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// chain makes a row of what HCO hands over to SSP, with the versions of HCO that chain.go fits.
+// chain generates a row about the object that HCO passes to SSP, for the versions of HCO that chain.go supports.
 var chain func(*oracle, *generator, int) any
 
 func main() {

@@ -35,8 +35,8 @@ const (
 	namespace = "kubevirt-hyperconverged"
 )
 
-// oracle asks HCO. The type hyperConverged, which HCO's controllers use, and the functions that differ between HCO's
-// versions are in hub_*.go.
+// oracle calls HCO's code. The type hyperConverged, which HCO's controllers use, and the functions that differ between
+// HCO's versions are in hub_*.go.
 type oracle struct {
 	schemas map[string]*schema
 	decoder admission.Decoder
@@ -79,7 +79,7 @@ func version(hco object) string {
 	return strings.TrimPrefix(hco["apiVersion"].(string), group+"/")
 }
 
-// expected are the columns for an object that is created. An error that hides later columns leaves them null.
+// expected contains the columns for a created object. An error that hides later columns leaves them null.
 type expected struct {
 	WorkloadsArchitectures    []string `json:"workloadsArchitectures"`
 	ControlPlaneArchitectures []string `json:"controlPlaneArchitectures"`
@@ -97,7 +97,7 @@ type expected struct {
 	MutatorDenied             *string  `json:"mutatorDenied"`
 }
 
-// dict is a template as HCO ends up with it.
+// dict is a template after HCO has processed it.
 type dict struct {
 	Name          string  `json:"name"`
 	Common        bool    `json:"common"`
@@ -124,8 +124,8 @@ func (o *oracle) create(row *created) *expected {
 	answer, panicked := o.ask(validator, admissionv1.Create, admitted, nil)
 	result.CreateDenied = denied(answer, panicked)
 	result.Panic = panicked
-	// HCO's validator stops at its first error. To get the error about templates and the one about affinity
-	// independently of each other, ask it about the object without the other field.
+	// HCO's validator stops at its first error. To get the errors about templates and about affinity independently of each
+	// other, call it for the object without the other field.
 	result.WebhookDictError = only(aboutTemplates, o.refusal(validator, without(admitted, placements)))
 	result.WebhookAffinityError = only(aboutAffinity, o.refusal(validator, without(admitted, templates)))
 	for _, message := range []*string{result.WebhookDictError, result.WebhookAffinityError} {
@@ -146,7 +146,7 @@ func (o *oracle) create(row *created) *expected {
 	return result
 }
 
-// reconcile does what HCO's operator does with an object, as far as the architectures are concerned.
+// reconcile runs the parts of HCO's reconcile that affect architectures.
 func (o *oracle) reconcile(hub *hyperConverged, nodes []object, result *expected) *string {
 	o.cluster.hub = hub
 	o.cluster.nodes = nil
@@ -169,7 +169,7 @@ func (o *oracle) reconcile(hub *hyperConverged, nodes []object, result *expected
 		hub.Status.DataImportCronTemplates = images
 		result.Dicts = dicts(hub, images)
 
-		// HCO never resets these metrics. Here each row is a cluster of its own.
+		// HCO never resets these metrics, but each row is a separate cluster.
 		metrics.ResetDICTWithArchitectureAnnotation()
 		metrics.ResetDICTWithSupportedArchitectures()
 		goldenimages.CheckDataImportCronTemplates(hub)
@@ -252,7 +252,7 @@ func named(images []goldenImage, label string) []string {
 	return names
 }
 
-// asked are the columns for an update: what HCO's webhooks answer to the request.
+// asked contains the columns for an update: the answers of HCO's webhooks to the request.
 type asked struct {
 	Mutator         *answer `json:"mutator,omitempty"`
 	MutatorPanic    *string `json:"mutatorPanic,omitempty"`
@@ -309,8 +309,8 @@ func (o *oracle) update(row *updated) {
 		}
 	}
 
-	// On an update HCO's validator works in goroutines, where a panic ends the whole process. On OpenShift it does what
-	// it does on a create, so ask about that first.
+	// On an update, HCO's validator uses goroutines, where a panic ends the whole process. On OpenShift, it makes the same
+	// checks as on a create, so run these first.
 	validator := o.validator(patched, row.OpenShift)
 	validated, panicked := o.ask(validator, admissionv1.Create, patched, nil)
 	if operation == admissionv1.Update && (panicked == nil || !row.OpenShift) {
@@ -342,7 +342,7 @@ func answerOf(response admission.Response) *answer {
 	return result
 }
 
-// ask returns what one of HCO's webhooks answers to a request.
+// ask returns the answer of one of HCO's webhooks to a request.
 func (o *oracle) ask(webhook admission.Handler, operation admissionv1.Operation, sent, old object) (response admission.Response, panicked *string) {
 	kind := metav1.GroupVersionKind{Group: group, Version: version(sent), Kind: "HyperConverged"}
 	resource := metav1.GroupVersionResource{Group: group, Version: version(sent), Resource: "hyperconvergeds"}
@@ -366,7 +366,7 @@ func (o *oracle) ask(webhook admission.Handler, operation admissionv1.Operation,
 	return response, panicked
 }
 
-// refusal is why the validator denies an object that is created.
+// refusal returns the reason why the validator denies the creation of an object.
 func (o *oracle) refusal(validator admission.Handler, hco object) *string {
 	return denied(o.ask(validator, admissionv1.Create, hco, nil))
 }
@@ -414,7 +414,7 @@ func without(hco object, paths [][]string) object {
 	return result
 }
 
-// hub is an object as HCO's operator reads it. The error is the conversion's.
+// hub returns an object as HCO's operator reads it. The error comes from the conversion.
 func (o *oracle) hub(hco object) (*hyperConverged, error) {
 	var (
 		hub *hyperConverged
@@ -455,8 +455,8 @@ func list(values []string) []string {
 	return values
 }
 
-// cluster is the API server that HCO talks to: the nodes, HCO's own object, and operands that accept every change. A
-// call that HCO does not make today panics, and the row says so.
+// cluster is the API server for HCO: the nodes, HCO's own object, and operands that accept every change. A call that
+// HCO does not make today panics, and the row contains the panic.
 type cluster struct {
 	client.Client
 	hub   *hyperConverged

@@ -12,8 +12,8 @@ import (
 // object is decoded JSON.
 type object = map[string]any
 
-// schema is the part of an OpenAPI schema that decides what the API server stores: it drops unknown fields and nulls,
-// and sets defaults, before any admission webhook sees the object.
+// schema is the part of an OpenAPI schema that determines which fields the API server stores: it drops unknown fields
+// and nulls, and sets defaults, before any admission webhook gets the object.
 type schema struct {
 	Properties           map[string]*schema `json:"properties"`
 	Items                *schema            `json:"items"`
@@ -55,7 +55,7 @@ func readSchemas(checkout string) (map[string]*schema, error) {
 	return schemas, nil
 }
 
-// admitted returns a copy of an object as admission webhooks see it.
+// admitted returns a copy of an object as admission webhooks get it.
 func (s *schema) admitted(sent object) object {
 	result := clone(sent)
 	delete(result, "metadata")

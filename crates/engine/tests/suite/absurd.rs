@@ -1,4 +1,5 @@
-//! Extreme sizes and characters: the answer is our own sentence, with the documented code, within the limits.
+//! Sizes and characters that do not occur by accident. The policy must answer with its own message and the documented
+//! code, within the limits.
 
 use e2e_tests::FakeCluster;
 use engine::Report;
@@ -67,7 +68,7 @@ fn characters_that_a_terminal_obeys_are_shown_not_sent() {
         message.contains("`a\\u{0}b\\u{202e}c\\u{a}\\u{60}d`"),
         "{message}"
     );
-    // The annotation is read by machines: the bytes of the name as they are.
+    // Programs read the annotation, so it contains the bytes of the name unchanged.
     let words = &report.audit_annotations.get("findings").unwrap();
     assert!(words.contains("/a%00b%E2%80%AEc%0A%60d="), "{words}");
 }
@@ -118,7 +119,7 @@ fn a_list_of_findings_is_cut_at_its_limit_and_not_before() {
     );
 }
 
-/// A rule names five further places and gives three different fixes.
+/// A rule names five more places and gives three different fixes.
 #[test]
 fn a_paragraph_is_a_choice_of_places_and_fixes() {
     let paragraph = |annotations: &[&str]| {
@@ -143,7 +144,7 @@ fn a_paragraph_is_a_choice_of_places_and_fixes() {
     );
 }
 
-/// Two names are one word if they are equal up to where names are cut.
+/// Two names become the same word if they are equal up to the length at which names are cut.
 #[test]
 fn the_word_of_two_templates_is_the_worse_outcome() {
     let long = "x".repeat(253);
@@ -298,7 +299,7 @@ fn entries_behind_the_first_many_do_not_slip_past_the_ratchet() {
     ));
 }
 
-/// The name comes from the status, which the API server does not validate.
+/// The name comes from the status, which is not validated.
 #[test]
 fn a_name_in_the_status_is_not_pasted_into_a_fix() {
     let payload = json!({"request": {

@@ -1,4 +1,4 @@
-//! Every case of `e2e-tests/cases/` through the engine.
+//! Evaluates every case of `e2e-tests/cases/` with the engine.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -43,7 +43,7 @@ fn every_rule_has_a_case_that_fires_and_one_that_is_silent() {
     }
     let never: Vec<_> = fires.iter().filter(|(_, count)| **count == 0).collect();
     assert!(never.is_empty(), "no case fires for {never:?}");
-    // Where a rule fires it is silent in the rest; the directory of its name holds the near misses.
+    // Every rule needs a case in which it is silent. The directory with its name holds the near misses.
     for rule in rules() {
         let silent = cases.iter().any(|case| {
             case.name.starts_with(&format!("{}/", rule.id))
@@ -57,7 +57,7 @@ fn every_rule_has_a_case_that_fires_and_one_that_is_silent() {
     }
 }
 
-/// The policy looks up the images that HCO reads, a request changes, and the settings list.
+/// The policy looks up only the images that HCO reads, that the request changes, and that the settings list.
 #[test]
 fn no_image_is_looked_up_without_need() {
     for name in [
@@ -85,8 +85,8 @@ fn no_image_is_looked_up_without_need() {
     }
 }
 
-/// One look-up for an image, and one for each image of its index, however many rules and templates need them. Two tags can
-/// have the same image, which is looked up for each of them.
+/// The policy makes one look-up for an image, and one for each image of its index, however many rules and templates
+/// need them. Two tags can have the same image, which is looked up for each of them.
 #[test]
 fn an_image_is_looked_up_once() {
     let is_tag = |call: &Call| matches!(call, Call::Manifest(_));

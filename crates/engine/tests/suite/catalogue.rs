@@ -1,4 +1,4 @@
-//! A new rule needs a page and a level.
+//! Checks that every rule has a page with its name and level.
 
 use std::collections::BTreeSet;
 

@@ -65,7 +65,7 @@ fn with_what_was_before_the_changes_are_those_of_the_operators() {
     agree("chain-pairs", WITH_BEFORE, compare_with_before);
 }
 
-/// Compares all rows of a corpus, of which these classes are left out.
+/// Compares all rows of a corpus, except for rows of these classes.
 fn agree(
     corpus: &str,
     left_out: &[(&'static str, usize)],
@@ -109,7 +109,7 @@ fn report(operation: &str, object: &Value, old: &Value, nodes: &Value) -> Report
     report_beside(&json!({"settings": {}}), operation, object, old, nodes)
 }
 
-/// The report on a payload that holds this beside the request.
+/// The report on a payload with these fields beside the request.
 fn report_beside(
     beside: &Value,
     operation: &str,
@@ -171,7 +171,7 @@ fn compare_create(row: &Value) -> Result<Class, Difference> {
     let listed = templates(&row["hco"]).iter();
     let listed: BTreeSet<&str> = listed.map(|it| string(&it["metadata"]["name"])).collect();
     for rule in OF_TEMPLATES {
-        // The names of templates that HCO adds are valid, also where a template of the object spoils their DataSource.
+        // The names of templates that HCO adds are valid, even if a template of the object takes over their DataSource.
         let is_of_object =
             |name: &&&str| rule != "template-name-invalid" || listed.contains(**name);
         let theirs = wanted
@@ -276,7 +276,7 @@ impl<'r> Wanted<'r> {
                 wanted.add("boot-source-empty", template);
             }
         }
-        // A DataSource that is refused: because of the templates that want it, or that point to it.
+        // A DataSource is refused because of the templates that want it, or that point to it.
         for cron in crons {
             let own = string(&cron["managedDataSource"]);
             let is_refused = |source: &Value| {
@@ -456,7 +456,7 @@ fn compare_update(row: &Value) -> Result<Class, Difference> {
     compare_changes(expected, &report)
 }
 
-/// The same rows with the nodes before. What HCO or SSP refused before was never there.
+/// The same rows with the nodes before. Objects that HCO or SSP refused before did not exist.
 fn compare_with_before(row: &Value) -> Result<Class, Difference> {
     let expected = &row["expected"];
     if row["before"]["apiVersion"] != row["after"]["apiVersion"] {
@@ -512,8 +512,8 @@ fn left_out(row: &Value, report: &Report) -> Result<Class, Difference> {
     Ok(None)
 }
 
-/// Why disks differ in a row whose controllers took turns until no object changed: there CDI had not begun all imports.
-/// The tests of the crate `operators` compare the rest of such a row.
+/// Why disks differ in a row whose controllers took turns until no object changed: CDI had not begun all imports there.
+/// The tests of the crate `operator-models` compare the rest of such a row.
 fn lags(row: &Value) -> Class {
     let expected = &row["expected"];
     let created = items(&expected["crons"]["created"]);

@@ -1,4 +1,4 @@
-//! The extra input of the operation `report`: another version of HCO, other nodes, and the objects in the cluster.
+//! Extra input of the `report` operation: another version of HCO, other nodes, and the existing objects.
 
 use e2e_tests::FakeCluster;
 use engine::Report;
@@ -116,15 +116,15 @@ fn a_version_that_is_given_wins_over_the_status() {
     );
     assert_eq!(given.hco_version.as_deref(), Some("1.19 (given)"));
     assert_eq!(given.default_architecture.as_deref(), Some("amd64"));
-    // The status has an HCO of upstream, whose namespace of golden images stays.
+    // The status has an upstream version of HCO, whose namespace of golden images stays.
     let forecast = serde_json::to_value(&given.forecast).unwrap();
     assert_eq!(forecast["crons"][0]["namespace"], "kubevirt-os-images");
     let status = report(&json!({"before": {}}), &["amd64"]);
     assert_eq!(status.hco_version.as_deref(), Some("1.18.0 (status)"));
 }
 
-/// HCO's webhook completes a template when the object is written: in the upgrade to 1.19, and in any upgrade if the object
-/// lacks the annotation that HCO then adds.
+/// HCO's webhook completes a template when the object is written. This happens in the upgrade to 1.19, and in any
+/// upgrade if the object lacks the annotation that HCO then adds.
 #[test]
 fn a_template_that_hco_completes_is_imported_again_after_an_upgrade_that_writes_it() {
     let mut object = object();

@@ -1,6 +1,6 @@
-//! Compares the results of HCO's own Go code for generated objects with ours.
+//! Compares the engine with the results of HCO's Go code for generated objects.
 //!
-//! `e2e-tests/test-data/conformance/README.md` explains how the columns map to our answer.
+//! `e2e-tests/test-data/conformance/README.md` explains how the columns map to the engine's answer.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::drift::Difference;
 
-/// DIVERGES: names that differ only by letter case overwrite each other in HCO's metrics, whose labels are
-/// folded, so what the alerts name in these rows is not what HCO does.
+/// DIVERGES: names that differ only by letter case overwrite each other in HCO's metrics, whose labels are folded. The
+/// alerts in these rows therefore do not show HCO's real behavior.
 const FOLDED: [&str; 8] = [
     "s1-03999", "s1-09939", "s1-11667", "s1-11858", "s1-12834", "s1-13472", "s1-13923", "s1-16212",
 ];
@@ -45,10 +45,10 @@ fn as_1_18(mut row: Value) -> Option<Value> {
     match decided {
         Value::Object(columns) => {
             expected.extend(columns);
-            // The templates that HCO creates are known only for the import of main.
+            // The results for the templates are known only for main's import.
             expected.remove("dicts");
             if was_hidden {
-                // After the conversion, only HCO's decisions about the import and the alerts are known.
+                // The results after the conversion are known only for the import and the alerts.
                 for hidden in [
                     "workloadsArchitectures",
                     "controlPlaneArchitectures",
@@ -91,7 +91,7 @@ pub(super) fn compare(row: &Value, settings: &Value) -> Result<(), Difference> {
     let is_set = |column: &str| !expected[column].is_null();
     let fires = |rule: &str| report.findings.iter().any(|finding| finding.rule == rule);
     let mutator = expected["mutatorDenied"].as_str().unwrap_or_default();
-    // An error hides the columns of later stages, so it implies our rule and not the other way round.
+    // An error hides the columns of later stages, so it implies our rule, but our rule does not imply the error.
     let errors = [
         (
             "webhookAffinityError",
@@ -199,7 +199,7 @@ fn compare_decisions(row: &Value, report: &Report) -> Result<(), Difference> {
     compare_partial(expected, report)
 }
 
-/// The alerts, by the names of the templates that they are about.
+/// Compares the alerts by the names of their templates.
 fn compare_alerts(expected: &Value, report: &Report) -> Result<(), Difference> {
     let fired = |rule: &str| -> BTreeSet<String> {
         let findings = report
@@ -229,7 +229,7 @@ fn compare_alerts(expected: &Value, report: &Report) -> Result<(), Difference> {
     }
     let unsupported = names(&alerts["HCOGoldenImageWithNoSupportedArchitecture"]);
     let ours = fired("architectures-unsupported");
-    // The planned divergence: with no workload architecture one rule speaks for all.
+    // The planned divergence: without workload architectures, one rule replaces all others.
     let workload = expected["workloadsArchitectures"].as_array();
     let none = workload.map_or_else(|| fired_at_all(report, "no-workload-nodes"), Vec::is_empty);
     if none && !unsupported.is_empty() {
@@ -253,8 +253,8 @@ fn compare_alerts(expected: &Value, report: &Report) -> Result<(), Difference> {
     Ok(())
 }
 
-/// Compares for which templates HCO keeps a part of the architectures that the workload nodes have. No alert shows this.
-/// Common templates are left out: the rule is silent where HCO does not read the annotation.
+/// Compares the templates for which HCO keeps only a part of the workload architectures. No alert shows this. Common
+/// templates are left out: the rule is silent where HCO does not read the annotation.
 fn compare_partial(expected: &Value, report: &Report) -> Result<(), Difference> {
     let workload: BTreeSet<&str> = strings(&expected["workloadsArchitectures"]).collect();
     let custom = || {

@@ -7,10 +7,10 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-/// A disagreement between HCO and the engine in a row.
+/// The difference between HCO and the engine in a row.
 #[derive(Debug)]
 pub(super) struct Difference {
-    /// The column of the row that the engine does not agree with.
+    /// The column that differs.
     pub(super) column: &'static str,
     pub(super) fact: String,
 }
@@ -24,7 +24,7 @@ impl Difference {
     }
 }
 
-/// A fact about the engine alone.
+/// A difference that only concerns the engine.
 impl From<String> for Difference {
     fn from(fact: String) -> Self {
         Self::new("none", fact)

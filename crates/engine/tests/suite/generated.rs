@@ -1,4 +1,5 @@
-//! Generated HyperConverged objects, clusters and settings, for properties: small vocabularies, so that values meet.
+//! Generates HyperConverged objects, clusters, and settings for property tests. The vocabularies are small, so that
+//! equal values occur often.
 
 use e2e_tests::{FakeCluster, Images};
 use proptest::collection::vec;
@@ -10,14 +11,14 @@ use serde_json::{Map, Value, json};
 const ARCHITECTURES: &str = "ssp.kubevirt.io/dict.architectures";
 const ENABLE: &str = "dataimportcrontemplate.kubevirt.io/enable";
 
-/// A request: an object, in an update the object before, in one version.
+/// A request in one version: an object, and for an update the object before.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) version: &'static str,
     pub(crate) object: Value,
     pub(crate) old: Option<Value>,
     pub(crate) settings: Value,
-    /// The architectures that every image supports; if empty, images cannot be read.
+    /// The architectures that every image supports. If the list is empty, images cannot be read.
     pub(crate) image: Vec<&'static str>,
 }
 
@@ -133,7 +134,7 @@ struct Parts {
     affinity: Option<Value>,
     annotations: Map<String, Value>,
     status: Vec<Value>,
-    /// Whether empty parents are there.
+    /// Whether empty parents exist.
     has_parents: bool,
 }
 

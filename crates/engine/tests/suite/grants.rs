@@ -1,4 +1,4 @@
-//! Before the policy lists the nodes, it asks whether it may; only a clear no counts.
+//! The policy checks its permission before it lists the nodes. Only a clear denial prevents the list.
 
 use e2e_tests::{Call, FakeCluster};
 use serde_json::json;
@@ -14,7 +14,8 @@ fn payload() -> String {
     payload.to_string()
 }
 
-/// The requests that the policy sends to a cluster with this answer to every `can_i`, and whether the request is denied.
+/// The calls to a cluster that answers every `can_i` like this, and whether the policy denies the request because of
+/// the answer.
 fn asked(status: Option<&str>) -> (Vec<String>, bool) {
     let cluster = FakeCluster::with_workers(&[]);
     let cluster = match status {
@@ -81,7 +82,7 @@ fn a_host_that_knows_no_permissions_is_asked_for_the_nodes() {
     assert!(message.contains("no route to host"), "{message}");
 }
 
-/// The requests that the policy sends for a VM whose boot disk has two DataSources, one of which points to the other.
+/// The calls to a cluster for a VM whose boot disk uses two DataSources, one pointing to the other.
 fn asked_for_a_vm(denied: &str) -> Vec<String> {
     let yaml = format!("{{nodes: mixed, denied: [{denied}]}}");
     let cluster = FakeCluster::of(&yaml_serde::from_str(&yaml).unwrap());
@@ -154,6 +155,6 @@ fn a_vm_with_many_data_sources_asks_for_few() {
         "object": {"metadata": {"name": "x"}, "spec": {"dataVolumeTemplates": templates}},
     }});
     assert!(engine::evaluate(payload.to_string().as_bytes(), &cluster).allowed);
-    // Two lists, and sixteen DataSources.
+    // Two lists, and 16 DataSources.
     assert_eq!(cluster.calls().len(), 18);
 }

@@ -1,4 +1,4 @@
-//! Sentences about images apart from the findings: the fix, and the list of images that were not looked up.
+//! Output about images beside the findings: the fix, and the look-ups that were not made.
 
 use e2e_tests::{Call, Case, Judged, cases};
 use engine::{FixReport, Report};
@@ -16,7 +16,7 @@ fn report(name: &str) -> Report {
     Judged::new(&case(name)).report
 }
 
-/// The value that a remedy writes last.
+/// The value that a fix writes last.
 fn value(remedy: &FixReport) -> Option<String> {
     let operation = remedy.patch.last()?;
     let value = serde_json::to_value(operation.value.as_ref()?).unwrap();
@@ -31,7 +31,7 @@ fn value(remedy: &FixReport) -> Option<String> {
 const SET: &str = "set the annotation to the architectures of the image";
 const ANOTHER: &str = "use an image that supports amd64, arm64; this one supports only";
 
-/// For a case and a rule: the beginning of the summary of the first remedy, and the annotation that it sets.
+/// For a case and a rule: the beginning of the first fix's summary, and the annotation that the fix sets.
 const REMEDIES: [(&str, &str, &str, Option<&str>); 16] = [
     (
         "images/missing-annotation",
@@ -111,7 +111,7 @@ const REMEDIES: [(&str, &str, &str, Option<&str>); 16] = [
         SET,
         Some("amd64"),
     ),
-    // The list in the index is not enough for a recommendation.
+    // The list in the index is not enough to recommend it.
     (
         "image-architectures-mismatch/sparse-of-what-is-missing",
         "architectures-partial",
@@ -132,7 +132,7 @@ const REMEDIES: [(&str, &str, &str, Option<&str>); 16] = [
     ),
 ];
 
-/// The recommended remedy follows the image, whichever rule recommends it.
+/// The recommended fix follows the image, whichever rule recommends it.
 #[test]
 fn the_fix_is_what_the_image_supports() {
     for (name, rule, summary, annotation) in REMEDIES {
@@ -146,7 +146,7 @@ fn the_fix_is_what_the_image_supports() {
     }
 }
 
-/// To enable the import is complete with the annotation that the image supports.
+/// Enabling the import is complete if it sets the annotation to the architectures that the image supports.
 #[test]
 fn the_import_is_enabled_with_the_annotations_of_the_images() {
     let report = report("image-architectures-mismatch/import-off-mixed");
@@ -155,7 +155,7 @@ fn the_import_is_enabled_with_the_annotations_of_the_images() {
     assert_eq!(value(remedy).as_deref(), Some("amd64"));
 }
 
-/// An image that is not imported now cannot fail now.
+/// An image that is not imported now does not fail now.
 #[test]
 fn the_fact_tells_when_the_import_fails() {
     for (name, end) in [
@@ -209,7 +209,7 @@ fn an_image_that_does_not_help_is_an_obstacle() {
     }
 }
 
-/// The index promises an image for arm64. The difference is in the message, and the image can be mirrored.
+/// The index promises an image for arm64. The message shows the difference, and the user can mirror the image.
 #[test]
 fn the_difference_between_an_index_and_its_images_is_reported() {
     for (name, fact, is_mirrored) in [
@@ -262,7 +262,7 @@ fn the_images_of_an_index_are_looked_up_in_order() {
     );
 }
 
-/// A request is judged again after a repair, with what the registry answered before.
+/// After a repair, the policy evaluates the request again with the answers that the registry has already given.
 #[test]
 fn a_repair_needs_no_more_look_ups() {
     for (name, count) in [
@@ -323,7 +323,7 @@ fn one_image_too_many_is_counted_as_one() {
     assert_eq!(report.warnings, [warning]);
 }
 
-/// An image with a digest is not looked up, so it takes no look-up from another one.
+/// An image with a digest is not looked up, so it does not use up a look-up.
 #[test]
 fn an_image_with_a_digest_is_no_look_up() {
     let case = case("images/more-than-20-lookups");

@@ -1,4 +1,5 @@
-//! Each field that a rule reads is a checked field: otherwise, the policy would accept an update of it without an evaluation.
+//! Every field that a rule reads must be in the list of evaluated fields. Otherwise, the policy accepts an update of
+//! the field without an evaluation.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +23,7 @@ fn every_field_that_a_rule_reads_is_judged() {
             remove(&mut after, &pointer);
             let found_after = self::found(case, &after);
             let different: Vec<_> = found.symmetric_difference(&found_after).collect();
-            // The same field of another template, or of another case, shows nothing more.
+            // The same field of another template or case adds nothing.
             let field = pointer.replace(|it: char| it.is_ascii_digit(), "");
             let rules = different.iter().map(|(rule, _)| *rule);
             if rules
@@ -46,8 +47,8 @@ fn every_field_that_a_rule_reads_is_judged() {
     assert!(seen.len() >= 50, "only {} fields of rules", seen.len());
 }
 
-/// Whether a case is the creation of an object of usual size, with a finding; or a rule's own case without one: a field
-/// that is missing can be a finding.
+/// Whether a case creates an object of usual size, with a finding; or belongs to a rule's own directory without one,
+/// because a missing field can be a finding.
 fn is_plain(case: &Case) -> bool {
     let request = case.request();
     let folder = case.name.split('/').next();
@@ -81,8 +82,7 @@ fn judge(case: &Case, request: &Value) -> engine::Report {
     engine::evaluate(payload.to_string().as_bytes(), &host)
 }
 
-/// The JSON pointers of all values of the spec and the metadata that have nothing below them, without those that the user
-/// cannot change.
+/// The JSON pointers of all leaf values of the spec and the metadata, except for those that the user cannot change.
 fn leaves(object: &Value) -> Vec<String> {
     let mut leaves = Vec::new();
     let mut next = vec!["/spec".to_owned(), "/metadata".to_owned()];

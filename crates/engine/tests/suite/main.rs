@@ -1,6 +1,6 @@
-//! The engine, tested from outside: cases, pages, properties, and what HCO's own code says.
+//! Integration tests of the engine: cases, pages, properties, and comparisons with HCO's own code.
 //!
-//! The same tests run natively and in wasm (`make test-wasm`), but for those that need files.
+//! The same tests run natively and in wasm (`make test-wasm`), except for tests that need files.
 
 #![expect(
     clippy::unwrap_used,
@@ -55,7 +55,7 @@ fn template_spec(managed_data_source: &str, source: &serde_json::Value) -> serde
     })
 }
 
-/// Compares all rows, and returns how many there are.
+/// Compares all rows, and returns their number.
 fn all_agree(
     rows: impl Iterator<Item = serde_json::Value>,
     compare: impl Fn(&serde_json::Value) -> Result<(), drift::Difference>,

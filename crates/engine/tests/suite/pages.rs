@@ -9,7 +9,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 /// The sections of each page. Readers need the fix first.
 const HEADINGS: [&str; 3] = ["The fix", "Why it fires", "Settings"];
 
-/// A page that recommends a fix which raises another finding would send its reader in circles.
+/// If a page recommended a fix that raises another finding, the reader would go in circles.
 #[test]
 fn the_fixes_raise_no_finding() {
     let mut evaluated = 0;
@@ -84,7 +84,7 @@ fn every_page_has_the_same_headings_and_names_its_sources() {
             page.id
         );
         let summary = page.summary();
-        // It stands in tables and forms.
+        // The summary is used in tables and forms.
         assert!(
             summary.len() <= 140 && !summary.contains('\n') && !summary.ends_with('.'),
             "{}: {summary}",
@@ -93,7 +93,7 @@ fn every_page_has_the_same_headings_and_names_its_sources() {
     }
 }
 
-/// The operators differ by version, so the reader has to know from which one the page holds.
+/// The operators differ by version, so the page must name the first version for which it is valid.
 #[test]
 fn the_pages_name_the_versions_of_the_operators() {
     for rule in RULES {

@@ -1,4 +1,4 @@
-//! Preferences of VMs: only programs read them, so no case can have one.
+//! Preferences of VMs. Only programs read them, so no case can have one.
 
 use e2e_tests::{ClusterOf, FakeCluster};
 use engine::{Cluster, PreferenceName, Registry, Report, Resource};
@@ -39,7 +39,7 @@ impl Registry for WithPreference {
     }
 }
 
-/// The report on a VM with this preference and architecture, whose disk has an arm64 DataSource.
+/// The report on a VM with this preference and architecture, whose boot disk uses an arm64 DataSource.
 fn report(preference: &str, architecture: &Value) -> Report {
     let nodes = ClusterOf::Name("mixed".to_owned());
     let cluster = WithPreference(FakeCluster::of(&nodes));

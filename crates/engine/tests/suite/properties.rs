@@ -1,4 +1,4 @@
-//! Properties of every input: no panic, bounded output, no dependence on order.
+//! Properties of every input: no panic, bounded output, and no dependence on order.
 
 use e2e_tests::FakeCluster;
 use e2e_tests::properties::law::holds;
@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// The names of fields of a HyperConverged, so that random objects reach the code for them.
+/// Field names of a HyperConverged, so that random objects reach the code that reads them.
 const WORDS: [&str; 36] = [
     "commonTemplate",
     "originalSupportedArchitectures",
@@ -78,7 +78,7 @@ fn payload(version: &str, object: &Value, old: &Value, settings: &Value) -> Vec<
     .into_bytes()
 }
 
-/// A HyperConverged with the given value at every place that is judged.
+/// A HyperConverged with the given value at every evaluated field.
 fn filled(version: &str, parts: &[Value]) -> Value {
     let part = |index: usize| parts.get(index).cloned().unwrap_or_default();
     let placement = json!({"nodeSelector": part(0), "affinity": {"nodeAffinity": part(1)}});
@@ -186,7 +186,7 @@ proptest! {
         prop_assert_eq!(doubled.message, first.message);
     }
 
-    /// Kubernetes' matching against a model that knows no layers: terms are ORed, requirements ANDed.
+    /// Compares Kubernetes' matching with a simple model: terms are ORed, requirements are ANDed.
     #[test]
     fn the_selector_equals_a_naive_model(
         terms in vec(vec((0..4_usize, 0..4_usize, vec(0..4_usize, 1..3)), 0..3), 0..3),

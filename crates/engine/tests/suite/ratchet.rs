@@ -1,4 +1,4 @@
-//! The ratchet: an update is not denied because of existing problems, and it is denied because of every other one.
+//! Properties of the ratchet: an update is not denied for existing problems, and is allowed for no other reason.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::generated::{Request, nodes, request};
 
-/// A template without problems, so that two objects with the same problems differ.
+/// Adds a template without problems, so that two objects with the same problems differ.
 fn changed(version: &str, object: &Value) -> Value {
     let mut changed = object.clone();
     let template = json!({
@@ -28,7 +28,7 @@ fn changed(version: &str, object: &Value) -> Value {
     changed
 }
 
-/// Everything about a denial but its place in a list.
+/// A denial without its position in a list.
 fn denials(report: &Report) -> BTreeSet<(String, Option<String>, String)> {
     let findings = report.findings.iter();
     findings
@@ -54,7 +54,7 @@ fn create(request: &Request) -> Request {
     }
 }
 
-/// Whether the findings of a rule are about the change, so that none is an existing problem.
+/// Whether the findings of a rule are about the change, so that none of them is an existing problem.
 fn is_exempt(rule: &str) -> bool {
     let mut rules = RULES.iter();
     rules.any(|known| known.id == rule && known.ratchet == Ratchet::Exempt)
@@ -91,7 +91,7 @@ proptest! {
     fn an_update_is_denied_for_no_more_than_a_creation(mut request in request(), nodes in nodes()) {
         request.settings = json!({"images": "verify"});
         if request.version == "v1" {
-            // HCO's mutator can make another import of an update in v1.
+            // HCO's mutating webhook can set another import in a v1 update.
             return Ok(());
         }
         let update = denials(&judge(&request, &request.object, &nodes));
@@ -104,12 +104,12 @@ proptest! {
     fn strict_updates_are_judged_like_creations(mut request in request(), nodes in nodes()) {
         request.settings = json!({"updates": "strict", "images": "verify"});
         if request.version == "v1" {
-            // HCO's mutator can make another import of an update in v1.
+            // HCO's mutating webhook can set another import in a v1 update.
             return Ok(());
         }
         let update = judge(&request, &request.object, &nodes);
         let creation = judge(&create(&request), &request.object, &nodes);
-        // The policy accepts an update that changes no checked field without an evaluation.
+        // The policy accepts an update that changes no evaluated field without an evaluation.
         if update.multi_arch_import.is_some() {
             // These rules are about updates only.
             let is_about_updates = |rule: &str| {
@@ -117,7 +117,7 @@ proptest! {
             };
             let mut findings = update.findings;
             findings.retain(|finding| !is_about_updates(finding.rule));
-            // The fix can depend on the update.
+            // The fix of a problem can depend on the update.
             let facts = |findings: Vec<FindingReport>| -> Vec<_> {
                 findings.into_iter().map(|it| (it.rule, it.level, it.path, it.template, it.fact)).collect()
             };
@@ -140,7 +140,7 @@ proptest! {
         let removed = index.index(count);
         let name = request.object.pointer(&format!("{pointer}/{removed}/metadata/name")).cloned();
         let before = judge(&request, &request.object, &nodes);
-        // Without an override, a common template is back, with its own findings.
+        // Without an override, a common template exists again, with its own findings.
         let is_common = |name: &Value| ["fedora-image-cron", "rhel9", "windows"].iter().any(|it| name == it);
         if name.as_ref().is_some_and(is_common) {
             return Ok(());
@@ -154,7 +154,7 @@ proptest! {
             denials(report).into_iter().map(|(rule, template, _)| (rule, template)).collect()
         };
         let (after, before) = (subjects(&after), subjects(&before));
-        // A rejection of the whole object by HCO hides rejections by the other operators.
+        // If HCO refuses the whole object, the problems that other operators would report are hidden.
         let hides = ["template-invalid", "template-duplicated", "placement-invalid", "v1-only-fields-unreadable"];
         let is_nameless = |template: &Option<String>| template.as_deref().is_none_or(str::is_empty);
         let hides = |(rule, template): &(String, Option<String>)| {
@@ -164,11 +164,12 @@ proptest! {
             return Ok(());
         }
         let new: Vec<_> = after.difference(&before)
-            // HCO keeps the first of two templates with one name in our eyes; without it, the other one is judged.
+            // For the policy, HCO keeps the first of two templates with the same name; without it, the policy evaluates
+            // the other one.
             .filter(|(_, template)| template.as_deref() != name.as_ref().and_then(Value::as_str))
             // Images are looked up only if nothing else denies the request.
             .filter(|(rule, _)| !rule.starts_with("image-"))
-            // A template that lost its DataSource to the removed one gets a DataImportCron now.
+            // A template that lost its DataSource to the removed template now gets a DataImportCron.
             .filter(|(rule, _)| !["data-import-cron-rejected", "schedule-never-runs", "template-name-invalid"].contains(&rule.as_str()))
             .collect();
         prop_assert!(new.is_empty(), "{new:#?}");

@@ -1,5 +1,6 @@
-//! Applying the complete recommended remedies of a report resolves their findings, denies nothing new, changes only the fields
-//! that they name, and leaves nothing to apply. The input is all cases, the versions of HCO, and generated objects.
+//! Properties of fixes, for all cases, the rows of HCO's results, and generated objects. Applying the complete
+//! recommended fixes of a report resolves their findings, causes no new denial, changes only the named fields, and
+//! leaves no fix to apply.
 
 use std::cell::Cell;
 
@@ -67,7 +68,7 @@ fn remedies_of(report: Report, rule: &str) -> Vec<FixReport> {
     finding.expect(rule).fixes
 }
 
-/// The pointers of the remedy that enables the import of a mixed cluster.
+/// The fix that enables the import of a mixed cluster, and its pointers.
 fn enable_import(version: &str, spec: &Value) -> (FixReport, Vec<String>) {
     let report = created_with(version, spec, &workers(&["amd64", "arm64"]));
     let remedy = remedies_of(report, IMPORT).swap_remove(0);
@@ -77,7 +78,7 @@ fn enable_import(version: &str, spec: &Value) -> (FixReport, Vec<String>) {
     (remedy, operations)
 }
 
-/// The remedy that enables the import corrects at most 32 annotations. A command cannot correct any.
+/// The fix that enables the import corrects at most 32 annotations. A command cannot correct any.
 #[test]
 fn annotations_are_corrected_up_to_a_limit() {
     let remedy = |count: usize| {
@@ -95,7 +96,7 @@ fn annotations_are_corrected_up_to_a_limit() {
     assert!(remedy(0).command.is_some());
 }
 
-/// Enabling the import changes neither correct annotations nor annotations whose correction is unknown.
+/// Enabling the import changes neither correct annotations nor annotations whose correct value is unknown.
 #[test]
 fn other_annotations_stay_when_the_import_is_enabled() {
     let fedora = "docker://quay.io/containerdisks/fedora:latest";
@@ -128,7 +129,7 @@ fn other_feature_gates_stay_when_the_import_is_enabled() {
     assert_eq!(gates, ["replace /spec/featureGates/1"]);
 }
 
-/// The architectures on which a remedy places the workloads.
+/// The architectures on which a fix places the workloads.
 fn placed_on(nodes: &[Value]) -> Vec<Value> {
     let report = created_with("v1beta1", &json!({}), nodes);
     let remedies = remedies_of(report, IMPORT).into_iter();
@@ -137,7 +138,7 @@ fn placed_on(nodes: &[Value]) -> Vec<Value> {
     labels.map(|operation| json!(operation.value)).collect()
 }
 
-/// The one that HCO takes by default comes first.
+/// HCO's default architecture comes first.
 #[test]
 fn the_workloads_are_placed_on_the_most_common_architecture_or_that_of_the_control_plane() {
     let mut nodes = workers(&["amd64", "arm64", "arm64"]);
@@ -185,7 +186,7 @@ fn a_common_template_is_disabled_by_an_entry_behind_the_others() {
     );
 }
 
-/// The remedies for the annotation of a template whose image supports these architectures.
+/// The fixes for the annotation of a template whose image supports these architectures.
 fn remedies_with_image(
     annotation: &str,
     rule: &str,
@@ -206,7 +207,7 @@ fn remedies_with_image(
     remedies_of(engine::report(&payload(&request, settings), &cluster), rule)
 }
 
-/// To add architectures of the image is an alternative only if the annotation is right as far as it goes.
+/// Adding architectures of the image is an alternative only if all entries of the annotation are correct.
 #[test]
 fn what_the_image_supports_decides_how_an_annotation_is_corrected() {
     let summaries = |annotation, rule, image: &[&'static str], nodes: &[&str]| {
@@ -252,7 +253,7 @@ fn what_the_image_supports_decides_how_an_annotation_is_corrected() {
     assert!(!partial(&["amd64", "arm64", "s390x"]).1);
 }
 
-/// There are too many annotations to correct them together with the import, and HCO imports nothing until they are corrected.
+/// There are too many annotations to correct them with the import. Until the user corrects them, HCO imports nothing.
 #[test]
 fn a_repair_does_not_enable_an_import_that_leaves_a_boot_source_without_a_disk() {
     let names = (0..33).map(|number| format!("t{number}"));
@@ -396,7 +397,7 @@ fn the_law_holds_for_generated_objects() {
     assert!(applied >= 100, "only {applied} remedies were applied");
 }
 
-/// Checks generated values, and adds up how often there was something to check.
+/// Checks generated values, and counts how often there was something to check.
 fn generated<S: Strategy>(
     strategy: &S,
     check: impl Fn(S::Value) -> Result<usize, String>,
@@ -429,10 +430,10 @@ fn repairs_annotation(rule: &str) -> bool {
 fn to_repair() -> impl Strategy<Value = (Request, Vec<Value>)> {
     let request = prop_oneof![(request(), nodes()), repairable()];
     (request, repairs()).prop_map(|((mut request, nodes), mut repairs)| {
-        // The settings refuse the repair of a rule that they ignore.
+        // The settings reject the repair of a rule that they ignore.
         let levels = &request.settings["levels"];
         repairs.retain(|rule, _| levels.get(rule).is_none_or(|level| level != "ignore"));
-        // They refuse a repair by the image too, if they ask for no look-up.
+        // They also reject a repair by the image if they ask for no look-up.
         if request.settings.get("images").is_none() {
             repairs.retain(|_, repair| repair != "from-image");
         }
@@ -471,9 +472,9 @@ fn repairs_are_whole_and_touch_nothing_else() {
     assert!(repaired >= 100, "only {repaired} objects were repaired");
 }
 
-/// A repaired object is allowed, and a second evaluation repairs nothing. A repair changes only the fields that the settings
-/// name, and no annotation with an existing problem. An object that is not repaired has the verdict of a policy without
-/// repairs. Returns the number of repaired objects.
+/// A repaired object is allowed, and a second evaluation finds nothing to repair. A repair changes only what the
+/// settings name, and no annotation with an existing problem. An object that is not repaired gets the same result as
+/// without repairs. Returns the number of repaired objects.
 fn repair(request: &Request, nodes: &[Value]) -> Result<usize, String> {
     let judge = |request: &Request, object: &Value| {
         engine::evaluate(&request.payload(object), &request.on(nodes))
@@ -532,7 +533,7 @@ fn annotation(finding: &FindingReport, version: &str) -> String {
     )
 }
 
-/// Whether the repairs name what changes here, or an object above it that was missing.
+/// Whether the repairs name the changed field, or an object above it that was missing.
 fn is_named(pointer: &str, repairs: &Value) -> bool {
     let fields: &[&str] = match &repairs[IMPORT] {
         Value::String(_) => &[
@@ -556,7 +557,7 @@ fn is_named(pointer: &str, repairs: &Value) -> bool {
     is_annotation && normalises || fields.iter().any(is_field)
 }
 
-/// The object that HCO's own mutating webhook creates from a new one, as far as rules read it; `None` if it denies it.
+/// A new object after HCO's own mutating webhook, in the fields that rules read; `None` if the webhook denies it.
 ///
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go, `getDICTPatches`,
 /// `mutateFieldAndFGOnCreate`.
@@ -595,7 +596,7 @@ fn mutated(object: &Value, version: &str) -> Option<Value> {
     Some(object)
 }
 
-/// HCO's mutating webhook can run before or after the policy: what is repaired, and what is found then, is the same.
+/// HCO's mutating webhook can run before or after the policy. The repairs and the findings are the same in both cases.
 #[test]
 fn repairs_do_not_depend_on_the_order_of_webhooks() {
     let repaired = generated(&to_repair(), |(mut request, nodes)| {
@@ -637,7 +638,7 @@ fn repairs_do_not_depend_on_the_order_of_webhooks() {
     assert!(repaired >= 100, "only {repaired} objects were repaired");
 }
 
-/// It would be judged a second time.
+/// A repair would need a second evaluation.
 #[test]
 fn a_large_object_is_not_repaired() {
     const LARGEST: usize = 128 << 10;
@@ -673,7 +674,7 @@ fn a_large_object_is_not_repaired() {
     assert!(format!("{report:?}").contains("Carried"), "{report:#?}");
 }
 
-/// If nothing is denied, a warning names a repair that is not possible.
+/// If nothing is denied, a warning says that a repair cannot be made.
 #[test]
 fn an_obstacle_is_a_warning_where_nothing_is_denied() {
     let object = json!({"apiVersion": "hco.kubevirt.io/v1beta1", "kind": "HyperConverged", "metadata": {"name": "n"}});

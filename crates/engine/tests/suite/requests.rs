@@ -1,4 +1,5 @@
-//! Requests that no API server sends, but programs do: 400 with a sentence, or the request without what is missing.
+//! Requests that the API server never sends, but other programs may send. The policy answers with 400 and a sentence,
+//! or evaluates the request without the missing fields.
 
 use e2e_tests::FakeCluster;
 use engine::Report;

@@ -1,4 +1,5 @@
-//! Several updates accept nothing that one request would not: no way around a rule leads through a state that is accepted.
+//! Several updates in a row accept nothing that a single request would not: an accepted intermediate state does not
+//! bypass a rule.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::template_spec;
 
-/// A change by an update.
+/// The part of the object that an update can change.
 #[derive(Debug, Clone, Copy)]
 struct State {
     import: bool,
@@ -86,11 +87,11 @@ fn state(selectors: Vec<Option<&'static str>>) -> impl Strategy<Value = State> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// After the updates that are accepted, the object alone is accepted too, or the first one had its problems. Rules about
-    /// templates are compared on the nodes of the last object.
+    /// After a sequence of accepted updates, the last object alone is accepted too, or the first object had its
+    /// problems. Rules about templates are compared on the nodes of the last object.
     ///
-    /// The first object has workload nodes. If it has none, `no-workload-nodes` is an existing problem, and an update can add
-    /// a template that no rule can compare with nodes.
+    /// The first object has workload nodes. If it has none, `no-workload-nodes` is an existing problem, and an update
+    /// can add a template that no rule can compare with nodes.
     #[test]
     fn a_problem_is_in_the_first_object_or_denied(
         first in state(vec![None, Some("amd64"), Some("arm64")]),

@@ -8,7 +8,7 @@ use wasm_bindgen_test::wasm_bindgen_test as test;
 
 use super::template_spec;
 
-/// The report on one custom template with this annotation: `amd64=imported`.
+/// The reported states of one custom template with this annotation: `amd64=imported`.
 fn imports(import: bool, annotation: Option<&str>, workers: &[&str]) -> String {
     let source = json!({"registry": {"url": "docker://registry.example.com/my-image:1"}});
     imports_with(

@@ -1,4 +1,4 @@
-//! Compares the answers of HCO's own webhooks to generated requests, CREATE and UPDATE in both versions, with ours.
+//! Compares the policy with the answers of HCO's webhooks to generated requests, CREATE and UPDATE in both versions.
 //!
 //! `e2e-tests/test-data/conformance/README.md` explains how the columns map to our answer.
 
@@ -15,8 +15,8 @@ fn the_corpus_agrees_with_the_webhooks_of_hco() {
     super::all_agree(test_data::rows("update"), |row| compare(row, &json!({})));
 }
 
-/// Compares what HCO's webhooks answered to a request with our answers: as the user sends it, and as a validating webhook
-/// gets it behind HCO's mutating one.
+/// Compares the answers of HCO's webhooks to a request with ours: for the object as the user sends it, and for the
+/// object after HCO's mutating webhook, as a validating webhook gets it.
 pub(super) fn compare(row: &Value, settings: &Value) -> Result<(), Difference> {
     compare_at(row, &row["request"], settings, Position::InFront)?;
     if row["patched"].is_null() {
@@ -27,7 +27,7 @@ pub(super) fn compare(row: &Value, settings: &Value) -> Result<(), Difference> {
     compare_at(row, &behind, settings, Position::Behind)
 }
 
-/// The position of our webhook: before or after HCO's mutating webhook.
+/// Whether our webhook runs before or after HCO's mutating webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Position {
     InFront,
@@ -69,7 +69,7 @@ fn compare_at(
             Err(format!("not judged: {:?}", report.message).into())
         };
     }
-    // Accepted without an evaluation: no checked field was changed.
+    // The policy accepted the request without an evaluation: no evaluated field changed.
     let Some(import) = report.audit_annotations.get("multi-arch-import") else {
         return Ok(());
     };
@@ -129,8 +129,8 @@ fn compare_at(
     Ok(())
 }
 
-/// How often v1's list has the gate. The CRD forbids to list it twice, and behind HCO's mutating webhook, which drops the
-/// first entry only, the second one looks changed.
+/// How often v1's list contains the gate. The CRD forbids listing it twice. HCO's mutating webhook drops only the first
+/// entry, so afterwards the second one looks changed.
 fn gates(request: &Value) -> usize {
     let gates = request["object"]["spec"]["featureGates"].as_array();
     let listed = gates.into_iter().flatten().filter(|gate| {

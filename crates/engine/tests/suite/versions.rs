@@ -1,7 +1,7 @@
-//! Compares the results of the code of each version of HCO with our answers for that version in the settings.
+//! Compares the results of each version of HCO with our answers for that version in the settings.
 //!
-//! The objects are generated, the same for each version. `make chain-drift HCO=checkout
-//! HCO_VERSION=1.18` compares many more.
+//! The objects are generated, the same for each version. `make chain-drift HCO=checkout HCO_VERSION=1.18` compares many
+//! more.
 
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
@@ -42,9 +42,9 @@ fn agree_updated(version: &str, rows: impl Iterator<Item = Value>) {
     all_agree(rows, |row| updates::compare(row, &settings));
 }
 
-/// DIVERGES: before 1.19, HCO's webhook stops at a warning about a deprecated gate, and in 1.17 and 1.18 at that about
-/// `tuningPolicy: highBurst`, and does not check the affinity. The policy does: an invalid term matches no node in any
-/// version.
+/// DIVERGES: before 1.19, HCO's webhook stops at a warning about a deprecated gate, and in 1.17 and 1.18 at a warning
+/// about `tuningPolicy: highBurst`, and does not check the affinity. The policy does: an invalid term matches no node
+/// in any version.
 fn stops_at_a_warning(row: &Value, version: &str, difference: &Difference) -> bool {
     let has_tag = |wanted: &str| {
         let mut tags = row["tags"].as_array().into_iter().flatten();

@@ -1,6 +1,6 @@
-//! The words: the first firing case of each rule, as the user reads it and as machines read it.
+//! Snapshots of the texts: the first firing case of each rule, as users and programs read it.
 //!
-//! `make generate` writes them anew. The cases, and not the snapshots, decide about verdicts.
+//! `make generate` updates them. The cases, and not the snapshots, decide about verdicts.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ fn the_words_of_each_rule_are_as_reviewed() {
             insta::assert_snapshot!(rule.id, words(case));
         }
     });
-    // And no snapshot is of anything else.
+    // Every snapshot file must belong to one of these cases.
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/snapshots");
     let files: BTreeSet<String> = std::fs::read_dir(directory)
         .unwrap()
@@ -48,7 +48,7 @@ fn the_words_of_each_rule_are_as_reviewed() {
     );
 }
 
-/// Cases with other words than the first firing case of the rule.
+/// Cases whose texts differ from the first firing case of a rule.
 const OTHERS: [&str; 4] = [
     "denials-as-warnings/with-levels-of-templates",
     "hco-version/gate-in-another-letter-case",
@@ -70,7 +70,7 @@ fn words(case: &Case) -> String {
     )
 }
 
-/// The other texts of a rule: the fact, and the fix on the next lines.
+/// Other texts of a rule: the fact, and the fix on the next lines.
 #[test]
 fn a_rule_says_what_is_true_of_the_case() {
     let cases = cases();
@@ -134,7 +134,7 @@ const OTHER_WORDS: [(&str, &str, &str); 8] = [
     ),
 ];
 
-/// The limits of our sentences follow from kubectl and the API server.
+/// The texts stay within the limits of kubectl and the API server.
 #[test]
 fn every_case_stays_inside_the_bounds() {
     for case in cases() {
@@ -205,7 +205,7 @@ fn the_page_about_denials_shows_the_message() {
     );
 }
 
-/// The first finding of a rule in a template-less or one-template object on a mixed cluster.
+/// The first finding of a rule on a mixed cluster, for an object with at most one template.
 fn fix(rule: &str, spec: &serde_json::Value) -> String {
     let payload = serde_json::json!({"request": {
         "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
@@ -242,8 +242,8 @@ fn the_command_that_enables_the_import_is_one_that_passes() {
     );
 }
 
-/// The manifest in deploy/ binds another account under the name of the binding that an overlay has: applying it would
-/// take the permission of the overlay's account away.
+/// The manifest in deploy/ binds another account, and an overlay has a binding with the same name. Applying the
+/// manifest would remove the permission of the overlay's account.
 #[test]
 fn an_account_that_is_known_is_never_advised_to_apply_a_manifest_of_another() {
     for (account, error) in [

@@ -1,4 +1,4 @@
-//! The flags of kubectl that name a cluster.
+//! The flags of kubectl that select a cluster.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -49,8 +49,8 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Takes out what is empty: a variable that is not set. kubectl takes it for a flag that is not given, too. An empty path
-    /// is refused before.
+    /// Removes empty values, which come from unset variables. kubectl also treats them as missing flags. Empty paths
+    /// were already rejected.
     pub(super) fn without_empty(&mut self) {
         self.impersonate_groups.retain(|group| !group.is_empty());
         for flag in [
@@ -65,13 +65,13 @@ impl Connection {
         }
     }
 
-    /// The context that is named.
+    /// The context that the user named.
     pub(crate) fn context(&self) -> Option<&str> {
         self.context.as_deref()
     }
 
-    /// The flags that name the cluster and the user, for a command that is printed. They include the context, because another
-    /// one may be the current one when the command is run.
+    /// The flags that select the cluster and the user, for a printed command. They include this context, because
+    /// another one may be current when the user runs the command.
     pub(crate) fn flags(&self, context: Option<&str>) -> Vec<(&'static str, String)> {
         let kubeconfig = self.kubeconfig.as_ref();
         let mut flags = Vec::new();
@@ -116,7 +116,7 @@ pub(super) fn timeout(text: &str) -> Result<Duration, &'static str> {
     time.ok_or("use a value such as 30, 30s, 1m30s, or 1h")
 }
 
-/// MIRRORS: Go time/format.go, `ParseDuration`. kube's one panics if the time is too long.
+/// MIRRORS: Go time/format.go, `ParseDuration`. kube's parser panics if the time is too long.
 fn go_duration(text: &str) -> Option<Duration> {
     let is_of_number = |it: char| it.is_ascii_digit() || it == '.';
     let mut all = Duration::ZERO;

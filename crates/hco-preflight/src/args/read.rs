@@ -1,4 +1,4 @@
-//! From the words of the command line to the arguments of a command.
+//! Parses the command line into the arguments of a command.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,7 +13,7 @@ impl Args {
     /// Reads the words of the command line, the name of the program first.
     pub(crate) fn read(mut words: Vec<OsString>) -> Result<Self, clap::Error> {
         let name = typed(words.first());
-        // clap would take the path of the file for the name.
+        // Without this, clap would use the path of the file as the name.
         if let Some(first) = words.first_mut() {
             *first = OsString::from("hco-preflight");
         }
@@ -61,14 +61,14 @@ impl Args {
         Ok(Self { name, ..args })
     }
 
-    /// The command as clap knows it, for completions.
+    /// The clap command, for completions.
     pub(crate) fn command() -> clap::Command {
         command_of("hco-preflight")
     }
 }
 
-/// The word behind `--cluster`, which those who know kubectl mean as a name. Not a file: pre-commit puts these behind all
-/// arguments.
+/// The word after `--cluster`, if it looks like the name of a cluster, which users of kubectl may expect. Files don't
+/// count, because pre-commit puts them after all arguments.
 fn behind_cluster(words: &[OsString]) -> Option<&OsString> {
     let options = words.split(|word| word == "--").next()?;
     let pairs = options.iter().zip(options.iter().skip(1));
@@ -78,8 +78,8 @@ fn behind_cluster(words: &[OsString]) -> Option<&OsString> {
     (!is_option && (Path::new(word).is_dir() || !Path::new(word).exists())).then_some(word)
 }
 
-/// An option that is also the name of a file. A shell may have expanded it from `*.yaml`, so the name of the file would
-/// decide the check.
+/// An option that is also the name of a file. A shell may have expanded it from `*.yaml`, so the name of a file would
+/// change the check.
 fn option_and_file(words: &[OsString]) -> Option<&OsString> {
     let mut options = words.split(|word| word == "--").next()?.iter().skip(1);
     options.find(|word| {
@@ -89,7 +89,7 @@ fn option_and_file(words: &[OsString]) -> Option<&OsString> {
     })
 }
 
-/// The command that was typed, with standard input in the place of its files.
+/// The typed command, with standard input in place of its files.
 fn piped(name: &str, command: &clap::Command, matches: &ArgMatches) -> String {
     const OF_FILES: [&str; 4] = ["filename", "recursive", "include_ignored", "exclude"];
     let Some((subcommand, matches)) = matches.subcommand() else {
@@ -102,7 +102,7 @@ fn piped(name: &str, command: &clap::Command, matches: &ArgMatches) -> String {
         let Some(long) = argument.get_long().filter(|_| !OF_FILES.contains(&id)) else {
             continue;
         };
-        // `--help` is an argument without a value.
+        // `--help` is not an argument with a value.
         let is_typed = matches.try_contains_id(id).is_ok()
             && matches.value_source(id) == Some(ValueSource::CommandLine);
         if !is_typed {
@@ -115,11 +115,11 @@ fn piped(name: &str, command: &clap::Command, matches: &ArgMatches) -> String {
         for value in matches.get_raw(id).into_iter().flatten() {
             let value = match value.to_str() {
                 _ if id == "token" => "TOKEN".to_owned(),
-                // The standard input is taken.
+                // Standard input is already in use.
                 Some("-") => "FILE".to_owned(),
                 _ => shell_word(&one_line(&value.to_string_lossy())),
             };
-            // Otherwise it would be an option.
+            // With a blank, the value would be read as an option.
             let between = if value.starts_with('-') { "=" } else { " " };
             words.extend([" --", long, between, &value]);
         }
@@ -145,7 +145,7 @@ fn command_of(name: &str) -> clap::Command {
     });
     words
         .mut_subcommand("fix", |fix| fix.mut_arg("old", |it| it.hide(true)))
-        // They all are of one kind.
+        // The positional arguments are all of one kind.
         .mut_subcommand("images", |images| {
             images.mut_args(|it| it.help_heading(None))
         })
@@ -154,7 +154,8 @@ fn command_of(name: &str) -> clap::Command {
         .after_help(EXAMPLES.replace("hco-preflight", name))
 }
 
-/// The name with which the program was called: as a plugin of kubectl the program's file is `kubectl-hco_preflight`.
+/// The name with which the program was called. For a kubectl plugin, the file of the program is
+/// `kubectl-hco_preflight`.
 fn typed(first: Option<&OsString>) -> String {
     let stem = first
         .and_then(|path| Path::new(path).file_name())

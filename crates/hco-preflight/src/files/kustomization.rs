@@ -1,4 +1,4 @@
-//! Kustomizations, whose patches look like objects.
+//! Kustomizations. Their patches look like objects, but are not objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,32 +12,32 @@ use crate::field;
 /// MIRRORS: kustomize api/konfig/general.go, `RecognizedKustomizationFileNames`.
 const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
-/// The fields with patches, the older ones too.
+/// The fields with patches, including deprecated ones.
 ///
 /// MIRRORS: kustomize api/types/kustomization.go, `Kustomization`.
 const FIELDS: [&str; 3] = ["patches", "patchesJson6902", "patchesStrategicMerge"];
 
-/// A directory that kustomize builds.
+/// A directory with a kustomization.
 #[derive(Debug)]
 pub(super) struct Directory {
-    /// As the user would name it.
+    /// Its name for the user.
     pub(super) name: String,
-    /// Whether a patch can be for a HyperConverged.
+    /// Whether a patch can change a HyperConverged.
     pub(super) names_ours: bool,
-    /// Whether kustomize builds it only as a part of others.
+    /// Whether it is a component, which kustomize builds only as a part of others.
     pub(super) is_component: bool,
 }
 
-/// The kustomizations around the files that are read, and their patches.
+/// The kustomizations in the directories of the files, and their patches.
 #[derive(Debug, Default)]
 pub(super) struct Kustomizations {
     seen: BTreeSet<PathBuf>,
-    /// By the real path.
+    /// The directories by the real path of a file.
     files: BTreeMap<PathBuf, Rc<Directory>>,
 }
 
 impl Kustomizations {
-    /// Reads the kustomizations in the directory of a file, and in those above it.
+    /// Reads the kustomizations in the directory of a file, and in its parent directories.
     pub(super) fn look_around(&mut self, file: &Path) {
         let parents = file.parent().unwrap_or(Path::new("")).ancestors();
         for directory in parents {
@@ -52,7 +52,7 @@ impl Kustomizations {
 
     fn read(&mut self, directory: &Path, name: &str) {
         let file = directory.join(name);
-        // Reading a pipe would wait for a writer.
+        // Reading a pipe would block until another process writes to it.
         if !file.is_file() {
             return;
         }
@@ -77,7 +77,7 @@ impl Kustomizations {
             let lists = FIELDS.iter().filter_map(|field| object.value.get(*field));
             lists.filter_map(Value::as_array).flatten()
         });
-        // The older fields have names of files alone, or patches in their place.
+        // The deprecated fields contain only file names, or inline patches.
         let patches = lists.filter_map(|patch| patch.get("path").unwrap_or(patch).as_str());
         for patch in patches.chain([name]) {
             if let Ok(path) = std::fs::canonicalize(directory.join(patch)) {
@@ -86,7 +86,7 @@ impl Kustomizations {
         }
     }
 
-    /// The directory of the kustomization that a file is, or is a patch of.
+    /// The directory of the kustomization, if a file is one or is one of its patches.
     pub(super) fn with_patch(&self, file: &Path) -> Option<&Directory> {
         let path = std::fs::canonicalize(file).ok()?;
         self.files.get(&path).map(|directory| &**directory)

@@ -1,4 +1,4 @@
-//! The files below the paths that the user names, as kubectl finds them.
+//! Finds the files below the paths that the user names, as kubectl does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,25 +15,25 @@ use crate::foreign::{one_line, shell_word};
 use crate::notes::Notes;
 use crate::prose::count;
 
-/// The files, and what was skipped.
+/// The files, and the skipped files.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    /// Each with the directory that the user named, if it was found in one.
+    /// The files, each with the directory that the user named if it was found in one.
     pub(super) files: Vec<(PathBuf, Option<PathBuf>)>,
     pub(super) kustomizations: Kustomizations,
     pub(super) skipped: Skipped,
     pub(super) notes: Notes,
     pub(super) failures: Vec<Failure>,
     ignored: BTreeMap<PathBuf, Gitignore>,
-    /// The patterns that match something, by their index.
+    /// The indexes of the patterns that match at least one file.
     matching: BTreeSet<usize>,
     pub(super) walk: Walk,
 }
 
-/// Which paths are not read: a `*` is any text, a `/` in it too.
+/// A pattern for paths that are not read. A `*` matches any text, including a `/`.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
-    /// As the user wrote it.
+    /// The pattern, as the user wrote it.
     text: String,
     glob: GlobMatcher,
 }
@@ -42,7 +42,7 @@ impl FromStr for Pattern {
     type Err = globset::Error;
 
     fn from_str(written: &str) -> Result<Self, Self::Err> {
-        // The shell adds a slash when it completes the name of a directory.
+        // Shell completion adds a slash to the name of a directory.
         let text = written.strip_prefix("./").unwrap_or(written);
         let glob = Glob::new(text.strip_suffix('/').unwrap_or(text))?;
         Ok(Self {
@@ -58,12 +58,12 @@ impl Pattern {
     }
 }
 
-/// How many files were skipped in directories, by reason.
+/// The number of skipped files in directories, by reason.
 #[derive(Debug, Default)]
 pub(super) struct Skipped(Vec<(&'static str, &'static str, usize)>);
 
 impl Skipped {
-    /// Counts a file; the reason is a clause, for one and for several.
+    /// Counts a file. The reason is a clause, for one file and for several files.
     pub(super) fn add(&mut self, one: &'static str, several: &'static str) {
         match self.0.iter_mut().find(|(known, ..)| *known == one) {
             Some((.., number)) => *number += 1,
@@ -82,7 +82,7 @@ impl Skipped {
 }
 
 impl Tree {
-    /// Looks into directories.
+    /// Finds the files of directories.
     pub(super) fn of(paths: &[PathBuf], walk: Walk) -> Self {
         let mut tree = Self {
             walk,
@@ -102,7 +102,7 @@ impl Tree {
         tree
     }
 
-    /// A pattern for another directory would look as if it had an effect.
+    /// Notes patterns that match nothing, because they would appear to have an effect.
     fn note_patterns(&mut self) {
         let patterns = self.walk.exclude.iter().enumerate();
         let without = patterns.filter(|(index, _)| !self.matching.contains(index));
@@ -112,7 +112,7 @@ impl Tree {
         }
     }
 
-    /// Whether the user excludes a path, which is then counted.
+    /// Whether the user excludes a path. It counts the path.
     fn is_excluded(&mut self, path: &Path) -> bool {
         let is_named = path != Path::new(STDIN);
         let patterns = self.walk.exclude.iter().enumerate();
@@ -148,7 +148,7 @@ impl Tree {
         for entry in entries {
             let name = entry.file_name();
             let name = name.as_encoded_bytes();
-            // The files of a mounted ConfigMap are there a second and a third time, below such directories.
+            // A mounted ConfigMap has its files a second and a third time, below such directories.
             if name.starts_with(b"..") || name == b".git" {
                 continue;
             }
@@ -161,7 +161,7 @@ impl Tree {
                 let is_link = entry.file_type().is_ok_and(|it| it.is_symlink());
                 self.subdirectory(&path, is_link, root);
             } else if path.exists() && !path.is_file() {
-                // Reading a pipe would wait for a writer.
+                // Reading a pipe would block until another process writes to it.
                 self.skipped
                     .add("that is not a regular file", "that are not regular files");
             } else if self.is_ignored(&path, false) {
@@ -201,7 +201,7 @@ impl Tree {
         );
     }
 
-    /// Whether Git ignores a file or a directory, so that it is not going to be applied.
+    /// Whether Git ignores a file or a directory, so that it will not be applied.
     fn is_ignored(&mut self, path: &Path, is_directory: bool) -> bool {
         if !self.walk.recursive || self.walk.include_ignored {
             return false;
@@ -213,7 +213,7 @@ impl Tree {
         let Some(repository) = repository else {
             return false;
         };
-        // The nearest file counts.
+        // The nearest .gitignore file takes precedence.
         for directory in path.ancestors().skip(1) {
             let rules = self.ignored.entry(directory.to_owned());
             let rules = rules.or_insert_with(|| Gitignore::new(directory.join(".gitignore")).0);
@@ -228,7 +228,7 @@ impl Tree {
     }
 }
 
-/// The files of a directory that kubectl reads as manifests.
+/// Whether kubectl reads a file as a manifest, if it gets its directory.
 pub(super) fn is_manifest(path: &Path) -> bool {
     let ending = path.extension().and_then(std::ffi::OsStr::to_str);
     matches!(ending, Some("json" | "yaml" | "yml"))

@@ -17,31 +17,32 @@ use crate::kubectl::Kubectl;
 use crate::remedy::json_patch_of;
 use crate::stage::{Question, hyperconverged};
 
-/// The target of a patch.
+/// The destination of a patch.
 pub(super) struct Destination<'c> {
-    /// The context of the cluster; none without a cluster, and in a pod.
+    /// The context of the cluster; `None` without a cluster, and in a pod.
     pub(super) context: Option<&'c str>,
-    /// Whether a cluster is named, so that the patch is for its objects.
+    /// Whether the user named a cluster, so that the patch applies to its objects.
     pub(super) is_cluster: bool,
     pub(super) from: Option<&'c Path>,
     pub(super) connection: &'c args::Connection,
-    /// Makes commands for it.
+    /// Builds commands for the cluster.
     pub(super) kubectl: Kubectl,
 }
 
 impl Destination<'_> {
-    /// The live object after the patch.
+    /// The live object after the change.
     fn wanted(&self, live: &Value, object: &Value) -> Value {
         let wanted = with_metadata_of(live, object);
         if self.is_cluster {
             wanted
         } else {
-            // It lacks what `--from` does not read, for example labels: it is not to be replaced.
+            // The live object lacks fields that `--from` does not read, for example labels. The patch must not change
+            // them.
             hyperconverged(&wanted)
         }
     }
 
-    /// Which objects the patches are for, and what the API server does with others.
+    /// A note about the objects that the patches apply to, and how the API server handles others.
     pub(super) fn note(&self, format: FixFormat) -> Option<String> {
         const REJECTED: &str = "`the server rejected our request due to an error in our request`";
         Some(match (self.from, format) {
@@ -80,8 +81,8 @@ struct Record<'l> {
     error: Option<&'l str>,
 }
 
-/// The patch of a fixed object: of the live object where there is a cluster, else of the object in the file. A command is run
-/// on a live object in any case.
+/// The patch of a fixed object: for the live object if there is a cluster, else for the object in the file. A command
+/// always applies to a live object.
 pub(super) fn patch(
     fixed: &Fixed<'_>,
     destination: &Destination<'_>,
@@ -95,10 +96,10 @@ pub(super) fn patch(
         );
     }
     if fixed.made == 0 {
-        // The file can have other changes.
+        // The file can contain other changes.
         return Ok(Patch(Vec::new()));
     }
-    // An object of `--from` comes from a cluster as well, in which it can have changed.
+    // An object of `--from` also comes from a cluster, where it can have changed in the meantime.
     let is_live = base.is_some() || question.place.is_none();
     let base = base.unwrap_or(question.object.value());
     let wanted = if is_live {
@@ -114,7 +115,8 @@ pub(super) fn patch(
     })
 }
 
-/// The other changes of a patch, because the file differs from the live object; none if it contains only the fix.
+/// The other changes of a patch, which come from differences between the file and the live object; `None` if there are
+/// none.
 pub(super) fn others(fixed: &Fixed<'_>, destination: &Destination<'_>) -> Option<String> {
     const LISTED: usize = 5;
 
@@ -124,7 +126,7 @@ pub(super) fn others(fixed: &Fixed<'_>, destination: &Destination<'_>) -> Option
         .as_ref()
         .filter(|_| question.place.is_some())?;
     let changed = |object: &Value| json_patch::diff(live, &destination.wanted(live, object)).0;
-    // A value that a fix reverts does not change.
+    // Ignores changes that the fix reverts.
     let left = changed(&fixed.sent);
     let is_left = |it: &PatchOperation| left.iter().any(|left| left.path() == it.path());
     let mut changes = changed(question.sent());
@@ -146,7 +148,7 @@ pub(super) fn others(fixed: &Fixed<'_>, destination: &Destination<'_>) -> Option
     })
 }
 
-/// A note that a live object comes from a file, which reverts the patch when it is applied again.
+/// Says if a file manages the live object, because applying the file again reverts the patch.
 pub(super) fn kept_elsewhere(question: &Question) -> Option<String> {
     const BY: [(&str, &str); 3] = [
         (
@@ -169,9 +171,9 @@ pub(super) fn kept_elsewhere(question: &Question) -> Option<String> {
     ))
 }
 
-/// The object with the metadata that no file decides. Only the API server sets most of it, and a file that was exported from
-/// a cluster has old values. `-n` can name the namespace instead of the file. What was applied last stays, because a snapshot
-/// does not have all of it.
+/// The object with the live metadata, because files don't define it. The API server sets most of it, and a file that
+/// was exported from a cluster has old values. The namespace can come from `-n` instead of the file. The last applied
+/// configuration is kept, because a snapshot does not have all of it.
 fn with_metadata_of(live: &Value, object: &Value) -> Value {
     const OF_THE_SERVER: [&str; 7] = [
         "creationTimestamp",
@@ -206,10 +208,10 @@ fn with_metadata_of(live: &Value, object: &Value) -> Value {
     object
 }
 
-/// The operations of the remedies where they are enough, without those that only repeat another one; else the difference.
+/// The operations of the fixes if they are sufficient, without repeated ones; else the difference.
 fn shortest(base: &Value, wanted: &Value, remedies: &[Value]) -> Result<Patch> {
     if base == wanted {
-        // The live object has what the file lacks.
+        // The live object already has the fields that the file lacks.
         return Ok(Patch(Vec::new()));
     }
     let mut once: Vec<Value> = Vec::new();
@@ -228,23 +230,23 @@ fn shortest(base: &Value, wanted: &Value, remedies: &[Value]) -> Result<Patch> {
     Ok(json_patch::diff(base, wanted))
 }
 
-/// The patch with preceding tests of the generation and of the replaced values, so that the API server rejects it if the object
-/// has changed since; and of the UID, because a new object with the same name starts with another generation. It does not test
-/// the resource version, which changes with each status that HCO writes.
+/// Adds tests of the generation and of the replaced values before the patch, so that the API server rejects the patch
+/// if the object has changed in the meantime. The UID is tested because the generation starts again when an object is
+/// deleted and created again. The resource version is not tested, because it changes with each status that HCO writes.
 ///
-/// An object of a file may lack what the live one has: something is added only where the live object has nothing, which to the
-/// API server is null.
+/// An object of a file may lack fields of the live one. For an added field, the patch tests that the live object does
+/// not have it, which the API server compares with null.
 ///
 /// MIRRORS: evanphx/json-patch patch.go, `Patch.test`.
 fn guarded(base: &Value, patch: Patch, is_live: bool) -> Patch {
     const GENERATION: &str = "/metadata/generation";
-    /// The live object always has them, by the defaults of HCO's CRD.
+    /// The live object always has these fields, because HCO's CRD has defaults for them.
     const FILLED: [&str; 3] = ["/spec", "/spec/deployment", "/spec/featureGates"];
 
     if patch.0.is_empty() {
         return patch;
     }
-    // A file of an older version of this command has none either.
+    // A file from an older version of this command does not have a generation either.
     let is_of_file = !is_live || base.pointer(GENERATION).is_none();
     let is_filled = |operation: &PatchOperation| {
         let value = match operation {
@@ -265,7 +267,7 @@ fn guarded(base: &Value, patch: Patch, is_live: bool) -> Patch {
     let mut patched = base.clone();
     for operation in &patch.0 {
         let path = operation.path().to_string();
-        // Without a generation, another template can be at an index meanwhile.
+        // Without a generation, another template can be at this index by then.
         let ends = path.match_indices('/').map(|(end, _)| end);
         let parents = ends.filter_map(|end| path.get(..end));
         for item in parents.filter(|it| is_in_list(&patched, it)) {
@@ -279,7 +281,7 @@ fn guarded(base: &Value, patch: Patch, is_live: bool) -> Patch {
             operation,
             PatchOperation::Replace(_) | PatchOperation::Remove(_) | PatchOperation::Add(_)
         );
-        // An operation before can have moved it, and an addition to a list replaces nothing.
+        // An earlier operation can have moved the value, and an addition to a list does not replace a value.
         let is_added = matches!(operation, PatchOperation::Add(_)) && is_in_list(&patched, &path);
         if is_replaced
             && !is_added
@@ -292,14 +294,14 @@ fn guarded(base: &Value, patch: Patch, is_live: bool) -> Patch {
         if let PatchOperation::Add(it) = operation
             && let Some((parent, _)) = path.rsplit_once('/')
             && (is_of_file && !is_added && !is_filled(operation))
-            // The defaults of the CRD have these.
+            // The CRD has defaults for booleans.
             && !it.value.is_boolean()
             && (FILLED.contains(&parent) || base.pointer(parent) == patched.pointer(parent))
             && base.pointer(&path).is_none()
         {
             empty.push(path);
         }
-        // A patch that was computed for it can be applied.
+        // The patch was computed for this object, so applying it cannot fail.
         let _ = json_patch::patch(&mut patched, std::slice::from_ref(operation));
     }
     let tests = paths.iter().filter_map(|path| {
@@ -334,7 +336,7 @@ pub(super) fn line(
     })
 }
 
-/// A file that could not be read, as a line of JSON.
+/// The error for a file that could not be read, as a line of JSON.
 pub(super) fn failed(failure: &Failure) -> Result<String> {
     json_line(&Record {
         file: failure.file.as_deref(),
@@ -348,7 +350,7 @@ fn json_line(line: &Record<'_>) -> Result<String> {
     Ok(foreign::json(&serde_json::to_string(line)?) + "\n")
 }
 
-/// Where the live object is; without one, where the file says.
+/// The namespace of the live object; without one, the namespace in the file.
 fn namespace(question: &Question) -> Option<&str> {
     let live = question.live.as_ref();
     let live = live.and_then(|live| live.pointer("/metadata/namespace")?.as_str());
@@ -369,7 +371,7 @@ pub(super) fn command(
     let resource = shell_word(&one_line(&resource));
     let connection = destination.connection;
     let namespace = namespace(question).or(connection.namespace.as_deref());
-    // kubectl would take `--server=URL` for a flag.
+    // kubectl would read a name such as `--server=URL` as a flag.
     if !is_dns1123_subdomain(name) {
         bail!("the name is not a valid object name, so there is no command for it");
     }
@@ -420,7 +422,7 @@ mod tests {
         );
     }
 
-    /// A snapshot of an older version of this command has no generation.
+    /// A snapshot from an older version of this command has no generation.
     #[test]
     fn without_a_generation_the_item_of_a_list_is_tested() {
         let base = json!({"spec": {"list": [{"metadata": {"name": "n"}}]}});
@@ -432,7 +434,7 @@ mod tests {
         assert_eq!(operations(&guarded), json!([test, empty, patch[0]]));
     }
 
-    /// The live object can have what a file lacks, and an addition would replace it.
+    /// The live object can have a field that the file lacks, and an addition would replace it.
     #[test]
     fn what_a_file_lacks_is_added_only_where_nothing_is() {
         let base = json!({"metadata": {"generation": 1}, "spec": {"featureGates": null}});

@@ -1,11 +1,11 @@
-//! A check as GitHub's workflow commands: a finding is shown at its line of the pull request.
+//! The output of a check as GitHub's workflow commands, which show a finding at its line in the pull request.
 
 use std::fmt::Write as _;
 
 use crate::entry::{Entry, Severity};
 use crate::verdict::Verdicts;
 
-/// A command a line.
+/// One command per line.
 pub(crate) fn render(verdicts: &Verdicts) -> String {
     let mut text = String::new();
     for entry in Entry::all(verdicts) {

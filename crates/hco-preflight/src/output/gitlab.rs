@@ -1,4 +1,4 @@
-//! A check as a code quality report of GitLab: the merge request shows each finding at its line.
+//! The output of a check as a code quality report for GitLab: the merge request shows each finding at its line.
 //!
 //! The format: GitLab's documentation, "Code Quality report format".
 

@@ -1,4 +1,4 @@
-//! A check as a contract with programs: `docs/preflight.schema.json`.
+//! The JSON output of a check. It is a contract with programs: `docs/preflight.schema.json`.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ struct Document<'v> {
     cluster: Option<&'v Origin>,
 }
 
-/// Content that could not be read; null if it is unknown.
+/// Something that could not be read or requested. Unknown values are null.
 #[derive(Serialize)]
 struct Error<'v> {
     file: Option<&'v str>,
@@ -30,7 +30,7 @@ struct Error<'v> {
     what: &'v str,
 }
 
-/// An object; what is not known is null.
+/// An object. Unknown values are null.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Object<'v> {
@@ -41,7 +41,7 @@ struct Object<'v> {
     namespace: Option<&'v str>,
     name: Option<&'v str>,
     policy: Option<&'v Policy>,
-    /// Only where the user may not list all policies.
+    /// Only if the user may not list all policies.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     policies_unread: bool,
     allowed: bool,
@@ -59,12 +59,12 @@ struct Object<'v> {
     /// Why images were not checked.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     not_checked: &'v [String],
-    /// Only where no finding says why: an object that cannot be read, another module.
+    /// Only if no finding gives the reason, because the object cannot be read or another module denied it.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'v str>,
 }
 
-/// One line for each key, since people read it too.
+/// The output has one line for each key, because people read it too.
 pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
     let mut text = serde_json::to_string_pretty(&document(verdicts))?;
     text.push('\n');

@@ -1,11 +1,11 @@
-//! A check as JUnit XML: a suite for each file; a test for each object.
+//! The JUnit XML output of a check: a suite for each file, and a test for each object.
 //!
-//! A test for each object, not for each finding: GitLab and Jenkins compare the tests of two runs by name, and a fixed finding
-//! would be a test that disappeared. GitLab shows the first of several failures of a test, so there is one failure, with all
-//! problems in it.
+//! There is no test for each finding, because GitLab and Jenkins compare the tests of two runs by name. A fixed finding
+//! would appear as a missing test and not as a fixed one. If a test has several failures, GitLab shows only the first
+//! one, so each test has one failure with all problems in it.
 //!
-//! Own code, because quick-junit 0.8 brings four crates, and writes an attribute that the schema of Jenkins does not allow
-//! (`skipped` of `testsuites`).
+//! The project has its own writer because quick-junit 0.8 depends on four crates, and writes an attribute that the
+//! schema of Jenkins does not allow (`skipped` of `testsuites`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -83,7 +83,7 @@ fn case(object: &Judged) -> Case {
     Case {
         name: object.kind_and_name(),
         wrong: match object.exit() {
-            // A denial that the cluster would only report fails no test.
+            // A denial that the cluster would only report does not fail a test.
             _ if !object.decides => None,
             Exit::Accepted => None,
             Exit::Denied => Some(("failure", in_short, in_full)),
@@ -164,7 +164,7 @@ fn write_case(writer: &mut Writer<Vec<u8>>, file: &str, case: &Case) -> std::io:
         .map(drop)
 }
 
-/// XML has no way to write most control characters.
+/// XML cannot represent most control characters.
 fn clean(text: &str) -> String {
     let shown = |letter: char| match letter {
         '\n' | '\t' => letter,

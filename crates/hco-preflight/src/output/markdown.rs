@@ -1,4 +1,4 @@
-//! A check as Markdown, for the comment of a merge request: a table of what is wrong, then the fixes to copy.
+//! The output of a check as Markdown, for a comment on a merge request: a table of problems, then the fixes to copy.
 
 use std::fmt::{Display, Write as _};
 
@@ -84,7 +84,7 @@ fn section(text: &mut String, object: &Judged) {
     }
 }
 
-/// Where it is, and what the module knows of the cluster.
+/// The place of the object, and the module's facts about the cluster.
 fn context(object: &Judged) -> String {
     let report = &object.report;
     let mut facts = vec![match &object.place {
@@ -166,7 +166,7 @@ fn table(text: &mut String, object: &Judged, findings: &[&Finding]) {
     line!(text);
 }
 
-/// Each fix once, its commands ready to copy.
+/// Each fix once, with its commands in blocks to copy.
 fn fixes(text: &mut String, findings: &[&Finding]) {
     let mut seen: Vec<(&str, &str)> = Vec::new();
     line!(text, "**To fix**\n");
@@ -177,7 +177,7 @@ fn fixes(text: &mut String, findings: &[&Finding]) {
         seen.push((finding.rule.raw(), &finding.fix));
         let mut item = format!("- {}:", code(&finding.rule));
         let all: Vec<Line<'_>> = lines(&finding.fix).collect();
-        // Lines to paste that follow each other are one block.
+        // Consecutive lines to paste form one block.
         let is_block = |one: &Line<'_>, next: &Line<'_>| {
             matches!((one, next), (Line::Paste(_), Line::Paste(_)))
         };
@@ -197,7 +197,7 @@ fn fixes(text: &mut String, findings: &[&Finding]) {
     line!(text);
 }
 
-/// A code span that its content cannot end, in a table's cell or outside.
+/// A code span, in a table cell or outside. Its content cannot end the span.
 fn code(value: impl Display) -> String {
     let value = value
         .to_string()
@@ -212,13 +212,13 @@ fn code(value: impl Display) -> String {
     format!("{fence}{blank}{value}{blank}{fence}")
 }
 
-/// Backticks that no text inside them ends.
+/// A fence of backticks that no text inside it can end.
 fn fence(text: &str, least: usize) -> String {
     let longest = text.split(|letter| letter != '`').map(str::len).max();
     "`".repeat(least.max(longest.unwrap_or_default() + 1))
 }
 
-/// Prose as it stands: what stands in backticks stays code, all else loses its meaning.
+/// Escapes prose: text in backticks stays code, and other characters lose their Markdown meaning.
 fn escape(prose: impl Display) -> String {
     let prose = prose.to_string();
     let mut text = String::new();

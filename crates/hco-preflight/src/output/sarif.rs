@@ -1,7 +1,7 @@
-//! A check as SARIF 2.1.0: code scanning shows each finding at its line, with the rule's page.
+//! The output of a check as SARIF 2.1.0: code scanning shows each finding at its line, with the rule's page.
 //!
-//! Made as JSON, because serde-sarif brings three crates, and its builders are longer; a test validates the result
-//! against its schema.
+//! The file is built as JSON, because serde-sarif depends on three crates, and code with its builders is longer. A test
+//! validates the output with the schema.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -83,7 +83,7 @@ fn result(entry: &Entry<'_>) -> Value {
     result
 }
 
-/// The change of the file that resolves a finding; `None` if a person has to make it.
+/// The change of the file that resolves a finding; `None` if a person has to decide.
 fn fix(entry: &Entry<'_>) -> Option<Value> {
     let written = entry.object?.written.as_ref()?;
     let remedy = entry.finding?.complete_remedy()?;
@@ -121,10 +121,10 @@ fn position(text: &str, byte: usize) -> (usize, usize) {
     (1 + before.matches('\n').count(), 1 + line.chars().count())
 }
 
-/// The field in the object, and the object in its file.
+/// The location of the field in the object, and of the object in its file.
 fn location(entry: &Entry<'_>) -> Value {
     let name = entry.object.map(Judged::name).unwrap_or_default();
-    // GitHub takes no result without a file.
+    // GitHub does not accept a result without a file.
     let in_cluster = || (format!("{CLUSTER}/{name}"), 1);
     let physical = physical(entry.in_repository().unwrap_or_else(in_cluster));
     let name = match entry.finding {
@@ -151,7 +151,7 @@ fn notification(entry: &Entry<'_>) -> Value {
     })
 }
 
-/// A path as a relative reference: what has a meaning of its own in a URI is encoded.
+/// A path as a relative reference. Characters with a special meaning in a URI are encoded.
 fn uri(file: &str) -> String {
     use std::fmt::Write as _;
     let mut uri = String::new();

@@ -1,4 +1,4 @@
-//! A check for people: the verdict first, then the picture, then what to do.
+//! The text output of a check: the verdict first, then the table of images, then the fixes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,9 +12,9 @@ use crate::report::{Boot, Finding, Level, Report, Template, counted, listed};
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::verdict::{Against, Judged, Verdicts};
 
-/// More rows than anybody looks over: above it those that boot everywhere are counted.
+/// The maximum number of rows in the table. In a longer table, images that boot everywhere are only counted.
 const ROWS: usize = 12;
-/// How many existing problems of a rule are named.
+/// The maximum number of existing problems that are named for a rule.
 const CARRIED: usize = 3;
 
 /// Writing to a String cannot fail.
@@ -22,7 +22,7 @@ macro_rules! line {
     ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
 }
 
-/// All objects, then what to do.
+/// All objects, then the next steps.
 pub(crate) fn render(verdicts: &Verdicts, width: usize, name: &str) -> String {
     let mut text = String::new();
     for object in &verdicts.objects {
@@ -34,7 +34,7 @@ pub(crate) fn render(verdicts: &Verdicts, width: usize, name: &str) -> String {
     text
 }
 
-/// How many ended how, for example `2 accepted, 1 denied`.
+/// The number of objects by result, for example `2 accepted, 1 denied`.
 fn came_to(exits: &[Exit]) -> String {
     let mut came_to = Vec::new();
     for (exit, word, style) in [
@@ -104,7 +104,7 @@ fn block(text: &mut String, object: &Judged, width: usize) {
     carried(text, object);
 }
 
-/// The module's facts about the cluster and the import.
+/// Facts about the cluster and the import.
 fn facts(text: &mut String, report: &Report) {
     let nodes = report.nodes.as_ref().map(|nodes| match nodes.len() {
         0 => "none".to_owned(),
@@ -141,8 +141,8 @@ fn facts(text: &mut String, report: &Report) {
     }
 }
 
-/// Templates against workload architectures. Padded here, because comfy-table brings twelve crates to measure cells that
-/// have colours.
+/// The table of templates and workload architectures. The padding is computed here, because comfy-table depends on
+/// twelve crates to measure cells with colors.
 fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Foreign, usize>>) {
     let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty() && !templates.is_empty()) else {
         return;
@@ -199,7 +199,7 @@ fn cell(boots: Boot) -> (Style, &'static str) {
     }
 }
 
-/// Findings of one rule and level, the fix once where it is the same.
+/// The findings of one rule and level. Findings with the same fix share it.
 fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
     let Some(first) = group.first() else {
         return;
@@ -248,7 +248,7 @@ fn fix(text: &mut String, fix: &str, width: usize) {
     }
 }
 
-/// Existing problems, in short: they deny nothing.
+/// A short list of existing problems, which do not deny the object.
 fn carried(text: &mut String, object: &Judged) {
     let found: Vec<&Finding> = object.of(Level::Carried).collect();
     if found.is_empty() {
@@ -270,12 +270,12 @@ fn carried(text: &mut String, object: &Judged) {
     text.push('\n');
 }
 
-/// Findings stand in the order of their rules.
+/// The findings are sorted by rule.
 fn by_rule<'f, 'a>(findings: &'f [&'a Finding]) -> impl Iterator<Item = &'f [&'a Finding]> {
     findings.chunk_by(|one, other| one.rule == other.rule)
 }
 
-/// The counts, and what to do next.
+/// The counts, and the next steps.
 fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
     let exits: Vec<Exit> = verdicts.objects.iter().map(Judged::exit).collect();
     let of = |level: Level| {

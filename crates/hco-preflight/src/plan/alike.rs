@@ -1,4 +1,4 @@
-//! Nodes that differ only in their names are evaluated once, because each evaluation runs the module.
+//! Caches answers for nodes that differ only in their names, because each answer takes a report of the module.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::stage::Compared;
 
-/// Answers about nodes.
+/// The cached answers about nodes.
 pub(super) struct Alike<T> {
-    /// Nothing if a placement tells such nodes apart.
+    /// `None` if a placement distinguishes such nodes.
     known: Option<BTreeMap<String, T>>,
 }
 
@@ -19,7 +19,7 @@ impl<T: Copy> Alike<T> {
         Self { known }
     }
 
-    /// The answer about these nodes, or about others like them.
+    /// The answer about these nodes, or about others that differ only in their names.
     pub(super) fn get(&mut self, nodes: &[&Value], ask: impl FnOnce() -> Result<T>) -> Result<T> {
         let Some(known) = &mut self.known else {
             return ask();
@@ -34,7 +34,7 @@ impl<T: Copy> Alike<T> {
     }
 }
 
-/// The part of a node that a placement compares, without its names.
+/// The fields of a node that a placement compares, without its names.
 fn nameless(node: &Value) -> String {
     let mut node = node.clone();
     if let Some(metadata) = node.get_mut("metadata").and_then(Value::as_object_mut) {

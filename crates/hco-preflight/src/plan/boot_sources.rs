@@ -1,4 +1,4 @@
-//! The DataImportCrons and DataSources that are created, deleted, and changed.
+//! The DataImportCrons and DataSources that are created, deleted, or changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,45 +17,46 @@ use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast, Report, is
 use crate::stage::{Compared, GOLDEN};
 use crate::templates;
 
-/// The boot sources on both sides of a plan.
+/// The boot sources before and after the change.
 #[derive(Debug, Default)]
 pub(super) struct BootSources {
-    /// The forecast ones, by their names.
+    /// The DataImportCrons of the forecast, by name.
     pub(super) crons: BTreeMap<String, Cron>,
-    /// The ones before the change, by their names.
+    /// The existing DataImportCrons, by name.
     crons_before: BTreeMap<String, CronBefore>,
-    /// The DataSources before the change, and their targets; from the forecast if they were not read.
+    /// The existing DataSources, and the DataSources that they point to. If they were not read, the DataSources of the
+    /// forecast.
     sources_before: BTreeMap<String, Option<Foreign>>,
-    /// The DataSources that a DataSource of the forecast points to.
+    /// The DataSources that the DataSources of the forecast point to.
     pub(super) points_to: BTreeMap<String, Option<Foreign>>,
-    /// The PersistentVolumeClaims that are there.
+    /// The existing PersistentVolumeClaims.
     claims: BTreeSet<String>,
     /// The DataSources with a disk that CDI does not delete with their DataImportCron.
     kept_disks: BTreeSet<String>,
-    /// The disks that imports for a DataSource have left, and that no DataImportCron deletes with itself.
+    /// The disks of earlier imports for a DataSource that are not deleted with a DataImportCron.
     earlier_disks: BTreeMap<String, Vec<Foreign>>,
-    /// The DataImportCrons whose label DataSources have; nothing for one without a label.
+    /// The DataImportCron in the label of each DataSource; `None` for a DataSource without the label.
     owners: BTreeMap<String, Option<String>>,
-    /// Whether nothing was asked, so that what is wrong already is shown as well.
+    /// Whether these are outstanding changes, which include existing problems.
     is_outstanding: bool,
-    /// The DataSources of SSP; nothing if DataSources were not read.
+    /// The DataSources of SSP; `None` if DataSources were not read.
     of_ssp: Option<BTreeSet<String>>,
     pub(super) changes: Changes,
     /// The names of the DataImportCrons of the forecast after the change.
     wanted: BTreeSet<String>,
-    /// The names of those that will be rejected.
+    /// The names of the DataImportCrons that will be rejected.
     rejected: Vec<String>,
     /// The DataSources of the forecast after the change.
     pub(super) sources: BTreeMap<String, DataSource>,
     /// The sources of the templates' images.
     origins: BTreeMap<String, Value>,
-    /// Whether a rejected DataImportCron keeps SSP from deleting others.
+    /// Whether a rejected DataImportCron prevents SSP from deleting others.
     is_stopped: bool,
     /// The images, by template.
     pub(super) images: BTreeMap<String, Image>,
     /// The architectures of the workload nodes.
     pub(super) architectures: Vec<Foreign>,
-    /// Makes commands for the cluster.
+    /// Builds commands for the cluster.
     pub(super) kubectl: Kubectl,
 }
 
@@ -67,7 +68,7 @@ pub(super) struct Image {
     pub(super) platform: Option<Foreign>,
 }
 
-/// A DataImportCron that is there before.
+/// A DataImportCron that exists before the change.
 #[derive(Debug)]
 pub(super) struct CronBefore {
     /// The DataSource that it manages.
@@ -93,15 +94,15 @@ pub(super) struct Crons {
 pub(super) struct CronOf {
     namespace: Foreign,
     name: Foreign,
-    /// Not known of one that the forecast does not have.
+    /// `None` if the forecast does not have the DataImportCron.
     template: Option<Foreign>,
     architecture: Option<Foreign>,
     rejected: Option<Foreign>,
-    /// The field because of which it is rejected.
+    /// The field that causes the rejection.
     rejected_path: Option<Foreign>,
-    /// The fields because of which it is deleted and created again.
+    /// The changed fields that cause it to be deleted and created again.
     changed_fields: Vec<Foreign>,
-    /// One of them is used instead of an import if it has the same image.
+    /// CDI uses one of these disks instead of an import if it has the same image.
     pub(super) earlier_disks: Vec<Foreign>,
 }
 
@@ -129,19 +130,19 @@ pub(super) struct RetargetOf {
     to: Option<Foreign>,
 }
 
-/// An object that the operators make boot sources of.
+/// An object from which the operators create boot sources.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
     pub(super) object: &'a Value,
     pub(super) report: &'a Report,
     pub(super) forecast: Option<&'a Forecast>,
     changes: Option<&'a Changes>,
-    /// Whether nothing was asked.
+    /// Whether the changes are outstanding, so that they do not depend on the requested change.
     is_outstanding: bool,
 }
 
 impl<'a> Wanted<'a> {
-    /// The object as it will be.
+    /// The object after the change.
     pub(super) fn after(compared: &'a Compared<'_>) -> Self {
         let report = &compared.will_be;
         Self {
@@ -153,7 +154,7 @@ impl<'a> Wanted<'a> {
         }
     }
 
-    /// The object as it is, with what the operators still change without what was asked; nothing if nothing was.
+    /// The current object, with the outstanding changes; `None` if there is no requested change.
     pub(super) fn before(compared: &'a Compared<'_>) -> Option<Self> {
         Some(Self {
             changes: Some(compared.pending.as_ref()?),
@@ -166,7 +167,7 @@ impl<'a> Wanted<'a> {
 }
 
 impl BootSources {
-    /// The changes from the current state to the wanted one.
+    /// The difference between the current and the wanted boot sources.
     pub(super) fn of(compared: &Compared<'_>, wanted: Wanted<'_>) -> Self {
         let none = Forecast::default();
         let before = compared.will_be.forecast_before.as_ref().unwrap_or(&none);
@@ -194,7 +195,7 @@ impl BootSources {
                 });
                 sources.collect()
             } else {
-                // The DataSources of the bundle belong to the templates of one side, and exist on both.
+                // The DataSources of the bundle belong to the templates of one side, but exist on both sides.
                 let others = after.data_sources.iter().map(|it| (it.key(), None));
                 others
                     .chain(before.data_sources.iter().map(pointer))
@@ -205,7 +206,7 @@ impl BootSources {
                 .of("PersistentVolumeClaim")
                 .map(|it| key(&it))
                 .collect(),
-            // An object that is refused changes nothing.
+            // A rejected object changes nothing.
             changes: wanted.changes.cloned().unwrap_or_else(|| Changes {
                 crons: Some(CronChanges::default()),
                 ..Changes::default()
@@ -234,8 +235,8 @@ impl BootSources {
         }
     }
 
-    /// Whether a DataImportCron imports an image: CDI finds the disk of one that it has imported, unless that is deleted
-    /// with the DataImportCron.
+    /// Whether a DataImportCron imports an image. CDI reuses a disk that the DataImportCron has imported, unless the
+    /// disk is deleted with it.
     pub(super) fn imports(&self, cron: &Cron) -> bool {
         let key = cron.key();
         self.changes.crons.as_ref().is_some_and(|crons| {
@@ -264,7 +265,7 @@ impl BootSources {
         })
     }
 
-    /// The fields because of which a DataImportCron is deleted and created again.
+    /// The changed fields that cause a DataImportCron to be deleted and created again.
     pub(super) fn changed_fields(&self, key: &str) -> impl Iterator<Item = Foreign> {
         let crons = self.changes.crons.as_ref();
         let fields = crons.map_or(&[][..], |crons| crons.changed_fields(key));
@@ -276,14 +277,15 @@ impl BootSources {
         self.rejected.iter().filter_map(|key| self.crons.get(key))
     }
 
-    /// Whether a DataSource is there before.
+    /// Whether a DataSource exists before the change.
     pub(super) fn is_there(&self, key: &str) -> bool {
         self.sources_before.contains_key(key)
     }
 
-    /// The namespaces of new DataImportCrons that have no boot source yet.
+    /// The namespaces of new DataImportCrons that do not contain a boot source yet.
     ///
-    /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileGoldenImagesNS: it creates no other.
+    /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileGoldenImagesNS, which creates only
+    /// the namespace of golden images.
     pub(super) fn new_namespaces(&self) -> Vec<Foreign> {
         let there = self.sources_before.keys().chain(&self.claims);
         let there: BTreeSet<Foreign> = there.map(|key| parts(key).0).collect();
@@ -295,12 +297,12 @@ impl BootSources {
             .collect()
     }
 
-    /// The DataSource that one points to before.
+    /// The DataSource that a DataSource points to before the change.
     pub(super) fn pointed_to(&self, key: &str) -> Option<&Foreign> {
         self.sources_before.get(key)?.as_ref()
     }
 
-    /// The deleted DataImportCron whose DataSource a new one takes over with its disk.
+    /// The deleted DataImportCron whose DataSource and disk a new one takes over.
     pub(super) fn replaced_by(&self, cron: &Cron) -> Option<(&str, &CronBefore)> {
         let (source, changes) = (cron.source(), &self.changes);
         if is_in(&changes.empty_meanwhile, &source) || is_in(&changes.lost_image, &source) {
@@ -320,11 +322,11 @@ impl BootSources {
         deleted.find(|(_, before)| before.source == source)
     }
 
-    /// The new DataImportCrons that CDI may look at before SSP has deleted the ones that manage their DataSources. SSP creates
-    /// first, and gives its own DataSources the new label before.
+    /// The new DataImportCrons that CDI may reconcile before SSP has deleted the ones that manage their DataSources.
+    /// SSP first creates DataImportCrons, and sets the new label on its own DataSources before that.
     ///
-    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `shouldReconcileCron`; ssp-operator
-    /// internal/operands/data-sources/reconcile.go, `reconcileDataImportCrons`.
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `shouldReconcileCron`;
+    /// ssp-operator internal/operands/data-sources/reconcile.go, `reconcileDataImportCrons`.
     pub(super) fn may_be_overlooked(&self) -> impl Iterator<Item = &Cron> {
         let created = self.changes.crons.iter().flat_map(|it| &it.created);
         let created = created.filter_map(|key| self.crons.get(key.raw()));
@@ -342,10 +344,10 @@ impl BootSources {
         replaced.is_some_and(|(_, before)| before.origin.as_ref() == origin)
     }
 
-    /// The disks of earlier imports, one of which a new DataImportCron uses if the image is still the same.
+    /// The disks of earlier imports. A new DataImportCron uses one of them if the image is still the same.
     ///
-    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `createImportDataVolume`: CDI looks for
-    /// a disk with the name of the DataSource and the start of the image's digest, which is not known here.
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `createImportDataVolume`: CDI
+    /// looks for a disk with the name of the DataSource and the start of the image's digest, which is unknown here.
     pub(super) fn may_find(&self, cron: &Cron) -> &[Foreign] {
         let key = cron.key();
         let mut created = self.changes.crons.iter().flat_map(|it| &it.created);
@@ -357,14 +359,14 @@ impl BootSources {
         }
     }
 
-    /// The disks that imports for the DataSource of a DataImportCron have left.
+    /// The disks of earlier imports for the DataSource of a DataImportCron.
     pub(super) fn earlier_disks(&self, cron: &Cron) -> &[Foreign] {
         let disks = self.earlier_disks.get(&cron.source());
         disks.map_or(&[], Vec::as_slice)
     }
 
-    /// Why CDI does not update the DataSource of a DataImportCron: it has the label of another one, or none. SSP changes the
-    /// label only of its own DataSources.
+    /// Why CDI does not update the DataSource of a DataImportCron: the DataSource has the label of another one, or
+    /// none. SSP changes the label only on its own DataSources.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
     /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
@@ -374,10 +376,10 @@ impl BootSources {
         let is_gone = is_in(&changes.empty_meanwhile, &source)
             || is_in(&changes.data_sources.deleted, &source);
         let is_imported = cron.rejected.is_none() && cron.never_runs.is_none();
-        // SSP deletes its pointers, and CDI creates the DataSources anew.
+        // SSP deletes its pointers, and CDI creates new DataSources.
         let is_of_ssp = self.is_of_ssp(&source) || self.pointed_to(&source).is_some();
-        // CDI finds the disk of the same image, and gives it and the DataSource the label of the new DataImportCron.
-        // MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
+        // CDI finds the disk of the same image, and sets the label of the new DataImportCron on the disk and the
+        // DataSource. MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
         let is_taken_over = self.finds_disk(cron) && self.keeps_disk(&source);
         if is_gone || !is_imported || is_of_ssp || is_taken_over {
             return None;
@@ -413,8 +415,8 @@ impl BootSources {
         before.or_else(|| Some(self.crons.get(key)?.source()))
     }
 
-    /// Whether a DataSource that gets a disk of its own points to another one until then: SSP leaves the spec of a
-    /// DataSource of its VM templates to CDI if that has a DataImportCron, and deletes any other DataSource.
+    /// Whether a DataSource that gets its own disk points to another DataSource until then. If a DataSource of SSP's VM
+    /// templates has a DataImportCron, SSP leaves its spec to CDI; SSP deletes any other DataSource.
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource.
     pub(super) fn waits_for_import(&self, key: &str) -> bool {
@@ -423,20 +425,20 @@ impl BootSources {
             && crons.any(|cron| cron.source() == key && self.wanted.contains(&cron.key()))
     }
 
-    /// The DataSource that a DataImportCron leaves for another one, and what the DataImportCron will be.
+    /// The DataSource that a DataImportCron no longer manages after the change, and the changed DataImportCron.
     pub(super) fn leaves(&self, key: &str) -> Option<(&str, &Cron)> {
         let (before, cron) = (self.crons_before.get(key)?, self.crons.get(key)?);
         (before.source != cron.source()).then_some((&*before.source, cron))
     }
 
-    /// The DataImportCron that leaves a DataSource.
+    /// The DataImportCron that no longer manages a DataSource.
     pub(super) fn left_by(&self, source: &str) -> Option<&Cron> {
         let mut recreated = self.changes.crons.iter().flat_map(|it| &it.recreated);
         let left = recreated.find_map(|key| self.leaves(key.raw()).filter(|(it, _)| *it == source));
         left.map(|(_, cron)| cron)
     }
 
-    /// The DataImportCrons that SSP deletes as soon as none is rejected any more.
+    /// The DataImportCrons that SSP deletes as soon as no DataImportCron is rejected.
     pub(super) fn waiting(&self) -> impl Iterator<Item = (&str, &CronBefore)> {
         let crons = self.crons_before.iter();
         let waiting = crons.filter(|(key, before)| {
@@ -451,7 +453,7 @@ impl BootSources {
         self.wanted.contains(key) || gone.any(|it| it.raw() == key)
     }
 
-    /// Whether CDI keeps the disk of a DataSource when the DataImportCron of that is deleted.
+    /// Whether CDI keeps the disk of a DataSource when its DataImportCron is deleted.
     pub(super) fn keeps_disk(&self, source: &str) -> bool {
         self.kept_disks.contains(source)
     }
@@ -476,14 +478,14 @@ impl BootSources {
         siblings.any(|it| self.is_filled(&it) == Some(true))
     }
 
-    /// Whether a DataImportCron that is created again imports another image, although its disk stays: CDI finds the disk of
-    /// the same digest.
+    /// Whether a recreated DataImportCron imports another image although its disk stays. CDI reuses a disk with the
+    /// same digest.
     pub(super) fn imports_again(&self, key: &str) -> bool {
         self.changed_fields(key).any(|field| changes_image(&field))
     }
 
-    /// Whether a DataSource for which SSP makes no DataImportCron has an uploaded disk: one with its name or, for the default
-    /// architecture, with the name before the suffix.
+    /// Whether a DataSource has an uploaded disk, so that SSP does not create a DataImportCron for it. The disk has the
+    /// name of the DataSource or, for the default architecture, the name without the suffix.
     pub(super) fn is_uploaded(&self, key: &str) -> bool {
         let known = |name: &&str| self.architectures.iter().any(|it| it.raw() == *name);
         let unsuffixed = key.rsplit_once('-').filter(|(_, suffix)| known(suffix));
@@ -550,7 +552,7 @@ impl BootSources {
     }
 }
 
-/// Whether a DataSource is one of SSP's VM templates, by its name, which may have the suffix of an architecture.
+/// Whether a DataSource belongs to SSP's VM templates. Its name may have the suffix of an architecture.
 pub(crate) fn is_of_bundle(key: &str) -> bool {
     let (_, name) = key.split_once('/').unwrap_or_default();
     let unsuffixed = name.rsplit_once('-').filter(|(_, suffix)| is_known(suffix));
@@ -558,14 +560,14 @@ pub(crate) fn is_of_bundle(key: &str) -> bool {
     names.any(|name| name.is_some_and(|name| bundle::source(name).is_some()))
 }
 
-/// Whether a field says which image is imported. The digest does not depend on the platform.
+/// Whether a field selects the image that is imported. The digest does not depend on the platform.
 fn changes_image(field: &Foreign) -> bool {
     let field = field.raw();
     field == "managedDataSource"
         || field.starts_with("template.spec.source") && !field.contains("platform")
 }
 
-/// The current DataImportCrons; if they were not read, the forecast ones that reach the cluster.
+/// The existing DataImportCrons; if they were not read, the DataImportCrons of the forecast that the cluster accepts.
 fn crons_before(compared: &Compared<'_>, forecast: &Forecast) -> BTreeMap<String, CronBefore> {
     let snapshot = &compared.snapshot;
     if snapshot.has("DataImportCron") {
@@ -590,7 +592,7 @@ fn crons_before(compared: &Compared<'_>, forecast: &Forecast) -> BTreeMap<String
         let before = CronBefore {
             source: cron.source(),
             origin: template.and_then(origin),
-            // HCO completes it with `None`.
+            // HCO sets the retention policy `None`.
             keeps_disks: template
                 .and_then(retention)
                 .is_some_and(|policy| policy != "None"),
@@ -601,8 +603,8 @@ fn crons_before(compared: &Compared<'_>, forecast: &Forecast) -> BTreeMap<String
     crons.collect()
 }
 
-/// The DataSources with a disk that CDI does not delete with their DataImportCron; if the disks were not read, by the label
-/// of the DataSource, and if that was not read either, by its DataImportCron.
+/// The DataSources with a disk that CDI does not delete with their DataImportCron. If the disks were not read, the
+/// labels of the DataSources decide; if DataSources were not read either, the DataImportCrons decide.
 fn kept_disks(compared: &Compared<'_>, crons: &BTreeMap<String, CronBefore>) -> BTreeSet<String> {
     let snapshot = &compared.snapshot;
     if !snapshot.has("DataSource") {
@@ -625,7 +627,8 @@ fn kept_disks(compared: &Compared<'_>, crons: &BTreeMap<String, CronBefore>) -> 
     sources.map(|source| key(&source)).collect()
 }
 
-/// The DataImportCrons whose label DataSources have; if DataSources were not read, those that manage them.
+/// The DataImportCron in the label of each DataSource; if DataSources were not read, the DataImportCron that manages
+/// it.
 fn owners(
     compared: &Compared<'_>,
     crons: &BTreeMap<String, CronBefore>,
@@ -643,7 +646,7 @@ fn owners(
     crons.collect()
 }
 
-/// The disks whose names are those of imports for a DataSource, by that, without those that are deleted with their
+/// The disks whose names match imports for a DataSource, by DataSource, without disks that are deleted with their
 /// DataImportCron.
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `createDvName`.
@@ -694,7 +697,8 @@ fn origins(object: &Value) -> BTreeMap<String, Value> {
     origins.collect()
 }
 
-/// The templates of an object: of the spec, and of the templates that HCO adds, as the status shows them.
+/// The templates of an object: the templates of the spec, and the templates that HCO adds, as far as the status shows
+/// them.
 pub(super) fn templates(object: &Value) -> BTreeMap<&str, &Value> {
     let of_spec = templates::of_spec(object).map(|(_, template)| template);
     let all = templates::of_status(object).chain(of_spec);

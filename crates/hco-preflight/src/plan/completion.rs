@@ -1,4 +1,4 @@
-//! The fields that HCO 1.18 and later adds to templates without them: `retentionPolicy: None` and `importsToKeep: 1`.
+//! The fields that HCO 1.18 and later set in templates without them: `retentionPolicy: None` and `importsToKeep: 1`.
 
 use serde_json::Value;
 
@@ -11,12 +11,12 @@ use crate::templates;
 const RETENTION: &str = "retentionPolicy";
 const FIELDS: [&str; 2] = [RETENTION, "importsToKeep"];
 
-/// When HCO sets the fields.
+/// The time at which HCO sets the fields.
 #[derive(Debug)]
 pub(super) enum Completion {
-    /// With the stated change, DataImportCrons are created again because of the retention policy.
+    /// HCO sets them with the requested change. DataImportCrons are created again because of the retention policy.
     Now,
-    /// The upgrade does not change the object, so with the next change of it: in these templates.
+    /// The upgrade does not change the object, so HCO sets them in these templates with the next change of the object.
     Later(Vec<Foreign>),
 }
 

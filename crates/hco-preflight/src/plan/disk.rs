@@ -6,12 +6,12 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) enum Kind {
     PersistentVolumeClaim,
-    /// Its size and its class are not read.
+    /// The command does not read its size and its class.
     VolumeSnapshot,
 }
 
 impl Kind {
-    /// All of them, with their names.
+    /// All kinds, with their names.
     pub(super) const ALL: [(Self, &str); 2] = [
         (Self::PersistentVolumeClaim, "PersistentVolumeClaim"),
         (Self::VolumeSnapshot, "VolumeSnapshot"),

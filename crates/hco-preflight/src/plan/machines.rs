@@ -1,4 +1,4 @@
-//! The virtual machines that a change affects. An existing disk is not created again.
+//! The VMs that a change affects. KubeVirt does not create an existing disk again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ use crate::owner;
 use crate::report::{Changes, Forecast, Report, is_in};
 use crate::stage::Compared;
 
-/// A virtual machine, and what happens to it.
+/// A VM, and the effect of the change on it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) struct Machine {
     pub(super) effect: Effect,
@@ -32,7 +32,7 @@ pub(super) struct Machine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Effect {
-    /// The node on which it runs leaves, or virt-handler does.
+    /// The node on which it runs leaves, or virt-handler leaves the node.
     Orphaned,
     /// It already runs on a node without virt-handler.
     AlreadyOrphaned,
@@ -43,11 +43,11 @@ pub(super) enum Effect {
     DiskSourceDeleted,
     DiskSourceReplaced,
     ArchitectureChanges,
-    /// Its disk exists, and stays, although the source of the disk is deleted. It loses nothing.
+    /// Its disk exists and stays, although the disk's source is deleted or replaced. It loses nothing.
     DiskStays,
 }
 
-/// The affected ones, by effect.
+/// The affected VMs, sorted by effect.
 pub(super) fn affected(compared: &Compared<'_>) -> Result<Vec<Machine>> {
     let mut machines = BTreeSet::new();
     disks(compared, &mut machines);
@@ -70,7 +70,7 @@ fn add(machines: &mut BTreeSet<Machine>, key: &str, effect: Effect, detail: &str
     });
 }
 
-/// The DataSources that go.
+/// The DataSources that are deleted or replaced.
 pub(super) struct Going {
     deleted: BTreeSet<String>,
     lost: BTreeSet<String>,
@@ -92,7 +92,7 @@ impl Going {
         }
     }
 
-    /// The effect on a disk of this object with this source; none if nothing changes for it.
+    /// The effect on a disk that this object creates from a DataSource; `None` if there is no effect.
     pub(super) fn effect(&self, source: &str, object: &Value) -> Option<Loss> {
         let gone = |effect, why: &str| Loss {
             effect,
@@ -126,22 +126,23 @@ impl Going {
     }
 }
 
-/// The loss of the DataSource of a disk.
+/// The effect on the DataSource of a disk.
 pub(super) struct Loss {
     pub(super) effect: Effect,
-    /// The change of the DataSource.
+    /// The change of the DataSource, as a clause.
     pub(super) why: String,
-    /// Whether it keeps a disk, of another architecture than the virtual machine sets.
+    /// Whether it keeps a disk, but for another architecture than the VM sets.
     is_moved: bool,
     /// Whether it gets a new disk.
     is_back: bool,
 }
 
-/// The advice for a virtual machine whose disk was not created before its boot source was imported again: CDI has allowed it
+/// The advice for a VM whose disk was not created before its boot source was imported again. CDI authorized the clone
 /// for the disk that existed when the `DataVolume` was created.
 ///
 /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/datavolume-mutate.go, `Admit`;
-/// pkg/controller/common/util.go, `validateTokenData`; kubevirt pkg/virt-controller/watch/vm/vm.go, `handleDataVolumes`.
+/// pkg/controller/common/util.go, `validateTokenData`; kubevirt pkg/virt-controller/watch/vm/vm.go,
+/// `handleDataVolumes`.
 const AGAIN: &str =
     "delete its DataVolume after the import, and KubeVirt creates the DataVolume again";
 
@@ -161,8 +162,8 @@ fn moved(compared: &Compared<'_>, changes: &Changes) -> BTreeMap<String, (Foreig
     moved.collect()
 }
 
-/// Whether the disks of a virtual machine are made; nothing if that is unknown. KubeVirt creates the `DataVolume`s of a
-/// stopped one as well, but with `WaitForFirstConsumer` their disks are made when it starts first.
+/// Whether the disks of a VM exist; `None` if that is unknown. KubeVirt also creates the `DataVolume`s of a stopped VM,
+/// but with `WaitForFirstConsumer`, their disks are created when the VM first starts.
 ///
 /// MIRRORS: kubevirt pkg/virt-controller/watch/vm/vm.go, setPrintableStatus.
 pub(crate) fn has_disks(machine: &Value, unfinished: Option<&BTreeSet<String>>) -> Option<bool> {
@@ -179,7 +180,7 @@ pub(crate) fn has_disks(machine: &Value, unfinished: Option<&BTreeSet<String>>) 
     }
 }
 
-/// The UIDs of virtual machines with a disk that is not made yet; nothing if that is unknown.
+/// The UIDs of VMs with a disk that does not exist yet; `None` if that is unknown.
 pub(crate) fn unfinished(compared: &Compared<'_>) -> Option<BTreeSet<String>> {
     let volumes = compared.snapshot.of("DataVolume");
     let unfinished = volumes.filter_map(|volume| owner::machine(&volume).map(str::to_owned));
@@ -187,7 +188,7 @@ pub(crate) fn unfinished(compared: &Compared<'_>) -> Option<BTreeSet<String>> {
     compared.snapshot.has("DataVolume").then_some(unfinished)
 }
 
-/// The virtual machines whose disks need a boot source that is deleted.
+/// Adds the VMs whose disks use a boot source that is deleted or replaced.
 fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
     let going = Going::of(compared, compared.will_be.changes.as_ref());
     let pending = Going::of(compared, compared.pending.as_ref());
@@ -234,12 +235,12 @@ fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
     }
 }
 
-/// The architecture that a virtual machine sets itself.
+/// The architecture that a VM sets itself.
 fn own_architecture(machine: &Value) -> Option<&str> {
     text(machine, "/spec/template/spec/architecture").filter(|own| !own.is_empty())
 }
 
-/// The architectures that no workload node has any more.
+/// The architectures that no workload node has after the change.
 fn gone(compared: &Compared<'_>) -> BTreeSet<String> {
     let of = |report: &Report| -> BTreeSet<String> {
         let architectures = report.workload_architectures.iter().flatten();
@@ -249,7 +250,7 @@ fn gone(compared: &Compared<'_>) -> BTreeSet<String> {
     before.difference(&of(&compared.will_be)).cloned().collect()
 }
 
-/// The objects that KubeVirt reads to give a virtual machine its architecture.
+/// The objects that KubeVirt reads to determine the architecture of a VM.
 struct Admission {
     kubevirt: KubeVirt,
     sources: BTreeMap<String, DataSource>,
@@ -259,7 +260,7 @@ struct Admission {
 }
 
 impl Admission {
-    /// As things are, and as they will be.
+    /// The state before and after the change.
     fn of(compared: &Compared<'_>) -> Option<[Self; 2]> {
         let (is, will_be) = (compared.is.as_ref()?, &compared.will_be);
         let text = |value: &Option<Foreign>| value.as_ref().map(|it| it.raw().to_owned());
@@ -324,8 +325,8 @@ fn preferences(compared: &Compared<'_>) -> BTreeMap<PreferenceName, Preference> 
     all.collect()
 }
 
-/// The only architectures whose virtual machines KubeVirt accepts: up to HCO 1.17, the ones of the nodes of virt-api, while the
-/// import is off.
+/// The only architectures whose VMs KubeVirt accepts. Up to HCO 1.17, with the import off, these are the architectures
+/// of the nodes on which virt-api can run.
 fn accepted(report: &Report, object: &Value) -> Option<Vec<String>> {
     let is_on = report.multi_arch_import.as_ref().map(Foreign::raw) == Some("enabled");
     let rejects = report.version()?.rejects_vms_without_import() && !is_on;
@@ -350,11 +351,12 @@ fn real_source(object: &Value) -> DataSource {
     source.unwrap_or_default()
 }
 
-/// A DataSource of SSP's VM templates that pointed to another one has its label, and keeps it when it no longer points there:
-/// after the import is disabled, VMs from `fedora` still get that architecture.
+/// A DataSource of SSP's VM templates that pointed to another one has its label, and keeps the label when it no longer
+/// points there. After the import is disabled, VMs from `fedora` still get that architecture.
 ///
-/// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, which copies labels to pointers; ssp-operator
-/// internal/operands/data-sources/reconcile.go, reconcileDataSource, which deletes only the label of the DataImportCron.
+/// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, which copies labels to pointers;
+/// ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource, which deletes only the label of the
+/// DataImportCron.
 fn with_stale_label(
     old: &BTreeMap<String, DataSource>,
     key: String,
@@ -400,12 +402,12 @@ fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (String
     })
 }
 
-/// The effect of the change on the architecture of virtual machines.
+/// The effect of the change on the architecture of VMs.
 pub(super) struct Architectures {
     is: Admission,
     will_be: Admission,
     gone: BTreeSet<String>,
-    /// The architectures of the nodes that virtual machines run on.
+    /// The architectures of the nodes that VMs run on.
     runs_on: BTreeMap<String, String>,
 }
 
@@ -420,7 +422,8 @@ impl Architectures {
         })
     }
 
-    /// The effect on a virtual machine that gets another architecture, or whose architecture no workload node has any more.
+    /// The effects on a VM that gets another architecture, or that needs nodes of an architecture that no workload node
+    /// has after the change.
     pub(super) fn effects(
         &self,
         machine: &Value,
@@ -429,7 +432,7 @@ impl Architectures {
         let Some(read) = read(machine) else {
             return Vec::new();
         };
-        // Without an architecture of its own, it gets one by the DataSources that it names, or the default.
+        // If the VM does not set an architecture, it gets the architecture of its DataSources, or the default.
         let (before, after) = (
             self.is.architecture(&read),
             self.will_be.architecture(&read),
@@ -467,7 +470,7 @@ impl Architectures {
             let starts = effects.is_empty() && has_disks(machine, unfinished) == Some(true);
             let runs_on = self.runs_on.get(&key(machine));
             let advice = match runs_on {
-                // Then it is started where it runs now.
+                // In this case, the VM starts again on nodes of the architecture that it runs on now.
                 Some(runs_on) if *runs_on == after => String::new(),
                 Some(runs_on) if starts => format!(
                     "; set its spec.template.spec.architecture to {runs_on} now, or its {runs_on} disk is started on {after}"
@@ -485,9 +488,9 @@ impl Architectures {
         effects
     }
 
-    /// The architecture of the nodes on which a virtual machine starts after the change, if it sets none itself.
+    /// The architecture of the nodes on which a VM starts after the change, if the VM does not set one.
     fn chosen(&self, machine: &Value) -> Option<String> {
-        // Most set one, and need not be read.
+        // Most VMs set an architecture, and need not be parsed.
         if own_architecture(machine).is_some() {
             return None;
         }
@@ -497,8 +500,8 @@ impl Architectures {
         (!self.gone.contains(&chosen)).then_some(chosen)
     }
 
-    /// Adds the virtual machines that get another architecture, unless the list says so already, and the ones whose
-    /// architecture no workload node has any more.
+    /// Adds the VMs that get another architecture, except for VMs whose advice already says so, and VMs of an
+    /// architecture that no workload node has after the change.
     fn add(
         &self,
         compared: &Compared<'_>,
@@ -523,7 +526,7 @@ fn read(machine: &Value) -> Option<VirtualMachine> {
     VirtualMachine::read(json).ok()
 }
 
-/// When a virtual machine cannot start: at its next start, which a running one has not reached.
+/// A clause for a VM that cannot start: a running VM is affected only at its next start.
 fn once_stopped(machine: &Value) -> &'static str {
     match text(machine, "/status/printableStatus") {
         Some("Stopped" | "Provisioning" | "WaitingForVolumeBinding") => "",
@@ -531,8 +534,8 @@ fn once_stopped(machine: &Value) -> &'static str {
     }
 }
 
-/// The virtual machines whose nodeSelector requires a node, by its name, with when they cannot start without it. The label of
-/// a node is its name, unless the platform says otherwise.
+/// The VMs whose nodeSelector requires a node, by the node's name, with a clause about when they cannot start without
+/// it. The hostname label of a node equals its name on most platforms.
 fn pinned(compared: &Compared<'_>) -> BTreeMap<String, BTreeMap<String, &'static str>> {
     let mut by_node: BTreeMap<String, BTreeMap<String, &'static str>> = BTreeMap::new();
     for machine in compared.snapshot.of("VirtualMachine") {
@@ -545,7 +548,7 @@ fn pinned(compared: &Compared<'_>) -> BTreeMap<String, BTreeMap<String, &'static
     by_node
 }
 
-/// The architectures of the nodes that virtual machines run on.
+/// The architectures of the nodes that VMs run on.
 fn runs_on(compared: &Compared<'_>) -> BTreeMap<String, String> {
     let nodes = named(&compared.nodes_before);
     let mut runs_on = BTreeMap::new();
@@ -558,7 +561,7 @@ fn runs_on(compared: &Compared<'_>) -> BTreeMap<String, String> {
     runs_on
 }
 
-/// The virtual machines that run on a node, by its name.
+/// The VMs that run on each node, by the node's name.
 fn running(compared: &Compared<'_>) -> BTreeMap<String, Vec<String>> {
     let mut by_node: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for instance in compared.snapshot.of("VirtualMachineInstance") {
@@ -572,13 +575,13 @@ fn running(compared: &Compared<'_>) -> BTreeMap<String, Vec<String>> {
     by_node
 }
 
-/// The actions that KubeVirt cannot perform with a virtual machine then.
+/// The operations that KubeVirt cannot perform on a VM without virt-handler.
 ///
-/// MIRRORS: kubevirt pkg/virt-launcher/monitor.go, `refresh`: virt-launcher waits for virt-handler to shut the guest down, and
-/// kills it after the grace period.
+/// MIRRORS: kubevirt pkg/virt-launcher/monitor.go, `refresh`: virt-launcher waits for virt-handler to shut the guest
+/// down, and kills it after the grace period.
 const WITHOUT: &str = "without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period";
 
-/// The same for one that runs there already, and what to do.
+/// The same for a VM that already runs without virt-handler, with advice.
 pub(crate) fn already_without(compared: &Compared<'_>, node: &str) -> String {
     let nodes = named(&compared.nodes);
     let lost = nodes.get(node).and_then(|node| architecture(node));
@@ -592,7 +595,7 @@ pub(crate) fn already_without(compared: &Compared<'_>, node: &str) -> String {
     format!("it runs there {WITHOUT}; include the node in the placement again{then}")
 }
 
-/// The virtual machines that run on nodes that the placement already excludes, by node.
+/// The VMs that run on nodes that the placement already excludes, by node.
 pub(crate) fn excluded(compared: &Compared<'_>) -> Result<BTreeMap<String, Vec<String>>> {
     let nodes = named(&compared.nodes);
     let mut alike = Alike::of(compared);
@@ -607,18 +610,18 @@ pub(crate) fn excluded(compared: &Compared<'_>) -> Result<BTreeMap<String, Vec<S
     Ok(excluded)
 }
 
-/// The advice for virtual machines before virt-handler leaves their nodes.
+/// The advice for VMs before virt-handler leaves their nodes.
 struct WaysOut {
-    /// The virtual machines that set no architecture, with the one that KubeVirt gives them after the change.
+    /// The VMs that do not set an architecture, with the architecture that KubeVirt sets after the change.
     ///
-    /// MIRRORS: kubevirt pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go, `Mutate`: with every update, also the
-    /// one that stops it.
+    /// MIRRORS: kubevirt pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go, `Mutate`, which runs at every
+    /// update, including the one that stops the VM.
     chosen: BTreeMap<String, String>,
-    /// The virtual machines that have a VirtualMachine, if those were read.
+    /// The `VirtualMachineInstance`s that have a VirtualMachine, if VirtualMachines were read.
     owned: Option<BTreeSet<String>>,
     /// The architectures that leave the workload nodes.
     gone: BTreeSet<String>,
-    /// The virtual machines whose advice says that they get another architecture.
+    /// The VMs whose advice already says that they get another architecture.
     advised: BTreeSet<String>,
 }
 
@@ -636,12 +639,14 @@ impl WaysOut {
         }
     }
 
-    /// The architecture of a node, if the workload nodes lose it: a virtual machine cannot be migrated to a node of another one.
+    /// The architecture of a node, if no workload node has it after the change. A VM cannot be migrated to a node with
+    /// another architecture.
     fn lost<'n>(&self, node: &'n Value) -> Option<&'n str> {
         architecture(node).filter(|it| self.gone.contains(*it))
     }
 
-    /// The advice for a virtual machine on a node, which can start again only if `unless` a node of its architecture.
+    /// The advice for a VM on a node. `unless` is the condition for a node of its architecture, without which it cannot
+    /// start again.
     fn of_machine(
         &mut self,
         machine: &String,
@@ -680,8 +685,8 @@ impl WaysOut {
     }
 }
 
-/// Adds those that run on nodes that virt-handler leaves, and those that can start on no other node. Returns those of which
-/// that says that they get another architecture.
+/// Adds the VMs that run on nodes that virt-handler leaves, and the VMs that cannot start on another node. Returns the
+/// VMs whose advice says that they get another architecture.
 fn orphans(
     compared: &Compared<'_>,
     architectures: Option<&Architectures>,
@@ -701,7 +706,7 @@ fn orphans(
             continue;
         };
         let pinned = pinned.get(&node).unwrap_or(&none);
-        // The list names the running ones, and the ones of an architecture that is removed.
+        // The running VMs are already included. VMs of an architecture that also leaves are reported elsewhere.
         let is_lost = ways_out.lost(is).is_some();
         let idle = pinned
             .iter()

@@ -1,4 +1,4 @@
-//! The storage that new disks request, and that deleted ones release.
+//! The storage that new disks request, and that deleted disks release.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,27 +17,27 @@ use crate::stage::Compared;
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Storage {
     pub(super) requested: Vec<Disks>,
-    /// Nothing if the disks were not read.
+    /// `None` if the disks were not read.
     pub(super) released: Option<Vec<Disks>>,
 }
 
-/// Disks of a kind and a storage class.
+/// The disks of one kind and storage class.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Disks {
     pub(super) kind: Kind,
-    /// Nothing for the default class.
+    /// `None` for the default class.
     pub(super) storage_class: Option<Foreign>,
     #[serde(rename = "disks")]
     pub(super) number: usize,
-    /// Nothing if the size of a disk is not known.
+    /// `None` if the size of a disk is unknown.
     pub(super) bytes: Option<u128>,
 }
 
 type Sum = BTreeMap<(Kind, Option<String>), (usize, Option<u128>)>;
 
 impl Storage {
-    /// Nothing is requested, and nothing is released.
+    /// A change that neither requests nor releases storage.
     pub(super) fn none() -> Self {
         Self {
             requested: Vec::new(),
@@ -68,7 +68,7 @@ impl Storage {
             let class = field("/storageClassName").and_then(Value::as_str);
             add(&mut requested, Kind::PersistentVolumeClaim, class, size);
         }
-        // If SSP immediately tries again, CDI sees a replaced DataImportCron, and deletes nothing.
+        // If SSP tries again immediately, CDI finds the replaced DataImportCron, and deletes nothing.
         let forecasts = [report.forecast_before.as_ref(), Some(after)];
         let crons = || forecasts.iter().flatten().flat_map(|it| &it.crons);
         let empty: BTreeSet<&str> = all
@@ -131,7 +131,7 @@ fn listed(sum: Sum) -> Vec<Disks> {
     disks.collect()
 }
 
-/// A quantity in bytes, as Kubernetes counts it. Nothing if it is not one.
+/// A quantity in bytes, as Kubernetes parses it; `None` if it is invalid.
 fn bytes(quantity: &Value) -> Option<u128> {
     let quantity = match quantity {
         Value::String(text) => Quantity::parse(text),
@@ -141,7 +141,7 @@ fn bytes(quantity: &Value) -> Option<u128> {
     u128::try_from(quantity?.value()?).ok()
 }
 
-/// Bytes as they are typed in a manifest.
+/// Bytes in the format of a manifest.
 pub(super) fn readable(bytes: u128) -> String {
     for (unit, name) in [
         (1 << 40, "TiB"),

@@ -1,4 +1,4 @@
-//! A plan for people.
+//! The text output of a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ use crate::report::{
 };
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 
-/// The change of a DataSource; the worst one counts.
+/// The kind of change of a DataSource. The most severe one is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sign {
     New,
@@ -30,7 +30,7 @@ enum Sign {
     Gone,
 }
 
-/// The change of a DataSource, as text.
+/// The change of a DataSource, with its text.
 type Row = (Sign, String);
 
 /// The changes of DataSources.
@@ -38,12 +38,12 @@ type Row = (Sign, String);
 struct Rows {
     /// The DataSources of templates, by `NAMESPACE/NAME`.
     shown: BTreeMap<String, Row>,
-    /// DataSources without a disk that are created and deleted for VM templates.
+    /// The DataSources without a disk that are created for VM templates. `deleted` has the deleted ones.
     created: BTreeSet<String>,
     deleted: BTreeSet<String>,
 }
 
-/// The plan; all virtual machines are named if `all` is set.
+/// Renders the plan. With `all`, it names all VMs.
 pub(super) fn render(plan: &Plan, all: bool) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
@@ -137,7 +137,7 @@ fn answer(plan: &Plan) -> String {
     format!("{BOLD}{}{BOLD:#}", parts.join(", "))
 }
 
-/// Why the policy or HCO denies the object, and what follows from it.
+/// Why the policy or HCO denies the object, and the consequences.
 fn denial(text: &mut String, plan: &Plan, denied: &str) {
     let _ = match (plan.is_sent, plan.denied_by_policy) {
         (false, _) => writeln!(text, "{YELLOW}problems{YELLOW:#}:"),
@@ -161,7 +161,7 @@ fn denial(text: &mut String, plan: &Plan, denied: &str) {
         }
         (true, false) => "The object is not stored, so nothing changes.",
     };
-    // `check` judges by the version that runs, and another one may find nothing.
+    // `check` uses the current version, so for another version it may not find the problem.
     let fix = if plan.hco_version.before == plan.hco_version.after {
         "`check` with the same file and options"
     } else {
@@ -234,7 +234,7 @@ fn head(text: &mut String, plan: &Plan) {
     }
 }
 
-/// A value before and after, or the one that stays.
+/// A value before and after, or only one value if it stays the same.
 fn changed(before: &str, after: &str) -> String {
     if before == after {
         after.to_owned()
@@ -334,7 +334,7 @@ fn stops(text: &mut String, plan: &Plan) {
         "data-source" => {
             "A DataSource is rejected: until you fix this, SSP creates no DataImportCron, and does not update its VM templates"
         }
-        // The DataSources that are listed as deleted are deleted before.
+        // SSP makes the listed deletions before it stops.
         _ => {
             "A DataImportCron is rejected: after these changes, and until you fix this, SSP deletes no DataImportCron that is no longer wanted, and does not update its VM templates"
         }
@@ -353,13 +353,13 @@ impl Rows {
         self.shown.is_empty() && self.created.is_empty() && self.deleted.is_empty()
     }
 
-    /// Keeps the rows that others have as well. What is only counted stays.
+    /// Keeps the rows that are also in others. DataSources that are only counted stay.
     fn retain_in(&mut self, others: &Self) {
         self.shown
             .retain(|key, row| others.shown.get(key) == Some(row));
     }
 
-    /// Removes what others have.
+    /// Removes the rows that are also in others.
     fn remove(&mut self, others: &Self) {
         self.shown.retain(|key, _| !others.shown.contains_key(key));
         self.created.retain(|key| !others.created.contains(key));
@@ -501,7 +501,7 @@ fn rows(sources: &BootSources) -> Rows {
     without_disk(sources, rows)
 }
 
-/// Adds the DataSources that stay as they are, unless the list has them already.
+/// Adds the DataSources that stay unchanged and are not mentioned elsewhere.
 fn add_kept(sources: &BootSources, crons: &CronChanges, rows: &mut BTreeMap<String, Row>) {
     let changes = &sources.changes;
     // CDI keeps the DataSource of a DataImportCron with the retention policy `All`.
@@ -539,8 +539,8 @@ fn add_kept(sources: &BootSources, crons: &CronChanges, rows: &mut BTreeMap<Stri
     }
 }
 
-/// The change of a DataSource that points to another target. A DataSource without a template has no disk, whatever its target
-/// is.
+/// The change of a DataSource that points to another one than before. A DataSource that does not belong to a template
+/// has no disk, whatever it points to.
 fn retargeted(sources: &BootSources, retarget: &Retarget) -> Option<Row> {
     let key = retarget.name.raw();
     sources.points_to.get(key)?;
@@ -570,7 +570,7 @@ fn is_deleted_with_its_disk(sources: &BootSources, key: &str) -> bool {
         && sources.pointed_to(key).is_none()
 }
 
-/// The change of the DataSource of a new DataImportCron.
+/// The change of a new DataImportCron's DataSource.
 fn created(sources: &BootSources, cron: &Cron) -> Row {
     if let Some(why) = &cron.never_runs {
         return (Sign::Never, format!("never imported: {why}"));
@@ -596,7 +596,7 @@ fn created(sources: &BootSources, cron: &Cron) -> Row {
     (Sign::Changed, what)
 }
 
-/// The change of a DataSource that CDI does not update for its DataImportCron, with the command that corrects it.
+/// The text for a DataSource that CDI does not update for its DataImportCron, with a command that corrects it.
 fn not_updated(sources: &BootSources, cron: &Cron, why: &str) -> String {
     let name = &cron.name;
     let command = sources
@@ -609,7 +609,7 @@ fn not_updated(sources: &BootSources, cron: &Cron, why: &str) -> String {
     )
 }
 
-/// The change of the DataSource of a recreated DataImportCron, if it is never without a disk.
+/// The change of a recreated DataImportCron's DataSource, if the DataSource always has a disk.
 fn recreated(sources: &BootSources, key: &str, cron: &Cron) -> Row {
     let is_lost = is_in(&sources.changes.lost_image, &cron.source());
     let is_other = sources.leaves(key).is_some();
@@ -634,7 +634,7 @@ fn recreated(sources: &BootSources, key: &str, cron: &Cron) -> Row {
     (Sign::Changed, what)
 }
 
-/// The change of a DataSource whose DataImportCron is deleted as soon as none is rejected any more.
+/// The text for a DataSource whose DataImportCron is deleted as soon as no DataImportCron is rejected.
 fn waits(sources: &BootSources, cron: &str, source: &str) -> String {
     let then = if sources.keeps_disk(source) {
         "then keeps its disk, and is not updated any more"
@@ -645,7 +645,7 @@ fn waits(sources: &BootSources, cron: &str, source: &str) -> String {
     format!("stays with its DataImportCron {cron} until you fix what is rejected; {then}")
 }
 
-/// The change of the DataSource of a rejected DataImportCron.
+/// The change of a rejected DataImportCron's DataSource.
 fn rejected(sources: &BootSources, cron: &Cron) -> Row {
     let why = cron.rejected.as_ref().map(Foreign::to_string);
     let why = why.unwrap_or_default();
@@ -672,7 +672,7 @@ fn rejected(sources: &BootSources, cron: &Cron) -> Row {
     (Sign::Never, what)
 }
 
-/// The change of a DataSource without a disk from then on; none if the list has its DataImportCron.
+/// The text for a DataSource that permanently loses its disk; `None` if the text of its DataImportCron already says so.
 fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
     let is_deleted = |key: &str| is_in(&sources.changes.data_sources.deleted, key);
     let (namespace, _) = key.raw().split_once('/').unwrap_or_default();
@@ -680,7 +680,7 @@ fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
     if is_deleted_with_its_disk(sources, key.raw()) && sources.rejected_crons().any(is_said) {
         return None;
     }
-    // The old target does not matter if it points elsewhere.
+    // The previous target is irrelevant if the DataSource now points to another one.
     let pointed_to = sources.pointed_to(key.raw());
     let pointed_to = pointed_to.filter(|_| !is_retargeted(sources, key));
     Some(match pointed_to {
@@ -723,12 +723,12 @@ fn is_retargeted(sources: &BootSources, key: &Foreign) -> bool {
     retargeted.any(|it| it.name == *key)
 }
 
-/// The disk of a DataSource that gets another image, and of one that does not.
+/// The texts about the disk, if the DataSource gets another image and if it does not.
 const OTHER_IMAGE: &str = "until the new image is imported, its disk, if it has one, stays in use";
 const SAME_IMAGE: &str =
     "its disk, if it has one, stays in use, and the same image is not imported again";
 
-/// The change of the disk of a recreated DataImportCron, if it stays.
+/// The text about the disk of a recreated DataImportCron, if the disk stays.
 fn kept_disk(sources: &BootSources, key: &str) -> String {
     let (disk, when) = if sources.imports_again(key) {
         (OTHER_IMAGE, "then ")
@@ -743,7 +743,7 @@ fn kept_disk(sources: &BootSources, key: &str) -> String {
     }
 }
 
-/// Where the image of a DataImportCron comes from, and for which architecture.
+/// The source of a DataImportCron's image, and its architecture.
 fn origin(sources: &BootSources, cron: &Cron) -> String {
     let Some(image) = sources.images.get(cron.template.raw()) else {
         return match cron.architecture.raw() {
@@ -755,7 +755,7 @@ fn origin(sources: &BootSources, cron: &Cron) -> String {
         "" => image.platform.clone(),
         _ => Some(cron.architecture.clone()),
     };
-    // Without a platform, CDI takes the image for the architecture of its importer, a pod on a workload node.
+    // Without a platform, CDI imports the image for the architecture of its importer, a pod on a workload node.
     let architecture = match (own, sources.architectures.as_slice()) {
         (Some(own), _) => own.to_string(),
         (None, [one]) => one.to_string(),
@@ -764,7 +764,7 @@ fn origin(sources: &BootSources, cron: &Cron) -> String {
             listed(several)
         ),
     };
-    // SSP labels its DataSource with the default architecture, which the image does not follow.
+    // SSP sets the default architecture in the label of its DataSource, which can differ from the image's architecture.
     let source = sources.sources.get(&cron.source());
     let label = source.map(|it| &it.architecture_label);
     let label = label.filter(|it| !it.raw().is_empty() && architecture != it.to_string());
@@ -774,7 +774,7 @@ fn origin(sources: &BootSources, cron: &Cron) -> String {
     format!(" from {} for {architecture}{label}", image.url)
 }
 
-/// The disks of earlier imports that a new DataImportCron may use, if that deletes some others.
+/// The disks of earlier imports that a new DataImportCron may use, if it deletes some of the others.
 fn unless_found(sources: &BootSources, cron: &Cron) -> String {
     let which = match sources.may_find(cron) {
         [] => return String::new(),
@@ -795,7 +795,7 @@ fn because(sources: &BootSources, cron: &str) -> String {
     }
 }
 
-/// Adds what becomes of the DataSources of templates that have no disk of their own. The other ones belong to VM templates.
+/// Adds the changes of template DataSources without their own disk. The other DataSources belong to VM templates.
 fn without_disk(sources: &BootSources, shown: BTreeMap<String, Row>) -> Rows {
     let changes = &sources.changes.data_sources;
     let mut rows = Rows {

@@ -4,14 +4,14 @@ use serde::Deserialize;
 
 use crate::foreign::Foreign;
 
-/// The objects that the operators create.
+/// The objects that the operators create from a HyperConverged.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Forecast {
     pub(crate) crons: Vec<Cron>,
-    /// The ones that belong to a template.
+    /// The DataSources that belong to a template.
     pub(crate) data_sources: Vec<DataSource>,
-    /// The templates of which SSP drops or overwrites a DataImportCron.
+    /// The templates for which SSP drops or overwrites a DataImportCron.
     pub(crate) lost: Vec<Foreign>,
     /// The templates that SSP does not get, because their annotation lists no workload architecture.
     #[serde(default)]
@@ -27,12 +27,12 @@ pub(crate) struct Cron {
     pub(crate) template: Foreign,
     pub(crate) namespace: Foreign,
     pub(crate) name: Foreign,
-    /// Empty without one.
+    /// The architecture of its suffix; empty without one.
     pub(crate) architecture: Foreign,
     pub(crate) managed_data_source: Foreign,
     /// Why it is rejected.
     pub(crate) rejected: Option<Foreign>,
-    /// The field because of which it is rejected.
+    /// The field that causes the rejection.
     pub(crate) rejected_path: Option<Foreign>,
     /// Why it never imports an image.
     pub(crate) never_runs: Option<Foreign>,
@@ -45,9 +45,9 @@ pub(crate) struct DataSource {
     pub(crate) namespace: Foreign,
     pub(crate) name: Foreign,
     pub(crate) points_to: Option<Foreign>,
-    /// Its label; empty without one.
+    /// Its architecture label; empty without one.
     pub(crate) architecture_label: Foreign,
-    /// Whether it will have a disk.
+    /// Whether a disk will exist for it.
     pub(crate) filled: Option<bool>,
 }
 
@@ -55,12 +55,12 @@ pub(crate) struct DataSource {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Changes {
-    /// `None` where two have one name.
+    /// `None` if two DataImportCrons have the same name.
     pub(crate) crons: Option<CronChanges>,
     pub(crate) data_sources: DataSourceChanges,
-    /// DataSources without a disk until an import is done.
+    /// The DataSources without a disk until an import is complete.
     pub(crate) empty_meanwhile: Vec<Foreign>,
-    /// DataSources without a disk from then on.
+    /// The DataSources that permanently lose their disk.
     pub(crate) lost_image: Vec<Foreign>,
 }
 
@@ -71,13 +71,13 @@ pub(crate) struct CronChanges {
     pub(crate) created: Vec<Foreign>,
     pub(crate) deleted: Vec<Foreign>,
     pub(crate) recreated: Vec<Foreign>,
-    /// For each of these, the fields of its spec because of which it is.
+    /// The changed fields of the spec that cause this, for each recreated DataImportCron.
     #[serde(default)]
     changed_fields: Vec<Vec<Foreign>>,
 }
 
 impl CronChanges {
-    /// The fields because of which one is deleted and created again.
+    /// The changed fields that cause a DataImportCron to be deleted and created again.
     pub(crate) fn changed_fields(&self, key: &str) -> &[Foreign] {
         let index = self.recreated.iter().position(|it| it.raw() == key);
         let fields = index.and_then(|index| self.changed_fields.get(index));
@@ -93,7 +93,7 @@ pub(crate) struct DataSourceChanges {
     pub(crate) retargeted: Vec<Retarget>,
 }
 
-/// A DataSource that points to another one; nothing for a disk of its own.
+/// A DataSource that points to another DataSource; `None` for its own disk.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Retarget {
     pub(crate) name: Foreign,
@@ -107,7 +107,7 @@ impl Cron {
         key(&self.namespace, &self.name)
     }
 
-    /// The DataSource that it manages, likewise.
+    /// The DataSource that it manages, as `NAMESPACE/NAME`.
     pub(crate) fn source(&self) -> String {
         key(&self.namespace, &self.managed_data_source)
     }
@@ -119,7 +119,7 @@ impl DataSource {
         key(&self.namespace, &self.name)
     }
 
-    /// The DataSource that it points to, likewise.
+    /// The DataSource that it points to, as `NAMESPACE/NAME`.
     pub(crate) fn target(&self) -> Option<String> {
         let to = self.points_to.as_ref()?;
         Some(key(&self.namespace, to))

@@ -1,4 +1,5 @@
-//! From the command line of `plan` and of `status` to two reports: of what is, and of what will be.
+//! Turns the command line of `plan` or `status` into two reports: about the current state, and about the state after
+//! the change.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -36,30 +37,31 @@ use crate::progress::Progress;
 use crate::report::{Changes, Report};
 use crate::verdict::Against;
 
-/// The current and the future state, and the module's reports on both.
+/// The states before and after the change, and the module's reports about them.
 pub(crate) struct Compared<'s> {
     pub(crate) snapshot: Arc<Snapshot>,
-    /// The nodes that there are.
+    /// The current nodes.
     pub(crate) nodes_before: Arc<[Value]>,
-    /// The nodes that there will be.
+    /// The nodes after the change.
     pub(crate) nodes: Arc<[Value]>,
     /// The names of the nodes that leave.
     pub(crate) leaving: Vec<Foreign>,
-    /// The object as it is, alone; nothing if there is none yet.
+    /// The report about the current object alone; `None` if it does not exist yet.
     pub(crate) is: Option<Report>,
-    /// The object as it will be, compared with what is.
+    /// The report about the changed object, compared with the current state.
     pub(crate) will_be: Report,
-    /// The outstanding changes, without the stated one; none if none is stated, or if they are unknown.
+    /// The changes that the operators will make even without the requested change; `None` if no change was requested,
+    /// or if they are unknown.
     pub(crate) pending: Option<Changes>,
-    /// Whether the command line states a change: another object, other nodes, or another version.
+    /// Whether the user requested a change: another object, other nodes, or another version.
     pub(crate) is_asked: bool,
-    /// The version of HCO that is given.
+    /// The version of HCO that the user named.
     version: Option<String>,
     question: Question,
     prepared: Prepared<'s>,
 }
 
-/// Reads what a plan needs, and asks the module.
+/// Reads the data for a plan, and calls the module.
 pub(crate) fn compare<'s>(
     args: &Plan,
     subject: &'s Subject,
@@ -112,7 +114,7 @@ pub(crate) fn compare<'s>(
     Compared::of(subject, cluster, snapshot, question, asked, notes)
 }
 
-/// Reads what `status` needs, until this time at most, and asks the module what is outstanding.
+/// Reads the data for `status` until this time, and calls the module to find outstanding changes.
 pub(crate) fn observe<'s>(
     args: &Status,
     subject: &'s Subject,
@@ -132,16 +134,16 @@ pub(crate) fn observe<'s>(
     Compared::of(subject, cluster, snapshot, question, (None, None), notes)
 }
 
-/// Where what is comes from.
+/// The source of the current state.
 struct Reading<'a> {
     reader: Reader,
     what_is: &'a WhatIs,
-    /// When all requests to a cluster have to end.
+    /// The time at which all requests to a cluster must have ended.
     until: Option<Instant>,
 }
 
 impl Reading<'_> {
-    /// Rejects a command line that does not say what there is, before anything is read.
+    /// Rejects a command line without a source of the current state, before anything is read.
     fn check(&self) -> Result<()> {
         let (cluster, from) = (self.what_is.cluster, &self.what_is.from);
         if !cluster && from.is_none() {
@@ -152,8 +154,8 @@ impl Reading<'_> {
         check_connection(&self.what_is.connection, cluster, from.is_some())
     }
 
-    /// The current state, and the cluster if it was read from one. Of the nodes, it reads the labels that matter to this
-    /// object, too.
+    /// The current state, and the cluster if it was read from one. It includes the labels of nodes that matter to this
+    /// object.
     fn read(
         &self,
         object: Option<&Value>,
@@ -176,7 +178,7 @@ impl Reading<'_> {
         Ok((cluster, Arc::new(snapshot)))
     }
 
-    /// The only HyperConverged that there is: HCO reconciles one.
+    /// The only HyperConverged. HCO reconciles only one.
     fn only(&self, snapshot: &Snapshot) -> Result<Value> {
         let unknown = self.unknown();
         let own = self.what_is.connection.namespace.as_deref();
@@ -204,7 +206,7 @@ impl Reading<'_> {
 }
 
 impl<'s> Compared<'s> {
-    /// With other nodes and another version of HCO, if they are stated.
+    /// Compares the states with the requested nodes and version of HCO, if there are any.
     fn of(
         subject: &'s Subject,
         cluster: Option<Arc<Cluster>>,
@@ -259,7 +261,7 @@ impl<'s> Compared<'s> {
         };
         let (sent, host) = (question.sent(), hosts(&nodes));
         let mut will_be = prepared.report_beside(&question, sent, &beside, &host)?;
-        // Another version can ship others.
+        // Another version can ship other templates.
         if version.is_none() {
             let objects: Vec<&Value> = question.old.iter().chain([sent]).collect();
             let unshipped = Unshipped::of(&objects, &will_be, &snapshot);
@@ -293,7 +295,7 @@ impl<'s> Compared<'s> {
     }
 }
 
-/// The placement of the workloads of a HyperConverged, where either version has it.
+/// The placement of a HyperConverged's workloads, at the paths of both versions.
 pub(crate) fn placements(object: &Value) -> impl Iterator<Item = &Value> {
     let paths = [
         "/spec/workloads/nodePlacement",
@@ -302,7 +304,7 @@ pub(crate) fn placements(object: &Value) -> impl Iterator<Item = &Value> {
     paths.into_iter().filter_map(|path| object.pointer(path))
 }
 
-/// Whether the workloads of a HyperConverged have a placement that excludes nodes.
+/// Whether the placement of a HyperConverged's workloads excludes nodes.
 fn has_placement(object: &Value) -> bool {
     let text = object.to_string();
     let Ok(json) = Json::parse(text.as_bytes()) else {
@@ -316,7 +318,7 @@ fn has_placement(object: &Value) -> bool {
     hco.is_ok_and(|hco| hco.placement.has_requirements())
 }
 
-/// A note about an older HCO than the cluster has.
+/// A remark about a version of HCO that is older than the cluster's.
 fn downgrade(is: &Report, will_be: &Report) -> Option<String> {
     let version = |report: &Report| {
         let shown = report.hco_version.as_ref()?.raw();
@@ -337,27 +339,27 @@ impl Compared<'_> {
         self.question.identity.namespaced_name()
     }
 
-    /// The object as it will be.
+    /// The object after the change.
     pub(crate) fn after(&self) -> &Value {
         self.question.sent()
     }
 
-    /// The object as it is; nothing if there is none yet, or if it stays as it is.
+    /// The current object; `None` if it does not exist yet, or if it stays unchanged.
     pub(crate) fn before(&self) -> Option<&Value> {
         self.question.old.as_ref()
     }
 
-    /// Makes commands for the cluster.
+    /// Builds commands for the cluster.
     pub(crate) fn kubectl(&self) -> &Kubectl {
         self.prepared.kubectl()
     }
 
-    /// Whether a file changes the object, so that the cluster's policy judges it.
+    /// Whether a file changes the object, so that the cluster's policy evaluates it.
     pub(crate) fn is_sent(&self) -> bool {
         self.question.place.is_some()
     }
 
-    /// Whether a newer version of HCO is given that does not write the object in its upgrade.
+    /// Whether the user named a newer version of HCO whose upgrade does not write the object.
     pub(crate) fn is_upgraded_unwritten(&self) -> bool {
         let before = self.is.as_ref().and_then(Report::version);
         let after = self.will_be.version();
@@ -367,14 +369,14 @@ impl Compared<'_> {
         })
     }
 
-    /// Whether a placement tells nodes apart by more than what many have in common.
+    /// Whether a placement distinguishes nodes by labels that many nodes do not share.
     pub(crate) fn names_hosts(&self) -> bool {
         let placements = self.question.objects().flat_map(placements);
         let mut texts = placements.map(Value::to_string);
         texts.any(|text| text.contains("hostname") || text.contains("matchFields"))
     }
 
-    /// Why there is no forecast of the object as it will be.
+    /// Why there is no forecast for the changed object.
     pub(crate) fn no_forecast(&self) -> Option<NoForecast> {
         NoForecast::of(&self.will_be, self.after(), &self.nodes)
     }
@@ -388,22 +390,22 @@ impl Compared<'_> {
         }
     }
 
-    /// The version of HCO that the module says: of the object as it is, or as it will be.
+    /// The version of HCO in the module's report, for the object before or after the change.
     pub(crate) fn version(&self, report: &Report) -> Option<ShownVersion> {
         let object = self.before().unwrap_or(self.after());
         let given = self.version.as_deref();
         ShownVersion::of(report.hco_version.as_ref()?, object, given)
     }
 
-    /// Whether KubeVirt runs virt-handler on a node, by the object as it is or as it will be: without a placement on every
-    /// node, also on nodes that HCO does not count as workers.
+    /// Whether KubeVirt runs virt-handler on a node, for the object before or after the change. Without a placement, it
+    /// runs on every node, including nodes that are not workers for HCO.
     ///
     /// MIRRORS: kubevirt pkg/virt-operator/resource/placement/placement.go, `InjectPlacementMetadata`.
     pub(crate) fn has_virt_handler(&self, node: &Value, after: bool) -> Result<bool> {
         Ok(!has_placement(self.side(after)) || self.hosts_workloads(node, after)?)
     }
 
-    /// Whether nodes are workload nodes, of the object as it is or as it will be. The module says so: of one node at a
+    /// Whether a node is a workload node, for the object before or after the change. The module evaluates one node at a
     /// time.
     pub(crate) fn hosts_workloads(&self, node: &Value, after: bool) -> Result<bool> {
         let object = self.side(after);
@@ -417,7 +419,7 @@ impl Compared<'_> {
             .is_some_and(|nodes| nodes.values().sum::<usize>() > 0))
     }
 
-    /// The object as it is, or as it will be.
+    /// The object before or after the change.
     fn side(&self, after: bool) -> &Value {
         match self.before() {
             Some(before) if !after => before,
@@ -426,7 +428,7 @@ impl Compared<'_> {
     }
 }
 
-/// The HyperConverged of the files, if files are named.
+/// The HyperConverged of the files, if the user named files.
 fn found(args: &Plan, notes: &mut Notes) -> Result<Option<Found>> {
     if args.filename.is_empty() {
         return Ok(None);
@@ -453,7 +455,7 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<Option<Found>> {
     }
 }
 
-/// An object that stays as it is.
+/// An object that stays unchanged.
 fn unchanged(live: Value) -> Question {
     Question {
         against: Against::Live,
@@ -462,7 +464,7 @@ fn unchanged(live: Value) -> Question {
     }
 }
 
-/// An object as a file changes it.
+/// An object with the changes of a file.
 fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) -> Question {
     let place = found.written.place();
     if live.is_none() {
@@ -501,7 +503,7 @@ fn nodes_of(path: &Path, question: &Question) -> Result<Vec<Value>> {
     Ok(nodes)
 }
 
-/// The names of the nodes that there will not be any more, sorted.
+/// The names of the nodes that leave, sorted.
 fn leaving(before: &[Value], after: &[Value]) -> Vec<Foreign> {
     let after: BTreeSet<&str> = after.iter().map(name).collect();
     let before: BTreeSet<&str> = before.iter().map(name).collect();
@@ -509,7 +511,7 @@ fn leaving(before: &[Value], after: &[Value]) -> Vec<Foreign> {
     leaving.map(|name| Foreign::from(*name)).collect()
 }
 
-/// The state with which the module compares.
+/// The additional input of the module for a comparison.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Beside<'b> {
@@ -519,7 +521,7 @@ struct Beside<'b> {
 
 #[derive(Serialize)]
 struct Before<'b> {
-    /// Nothing if they stay the same.
+    /// `None` if the nodes stay the same.
     nodes: Option<NodesBefore<'b>>,
     objects: &'b [Value],
 }

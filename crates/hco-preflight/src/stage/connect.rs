@@ -1,4 +1,4 @@
-//! The second step: the cluster, and what the objects are there.
+//! The second step: connects to the cluster, and reads the live objects.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,29 +23,29 @@ use crate::notes::Notes;
 use crate::progress::Progress;
 use crate::verdict::Against;
 
-/// The objects, and what they are in the cluster.
+/// The objects, with their live versions in the cluster.
 pub(crate) struct Connected<'s> {
     pub(super) subject: &'s Subject,
     pub(super) cluster: Option<Arc<Cluster>>,
-    /// Makes commands for it.
+    /// Builds commands for the cluster.
     pub(super) kubectl: Kubectl,
-    /// The objects of `--from`, in the place of a cluster.
+    /// The objects of `--from`, in place of a cluster.
     pub(super) files: Option<Arc<Snapshot>>,
     pub(super) questions: Vec<Question>,
-    /// The objects that determine the VirtualMachines among them.
+    /// The objects that the VirtualMachines depend on.
     pub(super) beside: Vec<Value>,
     pub(super) failures: Vec<Failure>,
 }
 
 impl Connected<'_> {
-    /// Where live objects are read, if they are.
+    /// The source of live objects, if there is one.
     pub(super) fn live(&self) -> Option<Live<'_>> {
         Live::of(self.cluster.as_deref(), self.files.as_deref())
     }
 }
 
 impl<'s> Objects<'s> {
-    /// Connects to the cluster, if one is named, and reads the live objects.
+    /// Connects to the cluster if the user named one, and reads the live objects.
     pub(super) fn connect(self, notes: &mut Notes) -> Result<Connected<'s>> {
         let cluster = if self.subject.cluster {
             Some(Arc::new(cluster(&self.subject.connection, notes)?))
@@ -91,7 +91,7 @@ impl<'s> Objects<'s> {
                 let Place { file, line } = found.written.place();
                 match old.question(found, namespace, notes) {
                     Ok(question) => questions.push(question),
-                    // The other objects would wait as long.
+                    // The requests for the other objects would also wait until the timeout.
                     Err(error) if is_silence(&error) => return Err(error),
                     Err(error) => {
                         failures.push(Failure::in_file(&file, Some(line), chain(&error)));
@@ -112,12 +112,12 @@ impl<'s> Objects<'s> {
     }
 }
 
-/// The cluster that the user named; a note says which one that is.
+/// The cluster that the user named. A note tells which one it is.
 pub(crate) fn cluster(words: &args::Connection, notes: &mut Notes) -> Result<Cluster> {
     cluster_until(None, words, notes)
 }
 
-/// The same, and all requests to it end by then.
+/// The same, but all requests end at this time.
 pub(super) fn cluster_until(
     until: Option<Instant>,
     words: &args::Connection,
@@ -135,7 +135,7 @@ pub(super) fn cluster_until(
     Ok(cluster)
 }
 
-/// Whether a cluster may answer at another try.
+/// Whether a cluster may answer another try.
 pub(crate) fn is_transient(error: &anyhow::Error) -> bool {
     let error = error.downcast_ref::<ClusterError>();
     error.is_some_and(ClusterError::is_transient)
@@ -151,7 +151,7 @@ fn asked(context: Option<&str>, server: &str, connection: &Connection) -> String
     let impersonated = connection.impersonate.as_deref();
     let whose = match context {
         Some(context) => format!("the context `{context}`"),
-        // The account of a Pod is not sent to a server that the user names.
+        // The service account of a pod is not sent to a server that the user names.
         None if connection.server.is_some() && connection.token.is_some() => {
             "the token of --token, without a kubeconfig".to_owned()
         }
@@ -166,7 +166,7 @@ fn asked(context: Option<&str>, server: &str, connection: &Connection) -> String
 /// The meaning of a verdict on a live object.
 const LIVE: &str = "live objects are checked as new objects; in the cluster, updates are not denied because of existing problems";
 
-/// The live objects, judged as if they were new: existing problems are reported too.
+/// The live objects, evaluated as new objects, so that existing problems are reported too.
 fn of_cluster(live: Option<Live<'_>>, namespace: Option<&str>) -> Result<Vec<Question>> {
     let _progress = Progress::start("reading the HyperConverged objects in the cluster");
     let there = live.context("no cluster is specified to read HyperConverged objects from")?;
@@ -185,7 +185,8 @@ fn of_cluster(live: Option<Live<'_>>, namespace: Option<&str>) -> Result<Vec<Que
     Ok(live.into_iter().map(Question::live).collect())
 }
 
-/// An object that names no namespace, where it will be: the DataSources of a VirtualMachine are there, too.
+/// An object without a namespace, with the namespace in which it will be created. The DataSources of a VirtualMachine
+/// are also read there.
 pub(super) fn in_namespace(object: &Value, namespace: &str) -> Option<Value> {
     let is_stated = Identity::of(object).namespace.is_some();
     let mut object = Some(object.clone()).filter(|_| !is_stated && !namespace.is_empty())?;
@@ -194,7 +195,7 @@ pub(super) fn in_namespace(object: &Value, namespace: &str) -> Option<Value> {
     Some(object)
 }
 
-/// Where the old objects come from.
+/// The source of the old objects.
 enum Old<'c> {
     Nowhere,
     File(&'c Path, Vec<Found>),
@@ -249,7 +250,7 @@ impl Old<'_> {
             _ => submitted,
         };
         let (old, live) = match self {
-            // An update would carry existing problems instead of fixing them.
+            // With an old object, problems would count as existing and would not be fixed.
             Self::Live(_, Purpose::Fix(_)) => (None, old),
             _ => (old, None),
         };
@@ -300,7 +301,7 @@ impl Old<'_> {
 mod tests {
     use super::*;
 
-    /// Where a pod has its account, no test can write.
+    /// Tests cannot write to the directory in which a pod has its service account.
     #[test]
     fn in_a_pod_its_account_is_named() {
         assert_eq!(

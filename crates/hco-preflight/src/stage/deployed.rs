@@ -14,9 +14,9 @@ use crate::module::Module;
 use crate::notes::Notes;
 use crate::policy::{ARTIFACT, Policy, is_ours};
 
-/// The settings of the policies that judge these requests. If Kubewarden is not installed, or the user may not list its
-/// policies, a note says so, and the default settings apply. With them, whether there may be policies that the user may not
-/// list.
+/// The settings of the policies that evaluate these requests. If Kubewarden is not installed, or the user may not list
+/// its policies, a note says so, and the default settings apply. Also returns whether there may be policies that the
+/// user may not list.
 pub(crate) fn settings(
     live: Live<'_>,
     targets: &BTreeSet<Target>,
@@ -44,17 +44,17 @@ pub(crate) fn settings(
     Ok((found.settings(notes)?, is_partial))
 }
 
-/// The policies that are found.
+/// The policies of the cluster.
 struct Found<'t> {
     live: Live<'t>,
     targets: &'t BTreeSet<Target>,
     module: &'t Module,
     usable: Vec<Settings>,
-    /// With settings that the module does not accept, and what it says of them.
+    /// The policies whose settings the module does not accept, with the module's message.
     unusable: Vec<(Settings, String)>,
-    /// The policies of all namespaces, or of one, that the user may not list.
+    /// The namespaces whose policies the user may not list; `None` stands for all namespaces.
     not_listed: BTreeSet<Option<&'t str>>,
-    /// Whether there are policies or groups of them that the user may not list.
+    /// Whether there are policies or policy groups that the user may not list.
     is_partial: bool,
 }
 
@@ -74,7 +74,7 @@ impl<'t> Found<'t> {
                 self.add(object, &Policy::of(object, kind, namespace), notes)?;
             }
         }
-        // A group has a verdict of its own: an expression over its members, most of which can be other modules.
+        // A group has its own verdict: an expression over its members, most of which can be other modules.
         let groups = self.list(kind_of_groups, "policy groups", namespace, notes)?;
         for group in groups.iter().flatten() {
             let members = group.pointer("/spec/policies").and_then(Value::as_object);
@@ -88,7 +88,7 @@ impl<'t> Found<'t> {
         Ok(())
     }
 
-    /// The objects of a kind of Kubewarden; nothing if the user may not list them, which a note says.
+    /// The objects of a Kubewarden kind; empty if the user may not list them, which a note says.
     fn list(
         &mut self,
         kind: &str,
@@ -154,7 +154,7 @@ impl<'t> Found<'t> {
         Ok(())
     }
 
-    /// The usable ones. An error if no policy is usable, and the cluster would use one.
+    /// The usable settings. Fails if no policy is usable, although the cluster would use one.
     fn settings(self, notes: &mut Notes) -> Result<Vec<Settings>> {
         for target in self.targets {
             if self.usable.iter().any(|it| it.apply_to(target)) {
@@ -204,7 +204,7 @@ fn excludes(spec: &Value, target: &Target) -> Option<String> {
         .then(|| format!("its namespaceSelector does not match the namespace `{namespace}`"))
 }
 
-/// Whether a rule of a policy is for a request.
+/// Whether a rule of a policy matches a request.
 fn covers(spec: &Value, rule: &Value, target: &Target) -> bool {
     let has = |list: &str, wanted: &[&str]| {
         let mut entries = items(rule, list).filter_map(Value::as_str);
@@ -230,7 +230,7 @@ fn covers(spec: &Value, rule: &Value, target: &Target) -> bool {
 /// The condition of the policies in deploy/: it leaves out objects that are being deleted, which no file describes.
 const DEPLOYED_CONDITION: &str = "!has(object.metadata.deletionTimestamp)";
 
-/// The fields of a policy that select requests and that are not evaluated.
+/// The fields of a policy that also select requests but are not evaluated here.
 fn selectors(spec: &Value) -> Vec<&'static str> {
     let has_entries = |field: &str| {
         let selector = spec.get(field).and_then(Value::as_object);

@@ -1,4 +1,4 @@
-//! Images in registries, for the module: with `--images`.
+//! The images that the module reads, with `--images`.
 
 use std::sync::Arc;
 
@@ -11,14 +11,15 @@ use crate::notes::Notes;
 use crate::progress::Progress;
 use crate::registries;
 
-/// Answers for images: from their registries with `--images`, else with an error.
+/// Answers requests for images: from their registries with `--images`, else with an error.
 pub(super) struct Images {
     pub(super) host: Arc<dyn HostCalls>,
     registries: Option<Arc<Registries>>,
 }
 
 impl Images {
-    /// With `--images`, all settings verify images. Otherwise no settings of this project's module do, and a note says so.
+    /// With `--images`, all settings verify images. Otherwise, no settings of this project's module verify images, and
+    /// a note says so.
     pub(super) fn new(
         subject: &Subject,
         settings: Vec<&mut Value>,
@@ -48,8 +49,8 @@ impl Images {
         })
     }
 
-    /// Reads the images that an evaluation asks for, several at a time. The module asks for one after the other, and slow
-    /// registries would reach the deadline of the evaluation.
+    /// Reads the images that an evaluation requests, several at a time. The module requests one image after the other,
+    /// so slow registries would exceed the deadline of the evaluation.
     pub(super) fn read_ahead(&self, evaluate: impl Fn(&Arc<dyn HostCalls>)) {
         if let Some(registries) = &self.registries {
             let _progress = Progress::start("reading images".to_owned());

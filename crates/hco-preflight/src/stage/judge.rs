@@ -1,4 +1,4 @@
-//! The last steps: the nodes, the images, and the verdicts.
+//! The last steps: reads the nodes and the images, and gets the verdicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,17 +25,17 @@ use crate::progress::Progress;
 use crate::report::Report;
 use crate::verdict::{Judged, Origin, Verdicts};
 
-/// Everything that a check needs, read.
+/// All input of a check.
 pub(crate) struct Prepared<'s> {
     settled: Settled<'s>,
-    /// Answer for the nodes.
+    /// The hosts that answer requests for nodes.
     hosts: Hosts,
-    /// Answers for what VirtualMachines depend on, if there are any.
+    /// Answers requests for the objects that VirtualMachines depend on, if there are any.
     surroundings: Option<Arc<Objects>>,
 }
 
 impl<'s> Settled<'s> {
-    /// Reads the nodes, and the images that are needed.
+    /// Reads the nodes, and the required images.
     pub(super) fn with_nodes(mut self, notes: &mut Notes) -> Result<Prepared<'s>> {
         let progress = Progress::start("reading the nodes");
         let hosts = self.hosts()?;
@@ -47,7 +47,7 @@ impl<'s> Settled<'s> {
         prepared.with_images(&images).with_surroundings(notes)
     }
 
-    /// The hosts that answer for the nodes.
+    /// The hosts that answer requests for nodes.
     fn hosts(&self) -> Result<Hosts> {
         let connected = &self.connected;
         let subject = connected.subject;
@@ -63,7 +63,7 @@ impl<'s> Settled<'s> {
 }
 
 impl<'s> Prepared<'s> {
-    /// With these nodes.
+    /// Uses these nodes.
     pub(super) fn new(settled: Settled<'s>, hosts: Hosts) -> Self {
         Self {
             settled,
@@ -72,12 +72,12 @@ impl<'s> Prepared<'s> {
         }
     }
 
-    /// The objects to judge.
+    /// The objects to evaluate.
     pub(crate) fn questions(&self) -> &[Question] {
         &self.settled.connected.questions
     }
 
-    /// Content that could not be read.
+    /// The errors so far.
     pub(crate) fn failures(&self) -> &[Failure] {
         &self.settled.connected.failures
     }
@@ -87,12 +87,12 @@ impl<'s> Prepared<'s> {
         self.settled.connected.cluster.as_deref()
     }
 
-    /// Makes commands for the cluster.
+    /// Builds commands for the cluster.
     pub(crate) fn kubectl(&self) -> &Kubectl {
         &self.settled.connected.kubectl
     }
 
-    /// Asks the module. The commands in its answer get the flags of the cluster.
+    /// Calls the module. The commands in its answer get the flags of the cluster.
     fn ask(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Report> {
         let mut report = self.settled.module.judge(payload, host)?;
         let findings = report.findings.iter_mut().flat_map(|finding| {
@@ -106,7 +106,8 @@ impl<'s> Prepared<'s> {
         Ok(report)
     }
 
-    /// Answers in one evaluation: for what a VirtualMachine depends on, or for the nodes and the images.
+    /// The host for one evaluation: it answers requests for the objects that a VirtualMachine depends on, or for nodes
+    /// and images.
     pub(crate) fn host(&self, question: &Question) -> Arc<dyn HostCalls> {
         match &self.surroundings {
             Some(surroundings) if question.identity.is_virtual_machine() => {
@@ -116,7 +117,7 @@ impl<'s> Prepared<'s> {
         }
     }
 
-    /// Works out what the VirtualMachines depend on.
+    /// Determines the objects that the VirtualMachines depend on.
     fn with_surroundings(mut self, notes: &mut Notes) -> Result<Self> {
         let mut questions = self.questions().iter();
         let has_machines = questions.any(|it| it.identity.is_virtual_machine());
@@ -149,12 +150,12 @@ impl<'s> Prepared<'s> {
         Ok(self)
     }
 
-    /// Reads the images that are needed: evaluates everything, and drops the reports.
+    /// Reads the required images: evaluates all objects, and drops the reports.
     fn with_images(self, images: &Images) -> Self {
         images.read_ahead(|images| {
             for (question, settings) in self.pairs() {
                 let host = beside(images, self.hosts.all());
-                // An error is reported when the images are read.
+                // The evaluation after the images are read reports errors.
                 drop(self.report_of(question, settings, host));
             }
         });
@@ -164,7 +165,7 @@ impl<'s> Prepared<'s> {
         }
     }
 
-    /// The verdicts, with a note on nodes that have no influence on them.
+    /// The verdicts, with a note on nodes that do not affect them.
     pub(crate) fn judge(&self, notes: &mut Notes) -> Verdicts {
         let _progress = Progress::start("checking");
         let mut verdicts = Verdicts {
@@ -190,7 +191,7 @@ impl<'s> Prepared<'s> {
         verdicts
     }
 
-    /// Names the running virtual machines of architectures that an update excludes.
+    /// Notes the running VMs on architectures that an update excludes.
     fn note_running(&self, verdicts: &Verdicts, notes: &mut Notes) {
         const NAMED: usize = 10;
         let excludes = |it: &&Judged| {
@@ -239,7 +240,7 @@ impl<'s> Prepared<'s> {
         }
     }
 
-    /// The settings for an object: of each policy of the cluster that applies to it.
+    /// The settings for an object: the settings of each policy in the cluster that applies to it.
     pub(crate) fn settings_for(&self, question: &Question) -> Vec<&Settings> {
         let target = question.target(&self.settled.namespace);
         let deployed = self.settled.deployed.iter();
@@ -251,7 +252,8 @@ impl<'s> Prepared<'s> {
         }
     }
 
-    /// The settings that decide the exit code: of the policies that protect, or all if none does.
+    /// The settings that determine the exit code: the settings of policies in protect mode, or of all policies without
+    /// such a policy.
     fn deciding(&self, question: &Question) -> impl Iterator<Item = &Settings> {
         let all = self.settings_for(question);
         let protects = all.iter().any(|settings| settings.protects());
@@ -259,7 +261,7 @@ impl<'s> Prepared<'s> {
             .filter(move |settings| !protects || settings.protects())
     }
 
-    /// Each object with all the settings that it is judged with.
+    /// Each object with all settings that apply to it.
     pub(crate) fn pairs(&self) -> Vec<(&Question, &Settings)> {
         let questions = self.settled.connected.questions.iter();
         let pairs = questions.flat_map(|question| {
@@ -269,13 +271,13 @@ impl<'s> Prepared<'s> {
         pairs.collect()
     }
 
-    /// The module's report on this form of the object of a question, by all settings that decide.
+    /// The module's report about this version of a question's object, for all settings that determine the exit code.
     pub(crate) fn report(&self, question: &Question, object: &Value) -> Result<Report, Failure> {
         self.report_beside(question, object, &json!({}), &self.hosts)
             .map_err(|error| question.failure(chain(&error)))
     }
 
-    /// The same on these nodes, with more in the payload.
+    /// The same on these nodes, with additional fields in the payload.
     pub(super) fn report_beside(
         &self,
         question: &Question,
@@ -296,7 +298,7 @@ impl<'s> Prepared<'s> {
         Ok(report.unwrap_or_default())
     }
 
-    /// Lets the module report everything as it is: no policy repairs it first.
+    /// Removes the repairs of all policies, so that the module reports all findings.
     pub(crate) fn without_repairs(&mut self) {
         let settled = &mut self.settled;
         for settings in settled.deployed.iter_mut().chain([&mut settled.settings]) {
@@ -306,7 +308,7 @@ impl<'s> Prepared<'s> {
         }
     }
 
-    /// The module's report on the object as it is sent, by these settings.
+    /// The module's report about the object as it is sent, for these settings.
     pub(crate) fn report_of(
         &self,
         question: &Question,
@@ -318,7 +320,7 @@ impl<'s> Prepared<'s> {
         self.ask(&payload, host)
     }
 
-    /// The nodes of `--what-if` that are not workload nodes of any object, so that no verdict depends on them.
+    /// Notes nodes of `--what-if` that are not workload nodes of any object, so that they do not affect any verdict.
     fn note_unplaced(&self, verdicts: &Verdicts, notes: &mut Notes) {
         let supposed = self.settled.connected.subject.what_if.as_ref();
         let (Some(supposed), Some(before)) = (supposed, &self.hosts.before) else {

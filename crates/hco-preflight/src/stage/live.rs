@@ -1,4 +1,4 @@
-//! The live objects: of a cluster, or of files that were taken from one.
+//! The live objects of a cluster, or of files from a cluster.
 
 use anyhow::{Result, bail};
 use policy_host::{Cluster, ClusterError};
@@ -10,7 +10,7 @@ use crate::foreign::{chain, one_line};
 use crate::notes::Notes;
 use crate::object_name::{self, in_namespace};
 
-/// Where live objects are read.
+/// The source of live objects.
 #[derive(Clone, Copy)]
 pub(super) enum Live<'l> {
     Cluster(&'l Cluster),
@@ -18,14 +18,14 @@ pub(super) enum Live<'l> {
 }
 
 impl<'l> Live<'l> {
-    /// None without a cluster and without files of one.
+    /// `None` if there is neither a cluster nor files from one.
     pub(super) fn of(cluster: Option<&'l Cluster>, files: Option<&'l Snapshot>) -> Option<Self> {
         files
             .map(Self::Files)
             .or_else(|| cluster.map(Self::Cluster))
     }
 
-    /// The source of the objects, for a sentence.
+    /// The name of the source in messages.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Cluster(_) => "the cluster",
@@ -33,7 +33,7 @@ impl<'l> Live<'l> {
         }
     }
 
-    /// Where an object is that names no namespace.
+    /// The namespace of objects without a namespace.
     pub(super) fn namespace(self) -> &'l str {
         match self {
             Self::Cluster(cluster) => cluster.namespace(),
@@ -44,7 +44,7 @@ impl<'l> Live<'l> {
         }
     }
 
-    /// Where the object of a manifest is: in this one, if the manifest names none.
+    /// The namespace of a manifest's object. If the manifest does not name one, it is `namespace`.
     fn namespace_of<'n>(self, identity: &'n Identity, namespace: Option<&'n str>) -> &'n str
     where
         'l: 'n,
@@ -53,7 +53,7 @@ impl<'l> Live<'l> {
         named.unwrap_or(self.namespace())
     }
 
-    /// The HyperConvergeds of a namespace or of all.
+    /// The HyperConverged objects of a namespace or of all namespaces.
     pub(super) fn hyperconvergeds(
         self,
         namespace: Option<&str>,
@@ -70,7 +70,7 @@ impl<'l> Live<'l> {
         }
     }
 
-    /// Whether an object of this kind could be read here.
+    /// Whether the source can contain objects of this kind.
     pub(super) fn has_kind_of(self, identity: &Identity) -> bool {
         match self {
             Self::Cluster(_) => true,
@@ -78,8 +78,8 @@ impl<'l> Live<'l> {
         }
     }
 
-    /// The object that a manifest is about, in its version; none if it is not there. If the manifest names no namespace, it
-    /// is in this one.
+    /// The live object for a manifest, in the manifest's version; `None` if it does not exist. If the manifest does not
+    /// name a namespace, it is `namespace`.
     pub(super) fn object(
         self,
         identity: &Identity,
@@ -102,7 +102,7 @@ impl<'l> Live<'l> {
         }
     }
 
-    /// The objects of a kind; none if they were not read. A note says why they cannot be read.
+    /// The objects of a kind; `None` if they were not read. If they cannot be read, a note gives the reason.
     pub(super) fn all(self, kind: &str, notes: &mut Notes) -> Option<Vec<Value>> {
         let why = match self {
             Self::Cluster(cluster) => match Kind::list_of(cluster, kind) {
@@ -112,7 +112,7 @@ impl<'l> Live<'l> {
             Self::Files(snapshot) if snapshot.has(kind) => {
                 return Some(snapshot.of(kind).collect());
             }
-            // The shipped ones count.
+            // Shipped preferences are used instead.
             Self::Files(_) if kind.ends_with("Preference") => return None,
             Self::Files(_) => "--from has none".to_owned(),
         };
@@ -122,11 +122,11 @@ impl<'l> Live<'l> {
         None
     }
 
-    /// The running virtual machines.
+    /// The running VMs.
     ///
     /// # Errors
     ///
-    /// Why they cannot be read.
+    /// The reason why they cannot be read.
     pub(super) fn running(self) -> Result<Vec<Value>, String> {
         const KIND: &str = "VirtualMachineInstance";
         match self {
@@ -138,8 +138,8 @@ impl<'l> Live<'l> {
         }
     }
 
-    /// The HyperConverged that a manifest is about, in its version; none if it is not there. If the manifest names no
-    /// namespace, it is in this one.
+    /// The live HyperConverged for a manifest, in the manifest's version; `None` if it does not exist. If the manifest
+    /// does not name a namespace, it is `namespace`.
     pub(super) fn hyperconverged(
         self,
         identity: &Identity,
@@ -178,7 +178,7 @@ impl<'l> Live<'l> {
         Ok(Some(live.clone()))
     }
 
-    /// Why there are no policies, if that is certain.
+    /// The reason why there are no policies, if that is certain.
     pub(super) fn without_kubewarden(self) -> Result<Option<&'static str>, ClusterError> {
         Ok(match self {
             Self::Cluster(cluster) if !cluster.has_kubewarden()? => {
@@ -191,7 +191,7 @@ impl<'l> Live<'l> {
         })
     }
 
-    /// The policies of a kind, or the groups of them: of all namespaces, or of one.
+    /// The policies or policy groups of a kind, in all namespaces or in one.
     pub(super) fn policies(
         self,
         kind: &str,

@@ -1,4 +1,4 @@
-//! The nodes that objects are judged against.
+//! The nodes for the evaluation of objects.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::files;
 use crate::foreign;
 use crate::what_if::WhatIf;
 
-/// The error if no nodes are named.
+/// The error if the command line does not select nodes.
 const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of `kubectl get nodes -o yaml`), --cluster (the cluster of the current context), --from PATH (a snapshot or a must-gather), or --arch amd64=3,arm64=2 (hypothetical nodes)";
 
-/// Rejects a command line that names no nodes, before anything is read.
+/// Rejects a command line that does not select nodes, before anything is read.
 pub(crate) fn check(subject: &Subject) -> Result<()> {
     let is_named = subject.nodes.is_some() || subject.arch.is_some() || subject.from.is_some();
     if !is_named && !subject.cluster {
@@ -24,13 +24,13 @@ pub(crate) fn check(subject: &Subject) -> Result<()> {
     check_connection(&subject.connection, subject.cluster, subject.from.is_some())
 }
 
-/// Rejects flags for a cluster where none is read.
+/// Rejects cluster flags if no cluster is read.
 pub(super) fn check_connection(
     connection: &args::Connection,
     is_cluster: bool,
     is_from: bool,
 ) -> Result<()> {
-    // It chooses among the objects of files, too.
+    // The namespace also selects objects of files.
     let mut of_files = args::Connection::default();
     of_files.namespace = connection.namespace.clone().filter(|_| is_from);
     if is_cluster || *connection == of_files {
@@ -42,11 +42,11 @@ pub(super) fn check_connection(
     );
 }
 
-/// The hosts that answer for nodes.
+/// The hosts that answer requests for nodes.
 pub(crate) struct Hosts {
-    /// For those that the user named, and those that join them.
+    /// The user's nodes, including nodes of `--what-if`.
     all: Arc<dyn HostCalls>,
-    /// For those that the user named, if others join them.
+    /// The user's nodes before the nodes of `--what-if` join them, if there are any.
     pub(crate) before: Option<Arc<dyn HostCalls>>,
 }
 
@@ -64,7 +64,7 @@ impl Hosts {
         Arc::clone(&self.all)
     }
 
-    /// The same, and another host answers for images.
+    /// The same, but another host answers requests for images.
     pub(crate) fn with_images(self, images: &Arc<dyn HostCalls>) -> Self {
         Self {
             all: beside(images, self.all),
@@ -73,7 +73,7 @@ impl Hosts {
     }
 }
 
-/// Answers for images with one host, for everything else with the other.
+/// Uses one host for requests for images, and the other host for all other requests.
 pub(super) fn beside(images: &Arc<dyn HostCalls>, other: Arc<dyn HostCalls>) -> Arc<dyn HostCalls> {
     let images = Arc::clone(images);
     Arc::new(move |namespace: &str, operation: &str, payload: &[u8]| {
@@ -82,7 +82,7 @@ pub(super) fn beside(images: &Arc<dyn HostCalls>, other: Arc<dyn HostCalls>) -> 
     })
 }
 
-/// The hosts that answer for the nodes that the user named, and for the nodes after `--what-if`.
+/// The hosts with the user's nodes, and with the nodes of `--what-if`.
 pub(crate) fn hosts(
     subject: &Subject,
     cluster: Option<&Arc<Cluster>>,
@@ -122,7 +122,7 @@ fn of_file(path: &Path, labels: &Labels) -> Result<NodeList> {
         NodeList::reduced_from_file(path, labels)
     };
     match read {
-        // It names the file itself.
+        // The error already contains the name of the file.
         Err(error @ NodeListError::Unreadable { .. }) => Err(error.into()),
         read => read.with_context(|| format!("--nodes {}", foreign::path(path))),
     }

@@ -1,4 +1,4 @@
-//! The first step: the files.
+//! The first step: reads the files.
 
 use std::path::{Path, PathBuf};
 
@@ -12,12 +12,12 @@ use crate::files::{self, Files, Found, Walk, Wanted};
 use crate::foreign::{self, one_line};
 use crate::notes::Notes;
 
-/// Why objects are judged.
+/// The purpose of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Checks the effect of a request: a live object is the old one, and the file is sent like this. By default it is applied.
+    /// Evaluates a file as an update of the live object, and sends it like this. By default, it is applied.
     Check(Option<AsIf>),
-    /// Fixes problems, existing ones too. The file is sent like this.
+    /// Finds the possible fixes, including fixes of existing problems. The file is sent like this.
     Fix(Option<AsIf>),
 }
 
@@ -27,7 +27,7 @@ impl Purpose {
         self.named_as_if().unwrap_or_default()
     }
 
-    /// How the file is sent, if the user says so.
+    /// How the file is sent, if the user specified it.
     fn named_as_if(self) -> Option<AsIf> {
         let (Self::Check(as_if) | Self::Fix(as_if)) = self;
         as_if
@@ -42,12 +42,12 @@ pub(crate) struct Objects<'s> {
     pub(super) found: Vec<Found>,
     /// The objects of `--old`.
     pub(super) old: Option<Vec<Found>>,
-    /// The objects that determine the VirtualMachines among them.
+    /// The objects that the VirtualMachines depend on.
     pub(super) beside: Vec<Value>,
     pub(super) failures: Vec<Failure>,
 }
 
-/// `fix` changes no VirtualMachine, because a person has to decide.
+/// `fix` does not change VirtualMachines, because a person has to decide about their fixes.
 fn wanted(purpose: Purpose) -> Wanted {
     match purpose {
         Purpose::Check(_) => Wanted {
@@ -64,7 +64,7 @@ fn wanted(purpose: Purpose) -> Wanted {
 }
 
 impl<'s> Objects<'s> {
-    /// Reads the files that the command line names.
+    /// Reads the files in the command line.
     pub(super) fn read(subject: &'s Subject, purpose: Purpose, notes: &mut Notes) -> Result<Self> {
         check_usage(subject, purpose)?;
         let Files {
@@ -100,7 +100,7 @@ impl<'s> Objects<'s> {
 
 fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
     let walk = Walk {
-        // The old objects can be among the excluded ones.
+        // Excluded files can be the old versions of the new objects.
         exclude: Vec::new(),
         ..subject.walk.clone()
     };
@@ -118,10 +118,10 @@ fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
     Ok(read.found)
 }
 
-/// Why there is nothing to judge.
+/// The reason why there are no objects to evaluate.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unread {
-    /// The files, or the cluster, have no `HyperConverged`.
+    /// The files, or the cluster, contain no `HyperConverged`.
     #[error("{0}")]
     Nothing(Failure),
     /// No file could be read.
@@ -129,7 +129,7 @@ pub(crate) enum Unread {
     Failures(Vec<Failure>),
 }
 
-/// Without objects nothing is accepted, except with `--allow-empty`.
+/// The error for an empty set of objects, which is valid only with `--allow-empty`.
 fn nothing(files: &[PathBuf], notes: &Notes, purpose: Purpose) -> Failure {
     let files: Vec<String> = files
         .iter()
@@ -151,7 +151,7 @@ fn nothing(files: &[PathBuf], notes: &Notes, purpose: Purpose) -> Failure {
     }
 }
 
-/// The kinds that are judged.
+/// The kinds that are evaluated.
 fn judged(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Check(_) => "HyperConverged (hco.kubevirt.io) or VirtualMachine (kubevirt.io/v1)",
@@ -159,7 +159,7 @@ fn judged(purpose: Purpose) -> &'static str {
     }
 }
 
-/// Mistakes that clap cannot find.
+/// Checks for mistakes that clap cannot detect.
 fn check_usage(subject: &Subject, purpose: Purpose) -> Result<()> {
     nodes::check(subject)?;
     let is_live = subject.cluster || subject.from.is_some();
@@ -172,7 +172,7 @@ fn check_usage(subject: &Subject, purpose: Purpose) -> Result<()> {
     if subject.filename.is_empty() && subject.old.is_some() {
         bail!("--old requires a file with the new version of the object: add -f FILE");
     }
-    // clap does not require --cluster where --arch or --nodes is given.
+    // clap does not require --cluster if the user sets --arch or --nodes.
     let has_as_if = purpose.named_as_if().is_some();
     if has_as_if && !is_live {
         bail!("--as-if requires --cluster or --from");

@@ -1,4 +1,4 @@
-//! An object that the module is to judge.
+//! An object that the module evaluates.
 
 use manifest::Object;
 use serde_json::Value;
@@ -10,25 +10,25 @@ use crate::files::InFile;
 use crate::report::Report;
 use crate::verdict::{Against, Judged};
 
-/// An object, what it was before, and how it reaches the cluster.
+/// An object, its old version, and how it is sent to the cluster.
 pub(crate) struct Question {
-    /// Nothing for an object of the cluster.
+    /// `None` for an object in the cluster.
     pub(crate) place: Option<Place>,
-    /// Its type and name.
+    /// Its kind, namespace, and name.
     pub(crate) identity: Identity,
-    /// The old object of the request.
+    /// The object with which it is compared.
     pub(crate) against: Against,
     /// The object, with its file if it is in one.
     pub(crate) object: Written,
-    /// How the API server reads it; none for an object of the cluster.
+    /// The object as the API server gets it, if that differs.
     pub(crate) sent: Option<Value>,
-    /// The old object.
+    /// The object before the update.
     pub(crate) old: Option<Value>,
-    /// The live object that a fixed file changes.
+    /// The live object that a fix of the file changes.
     pub(crate) live: Option<Value>,
 }
 
-/// An object and where it stands.
+/// An object, from a file or from the cluster.
 pub(crate) enum Written {
     InFile(InFile),
     InCluster(Value),
@@ -42,7 +42,7 @@ impl Written {
         }
     }
 
-    /// The object with its file, if it is in one.
+    /// The object with its file, if it comes from one.
     pub(crate) fn written(&self) -> Option<&InFile> {
         match self {
             Self::InFile(written) => Some(written),
@@ -65,12 +65,12 @@ impl Question {
         }
     }
 
-    /// The admission request for the object in this form of it.
+    /// The admission request for this version of the object.
     pub(crate) fn request(&self, object: &Value) -> Value {
         admission::request(&self.identity, object, self.old.as_ref())
     }
 
-    /// The request that a policy of the cluster gets, with the namespace where the object is or would be.
+    /// The request that a policy in the cluster gets, with the namespace of the object.
     pub(super) fn target(&self, namespace: &str) -> Target {
         let namespace = self.identity.namespace.as_deref().unwrap_or(namespace);
         Target {
@@ -87,7 +87,7 @@ impl Question {
         }
     }
 
-    /// A failure about the object.
+    /// The error that an operation on the object failed.
     pub(crate) fn failure(&self, what: String) -> Failure {
         Failure {
             file: self.place.as_ref().map(|place| place.file.clone()),
@@ -106,7 +106,7 @@ impl Question {
         self.sent.as_ref().unwrap_or(self.object.value())
     }
 
-    /// The object as VirtualMachines find it: with the status of the file, if it is not in the cluster.
+    /// The object for the check of VirtualMachines. If it is not in the cluster, it has the status of the file.
     pub(super) fn stored(&self) -> &Value {
         match (&self.old, &self.live) {
             (None, None) => self.object.value(),
@@ -114,7 +114,7 @@ impl Question {
         }
     }
 
-    /// The verdict of a report, whose findings are on the lines of this object.
+    /// The verdict for a report. The findings get the lines of this object.
     pub(crate) fn judged(&self, mut report: Report) -> Judged {
         let written = self.object.written().cloned();
         if let Some(InFile { object, .. }) = &written {

@@ -1,4 +1,5 @@
-//! The objects of several files: a must-gather can have an object twice, and a directory can have two snapshots.
+//! Detects objects that several files contain: a must-gather can contain an object twice, and a directory two
+//! snapshots.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -9,14 +10,14 @@ use crate::prose::first_of;
 /// The objects that were read.
 #[derive(Default)]
 pub(super) struct Seen {
-    /// The content of each.
+    /// A hash of each object.
     objects: BTreeMap<(String, String), u64>,
-    /// Objects whose content differs between files.
+    /// The objects that differ between files.
     differing: BTreeSet<String>,
 }
 
 impl Seen {
-    /// Whether an object is read for the first time.
+    /// Whether an object was not read before.
     pub(super) fn is_new(&mut self, kind: &str, key: &str, text: &str) -> bool {
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
@@ -34,7 +35,7 @@ impl Seen {
         is_new
     }
 
-    /// How many objects of a kind there are.
+    /// The number of objects of a kind.
     pub(super) fn count(&self, kind: &str) -> usize {
         let kinds = self.objects.keys().map(|(kind, _)| kind);
         kinds.filter(|it| *it == kind).count()

@@ -1,4 +1,4 @@
-//! The settings that an object is judged with.
+//! The settings for the evaluation of an object.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::module::Module;
 use crate::notes::Notes;
 use crate::policy::{Mode, Policy};
 
-/// Settings, and the policy of the cluster that has them.
+/// Settings, and the cluster's policy that contains them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Settings {
     pub(crate) value: Value,
@@ -23,31 +23,31 @@ pub(crate) struct Settings {
     pub(super) excluded: BTreeSet<Target>,
 }
 
-/// The part of a request that decides which policies get it.
+/// The parts of a request that determine which policies get it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Target {
     pub(crate) namespace: String,
     pub(crate) api_version: String,
     pub(crate) resource: &'static str,
-    /// None for a live object, which was created and can be updated.
+    /// `None` for a live object, which was created and can be updated.
     pub(crate) operation: Option<&'static str>,
 }
 
 impl Settings {
-    /// Whether the cluster acts on a denial.
+    /// Whether the cluster enforces a denial.
     pub(crate) fn protects(&self) -> bool {
         let mode = self.policy.as_ref().map(|policy| policy.mode);
         mode != Some(Mode::Monitor)
     }
 
-    /// Whether a request is judged by them.
+    /// Whether a request is evaluated with these settings.
     pub(crate) fn apply_to(&self, target: &Target) -> bool {
         let own = self.policy.as_ref().and_then(|it| it.namespace.as_ref());
         own.is_none_or(|own| own.raw() == target.namespace) && !self.excluded.contains(target)
     }
 }
 
-/// The settings of a file, or none, found right by the module.
+/// The settings of a file or the defaults, after the module has validated them.
 pub(crate) fn validated(path: Option<&Path>, module: &Module, notes: &mut Notes) -> Result<Value> {
     let Some(path) = path else {
         return Ok(json!({}));
@@ -64,7 +64,7 @@ pub(crate) fn validated(path: Option<&Path>, module: &Module, notes: &mut Notes)
     }
 }
 
-/// Reads settings as kwctl takes them, or as they stand in the policy that is deployed.
+/// Reads settings in the format of kwctl, or from a policy manifest.
 fn read(path: &Path) -> Result<(Value, Option<&'static str>)> {
     let documents = objects(&files::text(path)?).map_err(|error| {
         anyhow!(
@@ -120,7 +120,7 @@ pub(crate) fn without_effect(policy: &Value) -> Option<&'static str> {
     }
 }
 
-/// The policy among manifests: the only one, or the only one for HyperConvergeds.
+/// The policy in a list of manifests: the only one, or the only one for HyperConverged objects.
 fn policy(documents: &[Object]) -> Result<Option<&Object>, String> {
     let is_policy = |document: &&Object| {
         let kind = text(&document.value, "/kind");

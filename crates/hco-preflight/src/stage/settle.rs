@@ -1,4 +1,4 @@
-//! The third step: the module, and the settings that it judges with.
+//! The third step: loads the module and the settings.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,21 +15,21 @@ use crate::module::Module;
 use crate::notes::Notes;
 use crate::progress::Progress;
 
-/// The objects, and the settings that they are judged with.
+/// The objects, and the settings for their evaluation.
 pub(crate) struct Settled<'s> {
     pub(super) connected: Connected<'s>,
     pub(super) module: Arc<Module>,
-    /// The user's settings, or the defaults.
+    /// The settings of the user, or the defaults.
     pub(super) settings: Settings,
     /// The settings of the cluster's policies.
     pub(super) deployed: Vec<Settings>,
-    /// Whether there may be others, which the user may not list.
+    /// Whether there may be other policies, which the user may not list.
     pub(super) has_unread_policies: bool,
-    /// The namespace of objects that name none.
+    /// The namespace of objects without a namespace.
     pub(super) namespace: String,
 }
 
-/// The module, and the settings of the user: the same for all clusters.
+/// The module and the user's settings, which are the same for all clusters.
 pub(super) struct Own {
     module: Arc<Module>,
     settings: Value,

@@ -1,4 +1,4 @@
-//! The objects of a cluster, or of files from one.
+//! The objects of a cluster, read from the cluster or from files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -24,15 +24,15 @@ use crate::object_name::{key, name, namespace};
 use crate::owner::{self, CLEAN_UP, CREATED_BY, CRON, OWNER};
 use crate::policy;
 
-/// A kind of object that is read beside the nodes and the HyperConverged.
+/// A kind of objects that is read besides nodes and HyperConverged objects.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     pub(crate) api_version: &'static str,
-    /// Where the API server lists them.
+    /// The API path of the list.
     path: &'static str,
-    /// Which commands read it, beside `snapshot`.
+    /// The commands that read it, besides `snapshot`.
     readers: &'static [Reader],
-    /// The fields that are read, beside the name and the namespace.
+    /// The fields that are read, besides the name and the namespace.
     fields: &'static [&'static str],
 }
 
@@ -42,17 +42,17 @@ pub(crate) enum Reader {
     Plan,
     Status,
     Snapshot,
-    /// Also `fix`.
+    /// Also used for `fix`.
     Check,
 }
 
 const CONDITIONS: &str = "/status/conditions";
-/// The architecture that a preference gives, and the one that it requires.
+/// The architecture that a preference sets, and the architecture that it requires.
 const PREFERENCE: &[&str] = &[
     "/spec/preferredArchitecture",
     "/spec/requirements/architecture",
 ];
-/// The fields that select the requests of a policy, and that its verdicts depend on.
+/// The fields of a policy that select its requests, and the fields that affect its verdicts.
 const POLICY: &[&str] = &[
     "/spec/module",
     "/spec/mode",
@@ -65,7 +65,7 @@ const POLICY: &[&str] = &[
     "/spec/objectSelector",
 ];
 
-/// They are in the order of a snapshot. Disks are behind what names them.
+/// The kinds in the order of a snapshot. Disks follow the kinds that refer to them.
 pub(crate) const KINDS: [Kind; 15] = [
     Kind {
         name: "DataImportCron",
@@ -228,7 +228,7 @@ pub(crate) const KINDS: [Kind; 15] = [
     },
 ];
 
-/// The kinds that the module compares with the future state.
+/// The kinds that the module compares with the forecast.
 const BOOT_SOURCES: [&str; 4] = [
     "DataImportCron",
     "DataSource",
@@ -236,22 +236,22 @@ const BOOT_SOURCES: [&str; 4] = [
     "VolumeSnapshot",
 ];
 
-/// The kinds of which only the disks of boot sources are read.
+/// The kinds of disks. Only the disks of boot sources are read.
 const DISKS: [&str; 2] = ["PersistentVolumeClaim", "VolumeSnapshot"];
 
-/// The group of HyperConvergeds.
+/// The API group of HyperConverged.
 const GROUP: &str = "hco.kubevirt.io";
 
-/// Read for DataImportCrons, and if its disk does not exist yet and belongs to a virtual machine or has another disk as its
-/// source.
+/// The kind of `DataVolume`s. Only `DataVolume`s of DataImportCrons are read, and `DataVolume`s whose disk does not exist yet
+/// and belongs to a VM or is a clone.
 const DATA_VOLUME: &str = "DataVolume";
 
-/// Where it is that kubectl keeps what was applied last: the fields that a manifest does not have any more are deleted.
+/// The annotation with the last applied configuration. kubectl deletes the fields in it that a manifest no longer has.
 const APPLIED: &str = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
 
-/// The annotations of a HyperConverged that are read: without one, an answer or an advice can differ.
+/// The annotations of a HyperConverged that are read, because they affect results or advice.
 const READ: [&str; 7] = [
-    // HCO adds it in an upgrade, and so writes the object.
+    // HCO adds this annotation in an upgrade, and therefore writes the object.
     "deployOVS",
     "hco.kubevirt.io/v1-only-fields",
     "ssp.kubevirt.io/jsonpatch",
@@ -261,16 +261,17 @@ const READ: [&str; 7] = [
     "argocd.argoproj.io/tracking-id",
 ];
 
-/// The objects of a cluster, reduced to what is read of them. Each is kept as text: there can be many thousands.
+/// The objects of a cluster, reduced to the fields that are read. They are kept as text, because there can be many
+/// thousands.
 #[derive(Default)]
 pub(crate) struct Snapshot {
     pub(crate) nodes: NodeList,
     pub(crate) hyperconvergeds: Vec<Value>,
-    /// The same in other API versions.
+    /// The same HyperConverged objects in other API versions.
     pub(super) converted: Vec<Value>,
     /// The objects of each kind that was read.
     objects: BTreeMap<&'static str, Vec<Box<RawValue>>>,
-    /// Why a kind was not read.
+    /// The kinds that were not read, with the reasons.
     pub(crate) unread: Vec<Unread>,
 }
 
@@ -279,14 +280,15 @@ pub(crate) struct Snapshot {
 pub(crate) struct Unread {
     pub(crate) kind: &'static str,
     pub(crate) reason: String,
-    /// Whether it may be read at another try.
+    /// Whether another try may succeed.
     #[serde(skip)]
     pub(crate) is_transient: bool,
 }
 
 impl Snapshot {
-    /// Reads a cluster. Without the nodes or the HyperConverged there is nothing to compare; what else cannot be read is
-    /// named. Of the nodes, it reads the labels that matter to the HyperConverged and to this object.
+    /// Reads a cluster. It fails if the nodes or the HyperConverged cannot be read, because a comparison needs both.
+    /// Other kinds that cannot be read are recorded. It reads the labels of nodes that matter to the HyperConverged and
+    /// to this object.
     pub(crate) fn of_cluster(
         cluster: &Cluster,
         own: Option<&str>,
@@ -339,8 +341,8 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// Reads a file or a directory: what `snapshot` writes, a must-gather, or files of `kubectl get -o yaml`.
-    /// A note says what was found, and what is missing.
+    /// Reads a file or a directory: a file of `snapshot`, a must-gather, or files of `kubectl get -o yaml`. A note
+    /// lists the kinds that were found and the kinds that are missing.
     pub(crate) fn of_files(
         path: &Path,
         object: Option<&Value>,
@@ -350,7 +352,7 @@ impl Snapshot {
         let mut snapshot = Self::default();
         let mut nodes: Vec<String> = Vec::new();
         let mut seen = Seen::default();
-        // Whether a must-gather has the PersistentVolumeClaims of other namespaces than those of golden images alone.
+        // A must-gather can have PersistentVolumeClaims only of the namespaces of golden images, or also of others.
         let (mut has_claims, mut has_other_claims) = (false, false);
         files::each_object(path, notes, |file, object| {
             let Identity {
@@ -365,7 +367,7 @@ impl Snapshot {
                 has_claims |= is_golden;
                 has_other_claims |= !is_golden;
             }
-            // The policies are read for their settings.
+            // The policies are read because of their settings.
             let is_read =
                 |known: &&Kind| known.is_read_by(reader) || known.is_read_by(Reader::Check);
             let mut known = KINDS.iter().filter(is_read);
@@ -435,7 +437,7 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// Adds a HyperConverged of a file, in a version that is not there yet.
+    /// Adds a HyperConverged of a file, unless its version was already added.
     fn add(&mut self, object: Value) {
         let mut known = self.hyperconvergeds.iter();
         if known.any(|it| key(it) == key(&object)) {
@@ -445,7 +447,7 @@ impl Snapshot {
         }
     }
 
-    /// The content of files, and the missing kinds.
+    /// The text about the kinds that were found and the kinds that are missing.
     fn found(&self, reader: Reader, seen: &Seen) -> String {
         let counted = |kind: &str, number: usize| format!("{kind} ({number})");
         let mut found = vec![
@@ -454,7 +456,7 @@ impl Snapshot {
         ];
         let mut missing = Vec::new();
         for kind in Kind::read_by(reader) {
-            // A check names them only if it depends on them.
+            // A check names these kinds only if it depends on them.
             let is_rare = matches!(
                 kind.name,
                 "DataSource"
@@ -481,7 +483,7 @@ impl Snapshot {
         format!("has {found}; what depends on other kinds is unchecked: {missing}")
     }
 
-    /// The objects of a kind; none if it was not read.
+    /// The objects of a kind; empty if it was not read.
     pub(crate) fn of(&self, kind: &str) -> impl Iterator<Item = Value> {
         let texts = self.objects.get(kind).into_iter().flatten();
         texts.map(|text| of_text(text))
@@ -492,8 +494,8 @@ impl Snapshot {
         self.objects.contains_key(kind)
     }
 
-    /// The lists that the module compares with: a kind that was not read is as the module forecasts it. Without the
-    /// DataImportCrons, so are all: a disk would belong to none that is there.
+    /// The lists for the module's comparison. For a kind that was not read, the module uses its forecast. Without
+    /// DataImportCrons, it uses the forecast for all kinds, because no disk would belong to an existing one.
     pub(crate) fn before(&self) -> Vec<Value> {
         if !self.has("DataImportCron") {
             return Vec::new();
@@ -536,7 +538,7 @@ impl Snapshot {
         Ok(serde_json::to_string_pretty(&list)? + "\n")
     }
 
-    /// Keeps these disks alone.
+    /// Keeps only these disks.
     fn retain(&mut self, disks: &Disks) {
         for kind in DISKS {
             if let Some(objects) = self.objects.get_mut(kind) {
@@ -546,11 +548,11 @@ impl Snapshot {
     }
 }
 
-/// The disks that are read: those of DataImportCrons, those that boot sources name, and those that were uploaded under the
-/// name of a DataSource.
+/// The disks that are read: the disks of DataImportCrons, the disks that boot sources refer to, and uploaded disks with
+/// the name of a DataSource.
 struct Disks {
     names: BTreeSet<String>,
-    /// Where a disk may be uploaded for a DataSource that is not there yet.
+    /// The namespaces in which a disk may have been uploaded for a DataSource that does not exist yet.
     namespaces: BTreeSet<&'static str>,
 }
 
@@ -592,7 +594,7 @@ struct List<'o, T> {
 }
 
 fn to_text(object: &Value) -> Box<RawValue> {
-    // A value is always JSON.
+    // A value can always be written as JSON.
     to_raw_value(object).unwrap_or_default()
 }
 
@@ -600,7 +602,7 @@ fn of_text(text: &RawValue) -> Value {
     serde_json::from_str(text.get()).unwrap_or_default()
 }
 
-/// Why HyperConvergeds cannot be listed, and the advice for users who may read only one namespace.
+/// The error if HyperConverged objects cannot be listed, with advice for users who may read only one namespace.
 pub(super) fn not_listed(error: ClusterError, namespace: Option<&str>) -> Error {
     let is_forbidden = matches!(error, ClusterError::Forbidden { .. });
     if !is_forbidden {
@@ -614,11 +616,11 @@ pub(super) fn not_listed(error: ClusterError, namespace: Option<&str>) -> Error 
     anyhow!("{error}{own}")
 }
 
-/// The labels of nodes that are read.
+/// The labels of nodes to read.
 fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> Labels {
     match reader {
         Reader::Plan | Reader::Status => Labels::named_in(objects),
-        // Another object may name others.
+        // Another object may use other labels.
         Reader::Snapshot | Reader::Check => Labels::All,
     }
 }
@@ -626,11 +628,11 @@ fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> L
 /// The namespaces of golden images.
 pub(crate) const GOLDEN: [&str; 2] = [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE];
 
-/// The namespace of what a file of a must-gather has: `namespaces/NAMESPACE/core/persistentvolumeclaims.yaml`.
+/// The namespace of a must-gather file: `namespaces/NAMESPACE/core/persistentvolumeclaims.yaml`.
 fn gathered_namespace(file: &Path) -> Option<&str> {
     let mut names = file.iter().rev().map(|name| name.to_str());
     let mut names = [(); 5].map(|()| names.next().flatten());
-    // An object can have a file of its own in a directory of its kind.
+    // An object can have its own file in a directory of its kind.
     if names.get(1) == Some(&Some("persistentvolumeclaims")) {
         names.rotate_left(1);
     }
@@ -640,7 +642,7 @@ fn gathered_namespace(file: &Path) -> Option<&str> {
     }
 }
 
-/// A node of a file without most of what is not read.
+/// A node of a file without most of the fields that are not evaluated.
 fn without_what_is_not_judged(mut node: Value) -> Value {
     if let Some(fields) = node.as_object_mut() {
         fields.retain(|name, _| ["metadata", "status"].contains(&&**name));
@@ -674,19 +676,19 @@ impl Kind {
         cluster.all(kind.path, |object| Some(kind.reduced(object)))
     }
 
-    /// Whether a file need not have it: without preferences, the shipped ones count.
+    /// Whether files need not contain it. Without preferences, the shipped ones are used.
     fn is_optional(&self) -> bool {
         self.name.ends_with("Preference")
     }
 
-    /// The API group, and the resource.
+    /// The API group and the resource.
     pub(crate) fn resource(&self) -> (&'static str, &'static str) {
         let group = self.api_version.split_once('/').map(|(group, _)| group);
         let resource = self.path.rsplit('/').next();
         (group.unwrap_or_default(), resource.unwrap_or_default())
     }
 
-    /// Whether an object is of interest; any disk is while it is not known which ones are.
+    /// Whether a snapshot keeps an object. If the relevant disks are not known yet, it keeps all disks.
     fn keeps(&self, object: &Value, disks: Option<&Disks>) -> bool {
         let group = object.pointer("/spec/policies").and_then(Value::as_object);
         match self.name {
@@ -714,7 +716,7 @@ impl Kind {
         }
     }
 
-    /// Keeps only the sources of the disks of a virtual machine, and which one it boots from.
+    /// Keeps only the fields of a VM's disks that define their source and the boot order.
     fn reduce_machine(&self, machine: &mut Value) {
         let disks = [
             "/metadata/name",
@@ -743,7 +745,7 @@ impl Kind {
             "VirtualMachineInstance" => reduce_instance(object, &mut reduced),
             _ => {}
         }
-        // Keeps only the modules of the members of a policy group.
+        // For the members of a policy group, only the modules are kept.
         let members = reduced.pointer_mut("/spec/policies");
         for member in members.and_then(Value::as_object_mut).into_iter().flatten() {
             *member.1 = json!({"module": member.1.get("module")});
@@ -764,7 +766,7 @@ fn only<'p>(object: &Value, pointers: impl IntoIterator<Item = &'p &'p str>) -> 
     reduced
 }
 
-/// An instance has the volumes of its virtual machine, if it has one.
+/// Keeps the volumes of an instance. They equal the volumes of its VM, if it has one.
 fn reduce_instance(instance: &Value, reduced: &mut Value) {
     let mut owners = items(instance, "/metadata/ownerReferences");
     if owners.any(|it| text(it, "/kind") == Some("VirtualMachine"))
@@ -783,13 +785,13 @@ fn reduce_items(object: &mut Value, list: &str, pointers: &[&str]) {
     }
 }
 
-/// Whether a disk has another one as its source.
+/// Whether a disk is a clone of another one.
 fn is_copy(disk: &Value) -> bool {
     let mut sources = ["/spec/sourceRef", "/spec/source"].iter();
     sources.any(|it| disk.pointer(it).is_some())
 }
 
-/// HyperConvergeds in the other versions that the cluster serves, as manifests can have them.
+/// The HyperConverged objects in the other versions that the cluster serves, because manifests can have these versions.
 fn converted(cluster: &Cluster, hyperconvergeds: &[Value]) -> Vec<Value> {
     let mut converted = Vec::new();
     for object in hyperconvergeds {
@@ -803,7 +805,7 @@ fn converted(cluster: &Cluster, hyperconvergeds: &[Value]) -> Vec<Value> {
     converted
 }
 
-/// A HyperConverged without what is not read.
+/// A HyperConverged without the fields that are not read.
 pub(crate) fn hyperconverged(object: &Value) -> Value {
     let mut reduced = only(
         object,

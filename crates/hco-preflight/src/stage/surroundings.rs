@@ -1,5 +1,5 @@
-//! The objects of the cluster that the check of a VirtualMachine reads, as they will be once all files are applied: the
-//! architectures of the workload nodes, the default architecture, and the DataSources.
+//! The objects in the cluster that the check of a VirtualMachine reads, as they will be after everything in the files
+//! is applied: the architectures of the workload nodes, the default architecture, and the DataSources.
 
 use std::collections::BTreeMap;
 
@@ -26,12 +26,12 @@ const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
 /// Their group and version.
 pub(super) const PREFERENCE_VERSION: &str = "instancetype.kubevirt.io/v1beta1";
 
-/// The HyperConverged that decides about the workload nodes.
+/// The HyperConverged that determines the workload nodes.
 pub(super) enum Decisive<'q> {
-    /// It is in the files.
+    /// It comes from the files.
     New(&'q Question),
     Stored(Box<Question>),
-    /// There are several.
+    /// There are several objects.
     Unknown,
 }
 
@@ -65,7 +65,7 @@ impl<'q> Decisive<'q> {
     }
 }
 
-/// Where nothing but nodes is known: one without any setting.
+/// A HyperConverged without settings, for when only the nodes are known.
 fn empty() -> Value {
     json!({
         "apiVersion": "hco.kubevirt.io/v1beta1",
@@ -75,9 +75,9 @@ fn empty() -> Value {
     })
 }
 
-/// The objects for the module. The nodes are the ones that the user named, so the workload architectures are the ones of the
-/// module's report, not of the status of the HyperConverged. `beside` are the other objects of the files; without a namespace,
-/// they are in this one.
+/// The objects that the module requests. The user's nodes take precedence over the status of the HyperConverged, so the
+/// workload architectures come from the module's report about the HyperConverged. `beside` has the other objects of the
+/// files. If they have no namespace, they get this one.
 pub(super) fn objects(
     decisive: &Decisive<'_>,
     report: &Report,
@@ -99,7 +99,7 @@ pub(super) fn objects(
 
     let mut known: BTreeMap<String, Value> = BTreeMap::new();
     let stored = live.and_then(|live| live.all("DataSource", notes));
-    // Stored objects are the operators' result for a stored HyperConverged.
+    // The operators created the stored objects from a stored HyperConverged, so they need no forecast.
     let is_forecast = matches!(decisive, Decisive::New(_)) || stored.is_none() && live.is_some();
     known.extend(stored.into_iter().flatten().map(|it| (key(&it), it)));
     if let Some(forecast) = report.forecast.as_ref().filter(|_| is_forecast) {
@@ -121,7 +121,8 @@ pub(super) fn objects(
         .with("cdi.kubevirt.io/v1beta1", "DataSource", known.into_values())
 }
 
-/// The preferences by kind: the ones in the files first, then the cluster's, or else the shipped ones with an architecture.
+/// The preferences by kind. Preferences in the files take precedence over the cluster's, and those over the shipped
+/// ones with an architecture.
 pub(super) fn preferences(
     report: &Report,
     (beside, namespace): (&[Value], &str),
@@ -175,7 +176,7 @@ fn hyperconverged(decisive: &Decisive<'_>, report: &Report) -> Value {
         names.map(|name| name.raw().to_owned()).collect()
     };
     let object = decisive.question().map(|question| question.object.value());
-    // v1 has the placement of the infrastructure at another path.
+    // v1 has the infrastructure placement at another path.
     let infra = object.and_then(|object| {
         let v1beta1 = object.pointer("/spec/infra/nodePlacement");
         v1beta1.or_else(|| object.pointer("/spec/deployment/nodePlacements/infra"))
@@ -190,7 +191,7 @@ fn hyperconverged(decisive: &Decisive<'_>, report: &Report) -> Value {
     })
 }
 
-/// The KubeVirt that there is, with the default architecture and the feature gate that HCO will set.
+/// The existing KubeVirt, with the default architecture and the feature gate that HCO will set.
 fn kubevirt(known: Option<&Value>, report: &Report) -> Value {
     let version = report.version().and_then(HcoVersion::kubevirt);
     let version = version.map(|(major, minor, patch)| format!("v{major}.{minor}.{patch}"));

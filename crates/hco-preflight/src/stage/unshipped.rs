@@ -1,4 +1,4 @@
-//! Common templates that upstream ships and the HCO of the cluster does not: what a forecast has of them does not happen.
+//! Common templates that upstream ships, but the cluster's HCO does not. The forecast for them does not apply.
 
 use std::collections::BTreeSet;
 
@@ -10,17 +10,17 @@ use crate::object_name::{key, name};
 use crate::report::{Changes, DataSource, Report};
 use crate::templates;
 
-/// The unshipped templates in a forecast.
+/// The objects of these templates in a forecast.
 pub(super) struct Unshipped {
     crons: Names,
-    /// Pointers among them.
+    /// The names of their DataSources, including pointers.
     sources: Names,
 }
 
 /// Names in a forecast.
 struct Names {
     all: BTreeSet<String>,
-    /// The objects in the cluster.
+    /// The names of existing objects.
     real: BTreeSet<String>,
 }
 
@@ -30,15 +30,15 @@ impl Names {
         Self { all, real }
     }
 
-    /// Whether what the forecast says of a name happens.
+    /// Whether the forecast for a name applies.
     fn happens(&self, name: &Foreign) -> bool {
         !self.all.contains(name.raw()) || self.real.contains(name.raw())
     }
 }
 
 impl Unshipped {
-    /// The unshipped ones according to HCO: it lists all common templates in the status of the first object once it has seen
-    /// it. The other objects have templates that it has not seen.
+    /// Finds the templates that HCO does not ship. After HCO has reconciled the first object, it lists all common
+    /// templates in the status. The other objects have templates that HCO has not reconciled yet.
     ///
     /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
     /// `GetDataImportCronTemplates`.
@@ -79,7 +79,7 @@ impl Unshipped {
         }
     }
 
-    /// Leaves them out of the forecasts of a report, and of its changes.
+    /// Removes them from the forecasts and the changes of a report.
     pub(super) fn leave_out_of(&self, report: &mut Report) {
         let forecasts = [&mut report.forecast_before, &mut report.forecast];
         for forecast in forecasts.into_iter().flatten() {

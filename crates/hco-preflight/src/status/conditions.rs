@@ -1,4 +1,4 @@
-//! The conditions of HCO and SSP that stop everything, and what causes them.
+//! The conditions that show that HCO or SSP stopped, with their causes.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -29,27 +29,27 @@ pub(super) struct Condition {
 pub(super) struct Cause {
     /// The template whose DataImportCron or DataSource is rejected.
     pub(super) template: Option<Foreign>,
-    /// Its field.
+    /// The field of the template.
     pub(super) path: Option<Foreign>,
     /// The nodes with an unknown architecture.
     pub(super) nodes: Vec<Foreign>,
     /// The rule whose page resolves it.
     pub(super) rule: Option<Foreign>,
-    /// The report of the rule.
+    /// The fact that the rule reports.
     pub(super) fact: Option<Foreign>,
-    /// How to fix it; the lines after the first are marked, see `prose::lines`.
+    /// The fix. The lines after the first are marked, see `prose::lines`.
     #[serde(skip)]
     pub(super) fix: Option<String>,
 }
 
-/// The types, and the status that stops an operator.
+/// The condition types, and the status that shows that an operator stopped.
 const STOPS: [(&str, &str); 3] = [
     ("Degraded", "True"),
     ("Available", "False"),
     ("ReconcileComplete", "False"),
 ];
 
-/// The conditions of SSP, and the ones of the HyperConverged, which repeat them.
+/// The conditions of SSP, and the conditions of the HyperConverged, which repeat them.
 pub(super) fn of(observed: &Compared<'_>) -> Vec<Condition> {
     let ssps: Vec<Value> = observed.snapshot.of("SSP").collect();
     let ssps = ssps.iter().map(|ssp| ("SSP", ssp));

@@ -1,4 +1,4 @@
-//! The golden images: what is forecast for each architecture, and what its DataImportCron reports.
+//! The golden images: the forecast for each architecture, and the state that its DataImportCron reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +14,13 @@ use crate::plan::boot_sources::is_of_bundle;
 use crate::report::{self, Changes, Cron, Report, is_in, listed};
 use crate::stage::Compared;
 
-/// A template for an architecture, and what has become of it.
+/// A template for one architecture, and its state.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct GoldenImage {
-    /// Unknown of one that is no longer wanted.
+    /// `None` for a DataImportCron that is no longer wanted.
     pub(super) template: Option<Foreign>,
-    /// Empty if the DataImportCron is for no architecture in particular.
+    /// Empty if the DataImportCron is not for a specific architecture.
     pub(super) architecture: Option<Foreign>,
     pub(super) namespace: Foreign,
     /// The DataImportCron.
@@ -28,13 +28,13 @@ pub(super) struct GoldenImage {
     /// The DataSource that it manages.
     pub(super) data_source: Option<Foreign>,
     pub(super) state: State,
-    /// Since when.
+    /// The time since which it has this state.
     pub(super) since: Option<Foreign>,
-    /// In the words of CDI, or of the API server that rejects it.
+    /// The message of CDI, or of the API server that rejects it.
     pub(super) message: Option<Foreign>,
-    /// The command that makes CDI continue.
+    /// A command that makes CDI continue.
     pub(super) command: Option<String>,
-    /// Whether its DataSource has a disk that was imported before.
+    /// Whether its DataSource has a disk from an earlier import.
     #[serde(skip)]
     pub(super) has_older_disk: bool,
 }
@@ -42,55 +42,55 @@ pub(super) struct GoldenImage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum State {
-    /// The last import is done, and the image has not changed since.
+    /// The last import is complete, and the image has not changed since.
     Ready,
-    /// A PVC of its name that no DataImportCron created keeps SSP from importing it.
+    /// SSP does not import it, because of a PVC with its name that no DataImportCron created.
     ExistingDisk,
     Importing,
-    /// The DataImportCron is there, and no import runs.
+    /// The DataImportCron exists, and no import is running.
     Waiting,
     Failing,
-    /// The last import is done, but its DataSource is not ready.
+    /// The last import is complete, but its DataSource is not ready.
     SourceNotReady,
     /// CDI does not update its DataSource, which has the label of another DataImportCron.
     NotManaged,
-    /// The DataImportCron is not there yet.
+    /// The DataImportCron does not exist yet.
     NotCreated,
-    /// The DataImportCron is there with another spec.
+    /// The DataImportCron exists with another spec.
     Outdated,
     /// The DataImportCron is rejected.
     Rejected,
     /// The DataImportCron never starts an import.
     NeverImported,
-    /// Nothing asks for it any more, and SSP deletes it.
+    /// It is no longer wanted, and SSP deletes it.
     Unwanted,
-    /// DataImportCrons were not read, or whether it has a disk of its own.
+    /// DataImportCrons were not read, or it is unknown whether it has its own disk.
     Unknown,
 }
 
 impl State {
-    /// Whether nothing is outstanding.
+    /// Whether it has reached the forecast state.
     pub(super) fn is_there(self) -> bool {
         matches!(self, Self::Ready | Self::ExistingDisk)
     }
 }
 
-/// A template that no operator imports. Nothing is outstanding.
+/// A template that no operator imports, so that no import is outstanding.
 #[derive(Debug, Serialize)]
 pub(super) struct NotImported {
     pub(super) template: Foreign,
     pub(super) why: String,
 }
 
-/// An outstanding change of a DataSource by SSP.
+/// A DataSource that SSP has not created, changed, or deleted yet.
 #[derive(Debug, Serialize)]
 pub(super) struct DataSource {
     pub(super) namespace: Foreign,
     pub(super) name: Foreign,
     pub(super) state: SourceState,
-    /// Its current target.
+    /// The DataSource that it points to.
     pub(super) from: Option<Foreign>,
-    /// Its future target.
+    /// The DataSource that it will point to.
     pub(super) to: Option<Foreign>,
 }
 
@@ -102,7 +102,7 @@ pub(super) enum SourceState {
     Unwanted,
 }
 
-/// The forecast ones, and the ones that are no longer wanted.
+/// The golden images of the forecast, and the golden images that are no longer wanted.
 pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
     let report = &observed.will_be;
     let Some(forecast) = &report.forecast else {
@@ -201,8 +201,8 @@ pub(super) fn not_imported(report: &Report) -> Vec<NotImported> {
     .collect()
 }
 
-/// The DataSources of templates that SSP or CDI still creates, changes, or deletes, and the DataSources of removed templates.
-/// The others depend on the VM templates of SSP's version.
+/// The DataSources of templates that SSP or CDI will create, change, or delete, and the DataSources of deleted
+/// templates. The others depend on the VM templates in SSP's version.
 pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
     let report = &observed.will_be;
     let (Some(changes), true) = (&report.changes, observed.snapshot.has("DataSource")) else {
@@ -244,13 +244,13 @@ pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
     created.chain(retargeted).chain(deleted).collect()
 }
 
-/// The report of a DataImportCron.
+/// The state that a DataImportCron reports.
 struct Seen {
     state: State,
     since: Option<Foreign>,
     message: Option<Foreign>,
     has_older_disk: bool,
-    /// Whether CDI has not reported anything.
+    /// Whether CDI has not reported a state.
     is_silent: bool,
 }
 
@@ -269,8 +269,8 @@ impl Seen {
         }
     }
 
-    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `update`: the condition `UpToDate`
-    /// says whether the last image is imported, and `Progressing` what the current import does.
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `update`: the condition
+    /// `UpToDate` shows whether the last image is imported, and `Progressing` the state of the current import.
     fn of(cron: &Value, volumes: &BTreeMap<String, Value>) -> Self {
         let up_to_date = condition(cron, "UpToDate");
         let progressing = condition(cron, "Progressing");
@@ -295,7 +295,7 @@ impl Seen {
             };
         }
         let reason = text(progressing, "/reason").unwrap_or_default();
-        // Without an import, the other condition says why there is none.
+        // Without an import, the other condition gives the reason.
         let shown = match reason {
             "NoImport" | "" => up_to_date.or(progressing),
             _ => progressing,
@@ -328,7 +328,7 @@ impl Seen {
         }
     }
 
-    /// The same, with what its DataSource reports. SSP sets the label of its own DataSources.
+    /// Adds the state that its DataSource reports. SSP sets the label of its own DataSources.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
     /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
@@ -389,8 +389,8 @@ fn text<'v>(value: Option<&'v Value>, field: &str) -> Option<&'v str> {
 
 /// The condition of a volume whose importer fails.
 ///
-/// MIRRORS: containerized-data-importer pkg/controller/util.go, `setAnnotationsFromPodWithPrefix`: the last message of a
-/// container that has ended stays until it runs again.
+/// MIRRORS: containerized-data-importer pkg/controller/util.go, `setAnnotationsFromPodWithPrefix`: the last message of
+/// a terminated container stays until it runs again.
 fn failure(volume: &Value) -> Option<&Value> {
     let running = condition(volume, "Running")?;
     let message = text(Some(running), "/message").unwrap_or_default();

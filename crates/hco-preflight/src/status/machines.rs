@@ -1,4 +1,4 @@
-//! Virtual machines that something is wrong with now.
+//! VMs that currently have a problem.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,9 +20,9 @@ use crate::stage::Compared;
 pub(super) struct Machine {
     pub(super) namespace: Foreign,
     pub(super) name: Foreign,
-    /// The node on which it runs, if the placement excludes that.
+    /// The node on which it runs, if the placement excludes the node.
     pub(super) node: Option<Foreign>,
-    /// The consequence, and the advice.
+    /// The consequence, and advice.
     pub(super) detail: Foreign,
 }
 
@@ -43,8 +43,8 @@ impl Machine {
         }
     }
 
-    /// The virtual machines on nodes that the placement excludes. None if the object cannot be evaluated, because then it is
-    /// not certain which nodes it excludes.
+    /// The VMs on nodes that the placement excludes. Empty if the object cannot be evaluated, because it is then
+    /// uncertain which nodes it excludes.
     fn excluded(observed: &Compared<'_>) -> Result<Vec<Self>> {
         if observed.will_be.exit() == Exit::Unjudged {
             return Ok(Vec::new());
@@ -58,7 +58,7 @@ impl Machine {
         Ok(all.collect())
     }
 
-    /// The virtual machines whose disks need a DataSource without a disk. None if DataSources were not read.
+    /// The VMs whose disks do not exist yet and use a DataSource without a disk. Empty if DataSources were not read.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, `update`.
     fn waiting(observed: &Compared<'_>) -> BTreeSet<Self> {

@@ -1,4 +1,4 @@
-//! A status for people.
+//! The text output of a status.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -70,7 +70,7 @@ fn conditions(text: &mut String, conditions: &[Condition], program: &str) {
         return;
     }
     let _ = writeln!(text, "\n{BOLD}conditions{BOLD:#}");
-    // One problem shows in several conditions.
+    // Several conditions can show the same problem.
     let mut by_message: Vec<(&Condition, Vec<String>)> = Vec::new();
     for condition in conditions {
         let words = match condition.r#type {
@@ -98,7 +98,7 @@ fn conditions(text: &mut String, conditions: &[Condition], program: &str) {
             "  {RED}✘{RED:#} {kind} {namespace}/{name} {words}{since}"
         );
         if let Some(message) = &condition.message {
-            // The HyperConverged repeats the message of SSP.
+            // The HyperConverged repeats SSP's message.
             let repeated = messages
                 .iter()
                 .find_map(|it| message.raw().strip_suffix(it.raw()));
@@ -153,7 +153,7 @@ fn fix(text: &mut String, fix: &str) {
     }
 }
 
-/// The reason why SSP stops, if no condition shows it, and the work of SSP before.
+/// The reason why SSP stops, if no condition shows it, and the changes that SSP makes before it stops.
 fn stops(text: &mut String, status: &Status, program: &str) {
     let is_shown = |template: &Foreign| {
         let mut causes = status.conditions.iter().filter_map(|it| it.cause.as_ref());
@@ -381,7 +381,7 @@ fn result(text: &mut String, status: &Status) {
     };
 }
 
-/// The outstanding work until everything is ready.
+/// The text about the golden images and objects that are not ready yet.
 pub(super) fn outstanding(status: &Status) -> String {
     let mut parts = missing(status);
     if status.stopped.is_some() {
@@ -390,7 +390,7 @@ pub(super) fn outstanding(status: &Status) -> String {
     parts.join(", ")
 }
 
-/// The same, as the answer.
+/// The same as a sentence.
 fn not_ready(status: &Status) -> String {
     let mut parts = Vec::new();
     if status.stopped.is_some() {

@@ -1,4 +1,4 @@
-//! The command as a user runs it: what it prints and what it ends with, as it was reviewed.
+//! The command as a user runs it: its output and its exit code, compared with reviewed snapshots.
 
 mod boot_sources;
 mod changes;
@@ -31,7 +31,8 @@ use assert_cmd::cargo::CommandCargoExt as _;
 
 use e2e_tests::ApiServer;
 
-/// The manifests of these tests, where the command is run: paths in what it prints are relative.
+/// The directory with the manifests of these tests. Tests run the command there, so that paths in the output are
+/// relative.
 fn files() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files")
 }
@@ -45,7 +46,7 @@ fn objects(file: &str) -> Vec<serde_json::Value> {
         .collect()
 }
 
-/// A directory for what a test writes, empty at first.
+/// An empty directory for the files of a test.
 fn scratch(name: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&directory);
@@ -53,17 +54,17 @@ fn scratch(name: &str) -> PathBuf {
     directory
 }
 
-/// The command, with nothing of the machine that it runs on.
+/// The command, without settings of the machine that it runs on.
 fn command() -> Command {
     let mut command = Command::cargo_bin("hco-preflight").unwrap();
     let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("home");
     command
         .current_dir(files())
         .env("HOME", &home)
-        // One cache for all tests, or each compiles the module for itself.
+        // All tests share a cache. Otherwise, each of them would compile the module.
         .env("XDG_CACHE_HOME", home.join(".cache"))
         .env("KUBECONFIG", "/nonexistent/kubeconfig")
-        // The files of these tests are in no repository.
+        // The files of these tests do not belong to a repository.
         .env("GIT_CEILING_DIRECTORIES", files().parent().unwrap());
     for variable in [
         "NO_COLOR",
@@ -94,14 +95,14 @@ fn command_on(server: &ApiServer) -> Command {
     command
 }
 
-/// Runs the words of a command line.
+/// Runs a command line.
 fn run(words: &str) -> Output {
     let mut command = command();
     command.args(words.split_whitespace());
     command.output().unwrap()
 }
 
-/// Runs the words of a command line, with this on the standard input.
+/// Runs a command line with this standard input.
 fn run_with(words: &str, input: &str) -> Output {
     let mut command = command();
     command.args(words.split_whitespace());
@@ -111,7 +112,7 @@ fn run_with(words: &str, input: &str) -> Output {
         .unwrap()
 }
 
-/// All that a run shows.
+/// The complete output of a run.
 fn shown(words: &str, output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     let code = output.status.code().unwrap();
@@ -121,11 +122,11 @@ fn shown(words: &str, output: &Output) -> String {
             write!(shown, "--- {name}\n{}", text(bytes)).unwrap();
         }
     }
-    // Colours as text that a review can read.
+    // Escape sequences for colors, in a form that a reviewer can read.
     shown.replace('\u{1b}', "\\e")
 }
 
-/// Runs a command line, compares all that it shows with the snapshot of this name, and what it ends with.
+/// Runs a command line, and compares the output with the snapshot of this name, and the exit code.
 #[track_caller]
 fn check(name: &str, words: &str, code: i32) {
     let output = run(words);
@@ -133,8 +134,8 @@ fn check(name: &str, words: &str, code: i32) {
     assert_eq!(output.status.code(), Some(code), "{words}");
 }
 
-/// Compares what a run shows with the section of this name in `transcripts/`, in the file of the name's first word.
-/// `INSTA_UPDATE=always` writes the section.
+/// Compares the output of a run with the section of this name in `transcripts/`, in the file named after the first word
+/// of the name. `INSTA_UPDATE=always` writes the section.
 #[track_caller]
 fn compare(name: &str, shown: &str) {
     static LOCK: Mutex<()> = Mutex::new(());

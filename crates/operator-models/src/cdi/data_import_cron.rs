@@ -1,6 +1,7 @@
-//! A `DataImportCron` that SSP wants to create: who rejects it, why, and whether an accepted one ever imports an image.
+//! Evaluates a `DataImportCron` that SSP wants to create: whether the API server or CDI rejects it, and whether an
+//! accepted one ever imports an image.
 //!
-//! The spec is examined once for each template, and the names once for each `DataImportCron`.
+//! Checks of the spec run once for each template, and checks of names once for each `DataImportCron`.
 
 mod rejection;
 pub mod schedule;
@@ -22,10 +23,11 @@ pub use crate::cdi::data_import_cron::spec::Spec;
 pub const NAME_MAX: usize = 63;
 /// The longest name of a `DataImportCron` whose image is polled by a `CronJob`.
 ///
-/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `GetCronJobName`: `-` and eight
-/// characters of the UID follow it; kubernetes pkg/apis/batch/validation/validation.go, `ValidateCronJobCreate`: 52.
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `GetCronJobName`, which appends
+/// `-` and eight characters of the UID; kubernetes pkg/apis/batch/validation/validation.go, `ValidateCronJobCreate`:
+/// 52.
 pub const POLLED_NAME_MAX: usize = 43;
-/// The longest name of an object with a subdomain as its name.
+/// The longest name of an object whose name is a DNS subdomain.
 const OBJECT_NAME_MAX: usize = 253;
 /// The longest value of a label.
 const LABEL_MAX: usize = 63;
@@ -58,53 +60,54 @@ pub enum NeverRuns {
     NameTooLong,
 }
 
-/// The controller that looks for a new image.
+/// The component that polls for a new image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Polling {
     /// A `CronJob` that CDI creates.
     CronJob,
     /// CDI's controller itself.
     Controller,
-    /// None, because the schedule is empty.
+    /// No component polls, because the schedule is empty.
     None,
-    /// None, because the API server rejects the `CronJob`.
+    /// No component polls, because the API server rejects the `CronJob`.
     Rejected,
 }
 
-/// CDI's verdict on a spec, with any names.
+/// The result of CDI's checks of a spec. It does not depend on names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecVerdict {
     /// Why the API server rejects the labels or annotations, from [`examine_metadata`].
     pub metadata_rejected: Option<Rejection>,
-    /// The first reason for which CDI's webhook rejects the spec. The name is checked before it, and the
+    /// The first reason for which CDI's webhook rejects the spec. The webhook checks the name before the spec, and the
     /// managedDataSource after it.
     pub rejected: Option<Rejection>,
-    /// Whether a `CronJob` polls the image, and not CDI's controller.
+    /// Whether a `CronJob` polls the image instead of CDI's controller.
     pub needs_cron_job: bool,
     /// The schedule.
     pub schedule: Schedule,
 }
 
-/// The verdict on a `DataImportCron`.
+/// The result of all checks of a `DataImportCron`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     /// Why it is rejected.
     pub rejected: Option<Rejection>,
-    /// The controller that polls the image; `None` if it is rejected.
+    /// The component that polls the image; `None` if the `DataImportCron` is rejected.
     pub polling: Option<Polling>,
-    /// Why it never imports an image although it is accepted. The first one is what the API server mentions first.
+    /// Why it never imports an image although it is accepted. The first reason is the first one in the API server's
+    /// message.
     pub never_runs: Vec<NeverRuns>,
-    /// Whether the API server rejects the job for the first import, so that it waits for the schedule.
+    /// Whether the API server rejects the job for the first import, so that the import waits for the schedule.
     pub first_import_rejected: bool,
 }
 
-/// Examines what CDI's webhook checks of a spec, except its managedDataSource.
+/// Checks a spec as CDI's webhook does, except for its managedDataSource.
 ///
 /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go, validateDataImportCronSpec.
 ///
 /// # Errors
 ///
-/// A field has another type, which HCO's schema rejects.
+/// If a field has a wrong type, which HCO's schema rejects.
 pub fn examine_spec<'a>(spec: &Spec<'a>) -> Result<SpecVerdict, WrongType<'a>> {
     let volume = spec.volume();
     let source = Source::read(&volume)?;
@@ -148,7 +151,7 @@ fn unsettable_field<'a>(volume: &Object<'a>) -> Result<Option<&'static str>, Wro
     Ok(set.next().map(|(field, _)| field))
 }
 
-/// The checks of CDI that follow the `DataVolume` of an import.
+/// CDI's checks after the `DataVolume` of an import.
 fn examine_rest(spec: &Spec<'_>, schedule: Schedule) -> Option<Rejection> {
     if schedule == Schedule::Invalid {
         return Some(Rejection::ScheduleInvalid);
@@ -162,16 +165,16 @@ fn examine_rest(spec: &Spec<'_>, schedule: Schedule) -> Option<Rejection> {
     }
 }
 
-/// Examines the labels and annotations of a template, which SSP copies.
+/// Checks the labels and annotations of a template, which SSP copies.
 ///
 /// MIRRORS: ssp-operator internal/common/labels.go and annotations.go; k8s.io/apimachinery
 /// pkg/api/validation/objectmeta.go, `ValidateObjectMetaAccessor` and `ValidateAnnotations`.
 ///
 /// # Errors
 ///
-/// A field has another type, which HCO's schema rejects.
+/// If a field has a wrong type, which HCO's schema rejects.
 pub fn examine_metadata<'a>(metadata: &Object<'a>) -> Result<Option<Rejection>, WrongType<'a>> {
-    /// The size of all annotations.
+    /// The maximum size of all annotations.
     const ANNOTATIONS_MAX: usize = 256 << 10;
     for (key, value) in metadata.object("labels").fields()? {
         if !is_label_key(&key) || !is_label_value(&value.string()?.unwrap_or_default()) {
@@ -188,7 +191,7 @@ pub fn examine_metadata<'a>(metadata: &Object<'a>) -> Result<Option<Rejection>, 
     Ok((size > ANNOTATIONS_MAX).then_some(Rejection::AnnotationsTooLong))
 }
 
-/// Examines what depends on names, and with it the whole `DataImportCron`.
+/// Checks the names, and combines the result with the verdict on the spec.
 ///
 /// MIRRORS: k8s.io/apimachinery pkg/api/validation/objectmeta.go, `ValidateObjectMeta`; then
 /// containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go, Admit.
@@ -235,7 +238,8 @@ pub fn examine_names(cron: &Cron<'_>, spec: &SpecVerdict) -> Verdict {
         rejected,
         polling: Some(polling),
         never_runs,
-        // The job is called initial-job-, the name, - and eight characters of the UID, and that is a label of its pod.
+        // The job is named `initial-job-`, the name of the cron, `-`, and eight characters of the UID. This name is
+        // also a label of its pod.
         first_import_rejected: polling == Polling::CronJob && cron.name.len() == POLLED_NAME_MAX,
     }
 }

@@ -3,8 +3,8 @@
 use kube_objects::label::is_label_value;
 use kube_objects::name::is_dns1123_subdomain;
 
-/// Why the API server rejects a `DataSource`. If SSP creates it, SSP then creates no `DataImportCron` at all. If CDI
-/// creates it, the accepted `DataImportCron` never imports an image.
+/// Why the API server rejects a `DataSource`. If SSP creates the `DataSource`, SSP then creates no `DataImportCron` at
+/// all. If CDI creates it, the accepted `DataImportCron` never imports an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rejection {
     /// It has no name.
@@ -19,8 +19,8 @@ pub enum Rejection {
     CronLabelInvalid,
 }
 
-/// Examines the name of a `DataSource`, and the name of its `DataImportCron`, which is the value of its label
-/// `cdi.kubevirt.io/dataImportCron`; `None` if SSP creates it without one.
+/// Checks the name of a `DataSource`, and the name of its `DataImportCron`, which is the value of its label
+/// `cdi.kubevirt.io/dataImportCron`; `None` if SSP creates it without the label.
 ///
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource; containerized-data-importer
 /// pkg/controller/dataimportcron-controller.go, updateDataSource; k8s.io/apimachinery pkg/api/validation/objectmeta.go,

@@ -10,11 +10,10 @@ use kube_objects::text::ascii_lower;
 
 use crate::cdi::image::index::Index;
 
-/// The most architectures that an index may list, because they are compared with each template that uses the image. Go
-/// knows fewer.
+/// The maximum number of architectures in an index. Each template that uses the image compares them. Go knows fewer.
 pub const MOST_ARCHITECTURES: usize = 100;
 
-/// Looks up images.
+/// The requests to registries.
 pub trait Registry {
     /// The manifest of an image as JSON: of a single image, or an index of several images.
     ///
@@ -42,7 +41,7 @@ pub enum Unimportable {
     Digest,
 }
 
-/// Why it is not known what an image has.
+/// Why the contents of an image are unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unknown {
     /// CDI cannot import from its URL.
@@ -51,15 +50,15 @@ pub enum Unknown {
     Host(String),
     /// The manifest has more than 1 MiB.
     TooLarge,
-    /// The manifest is not JSON, for this reason.
+    /// The manifest is not valid JSON, for this reason.
     Json(String),
-    /// A field of the manifest has another type than its specification says.
+    /// A field of the manifest has a type that its specification does not allow.
     Schema(String),
     /// The manifest lists this many architectures.
     TooManyArchitectures(usize),
     /// The manifest lists no image for Linux.
     NoLinux,
-    /// An entry of the index has no platform, and so its architecture is not known.
+    /// An entry of the index has no platform, so its architecture is unknown.
     NoPlatform,
     /// The digest of an entry of the index is not valid.
     Digest,
@@ -77,7 +76,7 @@ pub struct Image {
 impl Image {
     /// The image that a registry URL names; `None` if the URL does not name a registry.
     ///
-    /// Any URL results in an image at the host that is checked against the setting `registries`.
+    /// For every URL, the policy compares the host of the image with the setting `registries`.
     ///
     /// MIRRORS: containerized-data-importer pkg/importer/transport.go, `parseImageName`; containers/image
     /// `docker/docker_transport.go`, `ParseReference` and `newReference`; docker/reference/normalize.go,
@@ -127,7 +126,7 @@ impl Image {
         }))
     }
 
-    /// Whether the image is named by its digest.
+    /// Whether the reference contains a digest.
     pub fn has_digest(&self) -> bool {
         self.name.contains('@')
     }
@@ -137,23 +136,24 @@ impl Image {
         &self.host
     }
 
-    /// How many look-ups [`Image::contents`] makes at most: the image, then the image of each architecture.
+    /// The maximum number of look-ups that [`Image::contents`] makes: the image, then the image of each architecture.
     pub fn look_ups(architectures: usize) -> usize {
         1 + architectures.max(1)
     }
 
-    /// The manifests that the image has for these architectures.
+    /// The contents of the image for these architectures.
     ///
-    /// The look-ups are always the same, in the same order: first the manifest of the image. Of an index, then the
-    /// manifest and configuration of the entry that CDI selects for each architecture, in the order of their names. Of a
-    /// single image, then its configuration.
+    /// The look-ups are always the same, in the same order. The first look-up reads the manifest of the image. For an
+    /// index, each further look-up reads the manifest and configuration of the entry that CDI selects for an
+    /// architecture, in the order of their names. For a single image, the second look-up reads its configuration.
     ///
     /// MIRRORS: containerized-data-importer pkg/importer/transport.go, buildSourceContext, copyRegistryImage and
-    /// validateImagePlatformMatch: CDI selects the entry for Linux and the architecture, and compares the configuration.
+    /// validateImagePlatformMatch: CDI selects the entry for Linux and the architecture, and compares the
+    /// configuration.
     ///
     /// # Errors
     ///
-    /// Why it is not known what the image has.
+    /// Why the contents of the image are unknown.
     pub fn contents(
         &self,
         architectures: &Set<String>,
@@ -201,14 +201,14 @@ impl Image {
             };
             contents.add(architecture, availability);
         }
-        // Every other architecture gets the default entry.
+        // All other architectures use the default entry.
         if !is_default_known {
             return Err(Unknown::NoPlatform);
         }
         Ok(contents)
     }
 
-    /// The same repository, with the digest of an entry, which is not trusted.
+    /// The same repository, with the digest of an entry. The digest is not trusted.
     fn with_digest(&self, digest: &str) -> Result<Self, Unknown> {
         let repository = self.name.split([':', '@']).next().unwrap_or_default();
         let name = format!("{repository}@{digest}");
@@ -231,13 +231,13 @@ impl Image {
     }
 }
 
-/// The manifests of an image for the architectures of a look-up.
+/// The contents of an image for the requested architectures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contents {
-    /// The architectures that the image lists for Linux, except for those that cannot be imported. Of those that are not
-    /// asked for, only the index is known.
+    /// The architectures that the image lists for Linux and that can be imported. For architectures that were not
+    /// requested, only the index was read.
     pub supported: Set<String>,
-    /// The result for each architecture of the look-up.
+    /// The availability of the image for each requested architecture.
     pub availability: Map<String, Availability>,
 }
 
@@ -284,7 +284,7 @@ impl Contents {
     }
 }
 
-/// The result of a look-up for one architecture.
+/// The availability of an image for an architecture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Availability {
     /// An image whose configuration has the architecture.
@@ -295,7 +295,7 @@ pub enum Availability {
     ListedButMissing,
     /// The index lists an image whose configuration has this other architecture.
     Contradicts(String),
-    /// An image that cannot be read.
+    /// The image cannot be read.
     Unreadable(Unknown),
 }
 
@@ -337,19 +337,19 @@ impl Single {
     }
 }
 
-/// Whether an error of the host is a registry's response that something is not there.
+/// Whether an error of the host is a registry's response that an object does not exist.
 ///
-/// MIRRORS: kubewarden-controller crates/policy-fetcher/src/registry/errors.rs; oci-client 0.18 src/errors.rs: the code
-/// of an error is not in its text, only the registry's message. Registries word it differently.
+/// MIRRORS: kubewarden-controller crates/policy-fetcher/src/registry/errors.rs; oci-client 0.18 src/errors.rs: the text
+/// of an error contains only the registry's message, not the code. Registries word it differently.
 fn is_missing(error: &str) -> bool {
-    /// The words of the host, the command, and most registries.
+    /// Messages of the host, the command, and most registries.
     const ANYWHERE: [&str; 4] = [
         "manifest unknown",
         "blob unknown",
         "code: 404",
         "with status 404",
     ];
-    /// The words of Harbor, Azure, Amazon, Artifactory, and Google.
+    /// Messages of other registries: Harbor, Azure, Amazon, Artifactory, and Google.
     const OF_REGISTRIES: [&str; 3] = ["not found", "not known to the registry", "failed to fetch"];
     let error = ascii_lower(error);
     let has_any = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
@@ -397,7 +397,8 @@ fn read<T>(
     answer: &[u8],
     read: impl for<'a> FnOnce(&Object<'a>) -> Result<T, WrongType<'a>>,
 ) -> Result<T, Unknown> {
-    /// A manifest usually has a few kilobytes. Twenty of this size are read in a fraction of a second.
+    /// The maximum size of a manifest. A usual manifest has a few kilobytes, and reading twenty of this size takes a
+    /// fraction of a second.
     ///
     /// DIVERGES: containers/image reads manifests of up to 4 MiB.
     const LIMIT: usize = 1 << 20;
@@ -577,9 +578,9 @@ mod tests {
         assert_eq!(architectures(large, "").unwrap_err(), Unknown::TooLarge);
     }
 
-    /// A registry that has these images, and records the questions.
+    /// A registry that has these images, and records the requests.
     struct Repository {
-        /// By the part of the reference that follows the repository.
+        /// The answers by the part of the reference that follows the repository.
         answers: Map<&'static str, Result<String, &'static str>>,
         questions: std::cell::RefCell<Vec<String>>,
     }
@@ -679,7 +680,7 @@ mod tests {
             contents.unreadable().next(),
             Some(("arm", &Unknown::Host("connection refused".to_owned())))
         );
-        // The look-up does not include ppc64le, so only the index is known.
+        // ppc64le was not requested, so only the index is known.
         let supported = ["amd64", "arm", "ppc64le"];
         assert_eq!(contents.supported, supported.map(str::to_owned).into());
         let questions = registry.questions.take();
@@ -705,7 +706,7 @@ mod tests {
         assert_eq!(contents.availability.get("amd64"), Some(&amd64));
         assert_eq!(contents.availability.get("arm64"), Some(&CONTAINER_DISK));
         assert_eq!(contents.supported, ["arm64".to_owned()].into());
-        // An architecture that could not be read is unknown.
+        // If no manifest is read for an architecture, the contents are unknown.
         let error = Unknown::NoPlatform;
         assert_eq!(registry.contents(&[]).unwrap_err(), error);
         for config in [Ok("{}"), Err("connection refused")] {

@@ -1,19 +1,19 @@
-//! The effects on disks and `DataSource`s when a `DataImportCron` is deleted, or deleted and created again.
+//! The effect on disks and `DataSource`s when a `DataImportCron` is deleted, or deleted and created again.
 
 use crate::cdi::data_import_cron::{Cron, Spec};
 
-/// CDI's treatment of the imports of a deleted `DataImportCron`.
+/// How CDI handles the imports of a deleted `DataImportCron`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retention {
-    /// It deletes the `DataSource`, the disks, and the snapshots.
+    /// CDI deletes the `DataSource`, the disks, and the snapshots.
     None,
-    /// It keeps them.
+    /// CDI keeps them.
     All,
 }
 
 impl Retention {
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go,
-    /// setDataImportCronResourceLabels: only None has the label for the clean-up; anything else counts as All.
+    /// setDataImportCronResourceLabels: only None sets the label for the clean-up; any other value counts as All.
     pub fn of(spec: &Spec<'_>) -> Self {
         match spec.retention_policy.as_deref() {
             Some("None") => Self::None,
@@ -32,11 +32,11 @@ pub fn complete(spec: &mut Spec<'_>) {
     spec.imports_to_keep.get_or_insert(1);
 }
 
-/// The fields in which the spec of a `DataImportCron` that is there differs from the spec that SSP wants.
-/// Without any, SSP leaves it alone. It deletes every other one, and creates it again in its next pass.
+/// The fields in which the spec of an existing `DataImportCron` differs from the spec that SSP wants. If no field
+/// differs, SSP leaves it unchanged. Otherwise, SSP deletes it, and creates it again in its next pass.
 ///
-/// MIRRORS: ssp-operator internal/common/resource.go, createOrUpdateWithImmutableSpec: semantic equality, so that
-/// 10Gi equals 10240Mi; labels, annotations and the order of fields do not count.
+/// MIRRORS: ssp-operator internal/common/resource.go, createOrUpdateWithImmutableSpec: semantic equality, so 10Gi
+/// equals 10240Mi; labels, annotations and the order of fields do not count.
 pub fn differences(one: &Cron<'_>, other: &Cron<'_>) -> Vec<String> {
     let mut found = one.spec.differences(other.spec);
     if one.managed_data_source != other.managed_data_source {
@@ -48,7 +48,7 @@ pub fn differences(one: &Cron<'_>, other: &Cron<'_>) -> Vec<String> {
     found
 }
 
-/// Whether two specs have the same template and the same suffix, which is cheaper to tell than what they mean.
+/// Whether two specs have the same template and the same suffix. This check is cheaper than a semantic comparison.
 fn is_written_alike(one: &Cron<'_>, other: &Cron<'_>) -> bool {
     one.platform_architecture == other.platform_architecture
         && one.spec.template.json() == other.spec.template.json()
@@ -123,7 +123,7 @@ mod tests {
             completed(r#"{"retentionPolicy": "All", "importsToKeep": 3}"#),
             (Some("All".to_owned()), Some(3))
         );
-        // Null is the same as absent.
+        // Null equals a missing value.
         assert_eq!(
             completed(r#"{"retentionPolicy": null, "importsToKeep": 0}"#),
             (none(), Some(0))
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn volumes_are_compared_as_go_stores_them() {
         for (one, other, expected) in [
-            // Quantities by their value, in any order.
+            // Quantities are compared by their value, in any order.
             (
                 r#"{"storage": {"resources": {"requests": {"storage": "10Gi", "x": 1}}}}"#,
                 r#"{"storage": {"resources": {"requests": {"x": "1000m", "storage": "10240Mi"}}}}"#,
@@ -171,7 +171,7 @@ mod tests {
                 r#"{"storage": {"resources": {"limits": {"storage": "10Gi"}}}}"#,
                 false,
             ),
-            // Without a pointer, empty is the same as absent.
+            // For a field without a pointer, an empty value equals a missing one.
             (
                 r#"{"storage": {"resources": {"requests": {}}, "accessModes": [], "volumeName": ""}}"#,
                 r#"{"storage": {}}"#,
@@ -182,7 +182,7 @@ mod tests {
                 "{}",
                 true,
             ),
-            // With one, it is not.
+            // For a pointer, it does not.
             (r#"{"storage": {}}"#, "{}", false),
             (r#"{"storage": {}}"#, r#"{"pvc": {}}"#, false),
             (
@@ -212,7 +212,7 @@ mod tests {
                 r#"{"source": {"pvc": {"namespace": "y", "name": "z"}}}"#,
                 false,
             ),
-            // A list has an order.
+            // The order of a list matters.
             (
                 r#"{"storage": {"accessModes": ["ReadWriteOnce", "ReadWriteMany"]}}"#,
                 r#"{"storage": {"accessModes": ["ReadWriteMany", "ReadWriteOnce"]}}"#,

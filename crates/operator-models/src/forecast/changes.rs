@@ -1,56 +1,56 @@
-//! The changes in a cluster from one object, or one set of nodes, to another.
+//! Compares a cluster before and after a change of the object or of the nodes.
 
 use super::state::{Disk, State};
 use super::{Forecast, Rejected};
 use crate::ssp::data_sources::Key;
 use kube_objects::sorted::Set;
 
-/// The changes.
+/// The changes in a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// The crons; `None` where two crons have one name: which one SSP creates is not determined.
+    /// The changes of crons; `None` if two crons have the same name, so that it is undetermined which one SSP creates.
     pub crons: Option<CronChanges>,
-    /// The DataSources of the whole cluster.
+    /// The changes of DataSources in the whole cluster.
     pub data_sources: DataSourceChanges,
-    /// The disks.
+    /// The changes of disks.
     pub disks: DiskChanges,
-    /// The DataSources that have a disk before and after, but not until the new import is done.
+    /// The DataSources that have a disk before and after, but not while the new import runs.
     pub empty_meanwhile: Set<Key>,
-    /// The DataSources that had a disk and do not have one any more.
+    /// The DataSources that had a disk and no longer have one.
     pub lost_image: Set<Key>,
 }
 
-/// The changes of the crons.
+/// The changes of crons.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CronChanges {
-    /// New ones.
+    /// New crons.
     pub created: Set<Key>,
-    /// The deleted ones.
+    /// Deleted crons.
     pub deleted: Set<Key>,
-    /// The recreated ones.
+    /// Crons that were deleted and created again.
     pub recreated: Set<Key>,
-    /// For each of these, the fields of its spec because of which it is.
+    /// The changed fields of the spec that cause this, for each recreated cron.
     pub changed_fields: Vec<Vec<String>>,
-    /// All others.
+    /// All other crons.
     pub unchanged: Set<Key>,
 }
 
-/// The changes of the DataSources.
+/// The changes of DataSources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DataSourceChanges {
-    /// New ones.
+    /// New DataSources.
     pub created: Set<Key>,
-    /// The deleted ones.
+    /// Deleted DataSources.
     pub deleted: Set<Key>,
     /// DataSources that point to another DataSource than before.
     pub retargeted: Vec<Retarget>,
-    /// The recreated ones.
+    /// DataSources that were deleted and created again.
     pub recreated: Set<Key>,
-    /// All others.
+    /// All other DataSources.
     pub unchanged: Set<Key>,
 }
 
-/// A DataSource that points to another one than before.
+/// A DataSource that points to another DataSource than before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retarget {
     /// The DataSource.
@@ -61,20 +61,20 @@ pub struct Retarget {
     pub to: Option<String>,
 }
 
-/// The changes of the disks.
+/// The changes of disks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DiskChanges {
-    /// The disks that stay.
+    /// Disks that stay.
     pub kept: Set<Disk>,
-    /// The deleted ones.
+    /// Deleted disks.
     pub deleted: Set<Disk>,
-    /// The imported ones, for the first time or again.
+    /// Disks that are imported, for the first time or again.
     pub imported: Set<Disk>,
     /// Disks that no DataSource uses in the end.
     pub leftover: Set<Disk>,
 }
 
-/// The changes in a cluster until it is as a forecast says. A rejected object changes nothing.
+/// The changes when a cluster reaches the forecast. A rejected object changes nothing.
 pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected<'_>>) -> Changes {
     let mut state = before.clone();
     let way = after.map(|after| state.reconcile(after)).ok();
@@ -142,7 +142,7 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected
     }
 }
 
-/// The DataSources that lose their disk for good if a cluster becomes what a forecast says.
+/// The DataSources that permanently lose their disk when a cluster reaches the forecast.
 pub fn lost_image<'a>(mut state: State<'a>, after: &'a Forecast<'a>) -> Set<Key> {
     let filled = state.filled();
     state.reconcile(after);

@@ -1,4 +1,4 @@
-//! The templates that HCO hands over to SSP, sorted by name.
+//! The templates that HCO passes to SSP, sorted by name.
 
 use kube_objects::sorted::Map;
 use std::cell::OnceCell;
@@ -22,30 +22,30 @@ use crate::ssp::architecture::Architecture;
 pub struct HandedOver<'a> {
     /// Its name.
     pub name: &'a str,
-    /// The index of its entry in the spec of the HyperConverged; `None` if HCO adds it itself.
+    /// The index of its entry in the spec of the HyperConverged; `None` if HCO adds the template.
     pub index: Option<usize>,
-    /// Its namespace, empty for the one of golden images.
+    /// Its namespace; empty for the namespace of golden images.
     pub namespace: String,
     /// The architectures that SSP finds in its annotation, in their order; `None` without an annotation.
     pub architectures: Option<Vec<Architecture>>,
-    /// The label with an architecture that the template itself gives to its crons.
+    /// The architecture label that the template itself sets on its crons.
     pub architecture_label: Option<String>,
     /// Its spec, completed by HCO.
     pub spec: Rc<Spec<'a>>,
-    /// CDI's verdict on it.
+    /// The result of CDI's checks of the spec.
     pub(super) verdict: Rc<SpecVerdict>,
-    /// The entry of the spec of the HyperConverged, if everything but the architectures follows from it alone.
+    /// The entry of the spec of the HyperConverged, if all fields but the architectures follow from it alone.
     entry: Option<Json<'a>>,
     /// Whether HCO completes it.
     is_completed: bool,
     origin: OnceCell<Rc<Origin>>,
-    /// Whether the schedule is the one that HCO chooses for the cluster, which only the status shows.
+    /// Whether HCO chooses the schedule for the cluster, so that only the status shows it.
     pub has_unknown_schedule: bool,
 }
 
-/// The golden images that HCO hands over, and the names of those whose annotation lists no workload architecture. Templates
-/// that are the same in another object are not read again. The schema of SSP rejects a template that has a field of another
-/// type.
+/// The templates that HCO passes to SSP, and the names of the templates whose annotation lists no workload
+/// architecture. Templates that also occur in another object are not read again. SSP's schema rejects a template with a
+/// field of a wrong type.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `GetDataImportCronTemplates`, hcoDictToSSP.
@@ -57,7 +57,7 @@ pub(super) fn handed_over<'a>(
     let mut left_out = Vec::new();
     for image in golden_images(given.hco, given.common) {
         let architectures = match given.import {
-            // HCO takes the annotation away.
+            // HCO removes the annotation.
             Import::Disabled => None,
             Import::Enabled => annotated(image.annotation, given),
         };
@@ -94,7 +94,7 @@ impl<'a> HandedOver<'a> {
         Rc::clone(self.origin.get_or_init(|| Rc::new(self.spec.origin())))
     }
 
-    /// Whether it is the template of an image, which is not completed yet, or is.
+    /// Whether the template was read from the same entry as this image, ignoring whether HCO has completed it.
     fn is_of(&self, image: &GoldenImage<'a>, given: &Given<'a>) -> bool {
         let entry = image.template.and_then(|template| template.json);
         self.entry.is_some() && self.entry == entry && !given.common.contains_key(image.name)
@@ -108,7 +108,7 @@ impl<'a> HandedOver<'a> {
         }
     }
 
-    /// A template that has a field of another type.
+    /// A template that has a field of a wrong type.
     fn mistyped(image: &GoldenImage<'a>, error: &WrongType<'a>) -> Option<Self> {
         let template = Object::root(image.template?.json?);
         let namespace = template.object("metadata").field("namespace").string();
@@ -137,7 +137,7 @@ impl<'a> HandedOver<'a> {
         })
     }
 
-    /// As it is written, without its architectures.
+    /// Reads the template of an image, without its architectures.
     fn new(image: &GoldenImage<'a>, given: &Given<'a>) -> Result<Option<Self>, WrongType<'a>> {
         let common = given.common.get(image.name).map(|common| &common.spec);
         let common_spec = match common.and_then(CommonSpec::text) {
@@ -209,7 +209,7 @@ fn is_completed(image: &GoldenImage<'_>, given: &Given<'_>) -> bool {
 /// setDataImportCronTemplateStatusMultiArch, removeUnsupportedArchs.
 fn annotated(annotation: Annotation<'_>, given: &Given<'_>) -> Option<Vec<Architecture>> {
     let value = match annotation {
-        // Golden images that are shipped have all architectures.
+        // Shipped golden images have all architectures.
         Annotation::Unknown => return Some(Architecture::ALL.to_vec()),
         Annotation::Spec(value) | Annotation::Shipped(value) => value?,
     };

@@ -1,4 +1,4 @@
-//! The objects that are really in a cluster.
+//! The existing objects in a cluster.
 
 use std::rc::Rc;
 
@@ -9,23 +9,23 @@ use crate::ssp::data_sources::Key;
 
 /// The label with the name of the cron that a DataSource or a disk belongs to.
 const CRON: &str = "cdi.kubevirt.io/dataImportCron";
-/// The label for CDI's clean-up after a cron.
+/// The label for CDI's clean-up after a cron is deleted.
 const CLEAN_UP: &str = "cdi.kubevirt.io/dataImportCron.cleanup";
-/// The annotation with the type of the object that an object belongs to.
+/// The annotation with the type of an object's owner.
 const OWNER: &str = "operator-sdk/primary-resource-type";
-/// SSP, in that annotation.
+/// The value of the annotation for SSP.
 const SSP: &str = "SSP.ssp.kubevirt.io";
 
 /// The objects of a cluster.
 #[derive(Debug, Default)]
 pub struct Objects<'a> {
-    /// In the order in which they were read: of two objects with one name the last one counts.
+    /// The objects in the order in which they were read. If two objects have the same name, the last one counts.
     all: Vec<Real<'a>>,
-    /// The kinds that were read, even if there is no object of them.
+    /// The kinds that were read, including kinds without objects.
     kinds: Vec<Kind>,
 }
 
-/// The kinds of objects that matter here.
+/// The kinds of objects that affect the forecast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Cron,
@@ -34,18 +34,18 @@ pub(super) enum Kind {
     Snapshot,
 }
 
-/// An object that is really there.
+/// An existing object.
 #[derive(Debug)]
 pub(super) struct Real<'a> {
     pub(super) kind: Kind,
     pub(super) key: Key,
     /// The spec of a cron.
     pub(super) spec: Option<Spec<'a>>,
-    /// Whether SSP deletes it when it is not wanted any more.
+    /// Whether SSP deletes it when it is no longer wanted.
     pub(super) is_of_ssp: bool,
     /// The DataSource that a DataSource points to.
     pub(super) points_to: Option<String>,
-    /// The name of the disk that a cron imported last, or that is behind a DataSource.
+    /// The name of a DataSource's disk, or of the disk that a cron imported last.
     pub(super) disk: Option<String>,
     /// The label with the name of its cron.
     pub(super) cron: Option<Rc<str>>,
@@ -54,12 +54,12 @@ pub(super) struct Real<'a> {
 }
 
 impl<'a> Objects<'a> {
-    /// Reads a list of objects, and of lists of objects. An empty list says that there are none of its kind; kinds that do not
-    /// matter here are ignored.
+    /// Reads a list of objects, which may contain lists of objects. An empty list means that there are no objects of
+    /// its kind. Kinds that do not affect the forecast are ignored.
     ///
     /// # Errors
     ///
-    /// A field has another type than its schema says.
+    /// If a field has a type that its schema does not allow.
     pub fn read(list: &Field<'a>) -> Result<Self, WrongType<'a>> {
         let mut read = Self::default();
         read.list(list, "", 2)?;
@@ -72,7 +72,7 @@ impl<'a> Objects<'a> {
         is_read.then(|| self.all.iter().filter(move |real| real.kind == kind))
     }
 
-    /// Reads a list, in which lists are nested this deep. The items of a list of a kind need not name it.
+    /// Reads a list that contains nested lists up to this depth. If a list has a kind, its items need not name it.
     fn list(&mut self, list: &Field<'a>, kind: &str, depth: usize) -> Result<(), WrongType<'a>> {
         let read = list.list(|_, item| {
             let object = item.object();

@@ -1,4 +1,4 @@
-//! The state of a cluster: crons, DataSources, and disks; and how SSP and CDI change it, until nothing changes any more.
+//! Simulates a cluster: its crons, DataSources, and disks, and the changes by SSP and CDI until the cluster is stable.
 
 use kube_objects::sorted::{Map, Set};
 use std::rc::Rc;
@@ -15,22 +15,22 @@ pub struct State<'a> {
     pub(super) crons: Map<Key, CronState<'a>>,
     pub(super) sources: Map<Key, SourceState>,
     pub(super) disks: Map<Disk, DiskState>,
-    /// Counts imports, so that the oldest ones are known.
+    /// Counts imports, to find the oldest ones.
     uses: usize,
-    /// Whether two crons have one name, so that it is not determined which one SSP creates.
+    /// Whether two crons have the same name, so that it is undetermined which one SSP creates.
     pub(super) never_settles: bool,
     /// The `PersistentVolumeClaim`s that no cron has imported, by their names.
     uploaded: Map<Key, Disk>,
 }
 
-/// A disk: CDI names it after the DataSource and the digest of the image. The digest is not known here: two disks are the
-/// same if the source of their image is.
+/// A disk. CDI names it after the DataSource and the digest of the image. The digest is unknown here, so two disks are
+/// equal if their images have the same source.
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, createDvName.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Disk {
-    /// Its namespace, and the name of the DataSource that it was imported for; its own name if no cron is known that
-    /// imported it.
+    /// Its namespace, and the name of the DataSource that it was imported for. If no known cron imported it, its own
+    /// name.
     pub data_source: Key,
     /// The source of its image.
     pub origin: Rc<Origin>,
@@ -39,14 +39,14 @@ pub struct Disk {
 /// The source of an image.
 pub type Origin = [Option<String>; 4];
 
-/// A cron that is there.
+/// An existing cron.
 #[derive(Debug, Clone)]
 pub(super) struct CronState<'a> {
     pub(super) cron: cdi::Cron<'a>,
     /// The DataSource that it manages.
     source: Key,
     origin: Rc<Origin>,
-    /// Whether HCO chooses its schedule, which only the cluster shows.
+    /// Whether HCO chooses its schedule, so that only the cluster shows it.
     has_unknown_schedule: bool,
     /// Whether it was read from a cluster.
     is_real: bool,
@@ -56,12 +56,12 @@ pub(super) struct CronState<'a> {
     pub(super) disk: Option<Disk>,
 }
 
-/// A DataSource that is there.
+/// An existing DataSource.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SourceState {
     pub(super) points_to: Option<String>,
     pub(super) disk: Option<Disk>,
-    /// Whether SSP deletes it when it is not wanted any more.
+    /// Whether SSP deletes it when it is no longer wanted.
     pub(super) is_of_ssp: bool,
     /// The label with the name of its cron.
     pub(super) cron: Option<Rc<str>>,
@@ -69,7 +69,7 @@ pub(super) struct SourceState {
     pub(super) is_cleaned_up: bool,
 }
 
-/// A disk that is there.
+/// An existing disk.
 #[derive(Debug, Clone, Default)]
 pub(super) struct DiskState {
     /// The label with the name of its cron.
@@ -79,30 +79,30 @@ pub(super) struct DiskState {
     pub(super) last_use: usize,
 }
 
-/// The events on the way to a new state.
+/// The events during the transition to a new state.
 #[derive(Debug, Default)]
 pub(super) struct Way {
-    /// The crons that were deleted, and maybe created again.
+    /// The crons that were deleted, and possibly created again.
     pub(super) deleted_crons: Set<Key>,
-    /// The fields of their specs because of which crons were created again.
+    /// The changed fields of the specs that caused crons to be created again.
     pub(super) changed_fields: Map<Key, Vec<String>>,
-    /// The DataSources that were away, and maybe still are.
+    /// The DataSources that did not exist for a while, and possibly still do not exist.
     pub(super) deleted_sources: Set<Key>,
     /// The disks that were imported.
     pub(super) imported: Set<Disk>,
-    /// The DataSources that had a disk before the first new import was done.
+    /// The DataSources that had a disk before the first new import was complete.
     pub(super) filled_meanwhile: Set<Key>,
 }
 
 impl<'a> State<'a> {
-    /// The state after SSP and CDI have processed a cluster without golden images.
+    /// The state that SSP and CDI reach from a cluster without golden images.
     pub fn of(forecast: &'a Forecast<'a>) -> Self {
         let mut state = Self::default();
         state.reconcile(forecast);
         state
     }
 
-    /// The same with the objects that are really there. What was not read stays as it is.
+    /// Replaces the state with the existing objects. Kinds of objects that were not read stay as they are.
     #[must_use]
     pub fn with(mut self, objects: &'a Objects<'a>) -> Self {
         let mut names: Map<Key, Disk> = Map::new();
@@ -161,7 +161,7 @@ impl<'a> State<'a> {
         self
     }
 
-    /// Where not all disks were read: each cron that has imported one still has it.
+    /// Assumes that each cron still has the disk that it has imported, because not all disks were read.
     fn assume_disks(&mut self) {
         for (key, cron) in &self.crons {
             if let Some(disk) = &cron.disk {
@@ -172,8 +172,9 @@ impl<'a> State<'a> {
         }
     }
 
-    /// SSP deletes and creates, CDI cleans up, SSP creates again what it has to replace, and CDI imports. In a cluster CDI
-    /// can see a cron that SSP has replaced too late to clean up after the old one; this is the usual order.
+    /// SSP deletes and creates objects, CDI cleans up, SSP recreates the objects that it has to replace, and CDI
+    /// imports. In a real cluster, CDI can notice a replaced cron too late to clean up after the old one. This function
+    /// uses the usual order.
     pub(super) fn reconcile(&mut self, forecast: &'a Forecast<'a>) -> Way {
         let mut way = Way::default();
         let mut removed = Set::new();
@@ -198,7 +199,8 @@ impl<'a> State<'a> {
         way
     }
 
-    /// A DataSource that the same operator deletes and immediately creates is never absent.
+    /// Records the deleted DataSources that do not exist now. A DataSource that the same operator immediately creates
+    /// again does not count.
     fn note_absent(&self, removed: &Set<Key>, absent: &mut Set<Key>) {
         let removed = removed.iter();
         absent.extend(
@@ -208,9 +210,9 @@ impl<'a> State<'a> {
         );
     }
 
-    /// Creates and changes the DataSources of SSP. Returns whether all are accepted: the first one that is rejected ends
-    /// SSP's reconcile. It creates the DataSources of the bundle in a random order, so that all of them get there
-    /// sooner or later, then the pointers of the templates, in the order of these.
+    /// Creates and changes the DataSources of SSP. Returns whether all are accepted: the first rejected one ends SSP's
+    /// reconcile. SSP creates the DataSources of the bundle in a random order, so that it eventually creates all of
+    /// them. Then it creates the pointers of the templates, in the order of the templates.
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource.
     fn put_sources(&mut self, forecast: &Forecast<'_>) -> bool {
@@ -225,7 +227,7 @@ impl<'a> State<'a> {
             let cron = source.cron.and_then(|index| forecast.crons.get(index));
             let uploaded = self.uploaded_for(forecast, key);
             let cron = cron.filter(|_| uploaded.is_none());
-            // A DataSource without a cron is for a claim of its own name.
+            // A DataSource without a cron refers to a claim with its own name.
             let disk = uploaded.or_else(|| self.uploaded.get(key)).cloned();
             self.put_source(key, source.points_to.as_deref(), cron, disk);
         }
@@ -243,8 +245,9 @@ impl<'a> State<'a> {
         is_accepted
     }
 
-    /// The uploaded disk that a DataSource of the bundle is for: the one with its name or, for the default architecture, the
-    /// one with the name before the suffix. SSP then makes no cron, unless the DataSource already has one.
+    /// The uploaded disk that a DataSource of the bundle refers to: the disk with its name or, for the default
+    /// architecture, the disk with the name without the suffix. SSP then does not create a cron, unless the DataSource
+    /// already has one.
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, dataSourceAutoUpdateEnabled,
     /// handleDefaultDataSource.
@@ -258,7 +261,7 @@ impl<'a> State<'a> {
         }
         let unsuffixed = forecast.default_of(key);
         let unsuffixed = unsuffixed.and_then(|key| self.uploaded.get(key));
-        // A DataSource that is there stays with the disk that it has.
+        // An existing DataSource keeps its disk.
         let is_kept = |disk: &&Disk| source.is_none_or(|source| source.disk.as_ref() == Some(disk));
         let unsuffixed = unsuffixed.filter(is_kept);
         unsuffixed.or_else(|| self.uploaded.get(key))
@@ -293,8 +296,8 @@ impl<'a> State<'a> {
         });
     }
 
-    /// Creates the crons that are missing and deletes those with another spec, then those that are not wanted any more.
-    /// A cron that is rejected ends SSP's reconcile before that.
+    /// Creates the missing crons and deletes the crons whose spec differs, then deletes the crons that are no longer
+    /// wanted. A rejected cron ends SSP's reconcile before the last step.
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataImportCrons;
     /// internal/common/resource.go, createOrUpdateWithImmutableSpec.
@@ -328,7 +331,7 @@ impl<'a> State<'a> {
             }
         }
         if is_stopped {
-            // SSP immediately tries again, so that CDI still sees the crons that SSP has only replaced.
+            // SSP tries again immediately, so for CDI the replaced crons still exist.
             self.create_crons(forecast);
             return;
         }
@@ -342,7 +345,7 @@ impl<'a> State<'a> {
         });
     }
 
-    /// Whether SSP makes no cron because its disk was uploaded.
+    /// Whether SSP does not create a cron because its disk was uploaded.
     fn is_dropped(&self, forecast: &Forecast<'_>, cron: &Cron) -> bool {
         !self.uploaded.is_empty()
             && forecast
@@ -368,7 +371,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// CDI's reaction to a deleted cron.
+    /// CDI's clean-up after a cron is deleted.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
     fn clean_up(&mut self, deleted: &Set<Key>, removed: &mut Set<Key>) {
@@ -391,10 +394,11 @@ impl<'a> State<'a> {
         });
     }
 
-    /// Whether CDI may change the DataSource of a cron, which bears the name of the cron then; `None` if another cron
-    /// manages it.
+    /// Whether CDI may change the DataSource of a cron. It then has the name of the cron in a label. `None` if another
+    /// cron manages it.
     ///
-    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, shouldReconcileCron, getDataSource.
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, shouldReconcileCron,
+    /// getDataSource.
     fn manages(&self, key: &Key, cron: &CronState<'_>) -> Option<bool> {
         let manager = match self.sources.get(&cron.source) {
             None => return Some(true),
@@ -410,7 +414,7 @@ impl<'a> State<'a> {
         Some(is_own)
     }
 
-    /// CDI creates and changes the DataSources of the crons that are there. Nothing is imported yet.
+    /// CDI creates and changes the DataSources of the existing crons. No import has started yet.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateDataSource.
     fn attach(&mut self) {
@@ -428,7 +432,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// A cron that keeps no import loses its disk as soon as it is imported, and imports it again.
+    /// A cron that keeps no imports loses its disk after each import, and imports it again.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectPVCs.
     fn drop_kept_by_none(&mut self) {
@@ -506,7 +510,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The DataSources that have a disk, their own one or the one of the DataSource that they point to.
+    /// The DataSources that have a disk, either their own or the disk of the DataSource that they point to.
     pub(super) fn filled(&self) -> Set<Key> {
         let has_disk = |source: &SourceState| {
             let disk = source.disk.as_ref().filter(|_| source.points_to.is_none());
@@ -582,8 +586,8 @@ impl<'a> CronState<'a> {
         }
     }
 
-    /// The fields in which it differs from what SSP wants; without any, SSP leaves it as it is. A cron of the cluster has the
-    /// schedule that HCO has chosen.
+    /// The fields in which it differs from the cron that SSP wants. If no field differs, SSP leaves it unchanged. A
+    /// cron of the cluster has the schedule that HCO has chosen.
     fn differences(&self, new: &Self) -> Vec<String> {
         if !(self.is_real && new.has_unknown_schedule) {
             return differences(&self.cron, &new.cron);
@@ -598,7 +602,7 @@ impl<'a> CronState<'a> {
     }
 }
 
-/// Deletes the oldest disks of a cron, besides the one that it has just imported.
+/// Deletes the oldest disks of a cron, except for the one that it has just imported.
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectOldImports.
 fn collect_garbage(
@@ -619,7 +623,7 @@ fn collect_garbage(
             Some(state) if state.cron.as_deref() == Some(name) => {
                 by_use.insert((state.last_use, disk));
             }
-            // Another cron has taken it.
+            // Another cron has taken over the disk.
             _ => {}
         }
     }

@@ -24,8 +24,8 @@ pub enum ApiVersion {
 impl ApiVersion {
     /// The version of an object, from its `apiVersion` and the request's kind.
     ///
-    /// The API server makes both equal; offline, one of them may be missing. An unknown version is
-    /// rejected, regardless of which of them names it.
+    /// The API server makes both equal; offline, one of them may be missing. An unknown version in either of them is
+    /// rejected.
     pub fn of(api_version: Option<&str>, kind: &str) -> Option<Self> {
         let Some(api_version) = api_version else {
             return Self::parse(kind);
@@ -45,7 +45,7 @@ impl ApiVersion {
         }
     }
 
-    /// As in an `apiVersion`, without the group.
+    /// The version in an `apiVersion`, without the group.
     pub fn name(self) -> &'static str {
         match self {
             Self::V1beta1 => "v1beta1",

@@ -1,5 +1,5 @@
-//! The golden images that HCO creates from a HyperConverged: the templates of its spec, merged with those that HCO
-//! ships.
+//! The golden images that HCO creates from a HyperConverged: the templates of its spec, merged with the templates that
+//! HCO ships.
 
 use kube_objects::sorted::{Map, Set};
 use kube_objects::value::Value;
@@ -11,7 +11,7 @@ use crate::hco::template::{Enable, RegistrySource, Source, StatusTemplate, Templ
 /// The templates that HCO ships, by name.
 pub type CommonTemplates = Map<String, CommonTemplate>;
 
-/// The origin of a template that HCO ships.
+/// The known fields of a template that HCO ships.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommonTemplate {
     /// `None` if it is unknown.
@@ -25,10 +25,10 @@ pub struct CommonTemplate {
 /// The spec of a template that HCO ships.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommonSpec {
-    /// As the status shows it.
+    /// The spec in the status.
     Status(String),
-    /// As upstream ships it, or derived from the name and the URL of the template. The schedule is not known: HCO chooses it
-    /// for each cluster.
+    /// The spec that upstream ships, or a spec with the name and the URL of the template. The schedule is unknown,
+    /// because HCO chooses it for each cluster.
     BuiltIn(String),
     /// Only the name is known.
     Unknown,
@@ -66,11 +66,11 @@ impl CommonSpec {
 /// The architectures annotation of a template that HCO ships.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommonAnnotation {
-    /// The annotation is unknown, so no rule judges it.
+    /// The annotation is unknown, so no rule evaluates it.
     Unknown,
-    /// HCO ships none.
+    /// HCO does not ship an annotation.
     Absent,
-    /// HCO ships this one.
+    /// HCO ships this annotation.
     Value(String),
 }
 
@@ -94,7 +94,7 @@ const SHIPPED: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// The common templates of this cluster: those in the status, else those in the settings, else those that upstream
+/// The common templates of this cluster: from the status, else from the settings, else the templates that upstream
 /// ships.
 pub fn common_templates(
     status: &[StatusTemplate],
@@ -150,14 +150,14 @@ pub fn common_templates(
 pub struct GoldenImage<'a> {
     /// The name of its template.
     pub name: &'a str,
-    /// The entry of the spec; `None` if HCO adds the image by itself.
+    /// The entry of the spec; `None` if HCO adds the image.
     pub template: Option<&'a Template<'a>>,
     /// The architectures annotation that HCO reads.
     pub annotation: Annotation<'a>,
 }
 
 impl<'a> GoldenImage<'a> {
-    /// The image of a template whose own annotation counts.
+    /// The image of a template for which HCO reads the annotation of the spec.
     pub fn of_spec(template: &'a Template<'a>) -> Self {
         Self {
             name: &template.name,
@@ -170,11 +170,11 @@ impl<'a> GoldenImage<'a> {
 /// The architectures annotation that applies to an image while the import is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Annotation<'a> {
-    /// The one in the spec.
+    /// The annotation in the spec.
     Spec(Option<&'a str>),
     /// The annotation that HCO ships, regardless of the spec.
     Shipped(Option<&'a str>),
-    /// Nothing is known about it.
+    /// The annotation is unknown.
     Unknown,
 }
 
@@ -211,9 +211,9 @@ pub enum Invalid<'a> {
 
 /// Whether HCO's webhook denies a template, or HCO panics because of it.
 ///
-/// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go,
-/// validateDataImportCronTemplates; controllers/handlers/golden-images/golden_images.go,
-/// customizeCommonDictAnnotations, which dereferences the source unchecked.
+/// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateDataImportCronTemplates;
+/// controllers/handlers/golden-images/golden_images.go, customizeCommonDictAnnotations, which dereferences the source
+/// without a check.
 pub fn invalid<'a>(
     template: &'a Template<'_>,
     hco: &HyperConverged<'_>,
@@ -231,7 +231,7 @@ pub fn invalid<'a>(
     }
 }
 
-/// The images that HCO keeps: the ones of the spec in its order, then the ones that HCO adds itself.
+/// The images that HCO keeps: the images of the spec in its order, then the images that HCO adds.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `GetDataImportCronTemplates`, getCommonDicts, customizeCommonDICT, getCustomDicts.
@@ -252,7 +252,7 @@ pub fn golden_images<'a>(
         }
         let annotation = match original {
             None => Annotation::Spec(template.architectures.as_deref()),
-            // A template with a common name is removed completely while the common import is off.
+            // While the common import is off, HCO completely removes templates with a common name.
             Some(_) if !hco.imports_common => continue,
             Some(original) => overriding_annotation(template, original),
         };

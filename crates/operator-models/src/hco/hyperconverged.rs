@@ -1,4 +1,4 @@
-//! A HyperConverged of either version, reduced to the fields that are judged: one view for all rules.
+//! A HyperConverged of either version, reduced to the fields that rules evaluate. All rules use the same view.
 
 use kube_objects::json::{Field, Json, Object, Reading, WrongType};
 use kube_objects::placement::{
@@ -14,11 +14,11 @@ use crate::hco::template::{StatusTemplate, Template};
 const V1_ONLY: &str = "hco.kubevirt.io/v1-only-fields";
 const COMMON_NAMESPACE: &str = "commonBootImageNamespace";
 
-/// The fields that are judged, independent of the API version. Two objects in which these fields are equal
-/// get the same verdict.
+/// The fields that rules evaluate, independent of the API version. If these fields are equal in two objects, the policy
+/// gives both the same verdict.
 #[derive(Debug, PartialEq)]
 pub struct JudgedFields<'a> {
-    /// v1's field of the import, v1beta1's feature gate.
+    /// The import: v1's field, or v1beta1's feature gate.
     pub import: Field<'a>,
     /// v1's list of feature gates.
     pub gates: Field<'a>,
@@ -42,7 +42,7 @@ pub struct JudgedFields<'a> {
     pub patches: Patches<Field<'a>>,
 }
 
-/// One value for each jsonpatch annotation: SSP's, KubeVirt's, and CDI's.
+/// One value for each jsonpatch annotation: for SSP, KubeVirt, and CDI.
 #[derive(Debug, PartialEq)]
 pub struct Patches<T> {
     /// `ssp.kubevirt.io/jsonpatch`.
@@ -111,7 +111,7 @@ impl<'a> JudgedFields<'a> {
     }
 }
 
-/// A HyperConverged as it was sent: its fields are located, but no value is read.
+/// A HyperConverged as it was sent. Its fields are located, but their values are not parsed.
 #[derive(Debug)]
 pub struct LocatedFields<'a> {
     version: ApiVersion,
@@ -136,7 +136,7 @@ impl<'a> LocatedFields<'a> {
         matches!(timestamp.string(), Ok(Some(timestamp)) if !timestamp.is_empty())
     }
 
-    /// Whether everything that is judged is the same in another object.
+    /// Whether all evaluated fields are equal in another object.
     pub fn is_judged_like(&self, other: &Self) -> bool {
         self.version == other.version && self.judged == other.judged
     }
@@ -190,7 +190,7 @@ impl<'a> LocatedFields<'a> {
                 kubevirt: reading.take(judged.patches.kubevirt.string()),
                 cdi: reading.take(judged.patches.cdi.string()),
             },
-            // HCO writes the status, not the user, so an unreadable status counts as absent.
+            // HCO, not the user, writes the status, so an unreadable status counts as absent.
             status_templates: status_templates
                 .list(|index, item| StatusTemplate::read(index, &item))
                 .ok()
@@ -216,7 +216,7 @@ pub(super) fn places(placement: &Field<'_>) -> bool {
     })
 }
 
-/// The version of HCO in a status, in its own numbering or in that of OpenShift Virtualization.
+/// The version of HCO in a status, as a version of HCO or of OpenShift Virtualization.
 ///
 /// MIRRORS: hyperconverged-cluster-operator `controllers/hyperconverged/hyperconverged_controller.go`, `hcoVersionName`
 /// and `UpdateVersion`.
@@ -232,11 +232,11 @@ fn operator_version(status: &Object<'_>) -> Option<String> {
     operator.map(|(_, version)| version)
 }
 
-/// Whether HCO deploys SSP, and with it golden images, if the status shows it. A status that lists other resources and no
-/// SSP proves it only if HCO has created everything.
+/// Whether HCO deploys SSP and therefore golden images, if the status shows it. If the status lists other resources but
+/// not SSP, it proves the absence only after HCO has created all resources.
 ///
-/// MIRRORS: hyperconverged-cluster-operator controllers/operandhandler/operandHandler.go, `NewOperandHandler`: only on
-/// OpenShift, SSP is among the operands.
+/// MIRRORS: hyperconverged-cluster-operator controllers/operandhandler/operandHandler.go, `NewOperandHandler`: SSP is
+/// an operand only on OpenShift.
 fn deploys_ssp(status: &Object<'_>) -> Option<bool> {
     let mut reading = Reading::default();
     let objects = reading.objects(&status.field("relatedObjects"));
@@ -259,7 +259,7 @@ fn deploys_ssp(status: &Object<'_>) -> Option<bool> {
     (is_complete && !objects.is_empty()).then_some(false)
 }
 
-/// Whether the status is about this object, and not about the one before the last update.
+/// Whether the status is about this object, and not about the object before the last update.
 fn is_reconciled(metadata: &Object<'_>, status: &Object<'_>) -> bool {
     let generation = metadata.field("generation").integer().ok().flatten();
     let observed = status.field("observedGeneration").integer().ok().flatten();
@@ -288,7 +288,7 @@ pub struct HyperConverged<'a> {
     pub namespace: String,
     /// The fields that determine the multi-architecture import.
     pub import: ImportFields,
-    /// Whether the API server has given it a UID: then HCO's mutating webhook has seen it as well.
+    /// Whether the API server has set its UID. In this case, HCO's mutating webhook has processed it.
     pub is_stored: bool,
     /// Whether it has the annotation `deployOVS`, which HCO adds in an upgrade.
     pub has_deploy_ovs: bool,
@@ -296,13 +296,15 @@ pub struct HyperConverged<'a> {
     pub imports_common: bool,
     /// The namespace of the golden images that HCO ships, unless the spec lists them; empty if HCO chooses it.
     pub common_namespace: String,
-    /// The entries of dataImportCronTemplates.
+    /// The namespace of the golden images that HCO ships, for templates that are not in the spec; empty if HCO chooses
+    /// it.
     pub templates: Vec<Template<'a>>,
     /// The placement of the workloads.
     pub placement: Placement,
     /// Whether the placement of the infrastructure restricts its nodes.
     pub places_infra: bool,
-    /// The errors of Kubernetes' parser in the affinity of the infrastructure. HCO does not place workloads by it.
+    /// The errors that Kubernetes' parser reports for the infrastructure affinity. HCO does not use it to place
+    /// workloads.
     pub infra_errors: Vec<SelectorError>,
     /// The jsonpatch annotations.
     pub patches: Patches<Option<String>>,

@@ -1,5 +1,5 @@
-//! Whether HCO imports the golden images for several architectures: the field, the deprecated feature gate, and
-//! the annotation in which v1beta1 stores both.
+//! Determines whether HCO imports golden images for several architectures, from the field, the deprecated feature gate,
+//! and the annotation in which v1beta1 stores both.
 
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ pub enum Import {
 }
 
 impl Import {
-    /// As in the audit annotation.
+    /// The name in the audit annotation.
     pub fn name(self) -> &'static str {
         match self {
             Self::Enabled => "enabled",
@@ -47,22 +47,21 @@ impl From<bool> for Import {
 pub struct ImportFields {
     /// The version in which the object was sent.
     pub api_version: ApiVersion,
-    /// v1's field, v1beta1's feature gate.
+    /// The field of v1, or the feature gate of v1beta1.
     pub field: Option<bool>,
     /// v1's list of feature gates.
     pub gates: Vec<Gate>,
-    /// The v1 fields in the annotation in which v1beta1 stores them; an error if HCO's conversion cannot read it.
+    /// The v1 fields that v1beta1 stores in an annotation; an error if HCO's conversion cannot read it.
     pub v1_only: Result<V1Only, UnreadableV1Only>,
 }
 
 impl ImportFields {
     /// The import of an object, without an update.
     ///
-    /// MIRRORS: hyperconverged-cluster-operator
-    /// controllers/handlers/golden-images/golden_images.go, `IsMultiArchEnabled`;
-    /// api/v1beta1/conversion.go, restoreV1OnlyFields and convertMultiArchV1beta1FGToV1: an explicit gate of
-    /// v1beta1 becomes the field, so it takes precedence over the annotation. Before 1.19, v1 has no field and the gate
-    /// is known by its exact name only, and v1beta1 has no such annotation.
+    /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
+    /// `IsMultiArchEnabled`; api/v1beta1/conversion.go, restoreV1OnlyFields and convertMultiArchV1beta1FGToV1: an
+    /// explicit gate of v1beta1 becomes the field, so it takes precedence over the annotation. Before 1.19, v1 does not
+    /// have the field, HCO knows the gate only by its exact name, and v1beta1 does not have the annotation.
     pub fn resolve(&self, version: HcoVersion) -> Import {
         if !version.has_import() {
             return Import::Disabled;
@@ -100,17 +99,17 @@ impl ImportFields {
         self.v1_only.as_ref().err().filter(|_| is_read)
     }
 
-    /// The field, where this version of HCO knows it. v1beta1's gate is a field in every version.
+    /// The field, if this version of HCO knows it. In every version, v1beta1's gate counts as a field.
     fn known_field(&self, version: HcoVersion) -> Option<bool> {
         let is_known = version.has_import_field() || self.api_version == ApiVersion::V1beta1;
         self.field.filter(|_| is_known)
     }
 
-    /// The import after an update, after HCO's mutating webhook has changed the object. It runs before any validating
-    /// webhook. Before 1.19, it does not touch the import.
+    /// The import after an update, after HCO's mutating webhook has changed the object. That webhook runs before any
+    /// validating webhook. Before 1.19, it does not change the import.
     ///
-    /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go,
-    /// mutateFieldAndFGOnUpdate and dropFeatureGate.
+    /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go, mutateFieldAndFGOnUpdate
+    /// and dropFeatureGate.
     pub fn resolve_update(&self, old: &Self, version: HcoVersion) -> Import {
         let Some(gate) = self.gate(version) else {
             return self.resolve(version);
@@ -124,8 +123,8 @@ impl ImportFields {
         ) {
             // Only the gate changed: HCO copies it to the field.
             (true, false) => gate,
-            // The field changed and the gate did not: HCO drops the first entry of the gate. If the field
-            // was removed, a second entry counts.
+            // The field changed and the gate did not: HCO drops the first entry of the gate. If the field was removed,
+            // a second entry takes effect.
             (false, true) => self.field.unwrap_or_else(|| self.second_gate()),
             _ => self.field.unwrap_or(gate),
         };
@@ -167,7 +166,7 @@ impl ImportFields {
 }
 
 /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, `IsExplicitlyEnabled`: the first
-/// with the name counts.
+/// entry with the name counts.
 fn gate(gates: &[Gate], version: HcoVersion) -> Option<bool> {
     let mut gates = gates.iter();
     gates
@@ -175,7 +174,7 @@ fn gate(gates: &[Gate], version: HcoVersion) -> Option<bool> {
         .map(|gate| gate.enabled)
 }
 
-/// An entry of v1's list of feature gates.
+/// An entry in v1's list of feature gates.
 #[derive(Debug)]
 pub struct Gate {
     /// Its name, as it is written.
@@ -191,7 +190,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Whether this version of HCO takes it for the gate of the import: before 1.19, only by the exact name.
+    /// Whether this version of HCO recognizes it as the gate of the import. Before 1.19, the name must match exactly.
     pub fn is_known(&self, version: HcoVersion) -> bool {
         self.is_import && (version.ignores_case_of_gates() || self.name == GATE)
     }
@@ -228,7 +227,7 @@ impl Gate {
     }
 }
 
-/// The content of the annotation `hco.kubevirt.io/v1-only-fields`, as far as it is about the import.
+/// The fields of the import in the annotation `hco.kubevirt.io/v1-only-fields`.
 #[derive(Debug, Default)]
 pub struct V1Only {
     enabled: Option<bool>,
@@ -240,7 +239,7 @@ pub struct V1Only {
 pub enum UnreadableV1Only {
     /// It is not JSON.
     Json,
-    /// A value has another type than HCO expects: which one, and what it is.
+    /// A value has a type that HCO does not expect: the field and its type.
     Type(String),
 }
 
@@ -302,7 +301,7 @@ mod tests {
         }
     }
 
-    /// Field and gate before, field and gate after, then the import.
+    /// The field and the gate before the update, the field and the gate after it, and the resulting import.
     #[test]
     fn an_update_ends_as_the_mutator_leaves_it() {
         let (on, off, no) = (Some(true), Some(false), None);
@@ -310,7 +309,7 @@ mod tests {
         let denied = None;
         let gate = |gate: Option<bool>| gate.into_iter().collect::<Vec<bool>>();
         for (old, new, wanted) in [
-            // The gate is not in the new object: the field counts, or nothing.
+            // The gate is not in the new object: the field counts; without it, the import is off.
             ((on, on), (on, no), enabled),
             ((no, on), (no, no), disabled),
             // The gate changed, the field did not.

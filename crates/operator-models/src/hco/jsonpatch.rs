@@ -38,7 +38,7 @@ pub struct AnnotationOperation<'a> {
     /// The operation as it was written.
     pub text: &'a str,
     op: Option<Cow<'a, str>>,
-    /// The path that it changes.
+    /// The field that it changes.
     pub path: Option<Cow<'a, str>>,
     from: Option<Cow<'a, str>>,
     /// The value that it sets, if that is a boolean.
@@ -112,9 +112,9 @@ fn are_related(pointer: &str, field: &str) -> bool {
     })
 }
 
-/// Whether Go reads a key of JSON into a field of this name, which is ASCII. HCO unmarshals the patched resource.
+/// Whether Go reads a JSON key into a field of this name, which is ASCII. HCO unmarshals the patched resource.
 ///
-/// MIRRORS: Go src/encoding/json/fold.go, `foldName`: of the characters that are not ASCII, two fold to a letter.
+/// MIRRORS: Go src/encoding/json/fold.go, `foldName`: two characters outside ASCII fold to a letter.
 fn is_same_key(key: &str, field: &str) -> bool {
     let folded = key.chars().map(|character| match character {
         '\u{17f}' => 's',

@@ -1,4 +1,4 @@
-//! The data that HCO reads from the nodes of the cluster: their architectures, and how many nodes have each.
+//! Reads the architectures of the nodes, and the number of nodes for each, as HCO does.
 //!
 //! The nodes are counted while their list is read. This file does not interpret the architectures.
 
@@ -14,16 +14,16 @@ pub use kube_objects::node_list::{ListError, Nodes};
 /// The architectures of a cluster, for one placement. Nodes that report no architecture are not counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Census {
-    /// How many workload nodes have each architecture.
+    /// The number of workload nodes by architecture.
     pub workload: Map<String, usize>,
     /// The architectures of the control-plane nodes, regardless of the placement.
     pub control_plane: Set<String>,
-    /// For each value of the label `kubernetes.io/arch`: what the workload architectures are if the
-    /// nodeSelector of the placement also requires that value.
+    /// The resulting workload architectures for each value of the label `kubernetes.io/arch`, if the nodeSelector of
+    /// the placement also requires that value.
     ///
-    /// These are the architectures of all nodes that match the placement and have the label. A placement
-    /// that restricts nothing matches every node here, regardless of its role, because a nodeSelector replaces
-    /// the worker label. A value is missing if none of its nodes matches.
+    /// These are the architectures of all nodes that match the placement and have the label. A placement without
+    /// restrictions matches every node here, regardless of its role, because a nodeSelector replaces the worker label.
+    /// A value is missing if none of its nodes matches.
     pub by_arch_label: Map<String, Set<String>>,
 }
 
@@ -33,7 +33,7 @@ pub struct Census {
 ///
 /// # Errors
 ///
-/// Returns the errors of [`node_list::read`].
+/// The errors of [`node_list::read`].
 pub fn census(list: &[u8], placements: &[&Placement]) -> Result<Vec<Census>, ListError> {
     let mut tally = Tally::new(placements);
     node_list::read(list, &mut tally)?;

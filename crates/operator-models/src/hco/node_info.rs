@@ -5,17 +5,17 @@ use kube_objects::sorted::Set;
 
 use super::hyperconverged::places;
 
-/// The architectures of the nodes, as the only HyperConverged of a cluster lists them.
+/// The architectures of nodes in the status of a cluster's only HyperConverged.
 #[derive(Debug, Default)]
 pub struct Observed {
-    /// The workload architectures; `None` if there is not one object that names some.
+    /// The workload architectures; `None` unless exactly one object lists some.
     pub workload: Option<Set<String>>,
     /// The architectures of the nodes on which virt-api can run; `None` if they are unknown.
     pub virt_api: Option<Set<String>>,
 }
 
 impl Observed {
-    /// Reads it from a list of HyperConverged.
+    /// Reads the architectures from a list of HyperConverged objects.
     ///
     /// MIRRORS: hyperconverged-cluster-operator api/v1beta1, `NodeInfoStatus`; kubevirt
     /// pkg/virt-operator/resource/placement/placement.go, `RequireControlPlanePreferNonWorker`, unless HCO places it.
@@ -46,7 +46,7 @@ impl Observed {
     }
 }
 
-/// The architectures that HCO has read from the nodes, and decides by.
+/// The architectures that HCO has read from the nodes, and that it uses for its decisions.
 ///
 /// MIRRORS: hyperconverged-cluster-operator api/v1beta1, `NodeInfoStatus`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,8 +60,8 @@ pub struct NodeInfo {
 }
 
 impl NodeInfo {
-    /// Reads it from the status of a HyperConverged; `None` unless the status lists architectures of both kinds of nodes. HCO
-    /// writes the status, so an unreadable one counts as absent.
+    /// Reads the architectures from the status of a HyperConverged; `None` unless the status lists architectures of
+    /// both kinds of nodes. HCO writes the status, so an unreadable one counts as absent.
     pub fn read(status: &Object<'_>) -> Option<Self> {
         let info = status.object("nodeInfo");
         let names = |key| {

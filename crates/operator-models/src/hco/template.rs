@@ -18,7 +18,7 @@ const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
 pub struct Template<'a> {
     /// Its position in the list.
     pub index: usize,
-    /// The entry itself, for remedies.
+    /// The entry itself, for fixes.
     pub json: Option<Json<'a>>,
     /// Its name.
     pub name: String,
@@ -28,7 +28,7 @@ pub struct Template<'a> {
     pub default_preference: Option<String>,
     /// The enable annotation.
     pub enable: Enable,
-    /// Where its image comes from.
+    /// The source of its image.
     pub source: Source,
 }
 
@@ -46,7 +46,7 @@ pub enum Enable {
     Invalid(String),
 }
 
-/// Where the image of a template comes from.
+/// The source of a template's image.
 #[derive(Debug, Default)]
 pub enum Source {
     /// The template has no spec.

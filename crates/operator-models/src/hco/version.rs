@@ -1,14 +1,14 @@
-//! Versions of HCO: versions decide differently, and a cluster says which one it runs.
+//! Versions of HCO, and the differences in their behavior.
 
 use std::fmt;
 
 use crate::kubevirt::installation::KubeVirt;
 
-/// A version of HCO, 1.N: what it decides depends on N alone.
+/// A version of HCO, 1.N. The behavior depends only on N.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HcoVersion(u32);
 
-/// HCO's version for each version of OpenShift Virtualization: its major and minor number, and N of HCO's 1.N.
+/// The HCO version for each version of OpenShift Virtualization: its major and minor number, and N of HCO's 1.N.
 ///
 /// OpenShift Virtualization 4.20 contains HCO 1.16, and so on. HCO's release-1.19 became both 4.23 and 5.0.
 const OPENSHIFT_VIRTUALIZATION: [(u32, u32, u32); 5] = [
@@ -19,21 +19,21 @@ const OPENSHIFT_VIRTUALIZATION: [(u32, u32, u32); 5] = [
     (5, 0, 19),
 ];
 
-/// How a version stands to the known ones.
+/// How a version relates to the known ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// It is one of them.
+    /// It is a known version.
     Known(HcoVersion),
-    /// It is older than all of them, and does not have the import.
+    /// It is older than all known versions, and does not have the import.
     Older,
-    /// It is newer than all of them, and judged as the newest.
+    /// It is newer than all known versions, and is treated as the newest one.
     Newer,
-    /// Neither HCO nor OpenShift Virtualization has it. It is judged as the newest.
+    /// Neither HCO nor OpenShift Virtualization has this version. It is treated as the newest one.
     Unassigned,
 }
 
 impl Standing {
-    /// Parses a version in either numbering; `None` if it is not a version.
+    /// Parses a version of HCO or OpenShift Virtualization; `None` if it is not a version.
     pub fn of(version: &str) -> Option<Self> {
         let numbers @ (major, minor) = numbers(version)?;
         let mut table = OPENSHIFT_VIRTUALIZATION.iter();
@@ -69,7 +69,7 @@ impl HcoVersion {
     /// The newest known version: HCO's main branch.
     pub const NEWEST: Self = Self(20);
 
-    /// Reads a version in HCO's own numbering, or in that of OpenShift Virtualization; `None` if it is not a version.
+    /// Reads a version of HCO or OpenShift Virtualization; `None` if it is not a version.
     pub fn parse(version: &str) -> Option<Self> {
         Some(match Standing::of(version)? {
             Standing::Known(version) => version,
@@ -78,9 +78,10 @@ impl HcoVersion {
         })
     }
 
-    /// Whether HCO writes the HyperConverged in an upgrade, so that its webhook completes the object: if it lacks the annotation
-    /// `deployOVS`, which HCO then adds, or if a patch applies. One does in the upgrade to 1.19 if a field has the default
-    /// of earlier versions, as is assumed here; since 1.15, no other one does.
+    /// Whether HCO writes the HyperConverged in an upgrade, so that its webhook completes the object. It does so if the
+    /// object lacks the annotation `deployOVS`, which HCO then adds, or if a patch applies. In the upgrade to 1.19, a
+    /// patch applies if a field has the default of earlier versions, which this function assumes. No other patch
+    /// applies since 1.15.
     ///
     /// MIRRORS: hyperconverged-cluster-operator v1.17.3 to release-1.19 controllers/handlers/networkAddons.go,
     /// setDeployOvsAnnotation; `controllers/hyperconverged/hyperconverged_controller.go`, applyUpgradePatches;
@@ -89,7 +90,7 @@ impl HcoVersion {
         self < to && (!has_deploy_ovs || (self < Self::V1_19 && to >= Self::V1_19))
     }
 
-    /// Whether a version is that of OpenShift Virtualization, whose namespaces have other names.
+    /// Whether a version belongs to OpenShift Virtualization, whose namespaces have other names.
     pub fn is_openshift_virtualization(version: &str) -> bool {
         let version = version.strip_prefix('v').unwrap_or(version);
         let major = version.split('.').next().and_then(leading_number);
@@ -101,10 +102,10 @@ impl HcoVersion {
         self >= Self::OLDEST
     }
 
-    /// Whether KubeVirt rejects VMs of an architecture that virt-api does not have while the import is off.
+    /// Whether KubeVirt rejects VMs of an architecture other than virt-api's while the import is off.
     ///
-    /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/kubevirt.go, `getFeatureGateChecks`: up to 1.17, HCO
-    /// enables KubeVirt's feature gate `MultiArchitecture` only with the import; kubevirt
+    /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/kubevirt.go, `getFeatureGateChecks`: up to 1.17,
+    /// HCO enables KubeVirt's feature gate `MultiArchitecture` only with the import; kubevirt
     /// pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go, validateArchitecture, up to 1.7.
     pub fn rejects_vms_without_import(self) -> bool {
         self < Self::V1_18
@@ -125,7 +126,7 @@ impl HcoVersion {
         self >= Self::V1_19
     }
 
-    /// Whether a feature gate is known in any letter case.
+    /// Whether HCO ignores the letter case of feature gates.
     pub fn ignores_case_of_gates(self) -> bool {
         self >= Self::V1_19
     }
@@ -135,8 +136,8 @@ impl HcoVersion {
         self >= Self::V1_19
     }
 
-    /// The first version of KubeVirt that it deploys; `None` for the newest version of HCO. HCO 1.16 updates KubeVirt to 1.6.6
-    /// later.
+    /// The first version of KubeVirt that it deploys; `None` for the newest version of HCO. HCO 1.16 later updates
+    /// KubeVirt to 1.6.6.
     ///
     /// MIRRORS: hyperconverged-cluster-operator hack/config at v1.16.0, v1.17.0, v1.18.0, and 7313576e6 (release-1.19).
     pub fn kubevirt(self) -> Option<(u32, u32, u32)> {
@@ -149,12 +150,12 @@ impl HcoVersion {
         }
     }
 
-    /// Whether its KubeVirt takes a VM's architecture from the label of a DataSource.
+    /// Whether its KubeVirt reads a VM's architecture from the label of a DataSource.
     pub fn reads_data_source_labels(self) -> bool {
         KubeVirt::new(String::new(), self.kubevirt()).reads_labels()
     }
 
-    /// Whether HCO sets KubeVirt's default architecture, and defaults of templates in its webhook.
+    /// Whether HCO sets KubeVirt's default architecture, and its webhook sets defaults of templates.
     pub fn sets_defaults(self) -> bool {
         self >= Self::V1_18
     }
@@ -173,7 +174,7 @@ fn numbers(version: &str) -> Option<(u32, u32)> {
     Some((next()?, next()?))
 }
 
-/// A number in front of anything else, as in `0-rc1`.
+/// The number at the start of a text, as in `0-rc1`.
 pub(crate) fn leading_number(text: &str) -> Option<u32> {
     let end = text.find(|character: char| !character.is_ascii_digit());
     text.get(..end.unwrap_or(text.len()))?.parse().ok()

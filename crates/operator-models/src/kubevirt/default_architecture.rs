@@ -3,7 +3,7 @@
 use crate::hco::node::Census;
 
 /// The default architecture; `None` if no workload node has an architecture. HCO then writes an empty one, and KubeVirt
-/// keeps what it had.
+/// keeps its current default.
 ///
 /// HCO sets it since 1.18, whether the multi-architecture import is on or off.
 ///

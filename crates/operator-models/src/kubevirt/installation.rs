@@ -1,16 +1,16 @@
-//! The KubeVirt object, as far as it determines the architectures of VirtualMachines.
+//! The fields of the KubeVirt object that affect the architectures of VirtualMachines.
 
 use kube_objects::json::{Json, Object, Reading, WrongType};
 
 use super::preference::{Preference, PreferenceName, required_architecture};
 use crate::hco::version::leading_number;
 
-/// The feature gate for running VMs on nodes of another architecture, by emulation.
+/// The feature gate for running VMs by emulation, on nodes with another architecture.
 const CROSS_ARCHITECTURE: &str = "CrossArchitectureVirtualization";
-/// The feature gate, up to KubeVirt 1.7, for VMs of another architecture than that of virt-api.
+/// The feature gate for VMs of an architecture other than virt-api's, up to KubeVirt 1.7.
 pub const MULTI_ARCHITECTURE: &str = "MultiArchitecture";
 
-/// A KubeVirt object. The default is one of the newest version without a default architecture.
+/// A KubeVirt object. The default value stands for the newest version without a default architecture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KubeVirt {
     /// `status.defaultArchitecture`; empty if it is unknown.
@@ -24,7 +24,7 @@ pub struct KubeVirt {
 }
 
 impl KubeVirt {
-    /// The only object of a list; without one, or with several, the default.
+    /// The only object of a list. If there are none or several, returns the default.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl KubeVirt {
         reading.finish(read)
     }
 
-    /// A version without feature gates; `None` is the newest one.
+    /// A version without feature gates; `None` is the newest version.
     pub fn new(default_architecture: String, version: Option<(u32, u32, u32)>) -> Self {
         Self {
             default_architecture,
@@ -65,7 +65,7 @@ impl KubeVirt {
         }
     }
 
-    /// Whether VMs of another architecture than that of virt-api are rejected.
+    /// Whether KubeVirt rejects VMs of an architecture other than virt-api's.
     ///
     /// MIRRORS: kubevirt v1.7.4 pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go,
     /// validateArchitecture; v1.8.0 does not have it.
@@ -74,7 +74,8 @@ impl KubeVirt {
         is_old && !self.has_multi_architecture
     }
 
-    /// Whether this version gives a VM the architecture that its preference prefers, and compares the one that it requires.
+    /// Whether this version gives a VM the architecture that its preference prefers, and checks the architecture that
+    /// it requires.
     ///
     /// MIRRORS: kubevirt v1.7.0 pkg/instancetype/webhooks/vm/mutator.go, mutateArch;
     /// pkg/instancetype/preference/requirements/arch.go, checkArch. v1.6.6 has neither.
@@ -100,10 +101,11 @@ impl KubeVirt {
         self.version.is_none_or(|version| version >= (1, 6, 4))
     }
 
-    /// Whether VMs of an architecture run on nodes of another one, if virt-launcher contains the emulator. The released images do
-    /// not: hack/rpm-deps.sh adds it only with `KUBEVIRT_CROSS_ARCH_EMULATION`.
+    /// Whether VMs of an architecture run on nodes of another one, if virt-launcher contains the emulator. The released
+    /// images do not contain it: hack/rpm-deps.sh adds it only with `KUBEVIRT_CROSS_ARCH_EMULATION`.
     ///
-    /// MIRRORS: kubevirt v1.9.0 pkg/virt-handler/node-labeller/node_labeller.go, `loadCrossArchCapabilities`: amd64 and arm64.
+    /// MIRRORS: kubevirt v1.9.0 pkg/virt-handler/node-labeller/node_labeller.go, `loadCrossArchCapabilities`: amd64 and
+    /// arm64.
     pub fn can_run(&self, architecture: &str, node: &str) -> bool {
         let is_emulated = |name| matches!(name, "amd64" | "arm64");
         architecture == node
@@ -111,7 +113,7 @@ impl KubeVirt {
     }
 }
 
-/// The numbers of a version such as `v1.7.0-beta.0`. Without the third one, it is 0.
+/// The numbers of a version such as `v1.7.0-beta.0`. If the third number is missing, it is 0.
 fn numbers(version: &str) -> Option<(u32, u32, u32)> {
     let mut numbers = version.strip_prefix('v').unwrap_or(version).split('.');
     let mut next = || leading_number(numbers.next()?);

@@ -1,9 +1,9 @@
-//! Preferences: the architecture that they give to VMs, and the one that they require.
+//! Preferences: the architecture that they set on VMs, and the architecture that they require.
 
 use kube_objects::json::{Json, Object, Reading, WrongType};
 use kube_objects::text::ascii_lower;
 
-/// The fields of a `VirtualMachinePreference` or a `VirtualMachineClusterPreference` that determine an architecture.
+/// The fields that KubeVirt reads from a `VirtualMachinePreference` or a `VirtualMachineClusterPreference`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Preference {
     /// The architecture for VMs that do not state one.
@@ -21,11 +21,11 @@ pub struct PreferenceName {
     pub name: String,
 }
 
-/// The shipped preferences with an architecture, which they prefer and require.
+/// The shipped preferences with an architecture, which they both prefer and require.
 ///
 /// MIRRORS: kubevirt v1.9.0 and d923fdb815,
-/// pkg/virt-operator/resource/generate/components/data/common-instancetypes/common-clusterpreferences-bundle.yaml. v1.8.4 has
-/// none. `make chain-drift` compares this table with the checkout.
+/// pkg/virt-operator/resource/generate/components/data/common-instancetypes/common-clusterpreferences-bundle.yaml.
+/// v1.8.4 has none. `make chain-drift` compares this table with the checkout.
 pub const SHIPPED: [(&str, &str); 12] = [
     ("fedora", "amd64"),
     ("fedora.arm64", "arm64"),

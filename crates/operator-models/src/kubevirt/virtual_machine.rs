@@ -14,7 +14,7 @@ pub const DATA_SOURCE_ARCHITECTURE: &str = "template.kubevirt.io/architecture";
 pub const DEFAULT_PREFERENCE: &str = "instancetype.kubevirt.io/default-preference";
 /// The label with the kind of this preference.
 pub const DEFAULT_PREFERENCE_KIND: &str = "instancetype.kubevirt.io/default-preference-kind";
-/// The label of nodes that can run, or emulate, VMs of an architecture, which follows it.
+/// The prefix of a node label. The label says that the node can run, or emulate, VMs of the architecture that follows.
 pub const VM_ARCHITECTURE: &str = "kubevirt.io/vm-arch-";
 
 /// Whether a request is about a VirtualMachine.
@@ -22,7 +22,7 @@ pub fn is_virtual_machine(kind: &GroupVersionKind) -> bool {
     kind.group == "kubevirt.io" && kind.version == "v1" && kind.kind == "VirtualMachine"
 }
 
-/// The fields of a VirtualMachine that decide about its architecture.
+/// The fields of a VirtualMachine that determine its architecture.
 #[derive(Debug)]
 pub struct VirtualMachine {
     /// Its name.
@@ -67,7 +67,7 @@ pub struct SourceRef {
     pub name: String,
 }
 
-/// The fields of a DataSource that KubeVirt reads.
+/// The fields that KubeVirt reads from a DataSource.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DataSource {
     /// The label with the architecture of its disk.
@@ -78,7 +78,7 @@ pub struct DataSource {
     pub default_preference: Option<(String, String)>,
 }
 
-/// The objects that KubeVirt looks up to determine the architecture of a VM. It ignores objects that it cannot read.
+/// The look-ups that KubeVirt makes to determine the architecture of a VM. It ignores objects that it cannot read.
 pub trait Lookup {
     /// A DataSource by namespace and name.
     fn data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource>;
@@ -129,7 +129,7 @@ impl DataSource {
 }
 
 impl Reason {
-    /// As in the report.
+    /// The name in the report.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Explicit => "explicit",
@@ -182,14 +182,14 @@ impl VirtualMachine {
         self.data_sources.get(self.boot_source?)
     }
 
-    /// Whether everything that is judged is the same in another VirtualMachine, without regard to what KubeVirt adds.
+    /// Whether all evaluated fields are equal in another VirtualMachine, except for the fields that KubeVirt adds.
     pub fn is_judged_like(&self, other: &Self) -> bool {
         self.architecture == other.architecture
             && self.is_placed_like(other)
             && (!self.architecture.is_empty() || self.data_sources == other.data_sources)
     }
 
-    /// Whether the boot disk and the placement are the same in another VirtualMachine.
+    /// Whether the boot disk and the placement are equal in another VirtualMachine.
     pub fn is_placed_like(&self, other: &Self) -> bool {
         let is_same = match (self.boot_data_source(), other.boot_data_source()) {
             (Some(one), Some(other)) => one.namespace == other.namespace && one.name == other.name,
@@ -200,7 +200,7 @@ impl VirtualMachine {
 
     /// The preference of the VM.
     ///
-    /// MIRRORS: kubevirt pkg/instancetype/infer/volume.go, fromDataSource, as far as labels of DataSources go.
+    /// MIRRORS: kubevirt pkg/instancetype/infer/volume.go, fromDataSource, but only for labels of DataSources.
     pub fn preference(&self, lookup: &mut dyn Lookup) -> Option<(PreferenceName, Preference)> {
         let name = match self.preference.as_ref()? {
             PreferenceMatcher::Named(name) => name.clone(),
@@ -242,11 +242,11 @@ impl VirtualMachine {
         (kubevirt.default_architecture.clone(), Reason::Default)
     }
 
-    /// Where the launcher pod of this VM runs.
+    /// The node selector of this VM's launcher pod.
     ///
-    /// MIRRORS: kubevirt pkg/virt-controller/services/nodeselectorrenderer.go, `NewNodeSelectorRenderer`: the nodeSelector
-    /// of the VM is copied over the one for its architecture; template.go, `RenderLaunchManifest`, for the gate
-    /// `CrossArchitectureVirtualization`.
+    /// MIRRORS: kubevirt pkg/virt-controller/services/nodeselectorrenderer.go, `NewNodeSelectorRenderer`: the
+    /// nodeSelector of the VM overwrites the one for its architecture; template.go, `RenderLaunchManifest`, for the
+    /// gate `CrossArchitectureVirtualization`.
     pub fn launcher(&self, architecture: &str, is_cross_architecture: bool) -> Launcher {
         if is_cross_architecture && !architecture.is_empty() {
             return Launcher {
@@ -262,7 +262,7 @@ impl VirtualMachine {
     }
 }
 
-/// The node selector of a launcher pod, as far as it is about architectures.
+/// The part of a launcher pod's node selector that is about architectures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launcher {
     /// The value of `kubernetes.io/arch`.
@@ -272,7 +272,7 @@ pub struct Launcher {
     pub vm_architecture: Option<String>,
 }
 
-/// Whether KubeVirt does not start VMs of an architecture, although it accepts them.
+/// Whether KubeVirt accepts VMs of an architecture but does not start them.
 ///
 /// MIRRORS: kubevirt pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go,
 /// `ValidateVirtualMachineInstancePerArch`.
@@ -287,7 +287,7 @@ pub fn is_unsupported(architecture: &str) -> bool {
 /// `setDefaultVolumeDisk`.
 fn boot_volume<'a>(reading: &mut Reading<'a>, instance: &Object<'a>) -> String {
     let disks = instance.object("domain").object("devices").field("disks");
-    // The first one of several equal orders counts.
+    // If several disks have the lowest order, the first of them counts.
     let mut boot: Option<(i64, String)> = None;
     for disk in reading.objects(&disks) {
         let order = reading.take(disk.field("bootOrder").integer());
@@ -301,7 +301,7 @@ fn boot_volume<'a>(reading: &mut Reading<'a>, instance: &Object<'a>) -> String {
     disk_of_volume(reading, instance, boot.as_deref())
 }
 
-/// The name of the dataVolumeTemplate, or of the claim, of a volume; without a name of a volume, of the first one.
+/// The name of a volume's dataVolumeTemplate or claim. Without a volume name, the first volume counts.
 fn disk_of_volume<'a>(
     reading: &mut Reading<'a>,
     instance: &Object<'a>,
@@ -345,7 +345,8 @@ fn preference<'a>(
 }
 
 impl SourceRef {
-    /// The architecture in the label of the DataSource, or of the one that it points to, if KubeVirt supports it.
+    /// The architecture in the label of the DataSource, or of the DataSource that it points to, if KubeVirt supports
+    /// it.
     ///
     /// MIRRORS: kubevirt pkg/defaults/defaults.go, `setDefaultArchitectureFromDataSource`.
     pub fn label(
@@ -383,7 +384,7 @@ impl SourceRef {
     }
 }
 
-/// MIRRORS: Go strings.EqualFold: of the letters of this word only the s has another one that folds to it.
+/// MIRRORS: Go strings.EqualFold. Only the letter s of this word has another letter that folds to it.
 fn is_data_source(kind: &str) -> bool {
     let folded = kind.chars().map(|letter| match letter {
         '\u{17f}' => 's',
@@ -392,7 +393,7 @@ fn is_data_source(kind: &str) -> bool {
     folded.eq("datasource".chars())
 }
 
-/// MIRRORS: Go strings.ToLower, for which an architecture is ASCII: the value of a label is.
+/// MIRRORS: Go strings.ToLower. An architecture is ASCII, because it is the value of a label.
 fn lower(architecture: &str) -> String {
     architecture.to_ascii_lowercase()
 }

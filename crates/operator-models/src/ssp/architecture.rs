@@ -1,4 +1,4 @@
-//! The architectures that SSP supports, and those that it reads from the cluster.
+//! The architectures that SSP supports, and the architectures that it reads from the cluster.
 
 use crate::hco::node::Census;
 use kube_objects::sorted::{Map, Set};
@@ -13,8 +13,8 @@ pub fn is_known(name: &str) -> bool {
     KNOWN.contains(&name)
 }
 
-/// Whether SSP supports all architectures of the cluster. Otherwise, it rejects its configuration, regardless of whether
-/// the import is on.
+/// Whether SSP supports all architectures of the cluster. If it does not, it rejects its configuration, even while the
+/// import is off.
 ///
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateCluster.
 pub fn knows_all(census: &Census) -> bool {
@@ -22,7 +22,7 @@ pub fn knows_all(census: &Census) -> bool {
     all.all(|name| is_known(name))
 }
 
-/// An architecture that SSP supports. They are ordered by name.
+/// An architecture that SSP supports, ordered by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Architecture {
     /// `amd64`.
@@ -34,7 +34,7 @@ pub enum Architecture {
 }
 
 impl Architecture {
-    /// All of them.
+    /// All supported architectures.
     pub const ALL: [Self; 3] = [Self::Amd64, Self::Arm64, Self::S390x];
 
     /// MIRRORS: ssp-operator internal/architecture/architecture.go, `ToArch`.
@@ -42,7 +42,7 @@ impl Architecture {
         Self::ALL.into_iter().find(|known| known.name() == name)
     }
 
-    /// As in Go: `amd64`.
+    /// The name in Go: `amd64`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Amd64 => "amd64",
@@ -57,7 +57,7 @@ impl Architecture {
     }
 }
 
-/// The architectures of the cluster as HCO gives them to SSP, each list sorted.
+/// The architectures of the cluster as HCO passes them to SSP, each list sorted.
 #[derive(Debug, Clone, Copy)]
 pub struct Cluster<'a> {
     /// The architectures of the control-plane nodes.
@@ -76,10 +76,11 @@ pub enum Unusable<'a> {
 }
 
 impl<'a> Cluster<'a> {
-    /// The architectures in SSP's order: the ones of the control plane first. With the import off, only the first one.
+    /// The architectures in SSP's order: the architectures of the control-plane nodes first. With the import off, only
+    /// the first one.
     ///
-    /// SSP's webhook checks all architectures, whether the import is on or off. Without any, and with the import off, SSP
-    /// takes the one that it runs on itself, for which amd64 stands here.
+    /// SSP's webhook checks all architectures, whether the import is on or off. If there are none and the import is
+    /// off, SSP uses the architecture that it runs on, for which this function returns amd64.
     ///
     /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateCluster; internal/architecture/architecture.go,
     /// `GetSSPArchs`.

@@ -1,8 +1,8 @@
-//! The VM templates that SSP ships, and the DataSources that they name.
+//! The VM templates that SSP ships, and their DataSources.
 
 use super::architecture::Architecture::{self, Amd64, Arm64, S390x};
 
-/// A DataSource that VM templates name, and the architectures of these templates.
+/// A DataSource of VM templates, and the architectures of these templates.
 #[derive(Debug)]
 pub struct BundleSource {
     /// The name of the DataSource.

@@ -1,7 +1,7 @@
 //! The DataImportCrons and DataSources that SSP wants.
 //!
-//! A DataImportCron belongs to the DataSource that it manages: SSP keeps its crons by the namespace and the name of
-//! that DataSource, so that of two crons for one DataSource the later one wins, without an error.
+//! A DataImportCron belongs to the DataSource that it manages. SSP stores its crons by the namespace and name of that
+//! DataSource, so if two crons manage one DataSource, the later one silently replaces the other.
 //!
 //! MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getDataSourcesAndCrons.
 
@@ -20,7 +20,7 @@ pub const GOLDEN_IMAGES_NAMESPACE: &str = "kubevirt-os-images";
 /// The namespace of golden images in OpenShift Virtualization.
 pub const OPENSHIFT_GOLDEN_IMAGES_NAMESPACE: &str = "openshift-virtualization-os-images";
 
-/// The namespace of golden images of this version, in HCO's or in OpenShift Virtualization's numbering.
+/// The namespace of golden images for a version of HCO or OpenShift Virtualization.
 ///
 /// MIRRORS: ssp-operator internal/constants.go, `GoldenImagesNamespace`, which OpenShift Virtualization changes.
 pub fn golden_images_namespace(version: &str) -> &'static str {
@@ -34,11 +34,11 @@ pub fn golden_images_namespace(version: &str) -> &'static str {
 /// A template as SSP gets it from HCO, which sorts them by name.
 #[derive(Debug, Clone)]
 pub struct Template<'a> {
-    /// Its name, which is the name of its cron, before the suffix of an architecture.
+    /// Its name, which is the name of its cron without the suffix of an architecture.
     pub name: &'a str,
-    /// The namespace of its crons; the one for golden images if it is empty.
+    /// The namespace of its crons; empty for the namespace of golden images.
     pub namespace: &'a str,
-    /// The DataSource that its cron manages, before the suffix of an architecture.
+    /// The DataSource that its cron manages, without the suffix of an architecture.
     pub managed_data_source: &'a str,
     /// The architectures in its annotation, in their order; `None` without an annotation.
     pub architectures: Option<Vec<Architecture>>,
@@ -53,7 +53,7 @@ pub struct Key {
     pub name: Rc<str>,
 }
 
-/// By the namespace, then by the name. Most keys share their namespace.
+/// Keys are ordered by namespace, then by name. Most keys have the same namespace.
 impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
         let namespaces = if Rc::ptr_eq(&self.namespace, &other.namespace) {
@@ -65,8 +65,8 @@ impl Ord for Key {
     }
 }
 
-/// The order of two names: eight bytes at a time, because the C library of WebAssembly compares byte by byte. Keys are
-/// compared more often than anything else.
+/// Compares two names, eight bytes at a time, because the C library of WebAssembly compares byte by byte. Comparing
+/// keys is the most frequent operation.
 fn compare(one: &str, other: &str) -> Ordering {
     let (mut one, mut other) = (one.as_bytes(), other.as_bytes());
     while let (Some((first, rest)), Some((second, others))) =
@@ -106,7 +106,7 @@ impl Key {
     }
 }
 
-/// As in a report: `namespace/name`.
+/// The form in a report: `namespace/name`.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.namespace, self.name)
@@ -129,21 +129,21 @@ pub struct Cron {
 pub enum DataSource {
     /// It points to another DataSource.
     Pointer(String),
-    /// It holds an image of its own, if a cron imports one.
+    /// It has its own image, if a cron imports one.
     Own {
         /// The architecture label that SSP gives it.
         label: Option<Architecture>,
     },
 }
 
-/// A cron that SSP creates from a template alone, without regard to the other templates.
+/// A cron that SSP would create from a template alone, but does not create because of the other templates.
 #[derive(Debug, Clone)]
 pub struct LostCron {
-    /// The cron.
+    /// The cron that is not created.
     pub cron: Cron,
     /// The DataSource that it would manage.
     pub data_source: Key,
-    /// Whether SSP drops it for a DataSource that points to another. Else a later cron takes its place.
+    /// Whether SSP drops it in favor of a DataSource that points to another one. If not, a later cron replaces it.
     pub is_dropped: bool,
 }
 
@@ -154,16 +154,16 @@ pub struct Wanted {
     pub crons: Map<Key, Cron>,
     /// The DataSources in the namespace for golden images that belong to VM templates of the bundle.
     pub bundle_sources: Map<String, DataSource>,
-    /// The other ones, each of which points to another, in the order in which SSP makes them.
+    /// The other DataSources, each of which points to another one, in the order in which SSP creates them.
     pub pointers: Vec<(String, String)>,
-    /// The crons that are not there.
+    /// The crons that SSP does not create.
     pub lost: Vec<LostCron>,
 }
 
 impl Wanted {
-    /// The objects that SSP creates from the templates.
+    /// Computes the objects that SSP creates from the templates.
     ///
-    /// `architectures` are the architectures of the cluster in SSP's order, only the first one with the import off.
+    /// `architectures` lists the architectures of the cluster in SSP's order, with the import off only the first one.
     pub fn new(
         templates: &[Template<'_>],
         architectures: &[Architecture],
@@ -188,8 +188,8 @@ impl Wanted {
         wanted
     }
 
-    /// For each lost cron, the template whose cron takes its place, even if SSP drops that one as well; `None` if it is
-    /// dropped itself.
+    /// For each lost cron, the template whose cron replaces it, even if SSP drops that cron too; `None` if SSP drops
+    /// the lost cron.
     pub fn lost_to(&self) -> impl Iterator<Item = (&LostCron, Option<usize>)> {
         let dropped = self.lost.iter().filter(|lost| lost.is_dropped);
         let dropped: Map<&Key, &Cron> = dropped
@@ -299,7 +299,7 @@ impl Wanted {
         }
     }
 
-    /// MIRRORS: getDataSourcesAndCrons: a DataSource that is not updated automatically has no cron.
+    /// MIRRORS: getDataSourcesAndCrons, which omits the cron of a DataSource that is not updated automatically.
     fn drop_crons_of_pointers(&mut self, golden_namespace: &str) {
         let of_bundle = self.bundle_sources.iter();
         let of_bundle = of_bundle.filter(|(_, source)| matches!(source, DataSource::Pointer(_)));
@@ -318,7 +318,7 @@ impl Wanted {
     }
 }
 
-/// The first architecture of the cluster among these.
+/// The first architecture of the cluster that is in `among`.
 ///
 /// MIRRORS: getDefaultDataSourceArch.
 fn first_common(architectures: &[Architecture], among: &[Architecture]) -> Option<Architecture> {

@@ -87,7 +87,7 @@ fn disagreement(row: &Row) -> Option<String> {
     None
 }
 
-/// The paths in Go's text, without the key that it adds to the path of a value.
+/// The paths in Go's text, without the key that Go appends to the path of a value.
 fn paths(error: &str) -> BTreeSet<String> {
     error
         .match_indices("nodeSelectorTerms[")

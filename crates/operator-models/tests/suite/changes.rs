@@ -40,7 +40,7 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         Err(_) => after.forecast(),
     };
     let state = before.as_ref().map(State::of).unwrap_or_default();
-    // An object that contradicts itself is HCO's to reject, and not in the forecast.
+    // HCO itself rejects an object that contradicts itself. The forecast does not cover this.
     let is_rejected = !expected["after"]["error"].is_null();
     let after = after.as_ref().ok().filter(|_| !is_rejected);
     let rejected = operator_models::forecast::Rejected::ByHco;
@@ -105,7 +105,7 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     Ok(None)
 }
 
-/// Why disks differ in a row whose controllers took turns until no object changed: there CDI had not begun all imports.
+/// Why disks differ in a row whose controllers took turns until no object changed: CDI had not begun all imports there.
 fn lags(changes: &Changes, after: Option<&Forecast<'_>>) -> Option<&'static str> {
     let crons = after.map(|after| after.crons.iter()).into_iter().flatten();
     let created = &changes.crons.as_ref()?.created;

@@ -1,4 +1,4 @@
-//! The cluster of a row: an object and its nodes, as the model gets them.
+//! The cluster of a row: an object and its nodes, in the form that the model reads.
 
 use kube_objects::json::Json;
 use operator_models::forecast::{Forecast, Given, Rejected};
@@ -10,7 +10,7 @@ use operator_models::hco::node::{Census, census};
 use operator_models::hco::version::HcoVersion;
 use serde_json::{Value, json};
 
-/// The version that made the corpora: HCO main.
+/// The version that generated the corpora: HCO's main branch.
 pub(super) const MAIN: HcoVersion = HcoVersion::NEWEST;
 pub(super) const GOLDEN: &str = "kubevirt-os-images";
 
@@ -62,7 +62,7 @@ impl<'a> Cluster<'a> {
         Forecast::new(&self.given(version))
     }
 
-    /// The same, as after an update: templates that stay as they are have been read.
+    /// The forecast after an update, which reuses the templates that stay the same.
     pub(super) fn forecast_after(
         &'a self,
         before: &Forecast<'a>,

@@ -1,4 +1,4 @@
-//! Compares, in every row, how the API server and CDI treat the `DataImportCron`s that SSP wants.
+//! Compares the checks of the API server and CDI for the `DataImportCron`s that SSP wants, in every row.
 
 use kube_objects::json::{Json, Object};
 use operator_models::cdi::data_import_cron::{
@@ -51,7 +51,8 @@ fn the_api_server_rejects_the_data_sources_that_it_rejects() {
     corpus("chain", &[(NAMES_OF_CDI, 17)], data_sources_agree);
 }
 
-/// The API server rejects such a name, but the rows take CDI's objects without sending them to it.
+/// The API server rejects such a name, but the test program does not send these objects to one: the rows contain the
+/// objects as CDI creates them.
 const NAMES_OF_CDI: &str =
     "in part: a DataSource of CDI with an invalid name, which the fake client of the rows accepts";
 
@@ -76,7 +77,7 @@ fn data_sources_agree(row: &Value) -> Result<Option<&'static str>, Difference> {
     Ok(is_invalid.then_some(NAMES_OF_CDI))
 }
 
-/// The differences of one `DataImportCron`.
+/// The difference for one `DataImportCron`.
 fn difference(row: &Value, cron: &Value) -> Option<String> {
     let text = |column: &str| cron[column].as_str();
     let template = template(&row["hco"], text("template").unwrap()).to_string();
@@ -105,8 +106,8 @@ fn difference(row: &Value, cron: &Value) -> Option<String> {
         Some(Polling::None) => Some("none"),
         Some(Polling::Rejected) => Some("refused"),
     };
-    // SSP creates no `DataImportCron` after a rejected DataSource, and never settles with two of one name, so that CDI has not
-    // polled.
+    // SSP creates no `DataImportCron` after a rejected DataSource. If two have the same name, it never becomes stable.
+    // In both cases, nothing polls.
     let is_created = !["data-source", "same-name"].contains(&string(&row["expected"]["stopped"]))
         && row["expected"]["sameName"] == serde_json::json!([]);
     let agrees = rejected_by == text("refusedBy")
@@ -122,7 +123,7 @@ fn difference(row: &Value, cron: &Value) -> Option<String> {
     (!agrees).then(|| format!("{cron} is not {verdict:?}"))
 }
 
-/// Whether the API server's text about a `CronJob` says the same, in the same order.
+/// Whether the API server's message about a `CronJob` gives the same reasons in the same order.
 fn first_words(never_runs: &[NeverRuns], text: Option<&str>) -> bool {
     let reasons: Vec<_> = text.unwrap_or_default().split("; ").collect();
     let words = never_runs.iter().filter_map(|reason| match reason {
@@ -143,7 +144,7 @@ fn first_words(never_runs: &[NeverRuns], text: Option<&str>) -> bool {
     }
 }
 
-/// The template of a name: from the object, completed with HCO's template, or the one that HCO ships.
+/// The template with a name: from the object, completed with the template that HCO ships, or the one that HCO ships.
 fn template(hco: &Value, name: &str) -> Value {
     let shipped = SHIPPED.iter().find(|(shipped, _)| *shipped == name);
     let shipped: Option<Value> = shipped.map(|(_, spec)| serde_json::from_str(spec).unwrap());
@@ -166,7 +167,7 @@ fn template(hco: &Value, name: &str) -> Value {
     template
 }
 
-/// Words that only the text of this reason contains.
+/// A text that only the message of this reason contains.
 fn words(rejection: &Rejection) -> &str {
     match rejection {
         Rejection::NameMissing => "metadata.name: Required value",
@@ -225,7 +226,7 @@ fn words_of_data_source(rejection: data_source::Rejection) -> &'static str {
     }
 }
 
-/// The component that rejects a `DataImportCron`: the API server does before it calls a webhook.
+/// The component that rejects a `DataImportCron`. The API server checks it before it calls a webhook.
 pub(super) fn rejecter(rejection: &Rejection) -> &'static str {
     match rejection {
         Rejection::NameMissing

@@ -105,7 +105,7 @@ fn compare_forecast(forecast: &Forecast<'_>, expected: &Value) -> Result<(), Dif
     Ok(())
 }
 
-/// The rows order some lists otherwise.
+/// Sorts a list, because the rows use another order for some lists.
 fn sorted(list: &Value) -> Value {
     let mut list = list.clone();
     if let Some(items) = list.as_array_mut() {
@@ -196,7 +196,7 @@ fn lost_crons(forecast: &Forecast<'_>) -> Value {
     Value::Array(lost.collect())
 }
 
-/// The architecture of a lost cron is the one of its label there, which a template can set itself.
+/// In the rows, the architecture of a lost cron comes from its label, which a template can set itself.
 fn lost_crons_of_row(lost: &Value) -> Value {
     let lost = lost.as_array().unwrap().iter().cloned().map(|mut cron| {
         cron.as_object_mut().unwrap().remove("architecture");
@@ -237,10 +237,10 @@ fn data_sources_of_row(sources: &Value) -> Value {
     Value::Array(sources.collect())
 }
 
-/// How many VM templates the bundle of SSP has for an architecture.
+/// The number of VM templates in SSP's bundle for an architecture.
 ///
-/// With the import off, SSP creates the DataSources of the first architecture of the cluster; with the import on, of all
-/// architectures.
+/// With the import off, SSP creates the templates for the first architecture of the cluster; with the import on, for
+/// all its architectures.
 ///
 /// MIRRORS: ssp-operator internal/operands/common-templates/reconcile.go, filterTemplates.
 fn of_bundle(architecture: Architecture) -> usize {

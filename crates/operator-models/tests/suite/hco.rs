@@ -1,5 +1,5 @@
-//! Compares how HCO reads an object and the nodes, and the templates that it creates: each column with the function of this
-//! crate that mirrors it. The engine's suite compares the same rows with the rules.
+//! Compares each column of HCO's results with the function of this crate that mirrors it: the values that HCO reads
+//! from an object and from the nodes, and its templates. The engine's suite compares the same rows with the rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -137,7 +137,7 @@ fn compare_decisions(
     Ok(None)
 }
 
-/// The architectures of an image's annotation that HCO keeps while the import is on; `None` if there is no annotation.
+/// The architectures that HCO keeps in the annotation of an image while the import is on; `None` without an annotation.
 fn kept<'a>(image: &GoldenImage<'a>, census: &'a Census) -> Option<BTreeSet<&'a str>> {
     let value = image.annotation.value()?;
     Some(value.supported(&census.workload).into_iter().collect())

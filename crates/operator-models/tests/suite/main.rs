@@ -34,11 +34,11 @@ const TYPE: &str = "a type that HCO's schema refuses";
 #[cfg(not(target_arch = "wasm32"))]
 const PATCH: &str = "HCO's mutating webhook fails, and writes a patch that does not apply";
 
-/// A disagreement between a row and the model: the column, and the difference.
+/// The difference between a row and the model: the column, and how it differs.
 type Difference = (&'static str, String);
 
-/// Compares all rows. `compare` returns the class of rows that are left out, if the row belongs to one. Returns how many
-/// rows there are, and how many of each class.
+/// Compares all rows. `compare` returns the class of a row that is left out. Returns the number of rows, and the number
+/// of rows in each class.
 fn all_agree(
     corpus: &str,
     mut compare: impl FnMut(&Value) -> Result<Option<&'static str>, Difference>,
@@ -68,7 +68,8 @@ fn all_agree(
     (count, classes)
 }
 
-/// Compares all rows of a corpus. `left_out` are the classes of rows that `compare` leaves out, with the number of rows.
+/// Compares all rows of a corpus. `left_out` lists the classes of rows that `compare` leaves out, with the number of
+/// rows.
 #[cfg(not(target_arch = "wasm32"))]
 fn corpus(
     name: &str,

@@ -1,4 +1,4 @@
-//! Inputs that the rows do not have: the objects in the cluster, other versions of HCO, and stored objects.
+//! Tests what the rows do not cover: existing objects, other versions of HCO, and stored objects.
 
 use kube_objects::json::{Field, Json};
 use operator_models::forecast::{Changes, Forecast, Objects, State, changes};
@@ -87,7 +87,7 @@ fn a_disk_that_was_uploaded_keeps_ssp_from_importing_it() {
     assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
 }
 
-/// SSP takes it for the DataSource of the default architecture, `fedora-amd64`, whether that one is there or not.
+/// SSP takes it for the DataSource of the default architecture, `fedora-amd64`, whether that one exists or not.
 #[test]
 fn a_disk_that_was_uploaded_without_suffix_is_for_the_default_architecture() {
     let empty = |kind| json!({"kind": format!("{kind}List"), "items": []});
@@ -107,7 +107,7 @@ fn a_disk_that_was_uploaded_without_suffix_is_for_the_default_architecture() {
     for (objects, imported) in [
         ([&nothing[..], &uploaded].concat(), &[][..]),
         ([&nothing[..], &uploaded, &golden("fedora")].concat(), &[]),
-        // It had a disk of another name, which is away.
+        // It had a disk with another name, which no longer exists.
         (
             [&nothing[..], &uploaded, &golden("other")].concat(),
             &["golden-cron-amd64"],
@@ -142,7 +142,7 @@ fn a_disk_that_could_not_be_read_is_still_there() {
     assert_eq!(lost(&[&claims, &snapshots]), "", "there was no disk");
 }
 
-/// Only a `PersistentVolumeClaim` keeps SSP from importing.
+/// Only a `PersistentVolumeClaim` prevents SSP from importing.
 #[test]
 fn a_volume_snapshot_does_not_keep_ssp_from_importing() {
     let mut template = template("@daily");
@@ -187,7 +187,7 @@ fn a_cron_without_a_schedule_that_has_imported_nothing_has_no_disk() {
     assert_eq!(changes.disks.imported.len(), 1);
 }
 
-/// The changes by an update of the schedule. `edit` edits both objects.
+/// The changes that an update of the schedule causes. `edit` edits both objects.
 fn updated(version: HcoVersion, edit: impl Fn(&mut Value)) -> Changes {
     let before = texts(&[template("@daily")], &edit);
     let after = texts(&[template("@weekly")], &edit);
@@ -197,7 +197,7 @@ fn updated(version: HcoVersion, edit: impl Fn(&mut Value)) -> Changes {
     changes(&State::of(&before), Ok(&after))
 }
 
-/// The changes in a cluster with these objects if its HyperConverged has these templates.
+/// The changes in a cluster with these objects when its HyperConverged gets these templates.
 fn from(objects: &[Value], templates: &[Value]) -> Changes {
     let texts = [texts(&[], |_| {}), texts(templates, |_| {})];
     between(&json!(objects), texts.each_ref())
@@ -247,7 +247,7 @@ fn template(schedule: &str) -> Value {
     }})
 }
 
-/// A cron as it is in the cluster, where HCO has completed its retention.
+/// A cron as it is in the cluster, after HCO has set its retention policy.
 fn cron(name: &str, spec: &Value, disk: &str, is_of_ssp: bool) -> Value {
     let mut spec = spec.clone();
     spec["retentionPolicy"] = json!("None");

@@ -1,4 +1,4 @@
-//! The templates that HCO hands over to SSP, and the default architecture, against HCO's own code.
+//! Compares the templates that HCO passes to SSP, and the default architecture, with the results of HCO's own code.
 
 use operator_models::forecast::Rejected;
 use operator_models::kubevirt::default_architecture::default_architecture;
@@ -11,7 +11,7 @@ use super::{Difference, corpus, string, unreadable};
 /// The templates by name, each with the architectures of its annotation.
 type Templates = Vec<(String, Option<String>)>;
 
-/// How many rows are left out.
+/// The number of rows that are left out.
 const LEFT_OUT: &[(&str, usize)] = &[
     (
         "HCO's mutating webhook refuses it, and depends on the object before",

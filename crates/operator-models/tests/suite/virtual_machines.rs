@@ -1,4 +1,4 @@
-//! Compares VirtualMachines with the results of KubeVirt's own code.
+//! Compares the model of VirtualMachines with the results of KubeVirt's own code.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     }
 }
 
-/// Without a default of its own, KubeVirt takes the architecture that virt-operator runs on: here amd64.
+/// Without a default architecture in its status, KubeVirt uses the architecture that virt-operator runs on, here amd64.
 fn default(row: &Value) -> &str {
     let defaults = [
         &row["defaultArchitecture"],
@@ -97,8 +97,8 @@ fn data_sources(list: &Value) -> BTreeMap<(String, String), DataSource> {
     sources.collect()
 }
 
-/// The DataSource of the boot disk of a VM with these disks and volumes. Each dataVolumeTemplate names the DataSource of its
-/// own name.
+/// The DataSource of the boot disk of a VM with these disks and volumes. Each dataVolumeTemplate uses the DataSource
+/// with its name.
 fn boots_from(disks: &Value, volumes: &Value) -> Option<String> {
     let template = |name: &str| json!({"metadata": {"name": name}, "spec": {"sourceRef": {"kind": "DataSource", "name": name}}});
     let machine = json!({"spec": {
@@ -138,7 +138,7 @@ fn the_boot_disk_is_the_one_with_the_lowest_order_else_the_first() {
     assert_eq!(boots_from(&json!([{"name": "x"}]), &volumes), None);
 }
 
-/// A VM with this preference, whose boot disk has the arm64 DataSource `rhel9-arm64`.
+/// A VM with this preference, whose boot disk uses the arm64 DataSource `rhel9-arm64`.
 fn with_preference(preference: &Value) -> VirtualMachine {
     let machine = json!({"metadata": {"namespace": "shop"}, "spec": {
         "preference": preference,

@@ -16,13 +16,13 @@ use serde_json::value::RawValue;
 
 use super::{Cluster, ClusterError};
 
-/// How many objects a page has: `kubectl` asks for as many.
+/// The number of objects on a page, the same as in `kubectl`.
 const PAGE: u32 = 500;
 
-/// How long a request may take without `--request-timeout`, with all tries.
+/// The time limit for all tries of a request together, without `--request-timeout`.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How long a list may take without `--request-timeout`, all its pages together.
+/// The time limit for all pages of a list together, without `--request-timeout`.
 const PATIENCE_FOR_LISTS: Duration = Duration::from_mins(5);
 
 /// The pauses before a request to a busy server is repeated.
@@ -38,17 +38,17 @@ fn is_busy(code: u16) -> bool {
     matches!(code, 429 | 503 | 504)
 }
 
-/// The purpose of a request, in the words of a role.
+/// A request in the terms of RBAC.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub(super) verb: &'static str,
     pub(super) resource: String,
 }
 
-/// When a request, or all pages of a list, have to end.
+/// The time at which all tries of a request, or all pages of a list, must have ended.
 struct Deadline {
     at: Option<Instant>,
-    /// How long that may take, in the words of an error.
+    /// The time limit as a text for errors.
     time: String,
     option: &'static str,
 }
@@ -59,7 +59,7 @@ impl Asked {
         Self { verb, resource }
     }
 
-    /// A resource with its group, as `kubectl` names it.
+    /// The request for a resource with its group, as `kubectl` names it.
     pub(super) fn of(verb: &'static str, resource: &str, api_version: &str) -> Self {
         match api_version.split_once('/') {
             Some((group, _)) => Self::new(verb, &format!("{resource}.{group}")),
@@ -89,10 +89,10 @@ impl Deadline {
 }
 
 impl Cluster {
-    /// The results of `of` for each object of a list, which is read a page at a time.
+    /// The results of a function for each object of a list, which is read page by page.
     ///
-    /// MIRRORS: k8s.io/client-go tools/pager/pager.go, `eachListChunk`: where the pages expire, all is read anew and at
-    /// once.
+    /// MIRRORS: k8s.io/client-go tools/pager/pager.go, `eachListChunk`: if the pages expire, the whole list is read
+    /// again in a single request.
     pub(super) fn list<T>(
         &self,
         path: &str,
@@ -116,7 +116,7 @@ impl Cluster {
                 page => page?,
             };
             let page: Fields<'_> = asked.read(&page)?;
-            // Null if there are none.
+            // The items are null if the list is empty.
             let Some(items) = page.get("items") else {
                 return Err(self.foreign(asked, "it has no items"));
             };
@@ -136,7 +136,7 @@ impl Cluster {
         }
     }
 
-    /// Gets an object, as text; none if it is not there.
+    /// Gets an object as text; `None` if it does not exist.
     pub(super) fn get(
         &self,
         path: &str,
@@ -151,7 +151,7 @@ impl Cluster {
         }
     }
 
-    /// Sends what is to be created, which is nothing that stays.
+    /// Sends a create request for an object that the API server does not store.
     pub(super) fn post(
         &self,
         path: &str,
@@ -165,7 +165,7 @@ impl Cluster {
 
     fn deadline(&self, patience: Duration) -> Deadline {
         let limit = self.timeout.unwrap_or(patience);
-        // Zero means no limit, and so does a time that the clock cannot represent.
+        // Zero means no limit. A time that the clock cannot represent has the same effect.
         let at = Instant::now().checked_add(limit);
         let at = at.filter(|_| !limit.is_zero());
         match self.until {
@@ -182,7 +182,7 @@ impl Cluster {
         }
     }
 
-    /// The answer to a request, which is sent again while the server is busy.
+    /// Sends a request, and repeats it while the server is busy.
     fn ask(
         &self,
         asked: &Asked,
@@ -219,8 +219,8 @@ impl Cluster {
         })
     }
 
-    /// The answer, from the first try at which the server is not busy, or from the last one. kube would wait as long as
-    /// `Retry-After` says, which can be hours.
+    /// The answer from the first try at which the server is not busy, or from the last try. kube would wait as long as
+    /// `Retry-After` requires, which can be hours.
     async fn answer_to(
         &self,
         request: &http::Request<Vec<u8>>,
@@ -285,7 +285,7 @@ impl Cluster {
         ))
     }
 
-    /// An answer that is not what was asked for: of a proxy, for example.
+    /// The error for a response that does not come from an API server, for example from a proxy.
     pub(super) fn foreign(&self, asked: &Asked, why: &str) -> ClusterError {
         let server = &self.server;
         ClusterError::Other(format!(
@@ -298,7 +298,7 @@ impl Cluster {
             return ClusterError::of_login(&error.to_string(), "log in again");
         }
         let (server, error) = (&self.server, anyhow::Error::new(error));
-        // The outer causes only say that a request failed.
+        // The outer errors only say that a request failed.
         let cause = error.root_cause();
         let (through, advice) = self.way();
         ClusterError::Silence(format!(
@@ -306,7 +306,7 @@ impl Cluster {
         ))
     }
 
-    /// Through which proxy the server is reached, and what to check if it is not.
+    /// The proxy for connections to the server, and advice if the server cannot be reached.
     fn way(&self) -> (String, &'static str) {
         match &self.proxy {
             None => (
@@ -321,7 +321,7 @@ impl Cluster {
     }
 }
 
-/// An address without what can be a secret in it.
+/// An address without the parts that can be secret.
 pub(super) fn address(text: &str) -> String {
     let address = text.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = address.split_once("://").unwrap_or(("", address));

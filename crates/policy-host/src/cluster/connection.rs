@@ -1,4 +1,4 @@
-//! Finds the cluster and the user as `kubectl` does.
+//! Chooses the cluster and the user as `kubectl` does.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -16,12 +16,12 @@ use manifest::{LIMIT, Limited, decoded};
 use super::ClusterError;
 use super::api::address;
 
-/// The flags of `kubectl` that name the cluster and the user.
+/// The flags of `kubectl` that select the cluster and the user.
 #[derive(Debug, Clone, Default)]
 pub struct Connection {
-    /// `--kubeconfig`: this file and no other.
+    /// `--kubeconfig`: only this file is read.
     pub kubeconfig: Option<PathBuf>,
-    /// `--context`: instead of the current one.
+    /// `--context`: replaces the current context.
     pub context: Option<String>,
     /// `--namespace`: replaces the namespace of the context.
     pub namespace: Option<String>,
@@ -29,25 +29,25 @@ pub struct Connection {
     pub impersonate: Option<String>,
     /// `--as-group`.
     pub impersonate_groups: Vec<String>,
-    /// `--token`: instead of the credentials of the user.
+    /// `--token`: replaces the credentials of the user.
     pub token: Option<String>,
-    /// `--server`: replaces the server of the context.
+    /// `--server`: replaces the address of the context's cluster.
     pub server: Option<String>,
     /// `--user`: replaces the user of the context.
     pub user: Option<String>,
-    /// `--request-timeout`: for all tries of a request, and for all pages of a list; zero means no limit. By default, a request
-    /// may take a minute, and a list five.
+    /// `--request-timeout`: the limit for all tries of a request, and for all pages of a list; zero means no limit. The
+    /// default is one minute for a request, and five minutes for a list.
     pub request_timeout: Option<Duration>,
-    /// `--wait`: when all requests have to end, whatever limit each has.
+    /// `--wait`: the time at which all requests must have ended, whatever limit each request has.
     pub until: Option<Instant>,
 }
 
-/// The target of a connection.
+/// The cluster and the user of a connection.
 pub(super) struct Target {
     pub(super) config: Config,
-    /// The name of the context; none for the account of the pod that this runs in.
+    /// The name of the context; `None` for the service account of a pod.
     pub(super) context: Option<String>,
-    /// The rejected credentials, and the advice, for an error of the server about the login.
+    /// The text of an error if the server rejects the credentials: the rejected account, and advice.
     pub(super) rejected: String,
     /// A warning about the connection.
     pub(super) warning: Option<&'static str>,
@@ -57,17 +57,17 @@ const WITHHELD: &str = "no credentials are sent, because the address of the API 
 
 const UNVERIFIED: &str = "the certificate of the API server is not verified, because `insecure-skip-tls-verify` is true in the kubeconfig";
 
-/// Where a kubeconfig is if no flag names it.
+/// The default locations of a kubeconfig.
 struct Environment<'e> {
     /// `KUBECONFIG`.
     listed: Option<OsString>,
     home: Option<PathBuf>,
-    /// The account of the pod that this runs in.
+    /// The service account of the pod that the command runs in.
     pod: &'e dyn Fn() -> Option<Config>,
 }
 
 impl Connection {
-    /// The target of the connection.
+    /// Determines the cluster and the user.
     pub(super) async fn config(&self) -> Result<Target, ClusterError> {
         self.config_in(Environment {
             listed: std::env::var_os("KUBECONFIG"),
@@ -80,7 +80,7 @@ impl Connection {
     async fn config_in(&self, environment: Environment<'_>) -> Result<Target, ClusterError> {
         let Environment { listed, home, pod } = environment;
         let (mut config, context, mut rejected, has_proxy): (Config, _, String, bool);
-        // The address is enough where no context and no user is meant.
+        // The address is sufficient if the flags name neither a context nor a user.
         let is_address = self.server.is_some() && self.context.is_none() && self.user.is_none();
         let kubeconfig = match self.kubeconfig(listed, home) {
             Err(ClusterError::NoKubeconfig(_)) if is_address && self.kubeconfig.is_none() => None,
@@ -112,7 +112,7 @@ impl Connection {
                     "requests without credentials (status 401); the context `{name}` has no user: log in, or choose another context with --context"
                 ),
             };
-            // kube asks without credentials then.
+            // In this case, kube sends requests without credentials.
             if let Some(user) = user
                 && !kubeconfig.auth_infos.iter().any(|it| it.name == *user)
             {
@@ -148,7 +148,7 @@ impl Connection {
             auth.token = Some(token.clone().into());
             "the token of --token (status 401); get a new token".clone_into(&mut rejected);
         }
-        // kube takes the proxy of the environment for every server.
+        // kube uses the proxy of the environment for every server.
         if !has_proxy {
             config.proxy_url = proxy_of_environment(&config.cluster_url)?;
         }
@@ -178,7 +178,7 @@ impl Connection {
         })
     }
 
-    /// Takes the user and the groups of the flags.
+    /// Applies the user and the groups of the flags.
     fn set_impersonated(&self, config: &mut Config) {
         let auth = &mut config.auth_info;
         if let Some(user) = &self.impersonate {
@@ -189,7 +189,7 @@ impl Connection {
         }
     }
 
-    /// Takes the address of `--server`, and checks the address.
+    /// Applies the address of `--server`, and checks the address.
     fn set_address(&self, config: &mut Config) -> Result<(), ClusterError> {
         if let Some(server) = &self.server {
             config.tls_server_name = None;
@@ -217,6 +217,7 @@ impl Connection {
     }
 
     fn set_limits(&self, config: &mut Config) {
+        // Requests are repeated in `api.rs`, which has a deadline for all tries.
         config.default_retry = false;
         config.connect_timeout = Some(Duration::from_secs(10));
         config.read_timeout = Some(Duration::from_mins(1));
@@ -226,7 +227,8 @@ impl Connection {
         }
     }
 
-    /// The kubeconfig; none if only the account of a pod remains. A named file or context excludes this account.
+    /// The kubeconfig; `None` if only the service account of a pod is left. If the user names a file or a context, that
+    /// account is not used.
     fn kubeconfig(
         &self,
         listed: Option<OsString>,
@@ -261,7 +263,7 @@ impl Connection {
     }
 }
 
-/// A file; none if it is not there.
+/// Reads a file; `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<Kubeconfig>, ClusterError> {
     let is_usual = std::fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() <= LIMIT);
     let read = if is_usual {
@@ -328,10 +330,10 @@ fn proxy_of_environment(server: &Uri) -> Result<Option<Uri>, ClusterError> {
     proxy.map_err(|error| ClusterError::Other(format!("HTTPS_PROXY is not an address: {error}")))
 }
 
-/// Whether `NO_PROXY` names a server.
+/// Whether `NO_PROXY` excludes a server.
 ///
 /// MIRRORS: golang.org/x/net http/httpproxy/proxy.go, `useProxy`.
-/// DIVERGES: `.example.com` is example.com as well.
+/// DIVERGES: `.example.com` also matches example.com.
 fn is_exempt(server: &Uri, exceptions: &str) -> bool {
     let host = server.host().unwrap_or_default();
     let host = host.trim_matches(['[', ']']);
@@ -349,7 +351,7 @@ fn is_exempt(server: &Uri, exceptions: &str) -> bool {
         })
         .map(|exception| exception.strip_prefix('*').unwrap_or(exception))
         .collect();
-    // The rest of `*`.
+    // An empty entry is the rest of `*`.
     if exceptions.contains(&"") {
         return true;
     }
@@ -358,10 +360,11 @@ fn is_exempt(server: &Uri, exceptions: &str) -> bool {
     matcher.intercept(server).is_none()
 }
 
-/// Whether the connection is encrypted, or does not leave this machine.
+/// Whether the connection to a server is encrypted, or stays on this machine.
 ///
-/// MIRRORS: k8s.io/client-go `tools/clientcmd/client_config.go`, `ClientConfig`; rest/transport.go, `IsConfigTransportTLS`.
-/// DIVERGES: kubectl sends no credentials to this machine either, where only a proxy can be meant.
+/// MIRRORS: k8s.io/client-go `tools/clientcmd/client_config.go`, `ClientConfig`; rest/transport.go,
+/// `IsConfigTransportTLS`.
+/// DIVERGES: kubectl does not send credentials to this machine either. An address on this machine can only be a proxy.
 fn is_secret(config: &Config) -> bool {
     let server = &config.cluster_url;
     let host = server.host().unwrap_or_default();
@@ -374,7 +377,7 @@ fn is_secret(config: &Config) -> bool {
 mod tests {
     use super::*;
 
-    /// The target in a pod with these flags, and this kubeconfig in the home directory.
+    /// The cluster and the user in a pod, with these flags and this kubeconfig in the home directory.
     fn found_in_a_pod(
         connection: &Connection,
         listed: Option<&str>,
@@ -394,7 +397,7 @@ mod tests {
         runtime.unwrap().block_on(found)
     }
 
-    /// kubectl takes the address where no context is current.
+    /// kubectl uses the address if there is no current context.
     #[test]
     fn an_address_needs_no_context() {
         let mut connection = Connection {
@@ -415,7 +418,7 @@ mod tests {
         );
     }
 
-    /// A login command may create a token for one server.
+    /// A login command can create a token for a specific server.
     #[test]
     fn what_logs_in_is_told_the_server_that_is_asked() {
         let connection = Connection {
@@ -473,7 +476,7 @@ mod tests {
         }
     }
 
-    /// A kubeconfig, or a named one, excludes the account of the pod.
+    /// With a kubeconfig or a named context, the service account of the pod is not used.
     #[test]
     fn the_account_of_a_pod_is_used_where_nothing_else_is_named() {
         let none = Connection::default();

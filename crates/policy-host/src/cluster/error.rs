@@ -1,4 +1,4 @@
-//! Why a cluster did not answer, and what to do about it.
+//! The reasons why a cluster did not answer, with advice.
 
 use std::path::Path;
 
@@ -7,20 +7,20 @@ use kube::config::KubeconfigError;
 use super::api::{Asked, address};
 use crate::node_list::NodeListError;
 
-/// Why a cluster cannot be read. Errors that no caller distinguishes are one variant.
+/// The reason why a cluster cannot be read. Errors that no caller distinguishes share a variant.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// No cluster is named.
+    /// No kubeconfig was found.
     #[error(
         "no kubeconfig was found: {0}; set KUBECONFIG or log in, and check with `kubectl get nodes`"
     )]
     NoKubeconfig(String),
-    /// The kubeconfig is wrong.
+    /// The kubeconfig is invalid.
     #[error(
         "the kubeconfig cannot be used: {0}; correct the file, and check with `kubectl get nodes`"
     )]
     Kubeconfig(String),
-    /// The API server cannot be reached, or gives no answer in time: another request would wait in vain as well.
+    /// The API server cannot be reached, or does not answer in time. Other requests would fail too.
     #[error("{0}")]
     Silence(String),
     /// 403.
@@ -35,7 +35,7 @@ pub enum ClusterError {
         /// The message of the API server.
         message: String,
     },
-    /// The cluster has no `HyperConverged` that can be judged.
+    /// The cluster has no `HyperConverged` that can be evaluated.
     #[error(
         "the cluster does not serve hyperconvergeds.hco.kubevirt.io in version v1 or v1beta1; check that the HyperConverged Cluster Operator is installed"
     )]
@@ -57,7 +57,7 @@ pub enum ClusterError {
     Answer {
         /// The request.
         asked: Asked,
-        /// Why.
+        /// The reason.
         #[source]
         source: serde_json::Error,
     },
@@ -67,7 +67,7 @@ pub enum ClusterError {
     /// The client cannot be started.
     #[error("the client for the cluster cannot be started")]
     Runtime(#[source] std::io::Error),
-    /// Everything else: what is wrong, and what to do.
+    /// All other errors: the problem, and advice.
     #[error("{0}")]
     Other(String),
 }
@@ -78,7 +78,7 @@ impl ClusterError {
         self.is_silence() || matches!(self, Self::Refused { code, .. } if *code >= 500)
     }
 
-    /// Whether the API server does not answer, so that other requests would wait in vain as well.
+    /// Whether the API server does not answer, so that other requests would fail too.
     pub fn is_silence(&self) -> bool {
         matches!(self, Self::Silence(_))
     }
@@ -95,7 +95,7 @@ impl ClusterError {
     pub(super) fn of_file(path: &Path, error: KubeconfigError) -> Self {
         let why = match error {
             KubeconfigError::ReadConfig(error, _) => error.to_string(),
-            // The lines below show what is around the place, which may be a token.
+            // The other lines of the message quote the file, which can contain a token.
             KubeconfigError::Parse(error) => {
                 let error = error.to_string();
                 let line = error.lines().next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A live cluster in the place of the host's one: any kind of object, as policy-server would answer.
+//! A live cluster as the host: it answers requests for any kind of object, as policy-server does.
 
 use kube::api::ListParams;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use crate::host_calls::{HostCalls, handler_error, not_found};
 use crate::mask;
 use crate::request::Request;
 
-/// Where the API server has the objects of a kind.
+/// The location of a kind's objects in the API.
 struct Resource {
     /// The path up to the version.
     path: String,
@@ -33,8 +33,8 @@ struct Described {
 }
 
 impl Cluster {
-    /// DIVERGES: policy-server answers lists from its own watch, so it waits without a limit if it may not list. Here, the
-    /// error is returned immediately.
+    /// DIVERGES: policy-server answers lists from its own watch, so it waits forever if it does not have the permission
+    /// to list. Here the host returns the error immediately.
     fn answer(&self, request: Request) -> Result<Vec<u8>, String> {
         match request {
             Request::KubernetesListResourceAll {

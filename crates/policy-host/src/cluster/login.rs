@@ -1,7 +1,7 @@
 //! The login command of a kubeconfig.
 //!
-//! kube runs it several times for each client. The command may ask for a password that is valid once, so it runs once here.
-//! Its output, which has the credentials, is never printed.
+//! kube runs it several times for each client. The command may ask for a one-time password, so this file runs it once.
+//! Its output contains the credentials and is never printed.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, IsTerminal as _};
@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::ClusterError;
 
-/// The credentials of each command that ran.
+/// The credentials from each command that ran.
 static LOGINS: Mutex<BTreeMap<String, Credentials>> = Mutex::new(BTreeMap::new());
 
 /// The output of a command.
@@ -69,7 +69,8 @@ pub(super) fn log_in(auth: &mut AuthInfo) -> Result<(), ClusterError> {
     Ok(())
 }
 
-/// An error names the command. Its arguments, its output, and its variables are secret.
+/// Runs the command. An error names the command, but not its arguments, its output, and its variables, which are
+/// secret.
 fn run(exec: &ExecConfig) -> Result<Credentials, ClusterError> {
     let program = exec.command.as_deref().unwrap_or_default();
     let failed = |what: &str, advice: &str| {

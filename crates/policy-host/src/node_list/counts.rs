@@ -1,19 +1,19 @@
-//! Counts of nodes by architecture, as a user types them, and nodes made up from them.
+//! Counts of nodes by architecture, as a user types them, and nodes generated from them.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use serde_json::{Value, json};
 
-/// How many nodes of each architecture: `amd64=3,arm64=2`.
+/// The number of nodes by architecture: `amd64=3,arm64=2`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts(pub BTreeMap<String, usize>);
 
-/// The most nodes that are made up: Kubernetes supports 5,000.
+/// The maximum number of generated nodes. Kubernetes supports 5,000.
 const MOST: usize = 100_000;
 
 impl FromStr for Counts {
-    /// The mistake.
+    /// The problem, as a sentence.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -50,7 +50,7 @@ impl FromStr for Counts {
     }
 }
 
-/// Nodes say their architecture as Go names it, so a name that uname prints is a mistake here.
+/// Nodes report Go's names of architectures, so a name from uname is a mistake here.
 fn check(architecture: &str) -> Result<(), String> {
     let lower = architecture.to_ascii_lowercase();
     let meant = match &*lower {

@@ -11,13 +11,14 @@ use super::NodeListError;
 /// The labels of a node that a reduced list has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Labels {
-    /// All of them.
+    /// All labels.
     All,
-    /// Labels with one of these keys, and the ones that are always read.
+    /// The labels with one of these keys, and the labels that are always read.
     Only(BTreeSet<String>),
 }
 
-/// The labels that are read whatever is judged: they tell a node's role, and which nodes the workloads can be placed on.
+/// The labels that are read for every object. They determine a node's role, and the nodes on which workloads can be
+/// placed.
 const ALWAYS: [&str; 4] = [
     "kubernetes.io/arch",
     "node-role.kubernetes.io/control-plane",
@@ -26,8 +27,8 @@ const ALWAYS: [&str; 4] = [
 ];
 
 impl Labels {
-    /// The labels that can matter to these objects. A placement names its labels in full, so a key that is not a
-    /// string in any of these objects does not matter.
+    /// The labels that can affect these objects. A placement contains the full key of a label, so a key that is not a
+    /// string in any of these objects has no effect.
     pub fn named_in<'v>(objects: impl IntoIterator<Item = &'v Value>) -> Self {
         let mut keys = BTreeSet::new();
         let mut left: Vec<&Value> = objects.into_iter().collect();
@@ -55,11 +56,11 @@ impl Labels {
     }
 }
 
-/// How much of a node a list has.
+/// The part of a node that a list has.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reduction<'l> {
     Everything,
-    /// Name, architecture, and these labels.
+    /// The name, the architecture, and these labels.
     Judged(&'l Labels),
 }
 
@@ -79,7 +80,7 @@ impl Reduction<'_> {
         }
         let reduced = match self {
             Self::Everything => node.to_owned(),
-            // A value of an unexpected type stays as it is, so that the module can report it.
+            // A value of an unexpected type stays unchanged, so that the module can report it.
             Self::Judged(labels) => object_of([
                 within(&fields, "metadata", |metadata| {
                     object_of([
@@ -97,12 +98,12 @@ impl Reduction<'_> {
     }
 }
 
-/// A field as it is.
+/// A complete field.
 fn whole<'n>(of: &Fields<'_>, name: &'n str) -> (&'n str, Option<String>) {
     (name, of.get(name).map(str::to_owned))
 }
 
-/// A field with what is left of its object.
+/// A field with the kept part of its object.
 fn within<'n>(
     of: &Fields<'_>,
     name: &'n str,

@@ -13,13 +13,13 @@ use serde_json::{Map, Value};
 use super::reduction::Reduction;
 use super::{NodeListError, single};
 
-/// Why there are no nodes.
+/// The reason why nodes cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Stopped {
-    /// The list is wrong.
+    /// The list is invalid.
     #[error(transparent)]
     List(#[from] NodeListError),
-    /// The file broke off.
+    /// The file could not be read to its end.
     #[error(transparent)]
     File(#[from] io::Error),
 }
@@ -53,7 +53,7 @@ pub(super) fn nodes(
         any: false,
     };
     for event in Parser::new_from_iter(characters) {
-        // The parser's error about a truncated text is not the cause.
+        // If the text ended early because of a read error, the parser's error is not the cause.
         if broken.borrow().is_some() {
             break;
         }
@@ -67,14 +67,14 @@ pub(super) fn nodes(
     }
 }
 
-/// Where in a document the next event is.
+/// The position of the next event in a document.
 enum Place {
     Outside,
     /// Between two fields of the document.
     Fields,
     /// In the value of a field.
     Field(String),
-    /// In the list of nodes; the line on which the node began that is being read.
+    /// In the list of nodes, with the line on which the current node began.
     Items(Option<usize>),
 }
 
@@ -83,7 +83,7 @@ struct Documents<'l> {
     nodes: Vec<Box<RawValue>>,
     values: Reader,
     place: Place,
-    /// The fields of a document that are not its items: its kind, or a single node.
+    /// The fields of a document except for its items: its kind, or a single node.
     rest: Map<String, Value>,
     has_items: bool,
     any: bool,
@@ -138,7 +138,7 @@ impl Documents<'_> {
         Ok(())
     }
 
-    /// A document has ended: only now its kind is known for certain.
+    /// Ends a document. Its kind is known only at this point.
     fn end(&mut self) -> Result<(), Stopped> {
         let rest = std::mem::take(&mut self.rest);
         self.any = true;
@@ -158,7 +158,7 @@ struct Characters<R> {
     line: String,
     at: usize,
     number: usize,
-    /// Why they ended before the text did; an iterator can only end.
+    /// The error that ended the text early, because an iterator cannot return one.
     broken: Rc<RefCell<Option<Stopped>>>,
 }
 

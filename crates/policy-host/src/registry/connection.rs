@@ -1,4 +1,4 @@
-//! A registry, reached in one way, with or without credentials.
+//! A connection to a registry in one way, with or without credentials.
 
 use std::time::Duration;
 
@@ -21,12 +21,12 @@ use sha2::{Digest as _, Sha256, Sha512};
 
 use super::Question;
 
-/// Manifests and configurations have some kilobytes. Nothing longer is read to its end.
+/// The maximum size of an answer. Manifests and configurations have some kilobytes.
 const LIMIT: usize = 4 << 20;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Registries redirect once, to where they store things.
+/// The maximum number of redirects. Registries redirect once, to their storage.
 const REDIRECTS: usize = 5;
 
 const MANIFESTS: [&str; 4] = [
@@ -36,13 +36,13 @@ const MANIFESTS: [&str; 4] = [
     OCI_IMAGE_INDEX_MEDIA_TYPE,
 ];
 
-/// A connection for the questions about one image.
+/// A connection for the requests about one image.
 pub(super) struct Connection<'a> {
     reference: &'a Reference,
     login: &'a Login,
     http: reqwest::Client,
     scheme: &'static str,
-    /// Whether the connection is encrypted, or does not leave this machine.
+    /// Whether the connection is encrypted, with a verified certificate.
     is_secret: bool,
 }
 
@@ -89,10 +89,11 @@ impl<'a> Connection<'a> {
         Ok(answer.into_bytes())
     }
 
-    /// Logs in, if the registry asks for a token.
+    /// Logs in, if the registry requests a token.
     ///
     /// MIRRORS: oci-client src/client.rs, `_auth`.
-    /// DIVERGES: the answer of the token server is bounded, and credentials for a registry with HTTPS are not sent without it.
+    /// DIVERGES: the size of the token server's answer is limited, and credentials for a registry with HTTPS are not
+    /// sent without HTTPS.
     async fn token(&self) -> Result<Option<String>> {
         let host = self.reference.resolve_registry();
         let url = format!("{}://{host}/v2/", self.scheme);
@@ -121,14 +122,14 @@ impl<'a> Connection<'a> {
             self.reason(response.url(), &answer),
             self.login.hint(self.reference)
         );
-        // Not with the cause, which could quote the token.
+        // The error omits the cause, which could quote the token.
         let token = serde_json::from_slice::<Token>(&answer).ok();
         let token = token.and_then(|answer| answer.token.or(answer.access_token));
         let token = token.context("the response of the token server has no token")?;
         Ok(Some(token))
     }
 
-    /// The image itself: of an index, that for this machine.
+    /// The image itself: for an index, the image for this machine.
     ///
     /// MIRRORS: oci-client src/client.rs, `_pull_image_manifest_and_list_digest`.
     async fn image(&self, token: Option<&str>) -> Result<(OciImageManifest, String)> {
@@ -203,7 +204,7 @@ impl<'a> Connection<'a> {
         )
     }
 
-    /// The reason in an answer that is an error. The author of a manifest can make a registry send this command to another
+    /// The reason in an error response. The author of a manifest can make a registry redirect this command to another
     /// host, whose answer could be a secret of the network, so only the registry's own answer is printed.
     fn reason(&self, from: &Url, body: &[u8]) -> String {
         let host = self.reference.resolve_registry();
@@ -219,25 +220,26 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// Whether the connection is encrypted, or does not leave this machine.
+/// Whether the connection is encrypted, with a verified certificate.
 fn is_secret(config: &ClientConfig) -> bool {
     config.protocol != ClientProtocol::Http && !config.accept_invalid_certificates
 }
 
-/// Whether the token server of a secret registry may get the credentials: it is as secret, or both are on this machine.
+/// Whether the token server of a registry with an encrypted connection may get the credentials: its connection is
+/// encrypted too, or both are on this machine.
 fn may_send(registry: &str, realm: &Url) -> bool {
     let is_here = is_loopback(registry) && realm.host_str().is_some_and(is_loopback);
     realm.scheme() == "https" || is_here
 }
 
-/// How a registry wants its clients to log in.
+/// The way in which a registry requires its clients to log in.
 struct Challenge {
     realm: String,
     service: Option<String>,
 }
 
 impl Challenge {
-    /// The first that asks for a token. One that asks for a password alone needs no token.
+    /// The first challenge that requests a token. A challenge that only requests a password needs no token.
     fn among(headers: &HeaderMap) -> Option<Self> {
         let values = headers.get_all(WWW_AUTHENTICATE).iter();
         let challenges = values
@@ -265,7 +267,7 @@ struct Token {
     access_token: Option<String>,
 }
 
-/// The whole answer, if it is not too long.
+/// The whole answer, unless it is too long.
 async fn body(response: &mut Response) -> Result<Vec<u8>> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(unreached)? {
@@ -275,8 +277,8 @@ async fn body(response: &mut Response) -> Result<Vec<u8>> {
     Ok(body)
 }
 
-/// A client that is configured as that of oci-client. A system without certificate authorities is given the public ones,
-/// unless the user chose where they are.
+/// A client with the configuration of oci-client. If a system has no certificate authorities, the client uses the
+/// public ones, unless the user has configured a location for them.
 fn client(config: &ClientConfig) -> Result<reqwest::Client> {
     // MIRRORS: rustls-native-certs src/lib.rs, `CertPaths::from_env`.
     let mut variables = ["SSL_CERT_FILE", "SSL_CERT_DIR"]
@@ -294,7 +296,7 @@ fn client(config: &ClientConfig) -> Result<reqwest::Client> {
     }
 }
 
-/// rustls-platform-verifier gives no typed error.
+/// rustls-platform-verifier has no typed error.
 fn is_without_authorities(error: &Error) -> bool {
     let mut texts = error.chain().map(ToString::to_string);
     texts.any(|text| text.contains("No CA certificates were loaded from the system"))
@@ -307,7 +309,7 @@ fn public_authorities() -> Result<Vec<Certificate>> {
     Ok(authorities.collect::<Result<_, _>>()?)
 }
 
-/// A client that trusts these authorities, the system's, and the configured ones.
+/// A client that trusts these authorities, in addition to the authorities of the system and of the configuration.
 fn client_trusting(
     config: &ClientConfig,
     mut authorities: Vec<Certificate>,
@@ -331,15 +333,15 @@ fn client_trusting(
     Ok(client.build()?)
 }
 
-/// Why a registry cannot be reached.
+/// The reason why a registry cannot be reached.
 #[derive(Debug, thiserror::Error)]
 #[error("{UNREACHED}: {0}")]
 pub(super) struct Unreached(pub(super) String);
 
-/// Before the cause, because the policy shows the end of a long reason.
+/// This text is before the cause, because the policy shows the end of a long reason.
 pub(super) const UNREACHED: &str = "the registry cannot be reached; check the name, the network, the proxy, and the certificate authorities in sources.yml";
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 fn unreached(error: reqwest::Error) -> Error {
     let is_connect = error.is_connect();
     let cause = format!("{:#}", Error::new(error.without_url()));
@@ -350,7 +352,7 @@ fn unreached(error: reqwest::Error) -> Error {
     }
 }
 
-/// The reason in an answer that is an error.
+/// The reason in an error response.
 fn reason(body: &[u8]) -> String {
     let envelope = serde_json::from_slice::<OciEnvelope>(body).ok();
     let first = envelope.and_then(|envelope| envelope.errors.into_iter().next());
@@ -373,7 +375,7 @@ fn json_of<T: serde::de::DeserializeOwned>(answer: &[u8], what: &str) -> Result<
     })
 }
 
-/// Whether these are the bytes of a digest, which is given back.
+/// Checks that a digest belongs to these bytes, and returns the digest.
 fn verify<'d>(bytes: &[u8], digest: &'d str) -> Result<&'d str> {
     let is = match digest.split_once(':') {
         Some(("sha256", wanted)) => hex(&Sha256::digest(bytes)) == wanted,
@@ -403,7 +405,7 @@ mod tests {
         assert!(!is_secret(Way::Http) && !is_secret(Way::HttpsUnverified));
     }
 
-    /// One that cannot be parsed would be an error.
+    /// An address that cannot be parsed would cause an error.
     #[test]
     fn the_public_authorities_are_trusted_where_there_are_no_others() {
         let config = Sources::default().config(&Way::Http);

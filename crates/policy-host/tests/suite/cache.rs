@@ -1,4 +1,4 @@
-//! The cache of compiled modules: found again, and survived in whatever state it is.
+//! The cache of compiled modules: the host uses it again, and tolerates any state of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use policy_host::{Failing, Options, Policy};
 use rstest::rstest;
 
-/// As small as a guest can be, so that compiling it takes no time: it answers one thing.
+/// The smallest possible guest, so that compiling it takes no time. It always returns the same answer.
 fn guest(answer: u8) -> String {
     format!(
         r#"(module
@@ -34,7 +34,7 @@ fn answers(cache: &Path) {
     assert_eq!(answer(1, cache), b"1");
 }
 
-/// The compiled modules of a cache; beside them wasmtime notes when they were used.
+/// The compiled modules of a cache. Wasmtime also stores there when they were used.
 fn compiled(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut left = vec![directory.to_owned()];
@@ -58,7 +58,7 @@ fn a_module_is_compiled_once() {
     answers(&cache);
     let files = compiled(&cache);
     assert_eq!(files.len(), 1, "{files:?}");
-    // An entry in the cache is used, even if it was compiled from another module.
+    // A cached module is used, even if it was compiled from another one.
     let other = tempfile::tempdir().unwrap();
     assert_eq!(answer(2, other.path()), b"2");
     fs::copy(&compiled(other.path())[0], &files[0]).unwrap();
@@ -90,7 +90,7 @@ fn a_file_in_place_of_the_cache_is_survived() {
     assert_eq!(fs::read(&file).unwrap(), b"mine");
 }
 
-/// Wasmtime removes what it does not know.
+/// Wasmtime removes files that it does not know.
 #[test]
 fn the_cache_is_a_directory_of_its_own() {
     let directory = tempfile::tempdir().unwrap();
@@ -100,7 +100,7 @@ fn the_cache_is_a_directory_of_its_own() {
     assert_eq!(names, ["modules"]);
 }
 
-/// Root may write everywhere, so there it is a directory of the kernel's.
+/// Root can write to every directory, so for root the test uses a directory of the kernel.
 #[test]
 fn a_cache_that_cannot_be_written_to_is_survived() {
     let directory = tempfile::tempdir().unwrap();
@@ -116,7 +116,7 @@ fn a_path_that_cannot_be_one_is_survived() {
     answers(Path::new("\0"));
 }
 
-/// The cache contains code that is run, so no other user may write there.
+/// The host runs cached modules, so no other user may write to the cache.
 #[cfg(unix)]
 #[rstest]
 #[case::group(0o770)]
@@ -147,7 +147,7 @@ fn a_cache_is_made_for_its_user_alone() {
     assert_eq!(mode & 0o777, 0o700);
 }
 
-/// Native code that another user put there earlier would be run.
+/// The host would run native code that another user put there earlier.
 #[cfg(unix)]
 #[test]
 fn an_entry_that_others_can_write_to_is_not_loaded() {

@@ -37,7 +37,7 @@ fn ask(host: &dyn HostCalls, operation: &str, request: &Value) -> Result<Value, 
         .map(|answer| serde_json::from_slice(&answer).expect("JSON"))
 }
 
-/// The recorded answers behind another one to the administrator.
+/// The recorded answers, except for one request of the administrator.
 fn answered(request: &str, answer: Value) -> Vec<Value> {
     let mut first = answer;
     first["as"] = json!("admin");
@@ -47,7 +47,7 @@ fn answered(request: &str, answer: Value) -> Vec<Value> {
     answers
 }
 
-/// The error of a list of nodes that has a limit.
+/// The error of listing the nodes with a time limit.
 fn nodes_within(limit: Duration, server: &ApiServer) -> String {
     let cluster = Cluster::connect(&Connection {
         kubeconfig: Some(server.kubeconfig().to_owned()),
@@ -58,6 +58,7 @@ fn nodes_within(limit: Duration, server: &ApiServer) -> String {
     nodes.unwrap_err().to_string()
 }
 
+/// The client repeats a request to a busy server.
 #[rstest]
 #[case(429)]
 #[case(503)]
@@ -80,7 +81,7 @@ fn a_server_that_stays_busy_is_an_error() {
     assert_eq!(server.asked().len(), 4);
 }
 
-/// A server that takes the connection and never answers.
+/// A server that accepts the connection and never answers.
 #[test]
 fn a_silent_server_is_not_waited_for() {
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -117,7 +118,7 @@ fn nodes_come_in_pages_and_are_reduced() {
     assert!(asked[1].contains("limit=500&continue="), "{asked:?}");
 }
 
-/// Pages expire after some minutes. What was read before does not count twice.
+/// Pages expire after some minutes. Objects that were read before do not count twice.
 #[test]
 fn a_list_that_expires_is_read_anew_and_at_once() {
     let mut answers = recorded();
@@ -160,7 +161,7 @@ fn objects_come_in_the_preferred_version() {
     );
 }
 
-/// The recorded group, with other versions.
+/// The recorded API group, with other versions.
 fn group(preferred: &str, versions: &[&str]) -> Vec<Value> {
     let versions: Value = versions
         .iter()
@@ -183,7 +184,7 @@ fn objects_are_asked_for_in_a_version_that_is_read(
     #[case] request: &str,
 ) {
     let server = ApiServer::start(group(preferred, versions));
-    // The list in v1beta1 was not recorded; the test only needs the request.
+    // The list in v1beta1 was not recorded. Only the request matters.
     let _ = server.connect().hyperconvergeds(None);
     assert_eq!(server.asked()[1], request);
 }
@@ -267,7 +268,7 @@ fn credentials_that_are_not_taken_are_reported() {
     );
 }
 
-/// With another account, the command does not log in again.
+/// A user who selects another account gets no advice to log in again.
 #[test]
 fn the_account_that_is_not_taken_is_named() {
     let no = |token: &str| json!({"as": token, "request": "GET /*", "status": 401, "body": "no"});
@@ -338,7 +339,7 @@ fn an_invalid_answer_is_reported() {
     );
 }
 
-/// As a proxy answers. Without items, the cluster would be taken for an empty one.
+/// A proxy can answer like this. A list without items must not be read as an empty cluster.
 #[test]
 fn an_answer_that_is_no_list_is_reported() {
     let body = json!({"error": "session expired"});
@@ -354,7 +355,7 @@ fn an_answer_that_is_no_list_is_reported() {
     );
 }
 
-/// A load balancer whose API server restarts: `status --wait` asks again.
+/// A load balancer whose API server restarts: `status --wait` tries again.
 #[test]
 fn an_error_of_a_proxy_is_transient() {
     let page = json!({"status": 502, "body": "<html>Bad gateway</html>"});

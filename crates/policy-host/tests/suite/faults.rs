@@ -1,4 +1,4 @@
-//! Faults that no request may cause: a trap, a guest error, an answer that depends on the previous one.
+//! No request may cause a trap, a guest error, or an answer that depends on the previous request.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn validate(payload: &[u8], host: Arc<dyn HostCalls>) -> Verdict {
     }
 }
 
-/// A refusal of ours, with its code.
+/// A denial by the policy, with its code.
 #[track_caller]
 fn assert_refused(payload: &[u8], code: u16) {
     let verdict = validate(payload, nodes());
@@ -116,7 +116,7 @@ fn a_list_nested_without_end_is_reported() {
 fn nesting_ends_in_a_verdict(#[case] open: &str, #[case] close: &str, #[case] depth: usize) {
     let mut deep = open.repeat(depth);
     let _ = write!(deep, "null{}", close.repeat(depth));
-    // Where nothing is judged, where a placement is, where a template is, and as the request itself.
+    // The places: a field that is not evaluated, a placement, a template, and the request itself.
     let places = [
         r#"{"metadata":{},"spec":{"infra":DEEP}}"#,
         r#"{"metadata":{"labels":DEEP},"spec":{}}"#,
@@ -137,7 +137,7 @@ fn nesting_ends_in_a_verdict(#[case] open: &str, #[case] close: &str, #[case] de
     assert!(!settings.unwrap().valid);
 }
 
-/// A waPC module that never answers, or never even starts.
+/// A waPC module that never answers, or never starts.
 fn endless(start: &str, call: &str) -> String {
     format!(
         r#"(module
@@ -147,7 +147,7 @@ fn endless(start: &str, call: &str) -> String {
     )
 }
 
-/// Answers nothing to `once`, which has a letter less than the operation that loops.
+/// Returns an empty answer to `once`, whose name is one letter shorter than the operation that loops.
 const LOOPS_ON_LONG_NAMES: &str = "(if (i32.gt_u (local.get 0) (i32.const 4)) (then (loop br 0)))";
 
 fn short_deadline() -> Options {
@@ -181,8 +181,8 @@ fn a_guest_that_never_starts_is_interrupted() {
     assert!(matches!(error, HostError::Deadline(_)), "{error}");
 }
 
-/// Sends a request to its host, and calls a function at whose beginning it can be interrupted; with a long name, loops without
-/// end.
+/// Calls its host and then a function, at whose beginning it can be interrupted. If the operation has a long name, it
+/// loops forever.
 const ASKS_OR_LOOPS: &str = r#"(module
     (import "wapc" "__host_call" (func $call (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
     (memory (export "memory") 1)
@@ -195,7 +195,7 @@ const ASKS_OR_LOOPS: &str = r#"(module
         (call $next)
         i32.const 0))"#;
 
-/// Answers when a guest of the same policy, which began later than the one that asks, has run out of time.
+/// Answers after a guest of the same policy, which began later than the calling one, has reached its deadline.
 struct AfterTheDeadline {
     policy: Arc<Policy>,
     answered: AtomicBool,
@@ -210,7 +210,7 @@ impl HostCalls for AfterTheDeadline {
     }
 }
 
-/// Policy-server cannot interrupt it either.
+/// Policy-server cannot interrupt this guest either.
 #[test]
 fn a_host_call_is_not_interrupted_and_the_guest_ends_after_it() {
     let policy = Policy::from_bytes(ASKS_OR_LOOPS.as_bytes(), &short_deadline()).unwrap();

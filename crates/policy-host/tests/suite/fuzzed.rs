@@ -21,7 +21,7 @@ fn wasm_vs_native() {
     }
 }
 
-/// Without a deadline, because a test must not depend on the speed of a machine.
+/// There is no deadline, because a test must not depend on the speed of a machine.
 static POLICY: LazyLock<Policy> = LazyLock::new(|| {
     let options = Options {
         deadline: None,
@@ -36,7 +36,7 @@ fn is_the_same(input: &[u8]) {
         assert_eq!(settings.message, engine::validate_settings(input).err());
         return;
     };
-    // The module takes away what the host puts before an error.
+    // The module removes the prefix that the host adds to an error.
     let fails = input.fails.as_deref().unwrap_or_default();
     let prefixes = ["Host error: ", "Callback evaluation failure: "];
     if prefixes.iter().any(|prefix| fails.starts_with(prefix)) {
@@ -72,7 +72,7 @@ fn is_the_same(input: &[u8]) {
     assert_eq!(verdict, expected);
 }
 
-/// The objects that only the rules about VirtualMachines read, as the cluster of the engine has them.
+/// The objects that only the rules about VirtualMachines read, in the form that the engine's test cluster has.
 fn objects(all: &[Value]) -> Objects {
     let all = e2e_tests::Objects::default()
         .with(all, &BTreeMap::new())

@@ -1,4 +1,4 @@
-//! The module under this host. One binary, and one compiled module for all of it.
+//! Tests of the module with this host. All of them are in one binary and share one compiled module.
 
 #![expect(
     clippy::indexing_slicing,
@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 static POLICY: LazyLock<Policy> =
     LazyLock::new(|| Policy::embedded_with(&options()).expect("the module compiles"));
 
-/// As policy-server runs a module. What is compiled stays for the command and for the next run of the tests.
+/// The options of policy-server. The compiled module is cached for the command and for the next run of the tests.
 fn options() -> Options {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("home/.cache/hco-preflight");
     Options {
@@ -38,7 +38,7 @@ fn options() -> Options {
     }
 }
 
-/// A HyperConverged on CREATE, with the import off: the policy lists the nodes.
+/// The creation of a HyperConverged with the import off, for which the policy needs the nodes.
 fn payload(spec: &Value) -> Vec<u8> {
     json!({
         "request": {
@@ -58,7 +58,7 @@ fn payload(spec: &Value) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Two architectures, as `kubectl get nodes -o yaml` writes them.
+/// Nodes of two architectures, in the output format of `kubectl get nodes -o yaml`.
 const NODES: &str = "
 apiVersion: v1
 kind: List

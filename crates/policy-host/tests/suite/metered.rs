@@ -1,4 +1,4 @@
-//! A host that counts the instructions of the module: the same number on every machine.
+//! A host that counts the instructions of the module. The number is the same on every machine.
 
 use std::rc::Rc;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use policy_host::Policy;
 use wasmtime_provider::wasmtime::{Caller, Config, Engine, Linker, Memory, Module, Store};
 
-/// The result of a call, and its cost.
+/// The answer to a call, and the resources that it used.
 pub(crate) struct Metered {
     pub(crate) answer: Vec<u8>,
     pub(crate) instructions: u64,
@@ -28,7 +28,7 @@ struct Host {
     nodes: Rc<[u8]>,
     /// The answer of registries.
     manifest: Rc<[u8]>,
-    /// The response to the last request of the guest.
+    /// The response to the guest's last request.
     response: Rc<[u8]>,
     answer: Vec<u8>,
 }
@@ -38,7 +38,7 @@ pub(crate) fn validate(payload: &[u8], nodes: &[u8]) -> Metered {
     validate_with_images(payload, nodes, b"{}")
 }
 
-/// The same, with an answer of the registries for each image.
+/// The same, with this answer of the registries for each image.
 pub(crate) fn validate_with_images(payload: &[u8], nodes: &[u8], manifest: &[u8]) -> Metered {
     const FUEL: u64 = 1 << 60;
     let engine = MODULE.engine();
@@ -111,13 +111,13 @@ fn linker(engine: &Engine) -> Linker<Host> {
                 write(&mut guest, payload, &bytes);
             },
         )?;
-        // The result of the call distinguishes an error from an answer.
+        // The return value of the call distinguishes an error from an answer.
         for name in ["__guest_response", "__guest_error"] {
             linker.func_wrap("wapc", name, |mut guest: Guest<'_>, at, length| {
                 guest.data_mut().answer = read(&mut guest, at, length);
             })?;
         }
-        // These requests ask for the nodes and for images.
+        // These requests are for the nodes and for images.
         linker.func_wrap(
             "wapc",
             "__host_call",

@@ -1,4 +1,4 @@
-//! Node lists: their sources, how they are reduced, and the errors of invalid ones.
+//! Node lists: the formats that they are read from, their reduction, and the errors for invalid files.
 
 use std::collections::BTreeSet;
 use std::error::Error as _;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{NODES, POLICY, payload};
 
-/// The nodes that a policy gets with this project's mask.
+/// The nodes that a policy gets with the mask of this project's policy.
 fn handed_over(nodes: &NodeList) -> Value {
     let request = json!({"api_version": "v1", "kind": "Node",
                          "field_masks": ["status.nodeInfo.architecture"]});

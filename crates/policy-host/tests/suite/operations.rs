@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{POLICY, metered, payload};
 
-/// The module has a type of its own for it, with audit annotations in their order.
+/// The module has its own type for the answer, which keeps audit annotations in order.
 #[test]
 fn the_answer_is_the_response_of_the_sdk() {
     let nodes = json!({"apiVersion": "v1", "kind": "NodeList", "items": [

@@ -1,4 +1,4 @@
-//! Images in registries: in the real one of Debian's docker-registry, and in scripted ones that have faults.
+//! Images in registries: in a real one, Debian's docker-registry, and in scripted ones with faults.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -16,7 +16,7 @@ use registry::Sources;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-/// The sources that a text in YAML describes.
+/// The sources that a YAML text describes.
 fn sources(text: &str) -> Sources {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("sources.yml");
@@ -32,7 +32,7 @@ fn image(name: &str) -> Image {
     Image::at(&format!("docker://{name}")).unwrap().unwrap()
 }
 
-/// The architectures of one image, as in the annotation.
+/// The architectures of one image, in the format of the annotation.
 fn architectures(registries: &Registries, name: &str) -> Result<String, String> {
     let mut read = registries.contents(BTreeSet::from([image(name)]), &[]);
     let contents = read.remove(&image(name)).unwrap();
@@ -68,7 +68,7 @@ fn every_form_of_an_image_is_read() {
             "amd64,arm64,s390x",
         ),
         (format!("{host}/list:1"), "amd64,arm,arm64"),
-        // Without a tag it is `latest`.
+        // Without a tag, the image is `latest`.
         (format!("{host}/single"), "s390x"),
         (format!("{host}/docker:1"), "arm64"),
     ] {
@@ -89,7 +89,7 @@ fn every_form_of_an_image_is_read() {
     assert_eq!(arm64("sparse"), Some(Availability::ListedButMissing));
     let contradicts = Availability::Contradicts("amd64".to_owned());
     assert_eq!(arm64("contradicting"), Some(contradicts));
-    // An index in an index has no platform.
+    // A nested index has no platform.
     let nested = architectures(&registries, &format!("{host}/nested:1"));
     assert_eq!(nested.unwrap_err(), "an entry of the index has no platform");
     for missing in ["index:2", "nowhere:1"] {
@@ -105,7 +105,7 @@ fn every_form_of_an_image_is_read() {
     }
 }
 
-/// The three answers, as policy-server gives them.
+/// The three answers, in the format of policy-server.
 #[test]
 #[ignore = "needs docker-registry: make e2e-registry"]
 fn the_module_gets_what_policy_server_answers() {
@@ -135,7 +135,7 @@ fn the_module_gets_what_policy_server_answers() {
         *with_config,
         json!({"manifest": single.json, "digest": single.digest, "config": DockerRegistry::config("s390x")})
     );
-    // The image of an index for the machine of the client.
+    // For an index, the image for the machine that runs the test.
     let machine = match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",
@@ -184,7 +184,7 @@ fn a_certificate_is_trusted_as_sources_yml_says() {
     );
 }
 
-/// The architectures, or an error with this in it, of which nothing is raw.
+/// The architectures, or an error that contains this text, without control characters.
 #[track_caller]
 fn assert_read(read: &Result<String, String>, wanted: Result<&str, &str>) {
     match (read, wanted) {
@@ -247,7 +247,7 @@ fn a_registry_that_never_answers_is_not_waited_for() {
     assert!(error == "no response within 50ms", "{error}");
 }
 
-/// Each protocol for an insecure registry would wait equally long.
+/// An insecure registry may be reached in several ways, and each way would reach the time limit.
 #[test]
 fn the_ways_to_a_registry_have_one_deadline() {
     let registry = SilentServer::start();
@@ -257,7 +257,7 @@ fn the_ways_to_a_registry_have_one_deadline() {
     assert!(error == "no response within 50ms", "{error}");
 }
 
-/// It speaks only HTTP, so two ways fail before.
+/// It supports only HTTP, so two ways fail before.
 #[test]
 fn the_answer_of_an_insecure_registry_is_the_error() {
     let registry = ScriptedRegistry::start(|_, to| {
@@ -284,7 +284,7 @@ fn nobody_listens() {
         error.starts_with("the registry cannot be reached; check"),
         "{error}"
     );
-    // The cause, which the policy shows of a long reason.
+    // The cause, which the policy shows if the reason is long.
     assert!(
         error.ends_with("Connection refused (os error 111)"),
         "{error}"
@@ -307,11 +307,11 @@ fn another_image_than_that_of_the_digest_is_not_taken() {
 /// A login that fails.
 const REFUSED: &str = r#"{"errors": [{"code": "DENIED", "message": "no\u0007"}]}"#;
 
-/// A token that counts, in an answer of 5 MB.
+/// A valid token, in an answer of 5 MB.
 static LARGE_TOKEN: LazyLock<String> =
     LazyLock::new(|| json!({"token": "t", "x": "x".repeat(5_000_000)}).to_string());
 
-/// With tokens, as most registries of the Internet work.
+/// The registry uses tokens, as most public registries do.
 #[rstest]
 #[case::granted(r#"{"token": "t"}"#, Ok("arm64"))]
 #[case::under_the_other_name(r#"{"access_token": "t"}"#, Ok("arm64"))]
@@ -342,7 +342,7 @@ fn a_registry_with_tokens(#[case] token: &'static str, #[case] found: Result<&st
     assert_read(&read, found);
 }
 
-/// A manifest names a registry that redirects to, or has its token server on, a host of the network.
+/// A manifest names a registry that redirects to a host of the network, or has its token server there.
 #[rstest]
 #[case::redirect("307 Elsewhere", "Location: http://HOST/secret")]
 #[case::token_server("401 No", "WWW-Authenticate: Bearer realm=\"http://HOST/secret\"")]
@@ -401,7 +401,7 @@ fn an_image_is_read_once() {
 
 #[test]
 fn four_images_are_read_at_a_time() {
-    /// Requests that wait, and the most that ever did.
+    /// The number of waiting requests, and its maximum.
     type Waiting = (Mutex<(usize, usize)>, Condvar);
     let waiting: Arc<Waiting> = Arc::default();
     let seen = Arc::clone(&waiting);
@@ -412,7 +412,7 @@ fn four_images_are_read_at_a_time() {
             now.0 += 1;
             now.1 = now.1.max(now.0);
             changed.notify_all();
-            // No request is answered before four have arrived.
+            // The server answers only after four requests have arrived. With fewer at a time, this would never happen.
             let mut now = changed.wait_while(now, |now| now.1 < 4).unwrap();
             now.0 -= 1;
         }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::metered;
 
-/// A kind of content: its name, and an object with so many items of it.
+/// A kind of content: its name, and an object with this number of items.
 type Kind = (&'static str, fn(usize) -> Value);
 
 const KINDS: [Kind; 10] = [
@@ -133,7 +133,7 @@ fn nodes(count: usize) -> Vec<u8> {
         .into_bytes()
 }
 
-/// In instructions of the module, which are the same on every machine.
+/// Measured in instructions of the module, whose number is the same on every machine.
 #[test]
 fn twice_the_content_costs_at_most_two_and_a_half_times_as_much() {
     let nodes = nodes(10);

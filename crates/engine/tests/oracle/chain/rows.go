@@ -18,7 +18,7 @@ import (
 // object is decoded JSON.
 type object = map[string]any
 
-// complete reads the rows of one file, and writes them to another. It is in each of the programs of the chain.
+// complete reads the rows of one file, and writes them to another. All programs of the chain use it.
 func complete(from, to string, each func(row object)) {
 	in, err := os.Open(from)
 	check(err)
@@ -62,13 +62,13 @@ func convert[T any](value any) T {
 	return result
 }
 
-// refusedByAPIServer is what the API server says of the metadata of an object: the part of it that the API server checks
-// for custom resources of all kinds.
+// refusedByAPIServer returns the API server's errors about the metadata of an object, for the checks that apply to
+// custom resources of all kinds.
 func refusedByAPIServer(meta metav1.Object) any {
 	reasons := metavalidation.ValidateObjectMetaAccessor(meta, true, metavalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	if len(reasons) == 0 {
 		return nil
 	}
-	// Newer versions of the library say what they count.
+	// Newer versions of the library include the unit.
 	return strings.ReplaceAll(reasons.ToAggregate().Error(), "no more than 63 characters", "no more than 63 bytes")
 }

@@ -1,4 +1,4 @@
-//! `plan`: what it says about the boot sources of one template, which has been imported for amd64 and arm64.
+//! `plan`: the output about the boot sources of one template that was imported for amd64 and arm64.
 
 use std::path::PathBuf;
 
@@ -29,11 +29,11 @@ fn template(source: &str, retention: &str) -> Value {
     })
 }
 
-/// The operators' objects for a template: for each architecture, or for none with the import off.
+/// The objects that the operators create from a template: for each architecture, or for none with the import off.
 fn made_of(template: &Value, architectures: &[&str]) -> Vec<Value> {
     let of_ssp = json!({"operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io"});
     let source = template["spec"]["managedDataSource"].as_str().unwrap();
-    // SSP creates the DataSources of its VM templates, CDI all others.
+    // SSP creates the DataSources of its VM templates; CDI creates all others.
     let is_of_ssp = source == "fedora";
     let mut objects = Vec::new();
     let suffixes = if architectures.is_empty() {
@@ -100,7 +100,7 @@ fn hyperconverged(templates: &[Value], is_on: bool) -> Value {
     })
 }
 
-/// The words for a plan of an object after a change, on a cluster with these objects and four nodes.
+/// The arguments for a plan of a changed object, on a cluster with these objects and four nodes.
 fn planned(test: &str, before: &Value, objects: &[Value], after: Option<&Value>) -> String {
     let node = |name: &str, architecture: &str, role: &str| {
         json!({
@@ -150,7 +150,7 @@ fn edited(template: &Value, edits: &Value) -> Value {
     edited
 }
 
-/// The plan after an edit of a template that has been imported.
+/// The arguments for a plan after an edit of a template that was imported.
 fn words(test: &str, source: &str, retention: &str, edits: &Value) -> String {
     let template = template(source, retention);
     let edited = edited(&template, edits);
@@ -181,8 +181,8 @@ fn json_of(words: &str) -> Value {
     serde_json::from_slice(&run(&format!("{words} -o json")).stdout).unwrap()
 }
 
-/// A DataSource of SSP's VM templates gets the label of the new DataImportCron from SSP; CDI keeps the label of any other one,
-/// and does not update it for the new DataImportCron.
+/// SSP sets the label of the new DataImportCron on a DataSource of its VM templates. CDI keeps the label of any other
+/// DataSource, and does not update it for the new DataImportCron.
 #[rstest]
 #[case::custom(
     "mine",
@@ -324,7 +324,7 @@ fn a_schedule_that_never_runs_imports_nothing_again(#[case] retention: &str, #[c
     );
 }
 
-/// SSP deletes its DataSources, and CDI keeps their disks by the retention policy.
+/// SSP deletes its DataSources, and CDI keeps their disks because of the retention policy.
 #[rstest]
 #[case("None", "- fedora-arm64 deleted with its disk")]
 #[case("All", "- fedora-arm64 deleted; its disk stays")]
@@ -339,7 +339,7 @@ fn a_deleted_data_source_leaves_its_disk(#[case] retention: &str, #[case] row: &
     }
 }
 
-/// A disk of a DataImportCron that was not read is not one of none.
+/// A disk whose DataImportCron was not read must not appear as a disk without one.
 #[test]
 fn without_data_import_crons_no_boot_source_is_lost() {
     let template = template("mine", "All");
@@ -418,7 +418,7 @@ fn a_pointer_that_follows_the_control_plane_is_explained() {
     );
 }
 
-/// SSP leaves the spec of a DataSource of its VM templates to CDI, which changes it after the import.
+/// SSP leaves the spec of its VM templates' DataSource to CDI, which changes it after the import.
 #[test]
 fn a_data_source_keeps_pointing_to_a_deleted_one_until_its_import_is_done() {
     let template = template("fedora", "None");
@@ -439,7 +439,7 @@ fn a_data_source_keeps_pointing_to_a_deleted_one_until_its_import_is_done() {
         ),
         "{text}"
     );
-    // Meanwhile, the DataImportCron is there, and has not imported anything.
+    // In the meantime, the DataImportCron exists, and has not imported an image.
     let mut meanwhile = made_of(&templates[0], &[]);
     meanwhile.retain(|it| it["kind"] == "DataImportCron");
     meanwhile[0].as_object_mut().unwrap().remove("status");
@@ -454,7 +454,7 @@ fn a_data_source_keeps_pointing_to_a_deleted_one_until_its_import_is_done() {
     shows(&planned("off-meanwhile", &off, &meanwhile, None), &[row]);
 }
 
-/// The HyperConverged does not have its template any more.
+/// The HyperConverged no longer has its template.
 #[test]
 fn the_disk_of_a_removed_template_stays_and_is_not_updated() {
     let template = template("mine", "All");
@@ -504,8 +504,8 @@ fn vm_templates_of_the_same_architectures_do_not_change() {
     );
 }
 
-/// With the retention policy `All`, the disks of an import that was switched off are still there when it is switched on again.
-/// CDI finds the one with the name of the image's digest, which is not known.
+/// With the retention policy `All`, the disks of an import that was disabled still exist when it is enabled again. CDI
+/// uses the disk with the name of the image's digest, which is unknown.
 #[test]
 fn the_disk_of_an_earlier_import_may_be_used_again() {
     let template = template("mine", "All");
@@ -535,7 +535,7 @@ fn the_disk_of_an_earlier_import_may_be_used_again() {
         disks,
         ["mine-amd64-0123456789ab", "mine-arm64-0123456789ab"]
     );
-    // Without them, there is nothing to find.
+    // Without the disks, CDI cannot reuse one.
     let made = made_of(&template, &[]);
     let words = planned("no-earlier", &off, &made, Some(&on));
     shows(
@@ -544,7 +544,7 @@ fn the_disk_of_an_earlier_import_may_be_used_again() {
     );
 }
 
-/// CDI looks at the label of a DataSource that is there already, whichever template names it.
+/// CDI checks the label of an existing DataSource, whichever template names it.
 #[test]
 fn a_data_source_of_a_removed_template_is_not_taken_over() {
     let (removed, other) = (template("mine", "All"), template("other", "All"));
@@ -561,7 +561,7 @@ fn a_data_source_of_a_removed_template_is_not_taken_over() {
     assert_eq!(plan["notUpdated"], json!(["kubevirt-os-images/mine-amd64"]));
 }
 
-/// An existing problem is outstanding, and not a change by the plan.
+/// An existing problem is outstanding, and does not count as an effect of the requested change.
 #[test]
 fn a_label_that_is_wrong_already_is_outstanding() {
     let template = template("mine", "All");
@@ -575,7 +575,7 @@ fn a_label_that_is_wrong_already_is_outstanding() {
     assert_eq!(run(&words).status.code(), Some(1));
 }
 
-/// SSP keeps the pointer in its own namespace, whichever namespace the template is in.
+/// SSP keeps the pointer in its own namespace, even if the template has another namespace.
 #[test]
 fn a_namespace_that_is_missing_is_named() {
     let template = template("mine", "All");
@@ -603,7 +603,7 @@ fn a_namespace_that_is_missing_is_named() {
     assert_eq!(json_of(&words)["newNamespaces"], json!([]));
 }
 
-/// A running virtual machine has a disk of the architecture of its node, regardless of KubeVirt's choice.
+/// The disk of a running VM has the architecture of its node, whatever KubeVirt would choose.
 #[rstest]
 #[case::where_it_will_be_started("a-1", "")]
 #[case::elsewhere(
@@ -650,7 +650,7 @@ fn the_disk_of_a_running_virtual_machine_is_of_its_node(
     assert_eq!(machine["detail"], detail, "{plan:#}");
 }
 
-/// A deletion that happens without the change does not wait for it.
+/// A VM cannot wait for a boot source that is deleted even without the change.
 #[test]
 fn a_boot_source_that_goes_anyway_cannot_be_waited_for() {
     let template = template("mine", "None");
@@ -686,7 +686,8 @@ fn a_boot_source_that_goes_anyway_cannot_be_waited_for() {
     assert!(anyway.ends_with("; use another boot source"), "{anyway}");
 }
 
-/// SSP creates the new DataImportCron before it deletes the old one, and CDI does not look at it a second time.
+/// SSP creates the new DataImportCron before it deletes the old one, and CDI does not reconcile the new one a second
+/// time.
 #[rstest]
 #[case::custom("mine", true)]
 #[case::of_ssp("fedora", false)]
@@ -705,7 +706,7 @@ fn the_import_of_a_renamed_template_may_have_to_be_started(
     assert_eq!(text.contains(command), may_wait, "{text}");
 }
 
-/// The boot sources of SSP's VM templates that have been imported are deleted as any other.
+/// Imported boot sources of SSP's VM templates are deleted like any others.
 #[test]
 fn the_status_names_what_ssp_deletes_of_its_own() {
     let template = template("fedora", "None");
@@ -729,7 +730,7 @@ fn the_status_names_what_ssp_deletes_of_its_own() {
     assert_eq!(names, ["fedora-arm64"], "{status:#}");
 }
 
-/// CDI finds a disk by its name, whatever its label is: which one has the image is not known.
+/// CDI finds a disk by its name, whatever its label is. It is unknown which disk has the image.
 #[test]
 fn a_disk_that_may_be_used_is_not_left_over() {
     let (old, new) = (template("mine", "All"), template("mine", "All"));
@@ -740,7 +741,7 @@ fn a_disk_that_may_be_used_is_not_left_over() {
     let mut newer = made[2].clone();
     newer["metadata"]["name"] = json!("mine-amd64-fedcba987654");
     made.push(newer);
-    // The label that the first name of the template has left.
+    // The label that remains from the first name of the template.
     made[0]["metadata"]["labels"][label] = json!("mine-cron-amd64");
     made[2]["metadata"]["labels"][label] = json!("mine-cron-amd64");
     let [before, after] = [old, new].map(|it| hyperconverged(&[it], true));
@@ -753,7 +754,7 @@ fn a_disk_that_may_be_used_is_not_left_over() {
     );
 }
 
-/// SSP takes the pointer away from its own DataSource.
+/// SSP removes the pointer from its own DataSource.
 #[test]
 fn a_pointer_that_is_taken_away_is_not_there_any_more() {
     let template = template("fedora", "None");
@@ -766,7 +767,7 @@ fn a_pointer_that_is_taken_away_is_not_there_any_more() {
     );
 }
 
-/// CDI deletes no disk with the retention policy `All`.
+/// CDI does not delete disks with the retention policy `All`.
 #[test]
 fn a_disk_stays_although_its_import_is_rejected() {
     let edits = json!({"/spec/schedule": "0 6 * *"});

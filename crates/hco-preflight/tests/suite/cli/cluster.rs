@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{command, command_on, compare, files, scratch, shown};
 use e2e_tests::{ApiServer, recorded};
 
-/// Runs a command line against the recorded cluster; its address differs from run to run.
+/// Runs a command line against the recorded cluster. Its address differs from run to run.
 fn run(server: &ApiServer, words: &str) -> (String, i32) {
     let output = command_on(server).args(words.split_whitespace()).output();
     let output = output.unwrap();
@@ -39,7 +39,7 @@ fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] 
     assert_eq!(ended, code, "{shown}");
 }
 
-/// They are in no file, but GitHub takes no result without one.
+/// The objects have no file, but GitHub does not accept a result without one.
 #[test]
 fn live_objects_in_sarif() {
     let server = ApiServer::start(recorded());
@@ -80,7 +80,7 @@ fn kubeconfig(server: &ApiServer, name: &str, change: impl FnOnce(&mut Value)) -
     path
 }
 
-/// The error with another kubeconfig than the server's.
+/// The error with another kubeconfig.
 fn check_with(kubeconfig: &Path) -> Command {
     let mut check = command();
     check.args(["check", "-f", "other.yaml", "--cluster", "--kubeconfig"]);
@@ -144,7 +144,7 @@ fn a_kubeconfig_that_cannot_be_used_is_an_error(
     assert_eq!(server.asked(), [""; 0]);
 }
 
-/// Another object than the requested one is not an answer.
+/// A response with another object than the requested one is invalid.
 #[test]
 fn an_object_without_its_name_is_an_error() {
     let mut answers = with_live(|_| {});
@@ -163,7 +163,7 @@ fn an_object_without_its_name_is_an_error() {
     assert_eq!(code, 2);
 }
 
-/// Credentials that a command prints, as for the clusters of clouds.
+/// Credentials from a command, as clusters of cloud providers use them.
 #[cfg(unix)]
 #[rstest]
 #[case::taken(
@@ -204,7 +204,7 @@ fn a_command_logs_in(
     }
 }
 
-/// Not to this machine either, if they go through another one.
+/// Credentials are not sent to this machine either, if a proxy is between.
 #[test]
 fn credentials_that_are_not_sent_are_mentioned() {
     let server = ApiServer::start(recorded());
@@ -286,7 +286,7 @@ fn a_proxy_that_is_not_there_is_named() {
     }
 }
 
-/// As with kubectl: a variable that is not set names nothing.
+/// As in kubectl, an unset variable counts as a missing flag.
 #[test]
 fn an_empty_flag_is_none() {
     let server = ApiServer::start(recorded());
@@ -336,7 +336,7 @@ fn a_command_that_logs_in_does_not_read_a_pipe() {
     assert_eq!(with("IfAvailable", told).status.code(), Some(0));
 }
 
-/// It may ask for a password that is valid once.
+/// The command may ask for a one-time password.
 #[test]
 fn a_command_logs_in_once() {
     let server = ApiServer::start(recorded());
@@ -371,11 +371,11 @@ fn a_command_that_is_not_there_cannot_log_in() {
     assert_eq!(text(&output.stderr), error);
 }
 
-/// The client requests a tunnel through it, and is refused.
+/// The client requests a tunnel through the proxy, which refuses it.
 #[test]
 fn the_proxy_of_the_environment_is_used_but_for_exceptions() {
     let (server, proxy) = (ApiServer::start(recorded()), ApiServer::start(Vec::new()));
-    // Without a scheme it is http, as with kubectl.
+    // Without a scheme it is http, as in kubectl.
     let through = |name: &str, url: &str, variables: &[(&str, &str)]| {
         let path = kubeconfig(&server, name, |kubeconfig| {
             kubeconfig["clusters"][0]["cluster"]["server"] = json!(url);
@@ -387,7 +387,7 @@ fn the_proxy_of_the_environment_is_used_but_for_exceptions() {
     };
     let local = format!("http://{}", server.address());
     assert_eq!(through("proxy-local", &local, &[]), Some(0));
-    // This address is this machine, where nothing speaks TLS; no rule but NO_PROXY excepts it.
+    // This address is this machine, where no server uses TLS. Only NO_PROXY excludes it.
     let here = server.address().replace("127.0.0.1", "https://0.0.0.0");
     let exception = [("NO_PROXY", "10.0.0.0/8,0.0.0.0")];
     assert_eq!(through("proxy-exception", &here, &exception), Some(2));
@@ -396,7 +396,7 @@ fn the_proxy_of_the_environment_is_used_but_for_exceptions() {
     assert_eq!(proxy.asked()[0], "CONNECT api.test:6443");
 }
 
-/// A proxy of the cluster comes first, and has no exceptions.
+/// The proxy of the cluster takes precedence, and has no exceptions.
 #[test]
 fn the_proxy_of_the_kubeconfig_is_used() {
     let (server, proxy) = (ApiServer::start(recorded()), ApiServer::start(Vec::new()));
@@ -436,12 +436,12 @@ fn a_socks_proxy_is_used() {
         cluster["proxy-url"] = json!(format!("socks5://{address}"));
     });
     assert_eq!(check_with(&path).output().unwrap().status.code(), Some(2));
-    // Ends the wait if there was no connection.
+    // If there was no connection, this ends the wait.
     drop(std::net::TcpStream::connect(address));
     assert_eq!(host.join().unwrap().unwrap(), b"api.test");
 }
 
-/// Admin may impersonate everybody.
+/// The admin may impersonate any user.
 #[test]
 fn a_user_and_groups_are_impersonated() {
     let mut answers = recorded();
@@ -457,7 +457,7 @@ fn a_user_and_groups_are_impersonated() {
     assert_eq!(code, 2);
 }
 
-/// One that only listens.
+/// The server only listens.
 #[test]
 fn a_request_that_takes_too_long_is_an_error() {
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -465,7 +465,7 @@ fn a_request_that_takes_too_long_is_an_error() {
     let (shown, code) = run(&server, "check --cluster --request-timeout 1ms");
     compare("cluster-timed-out", &shown);
     assert_eq!(code, 2);
-    // It is not asked for more than the first object.
+    // The command requests only the first object.
     let words = "check --cluster --request-timeout 1ms -f live.yaml -f other.yaml";
     let (of_files, code) = run(&server, words);
     assert!(
@@ -531,7 +531,7 @@ pub(super) fn with_live(change: impl FnOnce(&mut Value)) -> Vec<Value> {
     answers
 }
 
-/// The policy judges no update that changes nothing, so the verdict says nothing about the object.
+/// The policy does not evaluate an update that changes nothing, so its verdict says nothing about the object.
 #[test]
 fn an_update_that_changes_nothing_lists_no_problems() {
     let mut live = Value::Null;
@@ -563,7 +563,7 @@ fn an_update_that_changes_nothing_lists_no_problems() {
     }
 }
 
-/// The import was enabled by `kubectl patch`, and the file says nothing of it: `kubectl apply` leaves it enabled.
+/// The import was enabled by `kubectl patch`, and is not in the file: `kubectl apply` leaves it enabled.
 #[test]
 fn what_others_set_stays_where_the_file_is_applied() {
     let server = ApiServer::start(with_live(|live| {
@@ -581,8 +581,8 @@ fn what_others_set_stays_where_the_file_is_applied() {
     assert_eq!(code("--as-if replace"), Some(1));
 }
 
-/// A template of OpenShift, which only the status of the live object names, needs no annotation; the file has no status,
-/// or one that is not sent.
+/// A template of OpenShift, which only the status of the live object names, needs no annotation. The file has no
+/// status, or a status that is not sent.
 #[rstest]
 fn the_live_status_stays(#[values("apply", "replace")] as_if: &str) {
     let spec = json!({"schedule": "0 */12 * * *", "managedDataSource": "rhel9", "template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {"url": "docker://registry.redhat.io/rhel9/rhel-guest-image"}}}}});
@@ -616,7 +616,7 @@ fn the_live_status_stays(#[values("apply", "replace")] as_if: &str) {
     assert_eq!(code(&file, &unnamed), Some(1));
 }
 
-/// The file has no placement, and the live object has one that only the nodes of `--what-if` match: they count.
+/// The file has no placement. The live object has one that only the nodes of `--what-if` match, so they count.
 #[test]
 fn nodes_that_join_are_placed_by_what_is_sent() {
     let server = ApiServer::start(with_live(|live| {
@@ -633,7 +633,7 @@ fn nodes_that_join_are_placed_by_what_is_sent() {
         !shown.contains("placement does not match these nodes"),
         "{shown}"
     );
-    // A placement that they do not match is still reported.
+    // If the nodes do not match a placement, the note still appears.
     let server = ApiServer::start(with_live(|live| {
         live["spec"]["workloads"] = json!({"nodePlacement": {"nodeSelector": {"zone": "za"}}});
     }));
@@ -677,7 +677,7 @@ fn the_hint_names_options_that_fix_does_not_have() {
     );
 }
 
-/// A cluster that serves other versions than the file's can still have the object.
+/// If a cluster serves only other versions than the file's, the command must not treat the object as missing.
 #[test]
 fn a_version_that_is_not_served_is_an_error() {
     let mut answers = recorded();
@@ -696,7 +696,7 @@ fn a_version_that_is_not_served_is_an_error() {
     assert_eq!(code, 2);
 }
 
-/// As with kubectl: an address and a token are enough, and a user of the kubeconfig can be another one.
+/// As in kubectl, an address and a token are sufficient, and the user can select another user of the kubeconfig.
 #[test]
 fn the_server_and_who_asks_can_be_named() {
     let server = ApiServer::start(recorded());

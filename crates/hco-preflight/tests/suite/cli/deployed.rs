@@ -1,4 +1,4 @@
-//! The settings of the policies that a cluster has, for `--cluster`.
+//! The settings of the policies in a cluster, for `--cluster`.
 
 use rstest::{Context, rstest};
 use serde_json::{Value, json};
@@ -26,12 +26,12 @@ pub(super) fn policy(name: &str, mode: &str, settings: Value) -> Value {
     })
 }
 
-/// The live object is not denied by these.
+/// With these settings, the live object is not denied.
 fn lenient() -> Value {
     json!({"levels": {"multi-arch-import-disabled": "warn"}})
 }
 
-/// Nothing is found in it by these.
+/// With these settings, the live object has no findings.
 fn ignored() -> Value {
     json!({"levels": {"multi-arch-import-disabled": "ignore"}})
 }
@@ -90,7 +90,7 @@ fn the_output_is_as_reviewed(
     check(context.description.unwrap(), &server, words, code);
 }
 
-/// One annotation can have several findings of a rule. Each counts once, whichever policies report it.
+/// One annotation can have several findings of a rule. Each of them counts once, however many policies report it.
 #[test]
 fn the_findings_of_two_policies_are_fixed() {
     let file = super::scratch("deployed-findings").join("new.yaml");
@@ -113,7 +113,7 @@ fn the_findings_of_two_policies_are_fixed() {
         let server = ApiServer::start(with_policies(&policies));
         let output = command_on(&server).args(words.split_whitespace()).output();
         let shown = shown(&words, &output.unwrap());
-        // The two entries that are not valid.
+        // The two invalid entries.
         assert!(
             shown.contains("note: 2 findings can be fixed: run again with --write\n"),
             "{shown}"
@@ -121,8 +121,8 @@ fn the_findings_of_two_policies_are_fixed() {
     }
 }
 
-/// Without --images, a policy that looks up images is judged without that: nothing is known of the images, and nothing is
-/// reported as unreadable.
+/// Without --images, the settings of a policy that looks up images are used without the look-ups. The images are then
+/// unknown, and nothing is reported as unreadable.
 #[rstest]
 #[case::verify(json!({"images": "verify", "levels": {"image-unreadable": "deny"}}))]
 #[case::verify_all(json!({"images": "verify-all", "levels": {"image-unreadable": "deny"}, "repair": {"image-architectures-mismatch": "from-image"}}))]
@@ -143,7 +143,7 @@ fn images_are_looked_up_only_if_the_user_says_so(#[case] settings: Value) {
         assert_eq!(shown.matches(note).count(), 1, "{shown}");
         assert!(!shown.contains("image-unreadable"), "{shown}");
     }
-    // No policy asks for look-ups.
+    // No policy requests look-ups.
     let server = ApiServer::start(with_policies(&[policy(
         "a",
         "protect",
@@ -156,7 +156,7 @@ fn images_are_looked_up_only_if_the_user_says_so(#[case] settings: Value) {
     assert!(!shown.contains("looked up"), "{shown}");
 }
 
-/// A policy that denies the object, and that the cluster evaluates for what these fields select.
+/// A policy that denies the object. The cluster evaluates it for the requests that these fields select.
 fn selecting(fields: &Value) -> Value {
     let mut policy = policy("a", "protect", json!({}));
     let spec = policy.get_mut("spec").unwrap().as_object_mut().unwrap();
@@ -167,7 +167,7 @@ fn selecting(fields: &Value) -> Value {
 const OF_NAMESPACE: &str =
     "its namespaceSelector does not match the namespace `kubevirt-hyperconverged`";
 
-/// A policy that the cluster does not evaluate for the object does not decide: the other one accepts it.
+/// If the cluster does not evaluate a policy for the object, its verdict does not count: the other policy accepts it.
 #[rstest]
 #[case::namespace(json!({"namespaceSelector": {"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["other"]}]}}), "check --cluster", Some(OF_NAMESPACE))]
 #[case::not_evaluated(json!({"namespaceSelector": {"matchExpressions": [{"key": "virtual", "operator": "DoesNotExist"}]}}), "check --cluster", None)]
@@ -216,7 +216,7 @@ fn what_is_not_evaluated_is_named() {
     assert!(shown.contains(note), "{shown}");
 }
 
-/// A policy for another version of the module is named with that version, and the others decide.
+/// A policy for another version of the module is named with that version. The other policies determine the verdict.
 #[test]
 fn a_policy_with_unknown_settings_does_not_stop_the_others() {
     let unknown = policy("a", "protect", json!({"level": {}}));
@@ -225,7 +225,7 @@ fn a_policy_with_unknown_settings_does_not_stop_the_others() {
         policy("b", "protect", lenient()),
     ]));
     check("one_invalid", &server, "check --cluster", 0);
-    // Not if the cluster does not evaluate the other one.
+    // This does not apply if the cluster does not evaluate the other policy.
     let mut other = policy("b", "protect", lenient());
     other["spec"]["namespaceSelector"] = json!({"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["other"]}]});
     let server = ApiServer::start(with_policies(&[unknown, other]));
@@ -233,7 +233,7 @@ fn a_policy_with_unknown_settings_does_not_stop_the_others() {
     assert_eq!(output.unwrap().status.code(), Some(2));
 }
 
-/// With monitor alone, every output says that the cluster would not deny the object.
+/// If all policies are in monitor mode, every output says that the cluster would not deny the object.
 #[rstest]
 #[case::github("::warning ", "::error ", true)]
 #[case::gitlab("\"severity\": \"minor\"", "\"critical\"", true)]
@@ -281,7 +281,7 @@ fn outputs_for_programs_name_the_mode(
     }
 }
 
-/// A report that is kept says which cluster it is about.
+/// A stored report contains the name of its cluster.
 #[test]
 fn reports_name_the_cluster() {
     let server = ApiServer::start(with_policies(&[]));
@@ -302,7 +302,7 @@ fn reports_name_the_cluster() {
     assert_eq!(document.get("cluster"), None);
 }
 
-/// With `--settings`, policies are not read.
+/// If the user names settings, the policies are not read.
 #[test]
 fn settings_of_the_user_override() {
     let server = ApiServer::start(with_policies(&[policy("a", "protect", lenient())]));
@@ -315,7 +315,7 @@ fn settings_of_the_user_override() {
     assert!(!asked.contains("policies.kubewarden.io"), "{asked}");
 }
 
-/// Nor does a policy of another module matter, whatever it is called.
+/// A policy of another module does not matter either, whatever its name is.
 #[test]
 fn another_module_has_other_settings() {
     let mut other = policy("hco-architecture-guard", "protect", lenient());
@@ -324,7 +324,7 @@ fn another_module_has_other_settings() {
     check("another_module", &server, "check --cluster", 1);
 }
 
-/// An `AdmissionPolicy` is for the objects of its namespace.
+/// An `AdmissionPolicy` applies to the objects of its namespace.
 #[test]
 fn a_policy_of_the_namespace_counts() {
     let mut answers = with_policies(&[]);
@@ -350,7 +350,7 @@ fn a_policy_of_the_namespace_counts() {
         groups(NAMESPACED),
     ];
     assert_eq!(asked, wanted.map(|path| format!("GET {path}")));
-    // A file without a namespace belongs to that of -n, where there is no such policy.
+    // A file without a namespace gets the namespace of -n, where there is no such policy.
     check(
         "other_namespace",
         &server,
@@ -359,7 +359,7 @@ fn a_policy_of_the_namespace_counts() {
     );
 }
 
-/// A note names a group with such a member, or says that groups cannot be listed.
+/// A note names a policy group with such a member, or says that groups cannot be listed.
 #[test]
 fn groups_are_named_and_not_evaluated() {
     let group = |name: &str, module: &str| {
@@ -419,7 +419,7 @@ fn without_permission_to_list_policies_the_defaults_are_used() {
     let json = json.args(["check", "--cluster", "-o", "json"]).output();
     let json: Value = serde_json::from_slice(&json.unwrap().stdout).unwrap();
     assert_eq!(json["objects"][0]["policiesUnread"], true, "{json}");
-    // The policies of the namespace can be listed.
+    // The user may list the groups of the namespace.
     let namespaced = answers.iter_mut().rev().nth(1).unwrap();
     *namespaced = list(NAMESPACED, &[]);
     let server = ApiServer::start(answers);
@@ -429,7 +429,7 @@ fn without_permission_to_list_policies_the_defaults_are_used() {
     assert!(shown.contains(note), "{shown}");
 }
 
-/// An API server that fails is different from a cluster without policies.
+/// If the API server cannot answer, the cluster must not appear to have no policies.
 #[test]
 fn policies_that_cannot_be_read_are_an_error() {
     let mut answers = with_policies(&[]);

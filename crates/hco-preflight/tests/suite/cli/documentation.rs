@@ -1,4 +1,5 @@
-//! The commands in README.md and the handbook: commands of hco-preflight are run, the others name existing things.
+//! Tests the commands in README.md and the handbook: commands of hco-preflight are run, and other commands must name
+//! existing files or targets.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +27,7 @@ fn pages() -> Vec<(String, String)> {
     pages.collect()
 }
 
-/// The commands of a page: lines that begin with `$ `, and the steps of pipelines. Without comments.
+/// The commands of a page: lines that begin with `$ `, and the steps of pipelines, without comments.
 fn commands(text: &str) -> Vec<String> {
     let text = text.replace("\\\n", " ");
     let lines = text.lines().map(str::trim_start);
@@ -51,7 +52,7 @@ fn commands(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A copy of the files that the commands name, and of what a user has beside them.
+/// A copy of the files that the commands name, and of other files of a user.
 fn clone(name: &str) -> PathBuf {
     let clone = scratch(name);
     for directory in ["deploy/examples", "deploy/base"] {
@@ -84,7 +85,7 @@ fn clone(name: &str) -> PathBuf {
     clone
 }
 
-/// Each is accepted by the command line, and one that needs neither a cluster nor a registry reaches a verdict.
+/// The command line accepts each command. A command that needs neither a cluster nor a registry reaches a verdict.
 #[test]
 fn the_commands_of_the_pages_run() {
     let (mut parsed, mut judged) = (0, 0);
@@ -102,7 +103,7 @@ fn the_commands_of_the_pages_run() {
                 command
                     .args(words.split_whitespace())
                     .current_dir(clone("documentation"))
-                    // Neither clusters nor registries.
+                    // There are neither clusters nor registries.
                     .env("HTTPS_PROXY", "http://127.0.0.1:1");
                 let stdin =
                     std::fs::read(root().join("deploy/examples/hyperconverged.yaml")).unwrap();
@@ -140,8 +141,9 @@ fn the_commands_of_the_pages_run() {
     );
 }
 
-/// Each block of commands is run: those of hco-preflight and of the Makefile by the tests here and by CI, those in a block with
-/// `scenario=N` by `make e2e-cluster`. Any other block says why not. mdBook and GitHub show only the first word.
+/// Each block of commands is run: blocks of hco-preflight and of the Makefile by the tests here and by CI, and blocks
+/// with `scenario=N` by `make e2e-cluster`. Any other block states why it is not run. mdBook and GitHub show only the
+/// first word.
 #[test]
 fn every_block_of_commands_is_run_or_says_why_not() {
     let scenarios = root().join("e2e-tests/tests/cluster/scenarios.rs");
@@ -190,8 +192,8 @@ fn every_block_of_commands_is_run_or_says_why_not() {
     assert!(run > not_run, "{run} blocks are run, {not_run} are not");
 }
 
-/// The script on the page about pipelines, in a repository: a problem that is in the main branch already does not fail the
-/// pipeline, and a new one does.
+/// The script on the page about pipelines, in a repository. A problem that already exists in the main branch does not
+/// fail the pipeline, but a new one does.
 #[cfg(unix)]
 #[test]
 fn the_script_of_the_pipelines_compares_with_the_main_branch() {
@@ -277,8 +279,8 @@ fn command_like(like: &std::process::Command, program: &str) -> std::process::Co
     command
 }
 
-/// Every other command is one that a test elsewhere runs, names a target of the Makefile or a file of the repository, or
-/// is known to need what no test has.
+/// Every other command is run by another test, names a target of the Makefile or a file of the repository, or is known
+/// to need something that tests do not have.
 #[test]
 fn the_other_commands_name_what_is_there() {
     let makefile = std::fs::read_to_string(root().join("Makefile")).unwrap();

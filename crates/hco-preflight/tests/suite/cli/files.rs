@@ -1,4 +1,4 @@
-//! Which files are read, and which are skipped.
+//! Selects the files to read, and the files to skip.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,13 +18,13 @@ fn written(name: &str, contents: &[(&str, &str)]) -> PathBuf {
     directory
 }
 
-/// Runs a command line in a directory: what it prints, the notes and errors, and the exit code.
+/// Runs a command line in a directory: the output, the notes and errors, and the exit code.
 fn run_in(directory: &Path, words: &str) -> (String, String, i32) {
     let mut command = command();
     command
         .current_dir(directory)
         .args(words.split_whitespace());
-    // As if it were in no repository.
+    // As if the directory did not belong to a repository.
     command.env("GIT_CEILING_DIRECTORIES", env!("CARGO_TARGET_TMPDIR"));
     let output = command.output().unwrap();
     (
@@ -40,7 +40,7 @@ fn accepted() -> String {
 
 const PATCH: &str = "apiVersion: hco.kubevirt.io/v1\nkind: HyperConverged\nmetadata: {name: kubevirt-hyperconverged}\nspec: {}\n";
 
-/// It has a part of the fields, so a verdict on it means nothing.
+/// A patch has only some of the fields, so a verdict on it would be meaningless.
 #[rstest]
 #[case::patches("patches: [{path: patch.yaml}]")]
 #[case::strategic("patchesStrategicMerge: [patch.yaml]")]
@@ -71,13 +71,13 @@ fn a_patch_of_a_kustomization_is_not_judged(#[case] kustomization: &str) {
     let error = "error: overlay/kustomization.yaml: a kustomization has no settings; build it with `kubectl kustomize`, and name the file with the policy\n";
     assert_eq!((&*notes, code), (error, 2));
     fs::write(directory.join("overlay/kustomization.yaml"), kustomization).unwrap();
-    // Named alone, and with nothing else to check.
+    // If the user names only the patch, there is nothing else to check.
     let (_, notes, code) = run_in(&directory, "check -f overlay/patch.yaml --arch amd64=1");
     assert!(notes.contains("kubectl kustomize overlay | hco"), "{notes}");
     assert_eq!(code, 2);
 }
 
-/// It has no option -R.
+/// The command does not have the option -R.
 #[test]
 fn a_plan_says_how_to_read_a_directory() {
     let directory = written("plan-directory", &[("d/my dir/hco.yaml", &accepted())]);
@@ -91,14 +91,14 @@ fn a_plan_says_how_to_read_a_directory() {
     assert_eq!(code, 2);
 }
 
-/// The part of a hint after the pipe.
+/// The command after the pipe in a hint.
 fn piped<'n>(notes: &'n str, before: &str) -> &'n str {
     let (_, command) = notes.split_once(before).unwrap_or_default();
     let (_, command) = command.split_once(" | hco-preflight ").unwrap_or_default();
     command.split('`').next().unwrap_or_default()
 }
 
-/// A command that asks for more would not help.
+/// The hint must not contain a command that needs more input.
 #[test]
 fn a_hint_is_a_command_with_the_same_options() {
     let template = "kind: HyperConverged\nspec:\n  {{- toYaml .Values.spec }}\n";
@@ -168,7 +168,7 @@ fn a_hint_is_a_command_with_the_same_options() {
     }
 }
 
-/// A file that the user names is checked, whatever it contains.
+/// If the user names a file, it has to be checked, whatever it contains.
 #[test]
 fn a_file_that_is_named_has_to_be_a_manifest() {
     let contents = [
@@ -190,7 +190,7 @@ fn a_file_that_is_named_has_to_be_a_manifest() {
     assert_eq!(code, 2);
 }
 
-/// It is looked for beside each file.
+/// The command looks for a kustomization next to each file.
 #[cfg(unix)]
 #[test]
 fn a_kustomization_that_is_no_file_is_none() {
@@ -201,7 +201,7 @@ fn a_kustomization_that_is_no_file_is_none() {
     assert_eq!((code, &*notes), (0, ""));
 }
 
-/// It would be read until there is no memory left.
+/// The command would read it until the memory is full.
 #[cfg(unix)]
 #[rstest]
 #[case::nodes("check -f accepted.yaml --nodes /dev/zero")]
@@ -246,7 +246,7 @@ fn what_directories_have_besides_is_counted_once() {
     assert!(printed.contains("4 objects: accepted"), "{printed}");
 }
 
-/// A directory that was handed over is all that may be changed.
+/// The command may only change files in the given directory.
 #[cfg(unix)]
 #[test]
 fn a_link_out_of_the_directory_is_not_written() {
@@ -274,7 +274,7 @@ fn a_link_out_of_the_directory_is_not_written() {
     );
 }
 
-/// Code scanning knows files by their path in the repository.
+/// Code scanning identifies files by their path in the repository.
 #[rstest]
 #[case::github("github")]
 #[case::gitlab("gitlab")]
@@ -325,7 +325,7 @@ fn cluster_takes_no_name() {
         assert!(errors.contains("use --cluster --context prod"), "{errors}");
         assert_eq!(code, 2);
     }
-    // As pre-commit runs it.
+    // The command line of pre-commit.
     let (_, errors, _) = run_in(&directory, "check --cluster x.yaml");
     assert!(errors.contains("no kubeconfig was found"), "{errors}");
 }
@@ -350,7 +350,7 @@ fn settings_takes_a_file() {
     assert_eq!(both.status.code(), Some(2));
 }
 
-/// The patterns are matched with what the command prints, whether a file is found or named.
+/// The command compares patterns with the printed paths, both for named files and for files in a directory.
 #[rstest]
 #[case::a_directory("-R -f deploy", "deploy/charts", 1)]
 #[case::with_a_slash("-R -f deploy", "deploy/charts/", 1)]
@@ -399,7 +399,7 @@ fn a_pattern_that_is_none_is_an_error() {
     assert_eq!(code, 2);
 }
 
-/// Files that are excluded from the new objects can be the old ones.
+/// An excluded file can contain the old objects.
 #[test]
 fn the_old_objects_are_not_excluded() {
     let accepted = accepted();
@@ -523,7 +523,7 @@ fn an_object_inside_another_one_is_judged_at_its_place(
     );
     let (verdicts, _, code) = run_in(&directory, words);
     assert_eq!(code, 0, "{fixed}\n{verdicts}");
-    // Nothing else of the file changed.
+    // Nothing else in the file has changed.
     let before = text.split_once(DENIED).unwrap();
     assert!(
         fixed.starts_with(before.0) && fixed.ends_with(before.1),
@@ -531,7 +531,7 @@ fn an_object_inside_another_one_is_judged_at_its_place(
     );
 }
 
-/// Such texts only become objects when a cluster evaluates them, and such objects are not to be there.
+/// Such texts become objects only when a cluster evaluates them, and such objects must not exist.
 #[rstest]
 #[case::raw(
     "  object-templates-raw: |\n    {{ range }}\n    - objectDefinition: {kind: HyperConverged}\n",
@@ -554,7 +554,7 @@ fn what_is_no_object_of_the_cluster_is_skipped(#[case] spec: &str, #[case] note:
     assert_eq!(code, 0);
 }
 
-/// A value that only the cluster knows is neither right nor wrong.
+/// A value that only the cluster knows is neither valid nor invalid.
 #[test]
 fn an_object_with_a_template_of_a_policy_is_not_checked() {
     let text = "apiVersion: policy.open-cluster-management.io/v1\nkind: ConfigurationPolicy\nmetadata: {name: hco}\nspec:\n  object-templates:\n    - complianceType: musthave\n      objectDefinition:\n        apiVersion: hco.kubevirt.io/v1beta1\n        kind: HyperConverged\n        metadata: {name: hco}\n        spec: {workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: '{{hub index .ManagedClusterLabels \"arch\" hub}}'}}}}\n";
@@ -564,7 +564,7 @@ fn an_object_with_a_template_of_a_policy_is_not_checked() {
     let error = "file.yaml:7: not checked: spec.workloads.nodePlacement.nodeSelector[kubernetes.io/arch] is a template (`{{ }}`), which is evaluated in the cluster; check the object that it becomes";
     assert!(notes.contains(error), "{verdicts}{notes}");
     let known = text.replace("{{hub index .ManagedClusterLabels \"arch\" hub}}", "amd64");
-    // Nothing evaluates it there.
+    // The cluster does not evaluate templates there.
     let work = "apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\nmetadata: {name: hco}\nspec:\n  workload:\n    manifests:\n      - apiVersion: hco.kubevirt.io/v1beta1\n        kind: HyperConverged\n        metadata: {name: hco, annotations: {mine: '{{ x }}'}}\n        spec: {workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: amd64}}}}\n";
     for (name, text) in [("known", &*known), ("work", work)] {
         let directory = written(&format!("files-{name}"), &[("file.yaml", text)]);
@@ -573,7 +573,7 @@ fn an_object_with_a_template_of_a_policy_is_not_checked() {
     }
 }
 
-/// A pipe would never end.
+/// Reading a pipe would never end.
 #[cfg(unix)]
 #[test]
 fn what_is_not_a_file_is_skipped_in_a_directory() {
@@ -595,7 +595,7 @@ fn what_is_not_a_file_is_skipped_in_a_directory() {
     );
 }
 
-/// A workflow would take the second line for a command.
+/// A workflow would interpret the second line as a command.
 #[cfg(unix)]
 #[rstest]
 #[case("settings FILE")]
@@ -621,7 +621,7 @@ fn the_name_of_a_file_is_printed_on_one_line(#[case] words: &str, #[context] con
     );
 }
 
-/// A shell expands `*.yaml` to it.
+/// A shell expands `*.yaml` to this name.
 #[test]
 fn the_name_of_a_file_is_not_an_option() {
     let accepted = accepted();

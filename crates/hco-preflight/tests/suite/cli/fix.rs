@@ -1,4 +1,4 @@
-//! `fix`: what it shows, and what it writes.
+//! `fix`: its output, and the files that it writes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use e2e_tests::{ApiServer, recorded};
     "fix -f denied.yaml --arch amd64=3,arm64=2 --prefer multi-arch-import-disabled=place-on:arm64",
     1
 )]
-// The label of the nodes counts, which the manifest does not name.
+// The label of the nodes counts. The manifest does not name it.
 #[case::place_on_nodes(
     "fix -f denied.yaml --nodes ../../../../deploy/examples/mixed-nodes.yaml --prefer multi-arch-import-disabled=place-on:arm64",
     1
@@ -47,7 +47,7 @@ use e2e_tests::{ApiServer, recorded};
     "fix -f denied.yaml --arch amd64=3 --prefer architectures-malformed=enable-import",
     2
 )]
-// Two rules suggest two ways to fix the same: one of them is enough.
+// Two rules suggest two ways to resolve the same problem. One of them is sufficient.
 #[case::competing("fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe", 1)]
 #[case::place_and_confirm(
     "fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe --prefer multi-arch-import-disabled=place-on:amd64",
@@ -67,7 +67,7 @@ use e2e_tests::{ApiServer, recorded};
 #[case::undecodable("fix -f undecodable.yaml --arch amd64=1", 2)]
 #[case::undecodable_patch("fix -f undecodable.yaml --arch amd64=1 -o json-patch", 2)]
 #[case::no_commands("fix -f accepted.yaml --nodes nodes.yaml -o commands", 0)]
-// The live object is not the old one either.
+// The live object is not the old object either.
 #[case::old("fix -f denied.yaml --arch amd64=3 --old old.yaml", 2)]
 #[case::as_if_without_cluster("fix -f denied.yaml --arch amd64=3 --as-if replace", 2)]
 #[case::help("fix -h", 0)]
@@ -83,7 +83,7 @@ fn copy(file: &str, name: &str) -> PathBuf {
     path
 }
 
-/// Problems that the settings repair in the cluster are fixed in the file.
+/// A repair in the settings is applied to the file.
 #[test]
 fn a_repair_of_the_settings_is_a_fix() {
     let path = scratch("fix-repaired").join("malformed.yaml");
@@ -185,7 +185,7 @@ fn a_read_only_file_stays() {
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
-/// Two names for one file: the second is skipped.
+/// Two paths lead to the same file, so the second one is skipped.
 #[cfg(unix)]
 #[test]
 fn a_file_with_two_names_is_fixed_once() {
@@ -203,7 +203,7 @@ fn a_file_with_two_names_is_fixed_once() {
     assert!(printed.contains("1 finding fixed"), "{printed}");
 }
 
-/// Existing problems are fixed as well: the live object is not the old one, as it is in `check`.
+/// Existing problems are fixed too: unlike in `check`, the live object is not the old object.
 #[test]
 fn what_the_cluster_has_already_is_fixed() {
     let server = ApiServer::start(recorded());
@@ -250,7 +250,7 @@ fn fix_with_live(
 
 const HEAD: &str = "apiVersion: hco.kubevirt.io/v1beta1\nkind: HyperConverged\nmetadata: {name: kubevirt-hyperconverged, namespace: kubevirt-hyperconverged}\n";
 
-/// The import was enabled by `kubectl patch`, and the file says nothing of it.
+/// The import was enabled by `kubectl patch`, and is not in the file.
 #[test]
 fn what_the_live_object_has_is_not_fixed_in_the_file() {
     let text = fs::read_to_string(files().join("accepted-live.yaml")).unwrap();
@@ -262,7 +262,8 @@ fn what_the_live_object_has_is_not_fixed_in_the_file() {
     assert!(printed.contains("nothing to fix"), "{printed}");
 }
 
-/// `kubectl replace` removes what the file does not have: the file gets the feature gate, and nothing else of the live object.
+/// `kubectl replace` removes fields that the file does not have. The file gets the feature gate, but no other field of
+/// the live object.
 #[test]
 fn a_file_that_replaces_the_live_object_is_fixed_as_it_is_sent() {
     let text = fs::read_to_string(files().join("accepted-live.yaml")).unwrap();
@@ -279,7 +280,7 @@ fn a_file_that_replaces_the_live_object_is_fixed_as_it_is_sent() {
     assert!(printed.contains("nothing to fix"), "{printed}");
 }
 
-/// The import, and something that the file does not have either, neither of them applied by a file.
+/// Sets the import, and another field that the file does not have. No file applied them.
 fn with_import(live: &mut Value) {
     live["metadata"]["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] =
         json!("{}");
@@ -288,7 +289,7 @@ fn with_import(live: &mut Value) {
     live["spec"]["defaultCPUModel"] = json!("Haswell");
 }
 
-/// The patch has the result of `kubectl replace` with the corrected file.
+/// The patch changes the live object as `kubectl replace` with the corrected file would.
 #[test]
 fn a_patch_removes_what_a_file_that_replaces_does_not_have() {
     let answers = with_live(with_import);
@@ -348,7 +349,7 @@ fn templates_of_the_live_status_are_known() {
     assert_eq!(code, Some(0), "{printed}");
 }
 
-/// The live object has the feature gates, and the file gets them.
+/// The live object has the feature gates, and `fix` adds them to the file.
 #[test]
 fn an_edit_adds_what_is_around_it_to_the_file() {
     let text = fs::read_to_string(files().join("accepted-live.yaml")).unwrap();
@@ -358,7 +359,7 @@ fn an_edit_adds_what_is_around_it_to_the_file() {
     assert!(file.contains(gate), "{file}");
 }
 
-/// The file has no templates: the ones of the live object are fixed in the cluster, not in the file.
+/// The file has no templates: the templates of the live object are fixed in the cluster, not in the file.
 #[test]
 fn what_is_only_in_the_live_object_is_reported_and_not_written() {
     let text = format!("{HEAD}spec:\n  featureGates: {{enableMultiArchBootImageImport: true}}\n");
@@ -383,7 +384,7 @@ fn what_is_only_in_the_live_object_is_reported_and_not_written() {
     let others = "the other changes of the file";
     assert!(!printed.contains(others), "{printed}");
 
-    // A note names the other changes of the file.
+    // The other changes of the file are named.
     let more = format!("{text}  defaultCPUModel: Haswell\n");
     let (code, _, printed) = fix_with_live("fix-others-command", &more, "-o commands", |live| {
         only_live(live);
@@ -398,7 +399,7 @@ fn what_is_only_in_the_live_object_is_reported_and_not_written() {
     assert!(printed.contains(note), "{printed}");
 }
 
-/// As with a cluster: otherwise, the patch would be for another object.
+/// The behavior is the same as with a cluster. Otherwise, the patch would apply to another object.
 #[test]
 fn a_file_without_a_namespace_is_for_that_of_the_flag() {
     let file = fs::read_to_string(files().join("fixable.yaml")).unwrap();
@@ -435,7 +436,7 @@ fn a_file_without_a_namespace_is_for_that_of_the_flag() {
     let printed = fixed(&both, "");
     let error = "--from has several HyperConvergeds: specify -n";
     assert!(printed.contains(error), "{printed}");
-    // The plan that is advised is of the same files.
+    // The suggested plan uses the same files.
     fs::remove_file(directory.join("1.json")).unwrap();
     let off = alone.replace("BootImageImport: true", "BootImageImport: false");
     let words = format!("fix -f - --from {} --unsafe", directory.display());
@@ -463,7 +464,7 @@ fn what_a_fix_takes_back_is_no_other_change() {
     );
 }
 
-/// The next `kubectl apply` or sync takes the patch back.
+/// The next `kubectl apply` or sync reverts the patch.
 #[rstest]
 #[case::applied("kubectl.kubernetes.io/last-applied-configuration", "`kubectl apply`")]
 #[case::argo_cd("argocd.argoproj.io/tracking-id", "Argo CD")]
@@ -490,7 +491,7 @@ fn what_keeps_an_object_is_named(#[case] annotation: &str, #[case] by: &str) {
     );
 }
 
-/// A file with nothing to fix can have other changes.
+/// A file without problems can contain changes that the user did not want `fix` to make.
 #[test]
 fn without_a_fix_there_is_no_patch() {
     let text = format!(
@@ -504,7 +505,7 @@ fn without_a_fix_there_is_no_patch() {
     }
 }
 
-/// These have remedies that change feature gates as well.
+/// These findings have fixes that also change feature gates.
 #[test]
 fn a_wrong_feature_gate_is_corrected_if_that_is_wanted() {
     for (rule, spec) in [
@@ -531,7 +532,7 @@ fn a_wrong_feature_gate_is_corrected_if_that_is_wanted() {
             !diff.is_empty() && !printed.contains(rule),
             "{diff}{printed}"
         );
-        // Disabling the import does not contradict the placement.
+        // A fix that disables the import does not contradict the placement.
         let (diff, printed) = fixed("--unsafe --place-on amd64");
         let is_disabled = diff.contains("Disabled") && !printed.contains(rule);
         assert_eq!(
@@ -569,7 +570,7 @@ fn the_import_is_not_enabled_for_an_annotation_that_has_no_effect() {
     assert!(!printed.contains("architectures-ignored"), "{printed}");
 }
 
-/// The diff is one that `patch` takes.
+/// `patch` accepts the diff.
 #[test]
 fn the_diff_can_be_applied() {
     let path = copy("fixable.yaml", "fix-diff");
@@ -602,7 +603,7 @@ fn the_diff_can_be_applied() {
     assert_eq!(fs::read(path).unwrap(), fs::read(written).unwrap());
 }
 
-/// Nothing of a manifest is obeyed by a terminal, nor taken for a command of a runner.
+/// A terminal must not execute any part of a manifest, and a runner must not read it as a command.
 #[test]
 fn a_diff_is_not_printed_raw() {
     let text = fs::read_to_string(files().join("fixable.yaml")).unwrap();
@@ -617,7 +618,7 @@ fn a_diff_is_not_printed_raw() {
     );
 }
 
-/// Without the tab, `patch` takes the part before the blank for the file.
+/// Without the tab, `patch` reads the name of the file only up to the blank.
 #[test]
 fn a_blank_in_the_name_of_a_file_does_not_end_it() {
     let path = scratch("fix-blank").join("my file.yaml");
@@ -634,7 +635,7 @@ fn a_blank_in_the_name_of_a_file_does_not_end_it() {
     );
 }
 
-/// Two remedies that need the same object add it once.
+/// If two fixes need the same parent object, the patch adds it once.
 #[test]
 fn a_patch_adds_a_parent_once() {
     let output = run("fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe -o json-patch");
@@ -664,7 +665,7 @@ fn an_object_without_a_name_has_no_command() {
     );
 }
 
-/// The module lists 128 findings of a rule; `check` says that there are more, and `fix` fixes them all.
+/// The module lists 128 findings of a rule. `check` says that there are more, and `fix` fixes all of them.
 #[test]
 fn more_findings_than_are_listed_are_fixed() {
     let template = |number: usize| {
@@ -688,7 +689,7 @@ fn more_findings_than_are_listed_are_fixed() {
     assert_eq!(fixed, text.replace("amd64, arm64", "amd64,arm64"));
 }
 
-/// Adds a template before the one of the file, as another user did in the cluster.
+/// Adds a template before the file's template, as another user did in the cluster.
 fn with_another_template(live: &mut Value) {
     live["metadata"]["generation"] = json!(7);
     live["spec"]["dataImportCronTemplates"] = json!([{
@@ -713,7 +714,8 @@ fn live_of(answers: &[Value]) -> Value {
     live.next().unwrap()["body"].clone()
 }
 
-/// The file has one template, the cluster another one before it: an index of the file would hit the wrong one.
+/// The file has one template, and the cluster has another one before it. An index of the file would select the wrong
+/// template.
 #[test]
 fn a_patch_of_a_file_is_for_the_live_object() {
     let answers = with_live(with_another_template);
@@ -749,7 +751,7 @@ fn a_patch_of_a_file_is_for_the_live_object() {
     );
     assert_eq!(after["status"], live["status"]);
 
-    // Another user changed the object meanwhile.
+    // The object has changed in the meantime.
     let mut changed = live.clone();
     changed["metadata"]["generation"] = json!(8);
     assert!(patched(&printed, &changed).is_err());
@@ -758,7 +760,7 @@ fn a_patch_of_a_file_is_for_the_live_object() {
     assert!(patched(&printed, &changed).is_err());
 }
 
-/// A snapshot is of a cluster, in which something can change until the command is pasted.
+/// A snapshot comes from a cluster, which can change until the user pastes the command.
 #[test]
 fn a_patch_of_a_snapshot_is_refused_by_a_changed_object() {
     let answers = with_live(with_another_template);
@@ -804,7 +806,7 @@ fn a_patch_of_a_snapshot_is_refused_by_a_changed_object() {
     assert!(printed.contains(expected), "{printed}");
 }
 
-/// kubectl would take such a name for a flag, also behind quotes.
+/// kubectl would read such a name as a flag, even in quotes.
 #[test]
 fn a_command_holds_no_name_that_is_a_flag() {
     let fixable = fs::read_to_string(files().join("fixable.yaml")).unwrap();
@@ -832,7 +834,7 @@ fn a_command_holds_no_name_that_is_a_flag() {
     }
 }
 
-/// Another context may be the current one when the command is pasted.
+/// Another context may be current when the user pastes the command.
 #[test]
 fn a_command_names_the_cluster_that_it_is_for() {
     let server = ApiServer::start(with_live(with_another_template));
@@ -871,7 +873,7 @@ fn a_command_names_the_cluster_that_it_is_for() {
     assert!(printed.contains(&expected), "{printed}");
 }
 
-/// A program that reads the patches learns of each object.
+/// A program that reads the patches gets a line for each object.
 #[test]
 fn each_object_has_a_line_of_json() {
     let server = ApiServer::start(recorded());

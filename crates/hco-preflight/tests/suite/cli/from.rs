@@ -1,4 +1,4 @@
-//! `--from`: files of a cluster give what the cluster gives.
+//! `--from`: files from a cluster give the same results as the cluster.
 
 use std::path::{Path, PathBuf};
 
@@ -54,7 +54,7 @@ fn a_pipe_is_read_whole() {
     assert_eq!(piped.status.code(), read.status.code());
 }
 
-/// A link is not replaced by a file.
+/// The command does not replace a link with a file.
 #[cfg(unix)]
 #[test]
 fn a_snapshot_is_written_through_a_link() {
@@ -70,7 +70,7 @@ fn a_snapshot_is_written_through_a_link() {
     assert!(std::fs::metadata(&file).unwrap().len() > 0);
 }
 
-/// The recorded cluster, with policies that are selected in various ways.
+/// The recorded cluster, with policies that select requests in various ways.
 fn cluster(name: &str) -> Vec<Value> {
     let selector = |name: &str| json!({"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": [name]}]});
     let warn = json!({"levels": {"multi-arch-import-disabled": "warn"}});
@@ -152,7 +152,7 @@ fn the_verdict_is_that_of_the_cluster(
         assert_eq!(output(&server, &from), live, "{words}");
         assert_ne!(live, (String::new(), Some(2)), "{words}");
     }
-    // Which cluster that was is not a verdict.
+    // The name of the cluster is not part of a verdict.
     let in_json = |words: &str| {
         let (text, code) = output(&server, words);
         let mut json: Value = serde_json::from_str(&text).unwrap();
@@ -171,8 +171,8 @@ fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// As `oc adm must-gather` writes them: a file for each object of the cluster and of CRDs, a list for each kind of the core,
-/// logs, and archives. The image of kubevirt/must-gather adds a directory with the same objects.
+/// Files in the format of `oc adm must-gather`: a file for each object of the cluster and of CRDs, a list for each kind
+/// of the core group, logs, and archives. The image of kubevirt/must-gather adds a directory with the same objects.
 fn must_gather(name: &str) -> PathBuf {
     let root = scratch(name).join("must-gather.local.1");
     let platform = root.join("quay-io-openshift-release-dev-ocp-v4-0-art-dev-sha256-01");
@@ -250,7 +250,7 @@ fn a_must_gather_is_read_like_a_file() {
     );
 }
 
-/// A verdict on a part of the files, or on files of two days, must not look like any other.
+/// A verdict on incomplete files, or on files from two days, must be marked.
 #[test]
 fn what_is_not_used_of_a_directory_is_said() {
     let directory = scratch("from-mixed");
@@ -265,7 +265,7 @@ fn what_is_not_used_of_a_directory_is_said() {
         !notes.contains("skipped") && !notes.contains("different states"),
         "{notes}"
     );
-    // The same objects once more are the same.
+    // A second copy of the same objects changes nothing.
     let notes = with("b", &ready);
     assert!(!notes.contains("different states"), "{notes}");
     let notes = with("c", &ready.replace("amd64", "arm64"));
@@ -296,7 +296,7 @@ fn lists_of_kubectl_are_read_from_a_stream() {
     }
 }
 
-/// A must-gather can have links that lead nowhere, with any name.
+/// A must-gather can contain broken links with any name.
 #[cfg(unix)]
 #[test]
 fn a_file_that_cannot_be_read_is_a_note() {
@@ -316,7 +316,7 @@ fn a_file_that_cannot_be_read_is_a_note() {
     );
 }
 
-/// Without a registry, the images are named and not read.
+/// Without access to a registry, the command lists the images without reading them.
 #[test]
 fn images_are_found_in_all_files() {
     let tree = must_gather("must-gather-images");
@@ -369,7 +369,7 @@ fn templates_of_an_object_in_two_versions_are_listed_once() {
     assert_eq!(named.len(), 1, "{found:#}");
 }
 
-/// A truncated list is not a list of all objects.
+/// The objects of a truncated list do not count.
 #[test]
 fn a_broken_file_of_a_directory_has_no_objects() {
     let directory = scratch("from-broken");

@@ -1,4 +1,4 @@
-//! `images`, and what `--images` asks, with the real registry of Debian's docker-registry.
+//! `images`, and the look-ups of `--images`, with a real registry: Debian's docker-registry.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{check, command, compare, scratch, shown};
 use e2e_tests::TestRegistry;
 
-/// Replaces text that differs between runs, with as many characters.
+/// Replaces the parts of the output that differ in each run, with the same number of characters.
 fn anywhere(shown: &str, registry: &TestRegistry) -> String {
     shown.replace(&registry.host(), "registry.test:1")
 }
@@ -32,7 +32,7 @@ fn manifest(urls: &[String]) -> String {
     )
 }
 
-/// The output for images in a registry.
+/// The output of a run for images in a registry.
 fn images(registry: &TestRegistry, words: &str) -> Output {
     let mut command = command();
     command.arg("images");
@@ -72,7 +72,7 @@ fn images_are_printed_with_their_annotation() {
     }
 }
 
-/// The index of an image promises more than the registry has.
+/// The contents of an image's index, and the images in the registry.
 #[test]
 #[ignore = "needs docker-registry: make e2e-registry"]
 fn each_architecture_of_an_image_is_read() {
@@ -94,7 +94,7 @@ fn each_architecture_of_an_image_is_read() {
     }
 }
 
-/// One digest is imported for all architectures, and the stream is in the cluster.
+/// CDI imports one digest for all architectures, and the stream is in the cluster.
 #[test]
 fn image_streams_are_noted() {
     let file = scratch("images-streams").join("hyperconverged.yaml");
@@ -106,7 +106,7 @@ fn image_streams_are_noted() {
     let note = "templates with an image stream are not read: `template-1`; CDI imports one digest of the stream for all architectures";
     assert!(notes.contains(note), "{notes}");
 
-    // A cluster without access to registries can have image streams alone.
+    // A cluster without access to registries can have only image streams.
     let alone = manifest(&["x".to_owned()]).replace(r#"{"url":"x"}"#, stream);
     std::fs::write(&file, alone).unwrap();
     let output = command()
@@ -159,7 +159,7 @@ fn usage(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
     );
 }
 
-/// A helper of docker that answers so.
+/// A credential helper of docker with this answer.
 fn helper(directory: &Path, name: &str, answer: &str) {
     use std::os::unix::fs::PermissionsExt as _;
     let file = directory.join(format!("docker-credential-{name}"));
@@ -167,7 +167,7 @@ fn helper(directory: &Path, name: &str, answer: &str) {
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Credentials as docker and podman keep them, for a registry that wants some.
+/// Credentials in the files of docker and podman, for a registry that requires them.
 #[test]
 #[ignore = "needs docker-registry: make e2e-registry"]
 fn credentials_are_those_of_docker_and_podman() {
@@ -195,7 +195,7 @@ fn credentials_are_those_of_docker_and_podman() {
     let path = format!("{}:{path}", directory.display());
     let host = &registry.host();
     let repository = format!("{host}/private");
-    // The wrong ones are `user:wrong`.
+    // The wrong credentials are `user:wrong`.
     let (right, wrong) = (
         json!({"auth": DockerRegistry::credentials()}),
         json!({"auth": "dXNlcjp3cm9uZw=="}),
@@ -247,7 +247,7 @@ fn credentials_are_those_of_docker_and_podman() {
             let error = String::from_utf8(output.stderr).unwrap();
             all = all + name + "\n  " + &error;
         }
-        // Podman's file, and before docker's.
+        // Podman's file takes precedence over docker's.
         let file_of_podman = directory.join("auth.json");
         std::fs::rename(&file_of_docker, &file_of_podman).unwrap();
         let mut command = super::command();
@@ -264,7 +264,8 @@ fn credentials_are_those_of_docker_and_podman() {
     compare("images-credentials", &anywhere(&all, &registry));
 }
 
-/// Where the user chose the authorities, no others are trusted. `.ci/static` runs the command on a system that has none.
+/// If the user configured a location for the authorities, no others are trusted. `.ci/static` runs the command on a
+/// system without authorities.
 #[test]
 fn chosen_authorities_are_not_replaced() {
     let mut command = command();
@@ -305,7 +306,7 @@ fn proxies_are_those_of_the_environment() {
     assert_eq!(proxy.paths().len(), asked.len());
 }
 
-/// The images of the templates, before the module runs.
+/// The command reads the images of the templates before it calls the module.
 #[rstest]
 fn with_images_registries_are_asked(#[values("check", "fix")] subcommand: &str) {
     let registry = ScriptedRegistry::start(|_, to| {
@@ -408,7 +409,7 @@ fn the_image_of_a_disabled_template_is_not_looked_up() {
     assert_eq!(registry.paths(), ["/v2/", "/v2/enabled/manifests/1"]);
 }
 
-/// The module asks for one image after the other, and all together have to be read before its deadline.
+/// The module requests one image after the other, and all of them have to be read before its deadline.
 #[test]
 fn all_images_that_the_module_asks_for_are_read_ahead() {
     let waiting: Arc<(Mutex<usize>, Condvar)> = Arc::default();
@@ -420,7 +421,7 @@ fn all_images_that_the_module_asks_for_are_read_ahead() {
             let mut now = count.lock().unwrap();
             *now += 1;
             changed.notify_all();
-            // No request is answered before three have arrived. A single one gives up.
+            // The server answers only after three requests have arrived. Clients that send one at a time give up.
             drop(changed.wait_while(now, |now| *now < 3).unwrap());
             response(200, &arm64(&request.path))
         };

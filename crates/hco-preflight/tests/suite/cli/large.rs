@@ -1,4 +1,4 @@
-//! `cargo test --workspace --test suite cli::large -- --ignored`: how much memory a large cluster takes.
+//! `cargo test --workspace --test suite cli::large -- --ignored`: the memory usage for a large cluster.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use e2e_tests::{ApiServer, recorded};
 const MIB: usize = 1 << 20;
 const LIMIT: usize = 150 * MIB;
 
-/// The size of the fields that the command does not read.
+/// The size of an object's fields that the command does not read.
 fn padding(bytes: usize) -> String {
     "x".repeat(bytes)
 }
@@ -73,7 +73,7 @@ fn machine(number: usize) -> Value {
             ],
         }},
     });
-    // Half of them are applied with kubectl.
+    // Half of the objects were applied with kubectl.
     if number.is_multiple_of(2) {
         let applied = json!({"kind": "VirtualMachine", "spec": spec}).to_string();
         metadata["annotations"]["kubectl.kubernetes.io/last-applied-configuration"] =
@@ -117,7 +117,7 @@ fn template(number: usize) -> Value {
 }
 
 fn instance(number: usize) -> Value {
-    // Four on each node, of its architecture.
+    // Each node has four VMs of its architecture.
     let node = number % 5000;
     json!({
         "metadata": metadata(&format!("vm-{number:05}"), number),
@@ -183,7 +183,7 @@ fn server() -> ApiServer {
     ApiServer::start(answers)
 }
 
-/// The most memory that a run takes, in bytes. The kernel keeps the peak, so that a look from time to time sees it.
+/// The peak memory usage of a run in bytes. The kernel records the peak, so occasional polling is sufficient.
 fn peak(mut command: Command, words: &str) -> usize {
     let command = command.args(words.split_whitespace());
     let mut child = command

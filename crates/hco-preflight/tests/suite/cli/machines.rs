@@ -1,4 +1,4 @@
-//! VirtualMachines in files, with the other objects of the files or the cluster.
+//! VirtualMachines in files, evaluated with the other objects of the files, or of the cluster.
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ fn where_the_architecture_comes_from_is_in_the_json() {
         json!([
             {"architecture": "amd64", "reason": "datasource", "dataSource": "images/windows", "nodeSelector": "amd64"},
             {"architecture": "arm64", "reason": "explicit", "dataSource": null, "nodeSelector": "amd64"},
-            // No node is a control-plane node, so KubeVirt's default is the architecture of the workload nodes.
+            // There is no control-plane node, so KubeVirt's default is the architecture of the workload nodes.
             {"architecture": "arm64", "reason": "default", "dataSource": null, "nodeSelector": "arm64"},
         ])
     );
@@ -43,7 +43,7 @@ fn fix_leaves_them_alone() {
     );
 }
 
-/// The recorded API server, and what it would answer of KubeVirt and CDI.
+/// The recorded API server, with additional answers for KubeVirt and CDI.
 fn cluster(machine: Option<&Value>) -> Vec<Value> {
     let of = |request: &str, status: u16, body: &Value| json!({"as": "admin", "request": format!("GET {request}"), "status": status, "body": body});
     let list =
@@ -75,7 +75,7 @@ fn cluster(machine: Option<&Value>) -> Vec<Value> {
     answers
 }
 
-/// A VirtualMachine without a namespace is in the namespace of the context, and so is its DataSource.
+/// A VirtualMachine without a namespace gets the namespace of the context, and so does its DataSource.
 fn own() -> Value {
     json!({
         "apiVersion": "kubevirt.io/v1",
@@ -115,7 +115,7 @@ fn a_new_one_gets_what_the_cluster_gives_it() {
     assert_eq!(rules(&object), ["vm-architecture-unavailable"]);
 }
 
-/// A VirtualMachine whose placement contradicts its architecture. The manifest does not have the nodeSelector any more.
+/// A VirtualMachine whose placement contradicts its architecture. The manifest no longer has the nodeSelector.
 fn live() -> Value {
     let mut applied = own();
     applied["metadata"]["namespace"] = json!("here");
@@ -160,7 +160,7 @@ fn a_snapshot_gives_it_the_same(
     assert_eq!(rules(&of_files), expected);
 }
 
-/// As in the cluster, where the policy accepts such an update.
+/// The same happens in the cluster, where the policy accepts such an update.
 #[test]
 fn one_that_stays_as_it_is_in_the_cluster_is_accepted() {
     let mut live = own();

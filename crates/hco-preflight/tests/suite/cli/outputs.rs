@@ -1,4 +1,4 @@
-//! The output for programs and for reviews.
+//! The outputs for programs and reviews.
 
 use std::collections::BTreeSet;
 use std::process::Output;
@@ -10,10 +10,10 @@ use super::deployed::{policy, with_policies};
 use super::{check, command_on, files, run, run_with, scratch};
 use e2e_tests::ApiServer;
 
-/// The outputs for machines and reviews.
+/// The formats for programs and reviews.
 const FORMATS: [&str; 6] = ["json", "markdown", "junit", "sarif", "github", "gitlab"];
 
-/// All outputs.
+/// All formats.
 fn outputs() -> impl Iterator<Item = &'static str> {
     FORMATS.into_iter().chain(["text"])
 }
@@ -26,7 +26,7 @@ fn each_format() {
         let words = format!(
             "check -f several.yaml -f machines.yaml -f undecodable.yaml -f broken.yaml -f nowhere.yaml --nodes nodes.yaml --old old.yaml -q -o {format}"
         );
-        // The rules of SARIF are the pages; what they say is tested where they stand.
+        // The rules of SARIF are the pages, whose contents other tests cover.
         if format == "sarif" {
             check_sarif(name, &words, code);
         } else {
@@ -35,7 +35,7 @@ fn each_format() {
     }
 }
 
-/// It is not in the repository in which the command runs.
+/// Standard input is not a file of the repository in which the command runs.
 #[test]
 fn standard_input_is_named_as_it_is() {
     let denied = std::fs::read_to_string(files().join("denied.yaml")).unwrap();
@@ -44,7 +44,7 @@ fn standard_input_is_named_as_it_is() {
     assert_eq!(document[0]["location"]["path"], "stdin");
 }
 
-/// GitLab shows one of those with the same fingerprint.
+/// GitLab shows only one of several entries with the same fingerprint.
 #[rstest]
 #[case::gitlab("gitlab", "", "/fingerprint")]
 #[case::sarif("sarif", "/runs/0/results", "/partialFingerprints/hcoPreflight~1v1")]
@@ -58,7 +58,7 @@ fn each_finding_has_its_own_fingerprint(
     for name in ["east", "west"] {
         let file = directory.join(name).join("hyperconverged.yaml");
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        // An object can also be in one file twice.
+        // A file can also contain an object twice.
         std::fs::write(file, format!("{text}---\n{text}")).unwrap();
     }
     let of = |path: &std::path::Path| {
@@ -76,7 +76,7 @@ fn each_finding_has_its_own_fingerprint(
     let all = of(&directory);
     let distinct: BTreeSet<&String> = all.iter().collect();
     assert!(all.len() >= 2 && distinct.len() == all.len(), "{all:?}");
-    // Another file changes none.
+    // Another file does not change a fingerprint.
     assert_eq!(of(&directory.join("west")), all[all.len() / 2..]);
 }
 
@@ -102,7 +102,7 @@ fn check_sarif(name: &str, words: &str, code: i32) {
     super::compare(&format!("output-sarif-{name}"), &format!("{document:#}\n"));
 }
 
-/// An object in two files, a HyperConverged and a VirtualMachine of one name, and objects without a name.
+/// An object in two files, a HyperConverged and a VirtualMachine with the same name, and objects without a name.
 #[test]
 fn no_two_objects_have_one_name() {
     let directory = scratch("same-names");
@@ -170,10 +170,10 @@ fn notes_and_errors_go_elsewhere() {
     }
 }
 
-/// Attacks in a text from a manifest or a cluster.
+/// An external text that tries to forge output.
 pub(super) const FORGED: &str = "\n::stop-commands::x\r\n✔ accepted\u{1b}[2J\u{202e}\u{200b}\u{7f}";
 
-/// Every text is forged, but those that say what it is.
+/// Forges every text, except for fields that identify the object.
 fn forged(mut value: Value) -> Value {
     match &mut value {
         Value::String(text) => text.push_str(FORGED),
@@ -202,8 +202,8 @@ fn forged(mut value: Value) -> Value {
     value
 }
 
-/// Text from a manifest or a cluster must not be a line of its own, for a reader or for a pipeline's runner, nor contain
-/// characters that a terminal obeys, hides, or reorders.
+/// External text must not form its own line for a reader or a pipeline's runner, and must not contain characters that a
+/// terminal executes, hides, or reorders.
 #[track_caller]
 pub(super) fn nothing_is_raw(output: &Output) {
     for printed in [&output.stdout, &output.stderr] {
@@ -237,7 +237,7 @@ fn strings_of_files_are_escaped() {
         "metadata": {"name": "name", "namespace": "namespace"},
         "spec": {"dataImportCronTemplates": [{"metadata": {"name": "template"}}]},
     }));
-    // JSON is YAML.
+    // JSON is valid YAML.
     let manifest = format!("{other}\n---\n{object}\n");
     let node = |name: &str, architecture: &str| {
         json!({
@@ -300,7 +300,7 @@ fn strings_of_a_cluster_are_escaped(#[values(200, 403, 500)] status: u16) {
     }
 }
 
-/// Their settings are invalid, or the cluster does not let the user list them.
+/// The settings are invalid, or the cluster does not let the user list the policies.
 #[rstest]
 #[case::settings(policy("name", "protect", json!({"setting": 1})), 200)]
 #[case::forbidden(json!({"message": "no"}), 403)]

@@ -1,4 +1,4 @@
-//! `plan`, compared with what the code of HCO, SSP, and CDI does after generated changes.
+//! Compares `plan` with the results of the code of HCO, SSP, and CDI after generated changes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,7 @@ const NO_NODES: Class = "no nodes, for which the command makes no plan";
 const UPDATE: Class = "an update that HCO's webhook refuses; the rows are two creations";
 const LEFT: Class = "a new DataImportCron imports for a DataSource that it may not change";
 
-/// How many rows each class has.
+/// The number of rows in each class.
 const LEFT_OUT: [(Class, usize); 7] = [
     (VERSIONS, 26),
     (UNREADABLE, 0),
@@ -65,7 +65,7 @@ fn a_plan_agrees_with_the_operators() {
     test_data::assert_left_out(&classes, &LEFT_OUT);
 }
 
-/// Compares a row; the class if it is left out.
+/// Compares a row; returns the class if it is left out.
 fn compare(row: &Value, directory: &Path) -> Result<Option<Class>, String> {
     let expected = &row["expected"];
     if row["before"]["apiVersion"] != row["after"]["apiVersion"] {
@@ -118,7 +118,7 @@ fn compare(row: &Value, directory: &Path) -> Result<Option<Class>, String> {
     for column in ["crons", "dataSources"] {
         for set in ["created", "deleted", "recreated"] {
             let ours = names(&plan[column][set]);
-            // SSP immediately creates a DataSource again that it deletes: the plan has it among the unchanged ones.
+            // For a DataSource that SSP deletes and immediately creates again, the plan shows that it stays.
             if column == "crons" || set != "recreated" {
                 same(
                     &format!("{column} {set}"),
@@ -152,7 +152,7 @@ fn compare(row: &Value, directory: &Path) -> Result<Option<Class>, String> {
         .or_else(|why| lags(row).map(Some).ok_or(why))
 }
 
-/// Why disks differ: the controllers took turns until no object changed, and CDI had not begun all imports then.
+/// Why disks differ: the controllers took turns until no object changed, and CDI had not begun all imports by then.
 fn lags(row: &Value) -> Option<Class> {
     let expected = &row["expected"];
     let created = sorted(&expected["crons"]["created"]);

@@ -1,4 +1,4 @@
-//! The terminal picture of the README: a real run, drawn anew by `make generate`.
+//! The screenshot in the README, from a real run. `make generate` updates it.
 
 use std::path::Path;
 

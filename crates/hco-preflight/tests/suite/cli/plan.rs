@@ -1,4 +1,4 @@
-//! `plan` and `snapshot`: from files, and on a cluster that replays recorded answers.
+//! `plan` and `snapshot`: from files, and on a cluster of recorded answers.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -80,7 +80,7 @@ fn only_a_file_can_be_denied(#[case] words: &str, #[case] happens: bool) {
     assert_eq!(plan.contains("denied by"), !happens, "{plan}");
 }
 
-/// The answers to the lists that `plan` asks for beside the nodes and the HyperConverged.
+/// The answers to the lists that `plan` requests besides nodes and HyperConverged objects.
 fn lists(answer: impl Fn(&str) -> Value) -> Vec<Value> {
     let mut answers = Vec::new();
     for path in [
@@ -148,7 +148,7 @@ fn a_snapshot_gives_the_same_plan_as_its_cluster() {
     assert_eq!(from.status.code(), live.status.code());
 }
 
-/// A disk of a virtual machine has its name; those of golden images are read.
+/// A VM's disk has its own name; the disks of golden images are read.
 #[test]
 fn a_snapshot_has_the_disks_of_boot_sources_alone() {
     let claim = |namespace: &str, name: &str, labels: Value| {
@@ -209,7 +209,7 @@ fn a_snapshot_has_the_disks_of_boot_sources_alone() {
     for name in ["source-disk", "left-disk", "win11"] {
         assert!(text.contains(name), "{name}: {text}");
     }
-    // The users of a disk of a boot source are known: a clone, a volume, and a DataVolume.
+    // The snapshot contains the users of a boot source's disk: a clone, a volume, and a DataVolume.
     let list: Value = serde_json::from_str(&text).unwrap();
     let text = list.to_string();
     assert_eq!(
@@ -257,7 +257,7 @@ fn a_name_from_outside_cannot_draw_on_the_terminal() {
         let output = run(&words);
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         let text = String::from_utf8(output.stdout).unwrap();
-        // The name is there, without what a terminal obeys.
+        // The output contains the name, without escape sequences for a terminal.
         assert!(text.contains("[2J"), "{format}: {text}");
         assert!(
             !text.contains('\u{1b}') && !text.contains("\n::error::"),
@@ -266,10 +266,10 @@ fn a_name_from_outside_cannot_draw_on_the_terminal() {
     }
 }
 
-/// A file with these objects beside the nodes and the boot sources of `plan-objects.yaml`.
+/// A file with these objects and the nodes and boot sources of `plan-objects.yaml`.
 pub(super) fn objects_beside(name: &str, beside: &[Value]) -> PathBuf {
     let objects = std::fs::read_to_string(super::files().join("plan-objects.yaml")).unwrap();
-    // Its own virtual machines, DataVolumes, and VM templates stay out.
+    // The VMs, DataVolumes, and VM templates of that file are left out.
     let kept = objects.lines().filter(|line| {
         !["VirtualMachine", "DataVolume,"]
             .iter()
@@ -314,8 +314,8 @@ fn text_beside(name: &str, beside: &[Value], changes: &[(&str, &str)]) -> String
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// SSP creates no DataImportCron for a common boot source with an uploaded disk: the disk has the name of the DataSource or,
-/// for the default architecture, the name without the suffix.
+/// SSP does not create a DataImportCron for a common boot source with an uploaded disk. The disk has the name of the
+/// DataSource or, for the default architecture, the name without the suffix.
 #[rstest]
 #[case::same_name(Some("fedora-amd64"), "created for the uploaded PersistentVolumeClaim")]
 #[case::unsuffixed(Some("fedora"), "created for the uploaded PersistentVolumeClaim")]
@@ -351,7 +351,7 @@ fn machine(source: &str, status: &str) -> Value {
     })
 }
 
-/// The disk of a stopped virtual machine with `WaitForFirstConsumer` is made when it starts first.
+/// With `WaitForFirstConsumer`, the disk of a stopped VM is created when the VM first starts.
 #[rstest]
 #[case::running("Running", Some("WaitForFirstConsumer"), "disk-stays")]
 #[case::stopped_with_a_disk("Stopped", Some("Succeeded"), "disk-stays")]
@@ -380,7 +380,7 @@ fn a_disk_that_is_made_stays(
     assert_eq!(plan["virtualMachines"].as_array().unwrap().len(), 1);
 }
 
-/// KubeVirt reads the label of the DataSource that a virtual machine names, and then its default.
+/// KubeVirt reads the label of the VM's DataSource first, and then its default.
 #[rstest]
 #[case::label("arm", "no-node", "arm64")]
 #[case::pointer("pointer", "no-node", "arm64")]
@@ -425,13 +425,13 @@ fn the_architecture_of_a_virtual_machine_is_that_of_its_data_source(
         plan_beside(&name, &objects, &words).0["virtualMachines"].clone()
     };
     assert_eq!(all("1.17"), plan["virtualMachines"]);
-    // The KubeVirt of HCO 1.16 reads no label: the virtual machine gets the default.
+    // The KubeVirt of HCO 1.16 does not read labels, so the VM gets the default.
     if source != "other" {
         assert_eq!(all("1.16")[0]["effect"], "architecture-changes");
     }
 }
 
-/// Every update of a virtual machine that sets no architecture gives it one, also the one that stops it.
+/// Every update of a VM without an architecture sets one, including the update that stops the VM.
 #[rstest]
 #[case::sets_none(
     None,
@@ -462,7 +462,7 @@ fn a_running_virtual_machine_without_an_architecture_gets_another_one(
     assert!(!plan.contains("KubeVirt would choose"), "{plan}");
 }
 
-/// The placement excludes its node already, so it loses nothing more.
+/// The placement already excludes its node, so it loses nothing more.
 #[test]
 fn a_virtual_machine_on_an_excluded_node_is_said() {
     let file = objects_beside(
@@ -499,12 +499,12 @@ fn a_virtual_machine_on_an_excluded_node_is_said() {
     let row =
         "! default/vm: the placement excludes its node node-7: it runs there without virt-handler";
     assert!(text.contains(row), "{text}");
-    // No workload node is of its architecture.
+    // No workload node has its architecture.
     let then = "include the node in the placement again: no workload node is arm64, so once it is shut down, it does not start, or starts on another architecture than that of its disk";
     assert!(text.contains(then) && detail.ends_with(then), "{text}");
 }
 
-/// HCO would deny it, and the objects of the other one would look unused.
+/// HCO would deny the file's object, and the boot sources of the existing object would appear unused.
 #[test]
 fn a_file_with_another_object_is_not_planned() {
     let output = run("plan -q -f other.yaml --from plan-cluster.yaml");
@@ -527,7 +527,7 @@ fn a_file_of_another_namespace_than_the_flag_is_not_planned() {
     assert!(error.contains(expected), "{error}");
 }
 
-/// The object that it waits for may never exist.
+/// The disk that the VM waits for may never exist.
 #[test]
 fn a_virtual_machine_that_waits_for_a_disk_is_named() {
     let source = |name: &str, status: &str| {
@@ -587,7 +587,7 @@ fn placed(label: &str, value: &str, architecture: Option<&str>, status: &str) ->
 const LABEL: &str = "kubernetes.io/arch";
 const HOST: &str = "kubernetes.io/hostname";
 
-/// The nodeSelector of a virtual machine is stronger than its architecture.
+/// The nodeSelector of a VM takes precedence over its architecture.
 #[rstest]
 #[case::other_nodes_stay(placed(LABEL, "arm64", Some("amd64"), "Stopped"), "amd64=-2", &[])]
 #[case::its_nodes_go(
@@ -631,7 +631,7 @@ fn a_node_selector_decides_where_a_virtual_machine_starts(
     assert_eq!(lost, details, "{plan:#}");
 }
 
-/// A virtual machine that its nodeSelector pins to a node, and that runs there or not.
+/// A VM whose nodeSelector requires a specific node, and that may or may not run there.
 #[rstest]
 #[case::runs(
     true,
@@ -660,7 +660,7 @@ fn a_pinned_virtual_machine_can_run_nowhere_else(#[case] runs: bool, #[case] wan
     assert_eq!(plan.matches("nodeSelector requires").count(), 1, "{plan}");
 }
 
-/// HCO's webhook completes a template when a request sends the object, or when an upgraded HCO writes it.
+/// HCO's webhook completes a template when a user or an upgraded HCO sends the object.
 #[rstest]
 #[case::nothing_is_sent("", "1.18.0", json!(null), false)]
 #[case::other_nodes("--what-if amd64=1", "1.18.0", json!(null), false)]

@@ -1,6 +1,7 @@
-//! The outputs against their schemas: ours for JSON, OASIS' for SARIF, Jenkins' for JUnit.
+//! Validates the outputs with their schemas: ours for JSON, the OASIS schema for SARIF, and the Jenkins schema for
+//! JUnit.
 //!
-//! The foreign schemas are files of crates that these tests depend on, found where cargo keeps them.
+//! The foreign schemas are files of crates that these tests depend on, in cargo's directory.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,7 +12,7 @@ use super::deployed::{policy, with_policies};
 use super::{command_on, run};
 use e2e_tests::ApiServer;
 
-/// Checks that between them have everything that an output can hold.
+/// Checks whose outputs together contain everything that an output can contain.
 const RUNS: [&str; 6] = [
     "check -f accepted.yaml --nodes nodes.yaml",
     "check -f denied.yaml -f many.yaml -f warned.yaml --nodes nodes.yaml",
@@ -31,7 +32,7 @@ fn outputs(format: &str) -> impl Iterator<Item = (String, String)> {
 
 /// A file of a crate that this one depends on.
 fn file_of(krate: &str, path: &str) -> String {
-    // Without a platform cargo wants to know the crates of all of them, and to fetch them.
+    // Without a platform, cargo resolves and downloads the crates of all platforms.
     let output = Command::new("rustc").arg("-vV").output().unwrap();
     let version = String::from_utf8(output.stdout).unwrap();
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));

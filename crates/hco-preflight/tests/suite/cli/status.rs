@@ -1,4 +1,4 @@
-//! `status`: from files, and on a cluster that replays recorded answers.
+//! `status`: from files, and on a cluster of recorded answers.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
@@ -107,7 +107,7 @@ fn a_snapshot_gives_the_same_status_as_its_cluster(#[case] file: &str) {
     assert_eq!(from.status.code(), code);
 }
 
-/// Without the last applied configuration, a field that the manifest does not have any more would stay.
+/// Without the last applied configuration, kubectl would keep a field that the manifest no longer has.
 #[test]
 fn a_snapshot_keeps_what_is_read_of_the_last_applied_configuration() {
     let last = json!({
@@ -150,7 +150,7 @@ fn a_wait_ends_when_everything_is_there() {
     assert_eq!(lists.count(), 2);
 }
 
-/// The API server restarts, for example.
+/// For example, the API server restarts.
 #[rstest]
 #[case("/api/v1/nodes")]
 #[case(CRONS)]
@@ -178,7 +178,7 @@ fn a_wait_goes_on_when_a_look_fails(#[case] path: &str) {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
 }
 
-/// Each list could wait for minutes.
+/// Each list could wait for several minutes.
 #[test]
 fn a_server_that_does_not_answer_is_asked_for_no_more_kinds() {
     let busy = json!({"kind": "Status", "code": 503, "message": "shutting down"});
@@ -204,7 +204,7 @@ fn a_server_that_does_not_answer_is_asked_for_no_more_kinds() {
     assert!(last.contains(CRONS), "{asked:#?}");
 }
 
-/// Whether SSP imports an image depends on a disk of its name.
+/// Whether SSP imports an image depends on an existing disk with its name.
 #[test]
 fn without_disks_an_image_that_is_not_imported_is_unknown() {
     let mut objects = objects("status-ready.yaml");
@@ -232,7 +232,7 @@ fn a_wait_that_is_over_says_what_is_missing() {
     assert_eq!(status["goldenImages"][1]["state"], "failing");
 }
 
-/// A request could last for a minute, and a list for five.
+/// A request could take a minute, and a list five minutes.
 #[test]
 fn a_wait_ends_although_the_server_says_nothing() {
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -247,7 +247,7 @@ fn a_wait_ends_although_the_server_says_nothing() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// The time is up during a look.
+/// The time ends during a poll.
 #[test]
 fn a_look_that_is_not_complete_does_not_replace_the_one_before() {
     let mut all = answers(&objects("status-cluster.yaml"));
@@ -280,7 +280,7 @@ fn a_missing_permission_costs_its_section_alone() {
     assert_eq!(without_crons["goldenImages"][0]["state"], "unknown");
 }
 
-/// A DataImportCron that is there and has not been looked at, and one that may not clone.
+/// A DataImportCron that exists but was not reconciled, and one that may not clone.
 #[rstest]
 #[case(json!({}), "waiting", "CDI has not reported anything yet")]
 #[case(
@@ -341,7 +341,7 @@ fn of_several_hyperconvergeds_the_namespace_chooses_one() {
     assert_eq!(code("-n nowhere"), Some(2));
 }
 
-/// SSP creates the DataSources first, and stops at one that the API server rejects: no DataImportCron is created.
+/// SSP creates the DataSources first, and stops at one that the API server rejects, so no DataImportCron is created.
 #[test]
 fn a_golden_image_behind_a_rejected_data_source_is_not_ready() {
     let mut objects = objects("status-ready.yaml");
@@ -391,13 +391,14 @@ fn a_message_from_outside_cannot_draw_on_the_terminal() {
     }
     std::fs::write(&file, hostile).unwrap();
     for format in ["text", "json", "markdown"] {
-        // In colour, because a pipe takes out all sequences, ours too.
+        // The output is in color, because without a terminal the command removes all escape sequences, including its
+        // own.
         let words = format!(
             "status --color always --from {} -o {format}",
             file.display()
         );
         let text = String::from_utf8(run(&words).stdout).unwrap();
-        // The text is shown, without characters that a terminal obeys.
+        // The external text is shown, without escape sequences for a terminal.
         let shown = ["[2J", "::error::"].map(|part| text.contains(part));
         assert_eq!(shown, [true; 2], "{format}: {text}");
         assert!(

@@ -1,4 +1,4 @@
-//! Mistakes of a user, and the advice.
+//! Mistakes of users, and the advice in the errors.
 
 use rstest::{Context, rstest};
 
@@ -75,7 +75,7 @@ fn settings_can_come_from_the_standard_input() {
     assert!(text.contains("\nupdates: strict\n"), "{text}");
 }
 
-/// Kubewarden makes nothing of `repair` in these policies.
+/// Kubewarden ignores `repair` in these policies.
 #[rstest]
 #[case::not_mutating("false", "protect", "not `mutating: true`")]
 #[case::monitor("true", "monitor", "the mode `monitor`")]
@@ -103,7 +103,7 @@ fn repairs_without_effect_are_noted(
     assert!(output.stderr.is_empty(), "{output:?}");
 }
 
-/// A note says that others can write to the cache; `--no-cache` switches it off.
+/// A note says that other users can write to the cache, and `--no-cache` disables it.
 #[cfg(unix)]
 #[test]
 fn a_shared_cache_is_not_used() {
@@ -224,7 +224,7 @@ fn rules_are_explained_to_programs() {
     );
 }
 
-/// Settings that are printed can be used in their place.
+/// The command accepts the settings that it prints.
 #[test]
 fn printed_settings_are_the_settings() {
     let printed = run("settings --settings settings-all.yaml").stdout;

@@ -1,4 +1,4 @@
-//! `check`: what is judged, against which nodes, by which settings and which module.
+//! `check`: the objects, nodes, settings, and modules of a check.
 
 use rstest::{Context, rstest};
 
@@ -59,7 +59,7 @@ fn the_nodes_can_come_from_the_standard_input() {
     assert_eq!(output.status.code(), Some(1));
 }
 
-/// The embedded module from a file is this project's own all the same.
+/// The embedded module also counts as this project's module if it is read from a file.
 #[test]
 fn a_module_that_reports_is_shown_by_its_findings() {
     let module = scratch("own-module").join("policy.wasm");
@@ -119,7 +119,7 @@ fn prose_keeps_to_the_width_and_values_stay_whole() {
     compare("check-narrow", &shown(words, &output));
 }
 
-/// A manifest can contain characters that a terminal obeys; they are not printed.
+/// A manifest can come from another person, so the output must not contain escape sequences from it.
 #[test]
 fn a_manifest_cannot_talk_to_the_terminal() {
     let manifest = r#"
@@ -163,7 +163,7 @@ fn a_reader_that_has_read_enough_changes_no_verdict() {
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
 }
 
-/// Two links that lead to each other's directories, and a file that Git does not hold.
+/// Two links that lead to each other's directories, and a file that Git ignores.
 #[cfg(unix)]
 #[test]
 fn links_in_circles_and_files_that_git_ignores_are_skipped() {
@@ -192,7 +192,7 @@ fn links_in_circles_and_files_that_git_ignores_are_skipped() {
     assert!(!notes.contains("broken.yaml"), "{notes}");
 }
 
-/// Files beside manifests in a repository, and a mounted `ConfigMap`, whose files exist three times.
+/// Other files of a repository, and a mounted `ConfigMap`, whose files exist three times.
 #[test]
 fn files_that_are_no_manifests_are_skipped() {
     let root = scratch("repository");
@@ -225,14 +225,14 @@ fn files_that_are_no_manifests_are_skipped() {
         let note = format!("note: skipped {what}: {}/{file}\n", root.display());
         assert!(notes.contains(&note), "{notes}");
     }
-    // One that names the kind is an error.
+    // A template that names the kind is an error.
     std::fs::write(
         root.join("chart.yaml"),
         "kind: HyperConverged\n{{ include }}: [",
     )
     .unwrap();
     assert_eq!(check(&root.display().to_string()).status.code(), Some(2));
-    // So is one whose kind is written with escapes, and one that is too deep.
+    // A file whose kind is written with escapes, and a file that is nested too deeply, are errors too.
     let deep = format!("a: {}{}", "[".repeat(101), "]".repeat(101));
     for text in [
         "a: [\n---\nkind: \"Hyper\\x43onverged\"\n",

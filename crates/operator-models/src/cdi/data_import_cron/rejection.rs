@@ -28,9 +28,9 @@ pub enum Rejection {
     DataSourceLabelTooLong,
     /// The managedDataSource contains a character that the value of a label cannot have.
     DataSourceLabelInvalid,
-    /// A label that the template itself has.
+    /// A label of the template itself is invalid.
     LabelInvalid(String),
-    /// The key of an annotation that the template itself has.
+    /// The key of an annotation of the template itself is invalid.
     AnnotationInvalid(String),
     /// The annotations have more than 256 KiB.
     AnnotationsTooLong,
@@ -50,7 +50,7 @@ pub enum Rejection {
     SizeTooSmall,
     /// The size is not a quantity. HCO cannot read such a template.
     SizeInvalid,
-    /// Neither the template nor the source has a size.
+    /// The size is missing, and does not follow from the source.
     SizeMissing,
     /// The name of the storage class has more than 253 characters.
     StorageClassTooLong,
@@ -60,7 +60,7 @@ pub enum Rejection {
     AccessModesMultiple,
     /// An access mode that Kubernetes does not have.
     AccessModeUnknown(String),
-    /// The claim has a data source of its own, and the template a source as well.
+    /// The claim has its own data source, and the template also has a source.
     ExternallyPopulated,
     /// The source has more than one kind.
     SourcesMultiple,
@@ -74,7 +74,7 @@ pub enum Rejection {
     PullMethodUnknown(String),
     /// The name of the image stream is empty.
     ImageStreamEmpty,
-    /// An image stream with another pull method than node.
+    /// An image stream requires the pull method node.
     ImageStreamWithoutNode,
     /// The PVC has no name or no namespace.
     PvcIncomplete,
@@ -88,7 +88,7 @@ pub enum Rejection {
     WrongType {
         /// The path of the field in the template.
         path: FieldPath,
-        /// Its path, the expected type, and the type that it has.
+        /// Its path, the expected type, and the actual type.
         error: String,
     },
     /// The managedDataSource is empty.

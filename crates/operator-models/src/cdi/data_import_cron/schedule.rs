@@ -2,14 +2,14 @@
 
 use kube_objects::text::ascii_lower;
 
-/// A schedule as CDI reads it.
+/// The result of CDI's parser for a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Schedule {
     /// The image is never polled.
     Empty,
     /// Valid.
     Valid,
-    /// Valid for CDI, but a `CronJob` cannot have a time zone in it.
+    /// Valid for CDI, but it contains a time zone, which a `CronJob` must not have.
     WithTimeZone,
     /// CDI rejects it.
     Invalid,
@@ -18,8 +18,8 @@ pub enum Schedule {
 impl Schedule {
     /// Reads a schedule.
     ///
-    /// MIRRORS: robfig/cron v3.0.1 parser.go, `ParseStandard`. Without a space after the time zone, it panics, so that the
-    /// webhook fails, and with it the request.
+    /// MIRRORS: robfig/cron v3.0.1 parser.go, `ParseStandard`. Without a blank after the time zone, it panics, so the
+    /// webhook and the request fail.
     pub fn read(schedule: &str) -> Self {
         if schedule.is_empty() {
             return Self::Empty;
@@ -48,8 +48,8 @@ impl Schedule {
 
 /// Whether Go could find a time zone with this name.
 ///
-/// DIVERGES: Go's `time.LoadLocation` looks for a file in the time zone database of CDI's image. Without the database, a
-/// place that does not exist in a known area is accepted.
+/// DIVERGES: Go's `time.LoadLocation` looks for a file in the time zone database of CDI's image. This function has no
+/// database, so it accepts any place in a known area.
 fn is_time_zone(name: &str) -> bool {
     const AREAS: [&str; 16] = [
         "Africa",
@@ -111,11 +111,11 @@ fn is_descriptor(descriptor: &str) -> bool {
     }
 }
 
-/// The numbers that a field can have, and names for them.
+/// The range of numbers for a field, and names for them.
 struct Bounds {
     first: u64,
     last: u64,
-    /// In the order of their numbers, from the first on.
+    /// The names in the order of their numbers, from the first number on.
     names: &'static [&'static str],
 }
 
@@ -151,13 +151,13 @@ const BOUNDS: [Bounds; 5] = [
 ];
 
 impl Bounds {
-    /// MIRRORS: robfig/cron v3.0.1 parser.go, getField: empty ranges between commas are ignored.
+    /// MIRRORS: robfig/cron v3.0.1 parser.go, getField, which ignores empty ranges between commas.
     fn are_met(&self, field: &str) -> bool {
         let mut ranges = field.split(',').filter(|range| !range.is_empty());
         ranges.all(|range| self.is_range(range).is_some())
     }
 
-    /// MIRRORS: robfig/cron v3.0.1 parser.go, getRange: behind a star, the rest of the range is ignored.
+    /// MIRRORS: robfig/cron v3.0.1 parser.go, getRange, which ignores the rest of the range after a star.
     fn is_range(&self, range: &str) -> Option<()> {
         let (range, step) = match range.split_once('/') {
             Some((range, step)) => (range, Some(number(step)?)),
@@ -198,7 +198,7 @@ fn number(text: &str) -> Option<u64> {
 
 /// MIRRORS: Go time, `ParseDuration`.
 ///
-/// DIVERGES: a fraction does not count against the largest duration, which is 292 years.
+/// DIVERGES: Go includes a fraction when it compares a duration with the maximum of 292 years.
 fn is_duration(text: &str) -> bool {
     const LARGEST: u64 = 1 << 63;
     let (is_negative, mut rest) = match text.strip_prefix('-') {

@@ -1,4 +1,4 @@
-//! The spec of a `DataImportCron`, as a template has it and as HCO completes it.
+//! The spec of a `DataImportCron`, as it is in a template and after HCO completes it.
 
 use kube_objects::sorted::Map;
 use std::borrow::Cow;
@@ -11,17 +11,17 @@ use kube_objects::quantity::Quantity;
 /// MIRRORS: containerized-data-importer-api pkg/apis/core/v1beta1/types.go, `DataImportCronSpec`.
 #[derive(Debug, Clone)]
 pub struct Spec<'a> {
-    /// When the image is polled.
+    /// The schedule for polling the image.
     pub schedule: String,
     /// The template's managedDataSource, without a suffix.
     pub managed_data_source: String,
-    /// Whether the imports stay when the `DataImportCron` is deleted.
+    /// Whether CDI keeps the imports when the `DataImportCron` is deleted.
     pub retention_policy: Option<String>,
-    /// How many imports CDI keeps.
+    /// The number of imports that CDI keeps.
     pub imports_to_keep: Option<i64>,
     /// Whether CDI deletes old imports.
     pub garbage_collect: Option<String>,
-    /// The account of the pods of an import.
+    /// The service account of the pods of an import.
     pub service_account_name: Option<String>,
     /// The `DataVolume` of an import.
     pub template: Field<'a>,
@@ -61,14 +61,14 @@ impl<'a> Spec<'a> {
         self.template.object().object("spec")
     }
 
-    /// The fields in which two specs differ, except for their managedDataSource and the platform
-    /// of a registry source, which SSP changes.
+    /// The fields in which two specs differ, except for their managedDataSource and the platform of a registry source,
+    /// which SSP changes.
     ///
     /// MIRRORS: k8s.io/apimachinery pkg/api/equality/semantic.go, `Semantic`: equal quantities can be written
-    /// differently, and an empty list or map is the same as none.
+    /// differently, and an empty list or map equals a missing one.
     ///
-    /// DIVERGES: fields that CDI does not support in a `DataImportCron`, and label selectors, are equal if they are
-    /// written alike. The metadata of the template do not count, because CDI's schema removes them.
+    /// DIVERGES: fields that CDI does not support in a `DataImportCron`, and label selectors, are equal if their texts
+    /// are equal. The metadata of the template do not count, because CDI's schema removes them.
     pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
         let mut found = Vec::new();
         let equal = [
@@ -134,15 +134,15 @@ impl<'a> Spec<'a> {
     }
 }
 
-/// How Go stores a field, and so when two values of it are equal.
+/// How Go stores a field, which determines when two of its values are equal.
 enum Shape {
-    /// A pointer: an empty value differs from none. Also for fields that are compared as they are written.
+    /// A pointer: an empty value differs from a missing one. Also used for fields that are compared as text.
     Pointer,
-    /// An empty value, list, or map is the same as none.
+    /// An empty value, list, or map equals a missing one.
     Plain,
     /// A map of quantities.
     Quantities,
-    /// An object, which is the same as none if it is empty.
+    /// An object. An empty object equals a missing one.
     Struct(&'static [(&'static str, Shape)]),
     /// A pointer to an object.
     PointerTo(&'static [(&'static str, Shape)]),
@@ -212,7 +212,7 @@ const CLAIM: &[(&str, Shape)] = &[
     ("volumeAttributesClassName", Pointer),
 ];
 
-/// Adds the fields in which two objects differ, with the path of the objects in front.
+/// Adds the paths of the fields in which two objects differ.
 fn differences(
     path: &str,
     shapes: &'static [(&'static str, Shape)],
@@ -245,7 +245,7 @@ fn is_empty(field: &Field<'_>) -> bool {
         .is_none_or(|json| [r#""""#, "false", "[]", "{}"].contains(&json.text()))
 }
 
-/// The entries of a map of quantities. One that cannot be read is equal to another one that cannot be read.
+/// The entries of a map of quantities. Unreadable quantities are equal to each other.
 fn quantities<'a>(map: &Field<'a>) -> Map<Cow<'a, str>, Option<Quantity>> {
     let entries = map.object().fields().unwrap_or_default().into_iter();
     entries

@@ -59,8 +59,9 @@ pub(super) fn examine<'a>(
     Ok(is_populated.then_some(Rejection::ExternallyPopulated))
 }
 
-/// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/datavolume-validate.go, validateStorageSize: Go reads a
-/// size of more than 64 bits as zero, without calling it zero.
+/// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/datavolume-validate.go, validateStorageSize: Go converts
+/// a size of more than 64 bits to zero, but its check for zero does not match such a size, so the size counts as too
+/// small.
 fn examine_size(size: Option<Quantity>) -> Option<Rejection> {
     const SMALLEST: i64 = 1 << 20;
     match size.map(Quantity::value) {

@@ -79,7 +79,7 @@ fn is_host(host: &str) -> bool {
     is_port(port) && has_host_characters(host)
 }
 
-/// An address between brackets. Behind `%25`, there is a zone.
+/// An address between brackets. A zone follows `%25`.
 fn is_address(address: &str) -> bool {
     let (address, zone) = match address.split_once('%') {
         Some((address, zone)) => (address, Some(zone)),
@@ -89,7 +89,7 @@ fn is_address(address: &str) -> bool {
         let Some(zone) = zone.strip_prefix("25") else {
             return false;
         };
-        // A zone can escape characters that a host can have, spaces, and percent signs.
+        // Only characters that a host can have, blanks, and percent signs can be escaped.
         !zone.is_empty()
             && unescaped(zone).is_some_and(|bytes| {
                 bytes.into_iter().all(|(byte, is_escaped)| {
@@ -103,7 +103,7 @@ fn is_address(address: &str) -> bool {
     is_zone && address.parse::<Ipv6Addr>().is_ok()
 }
 
-/// MIRRORS: Go net/url, unescape with encodeHost: only bytes outside ASCII, and percent signs, can be escaped.
+/// MIRRORS: Go net/url, unescape with encodeHost, which only unescapes bytes outside ASCII, and percent signs.
 fn has_host_characters(host: &str) -> bool {
     unescaped(host).is_some_and(|bytes| {
         bytes.into_iter().all(|(byte, is_escaped)| {

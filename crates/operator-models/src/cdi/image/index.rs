@@ -10,7 +10,7 @@ pub(super) struct Index {
 
 struct Entry {
     digest: String,
-    /// `None` if the entry is for every platform that no other entry is for.
+    /// `None` if the entry is the default for all platforms without an entry.
     platform: Option<Platform>,
     /// Whether it is compressed with zstd, which CDI prefers.
     is_zstd: bool,
@@ -59,7 +59,7 @@ impl Index {
             .collect()
     }
 
-    /// The digest of the entry that is for every platform that no other entry is for.
+    /// The digest of the default entry, for all platforms without an entry.
     pub(super) fn default(&self) -> Option<&str> {
         let mut entries = self.entries.iter();
         let default = entries.find(|entry| entry.platform.is_none());
@@ -69,10 +69,11 @@ impl Index {
     /// The digest of the entry that CDI selects for an architecture.
     ///
     /// MIRRORS: containers/image `internal/manifest/oci_index.go`, chooseInstance and isPreferredOver;
-    /// `docker_schema2_list.go`, `ChooseInstance`: in Docker's format, an entry without a platform is for none, and the
-    /// first entry counts.
+    /// `docker_schema2_list.go`, `ChooseInstance`: in Docker's format, an entry without a platform matches no platform,
+    /// and the first matching entry counts.
     ///
-    /// DIVERGES: an index without a media type is read as OCI's, whatever the type of the registry's response is.
+    /// DIVERGES: an index without a media type is read as an OCI index, whatever media type the registry's response
+    /// has.
     pub(super) fn entry(&self, architecture: &str) -> Option<&str> {
         let ranked = self.entries.iter().filter_map(|entry| {
             let rank = match &entry.platform {
@@ -87,7 +88,7 @@ impl Index {
 }
 
 impl Platform {
-    /// No architecture has this platform.
+    /// A platform that matches no architecture.
     const NONE: Self = Self {
         system: String::new(),
         architecture: String::new(),
@@ -104,7 +105,7 @@ impl Platform {
         field.is_present().then_some(read)
     }
 
-    /// How well the platform fits an architecture for which no variant is requested: less is better.
+    /// How well the platform fits an architecture for which no variant is requested. Lower is better.
     ///
     /// MIRRORS: containers/image `internal/pkg/platform/platform_matcher.go`, compatibility and `WantedPlatforms`.
     fn rank(&self, architecture: &str) -> Option<usize> {

@@ -8,12 +8,12 @@ use kube_objects::placement::{LabelKeys, LabelValues, Matcher, Placement};
 
 use super::Census;
 
-/// One census for each placement.
+/// Counts nodes for one census per placement.
 ///
 /// It is public so that `benches/readers` can measure other readers with it.
 #[derive(Debug)]
 pub struct Tally<'a, 'p> {
-    /// The labels that are needed.
+    /// The required labels.
     pub keys: LabelKeys<'p>,
     /// The node that is being read.
     pub node: Node<'a>,
@@ -103,10 +103,10 @@ impl<'a> Nodes<'a> for Tally<'a, '_> {
     }
 }
 
-/// The name of an architecture, cut if it is longer than any known name. The kubelet also sets the label `kubernetes.io/arch`
-/// to it, so SSP rejects a longer name.
+/// Shortens a name that is too long to be an architecture. The kubelet also sets the label `kubernetes.io/arch` to the
+/// name, so a longer name is invalid, and SSP rejects it.
 ///
-/// DIVERGES: HCO takes any string. A kubelet could make each finding as long as a list of nodes.
+/// DIVERGES: HCO accepts any string. Without the limit, a kubelet could make each finding as long as a list of nodes.
 fn shortened(architecture: Cow<'_, str>) -> Cow<'_, str> {
     const LONGEST: usize = 63;
     const ELLIPSIS: char = '…';
@@ -126,8 +126,8 @@ impl Count<'_> {
         let is_match = self
             .matcher
             .matches(node.name.as_deref().unwrap_or_default(), &node.labels);
-        // MIRRORS: hyperconverged-cluster-operator pkg/internal/nodeinfo/architectures.go, hasWorkloadRequirements: with
-        // requirements of its own, a placement replaces the worker label as the condition.
+        // MIRRORS: hyperconverged-cluster-operator pkg/internal/nodeinfo/architectures.go, hasWorkloadRequirements: a
+        // placement with requirements replaces the worker label as the condition.
         let is_workload = if self.placement.has_requirements() {
             is_match
         } else {

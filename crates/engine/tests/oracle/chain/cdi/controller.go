@@ -30,7 +30,7 @@ import (
 	cc "kubevirt.io/containerized-data-importer/pkg/controller/common"
 )
 
-// OracleCluster holds the objects that CDI creates for DataImportCrons in a cluster in which every import succeeds.
+// OracleCluster holds the results of CDI for DataImportCrons in a cluster in which every import succeeds.
 type OracleCluster struct {
 	// By the index of the DataImportCron.
 	Polling, PollingRefused, FirstImportRefused []string
@@ -57,7 +57,7 @@ func OracleReconcile(sources []*cdiv1.DataSource, crons []*cdiv1.DataImportCron)
 	for _, cron := range crons {
 		objects = append(objects, cron.DeepCopy())
 	}
-	// A disk that is cloned is there.
+	// A cloned disk exists.
 	cloned := map[string]client.Object{}
 	for _, cron := range crons {
 		if isPvcSource(cron) {
@@ -68,7 +68,7 @@ func OracleReconcile(sources []*cdiv1.DataSource, crons []*cdiv1.DataImportCron)
 		}
 	}
 	objects = slices.AppendSeq(objects, maps.Values(cloned))
-	// The reasons why the cron's CronJob and first Job are refused.
+	// The reasons why the API server refuses the cron's CronJob and first Job.
 	var refusedCronJob, refusedJob string
 	cluster := fake.NewClientBuilder().WithScheme(oracleScheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{
 		Create: func(ctx context.Context, inner client.WithWatch, created client.Object, options ...client.CreateOption) error {
@@ -176,7 +176,7 @@ func must(err error) {
 	}
 }
 
-// The two checks of kube-apiserver that CDI's objects can fail. kube-apiserver is not among the checkouts: kubernetes
+// The two checks of kube-apiserver that CDI's objects can fail. The test has no checkout of kube-apiserver: kubernetes
 // pkg/apis/batch/validation, ValidateCronJobCreate, validateCronJobSpec, and the labels that the strategy of Jobs sets.
 func refuseCronJob(job *batchv1.CronJob) string {
 	var reasons []string

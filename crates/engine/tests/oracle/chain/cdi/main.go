@@ -1,4 +1,4 @@
-// Completes the rows of SSP's program with the objects that the Containerized Data Importer (CDI) creates for the
+// Completes the rows of SSP's program with the results of the Containerized Data Importer (CDI) for the
 // DataImportCrons: chain-cdi FROM TO.
 package main
 
@@ -52,7 +52,7 @@ func main() {
 type wanted struct {
 	Crons       []*cdiv1.DataImportCron `json:"crons"`
 	DataSources []*cdiv1.DataSource     `json:"dataSources"`
-	// The managedDataSources that SSP was given.
+	// The managedDataSources that SSP received.
 	Given []string `json:"given"`
 }
 
@@ -170,7 +170,7 @@ func orNil(text string) any {
 	return text
 }
 
-// refusedByWebhook is what CDI's webhook answers to the creation of a DataImportCron.
+// refusedByWebhook returns the answer of CDI's webhook to the creation of a DataImportCron.
 func refusedByWebhook(cron *cdiv1.DataImportCron) any {
 	raw, err := json.Marshal(cron)
 	check(err)

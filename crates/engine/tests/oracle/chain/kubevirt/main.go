@@ -1,5 +1,5 @@
-// Writes chain-vms.jsonl.gz: which architecture KubeVirt gives to generated VirtualMachines. chain-kubevirt FROM TO takes
-// the seeds from the ids of the rows in FROM, and no more.
+// Writes chain-vms.jsonl.gz: the architectures that KubeVirt sets on generated VirtualMachines. chain-kubevirt FROM TO
+// uses only the seeds in the ids of the rows in FROM.
 package main
 
 import (
@@ -135,7 +135,7 @@ func expect(row object) object {
 	defaults.SetVirtualMachineDefaults(machine, config, cluster{cdi: cdi})
 	spec := &machine.Spec.Template.Spec
 	reason := "default"
-	// A default that no DataSource can have tells where an architecture comes from.
+	// A default that no DataSource can have shows where an architecture comes from.
 	odd := convert[*v1.VirtualMachine](row["vm"])
 	kubevirt.Status.DefaultArchitecture = "none"
 	config, _, _ = testutils.NewFakeClusterConfigUsingKV(kubevirt)
@@ -156,7 +156,7 @@ func expect(row object) object {
 	}
 }
 
-// cluster has DataSources, and nothing else.
+// cluster contains only DataSources.
 type cluster struct {
 	kubecli.KubevirtClient
 	cdi containerizeddataimporter.Interface

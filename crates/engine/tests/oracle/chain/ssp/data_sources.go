@@ -7,13 +7,14 @@ import (
 	template_bundle "kubevirt.io/ssp-operator/internal/template-bundle"
 )
 
-// OracleWanted is what SSP creates in an empty cluster.
+// OracleWanted contains the objects that SSP creates in an empty cluster.
 type OracleWanted struct {
 	Crons   []*cdiv1beta1.DataImportCron
 	Sources []*cdiv1beta1.DataSource
 }
 
-// OracleWant asks SSP's own function, which is private to its package, and labels the DataSources as SSP's reconcile does.
+// OracleWant calls SSP's own function, which is private to its package, and labels the DataSources as SSP's reconcile
+// does.
 func OracleWant(sources template_bundle.DataSourceCollection, request *common.Request) (OracleWanted, error) {
 	operand := &dataSources{sourceCollection: sources, runningOnOpenShift: true}
 	wanted, err := operand.getDataSourcesAndCrons(request)

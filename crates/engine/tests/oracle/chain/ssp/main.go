@@ -1,5 +1,5 @@
-// Completes the rows of handed-over.jsonl.gz with the objects that the Scheduling, Scale and Performance operator (SSP)
-// creates: chain-ssp FROM TO. Run it in the SSP checkout.
+// Completes the rows of handed-over.jsonl.gz with the results of the Scheduling, Scale and Performance operator (SSP)
+// for its object: chain-ssp FROM TO. Run it in the SSP checkout.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	"kubevirt.io/ssp-operator/webhooks"
 )
 
-// A cluster without objects. What runs here only reads.
+// A cluster without objects. The code that runs here only reads.
 var empty = fake.NewClientBuilder().WithScheme(common.Scheme).Build()
 
 func main() {
@@ -65,13 +65,13 @@ func main() {
 	})
 }
 
-// want adds the columns that follow from SSP's DataImportCrons and DataSources. The crons and DataSources themselves go
-// to the next program.
+// want adds the columns that follow from SSP's DataImportCrons and DataSources. The next program gets the crons and
+// DataSources themselves.
 func want(row, expected object, sources template_bundle.DataSourceCollection, instance *ssp.SSP) {
 	wanted := wantedOf(sources, instance)
 	alone := *instance.DeepCopy()
 	crons, lost, lostCrons := []object{}, []string{}, []object{}
-	// The template that each cron is of, and the last one that wants a DataSource: SSP lets it have it.
+	// The template of each cron, and the last template that wants a DataSource, which SSP assigns to it.
 	templateOf, last := map[string]string{}, map[string]string{}
 	each := func(visit func(template string, cron *cdiv1beta1.DataImportCron)) {
 		for _, template := range instance.Spec.CommonTemplates.DataImportCronTemplates {
@@ -136,7 +136,7 @@ func wantedOf(sources template_bundle.DataSourceCollection, instance *ssp.SSP) d
 	return wanted
 }
 
-// key tells crons from each other. Two crons of one name can differ in their DataSource only.
+// key distinguishes crons. Two crons with the same name can differ only in their DataSource.
 func key(cron *cdiv1beta1.DataImportCron) string {
 	return cron.Namespace + "/" + cron.Name + "/" + cron.Spec.ManagedDataSource
 }
