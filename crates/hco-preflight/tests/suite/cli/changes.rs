@@ -447,7 +447,10 @@ fn a_version_is_shown_as_it_is_written(
     #[case] wanted: &str,
     #[case] note: &str,
 ) {
-    let directory = scratch(&format!("planned-version-{version}-{}", words.len()));
+    let directory = scratch(&format!(
+        "planned-version-{version}{}",
+        words.replace(' ', "-")
+    ));
     let from = edited(
         &directory,
         "plan-cluster.yaml",
