@@ -177,7 +177,7 @@ impl BootSources {
         let crons_before = crons_before(compared, before);
         let crons = before.crons.iter().chain(&after.crons);
         let sources = before.data_sources.iter().chain(&after.data_sources);
-        Self {
+        let mut all = Self {
             crons: crons.map(|cron| (cron.key(), cron.clone())).collect(),
             kept_disks: kept_disks(compared, &crons_before),
             earlier_disks: earlier_disks(compared),
@@ -232,7 +232,41 @@ impl BootSources {
                 .clone()
                 .unwrap_or_default(),
             kubectl: compared.kubectl().clone(),
+        };
+        let collected = all.collected(compared, &after.crons, &templates(wanted.object));
+        all.changes.empty_meanwhile.extend(collected);
+        all
+    }
+
+    /// The DataSources whose disks CDI deletes, because their DataImportCron gets a former name back and another image: the
+    /// DataVolumes of former imports still have its label, and there are more than it keeps.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `garbageCollectPVCs`.
+    fn collected(
+        &self,
+        compared: &Compared<'_>,
+        crons: &[Cron],
+        templates: &BTreeMap<&str, &Value>,
+    ) -> Vec<Foreign> {
+        const DEFAULT: u64 = 3;
+        let mut volumes: BTreeMap<String, u64> = BTreeMap::new();
+        for volume in compared.snapshot.of("DataVolume") {
+            if let Some(cron) = owner::cron_key(&volume) {
+                *volumes.entry(cron).or_default() += 1;
+            }
         }
+        let is_collected = |cron: &&Cron| {
+            let template = templates.get(cron.template.raw());
+            let kept = template.and_then(|it| it.pointer("/spec/importsToKeep")?.as_u64());
+            let former = volumes.get(&cron.key()).copied().unwrap_or_default();
+            former > kept.unwrap_or(DEFAULT)
+                && self.replaced_by(cron).is_some()
+                && !self.finds_disk(cron)
+        };
+        let collected = crons.iter().filter(is_collected);
+        collected
+            .map(|cron| Foreign::from(&*cron.source()))
+            .collect()
     }
 
     /// Whether a DataImportCron imports an image. CDI reuses a disk that the DataImportCron has imported, unless the

@@ -258,6 +258,34 @@ fn a_renamed_template_takes_over_its_data_sources_if_it_can(
     );
 }
 
+/// CDI deletes the disks of former imports with the name, although they are in use.
+#[test]
+fn a_former_name_with_another_image_loses_the_disks() {
+    let template = template("mine", "All");
+    let edits = json!({
+        "/metadata/name": "former-cron",
+        "/spec/template/spec/source/registry/url": "docker://registry.example.com/mine:2",
+    });
+    let after = hyperconverged(&[edited(&template, &edits)], true);
+    let mut objects = made_of(&template, &["amd64", "arm64"]);
+    for (count, is_empty) in [(0, false), (5, true)] {
+        objects.extend((0..count).map(|number| {
+            json!({
+                "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume",
+                "metadata": {
+                    "name": format!("mine-amd64-{number}"), "namespace": "kubevirt-os-images",
+                    "labels": {"cdi.kubevirt.io/dataImportCron": "former-cron-amd64"},
+                },
+            })
+        }));
+        let before = hyperconverged(&[template.clone()], true);
+        let plan = json_of(&planned("former-name", &before, &objects, Some(&after)));
+        let empty = plan["emptyMeanwhile"].as_array().unwrap();
+        let wanted = json!("kubevirt-os-images/mine-amd64");
+        assert_eq!(empty.contains(&wanted), is_empty, "{plan:#}");
+    }
+}
+
 #[rstest]
 #[case::none(
     "mine", "None", 1,
