@@ -239,7 +239,7 @@ impl BootSources {
     }
 
     /// The DataSources whose disks CDI deletes, because their DataImportCron gets a former name back and another image: the
-    /// DataVolumes of former imports still have its label, and there are more than it keeps.
+    /// `DataVolume`s of former imports still have its label, and there are more than it keeps.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `garbageCollectPVCs`.
     fn collected(

@@ -278,7 +278,7 @@ fn a_former_name_with_another_image_loses_the_disks() {
                 },
             })
         }));
-        let before = hyperconverged(&[template.clone()], true);
+        let before = hyperconverged(std::slice::from_ref(&template), true);
         let plan = json_of(&planned("former-name", &before, &objects, Some(&after)));
         let empty = plan["emptyMeanwhile"].as_array().unwrap();
         let wanted = json!("kubevirt-os-images/mine-amd64");
