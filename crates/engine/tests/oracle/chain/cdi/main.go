@@ -83,7 +83,9 @@ func forecast(expected object, wanted *wanted) {
 	}
 	refusedSources := map[string]any{}
 	var sources []*cdiv1.DataSource
+	nameless := false
 	for _, source := range wanted.DataSources {
+		nameless = nameless || source.Name == ""
 		if refused := refusedByAPIServer(source); refused != nil {
 			refusedSources[source.Namespace+"/"+source.Name] = refused
 			stopped = "data-source"
@@ -92,6 +94,10 @@ func forecast(expected object, wanted *wanted) {
 		sources = append(sources, source)
 	}
 	expected["stopped"] = stopped
+	if nameless {
+		// SSP's client doesn't send an object without a name, so SSP never reaches the crons.
+		accepted = nil
+	}
 
 	var after []cdiv1.DataSource
 	filled := map[string]bool{}
