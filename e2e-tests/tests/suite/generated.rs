@@ -43,8 +43,14 @@ fn generated(path: &str, begin: &str, end: &str, wanted: &str) {
 
 #[test]
 fn the_tables_in_the_handbook() {
-    let mut table = "| Rule | Level | What it reports |\n| --- | --- | --- |\n".to_owned();
+    let mut tables = [String::new(), String::new(), String::new()];
     for (rule, page) in rules() {
+        let [golden_images, others, machines] = &mut tables;
+        let table = match rule.kind {
+            ObjectKind::VirtualMachine => machines,
+            ObjectKind::HyperConverged if page.is_silent_on_plain_kubernetes() => golden_images,
+            ObjectKind::HyperConverged => others,
+        };
         let (id, level, summary) = (rule.id, rule.level.name(), page.summary());
         writeln!(
             table,
@@ -52,28 +58,15 @@ fn the_tables_in_the_handbook() {
         )
         .unwrap();
     }
+    let titles = ["Golden images", "HyperConverged", "Virtual machines"];
+    let text = titles.iter().zip(tables).map(|(title, table)| {
+        format!("\n### {title}\n\n| Rule | Level | What it reports |\n| --- | --- | --- |\n{table}")
+    });
     generated(
         "docs/settings.md",
         "<!-- rules -->",
         "<!-- /rules -->",
-        &table,
-    );
-    let mut silent = String::new();
-    for (rule, page) in rules() {
-        if page.is_silent_on_plain_kubernetes() {
-            writeln!(
-                silent,
-                "- [`{id}`](../crates/engine/src/rules/{id}.md)",
-                id = rule.id
-            )
-            .unwrap();
-        }
-    }
-    generated(
-        "docs/settings.md",
-        "<!-- plain-kubernetes -->\n",
-        "<!-- /plain-kubernetes -->",
-        &silent,
+        &text.collect::<String>(),
     );
 }
 
