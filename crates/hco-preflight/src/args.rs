@@ -551,6 +551,8 @@ pub(crate) enum PlanFailOn {
     /// A boot source or a virtual machine that loses something, if only for a while, and a denial
     #[default]
     Lost,
+    /// The same, and virtual machines that have nowhere to go when their node drains
+    Headroom,
     /// Any change
     Changed,
 }

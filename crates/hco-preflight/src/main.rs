@@ -18,6 +18,7 @@ mod files;
 mod fix;
 mod foreign;
 mod hco_version;
+mod headroom;
 mod images;
 mod kubectl;
 mod made_from;

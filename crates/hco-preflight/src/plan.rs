@@ -19,6 +19,7 @@ use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::exit::Exit;
 use crate::field::architecture;
 use crate::foreign::Foreign;
+use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
 use crate::notes::Notes;
 use crate::object_name::name;
@@ -27,6 +28,7 @@ use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
+pub(crate) use self::alike::Alike;
 use self::boot_sources::{BootSources, Crons, DataSources, Wanted};
 use self::completion::Completion;
 use self::machines::{Effect, Machine};
@@ -96,6 +98,8 @@ pub(crate) struct Plan {
     pending: Option<Changed>,
     virtual_machines: Vec<Machine>,
     storage: Storage,
+    /// `None` if the running VMs were not read.
+    headroom: Option<Headroom>,
     unread: Vec<UnreadKind>,
     /// Why the operators do not create boot sources from the object.
     #[serde(skip)]
@@ -167,6 +171,9 @@ pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     let fails = match args.fail_on {
         PlanFailOn::Never => false,
         PlanFailOn::Lost => plan.loses(),
+        PlanFailOn::Headroom => {
+            plan.loses() || plan.headroom.as_ref().is_some_and(Headroom::is_short)
+        }
         PlanFailOn::Changed => plan.loses() || plan.changes(),
     };
     let is_unknown = plan.unknown.is_some() && plan.denied.is_none();
@@ -250,6 +257,7 @@ impl Plan {
             pending: pending_sources.as_ref().map(Changed::of),
             virtual_machines: machines::affected(compared)?,
             storage: Storage::of(compared, &unchanged.sources),
+            headroom: Headroom::of(compared)?,
             unknown: no_forecast
                 .as_ref()
                 .filter(|it| **it != NoForecast::NotDeployed)

@@ -20,6 +20,7 @@ use crate::args::{self, StatusFormat};
 use crate::exit::Exit;
 use crate::field::architecture;
 use crate::foreign::Foreign;
+use crate::headroom::Headroom;
 use crate::notes::Notes;
 use crate::object_name::{self, key, name};
 use crate::progress::Progress;
@@ -74,6 +75,8 @@ pub(crate) struct Status {
     data_sources: Vec<DataSource>,
     /// VMs on nodes that the placement excludes, and VMs whose disks do not exist.
     virtual_machines: Vec<Machine>,
+    /// `None` if the running VMs were not read.
+    headroom: Option<Headroom>,
     unread: Vec<UnreadKind>,
 }
 
@@ -224,6 +227,7 @@ impl Status {
             not_imported: golden_images::not_imported(report),
             data_sources,
             virtual_machines: Machine::all(observed)?,
+            headroom: Headroom::of(observed)?,
             unread: observed.snapshot.unread.clone(),
         })
     }

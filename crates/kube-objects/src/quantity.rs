@@ -58,6 +58,15 @@ impl Quantity {
         let rest = self.nanos % NANOS;
         i64::try_from(self.nanos / NANOS + rest.signum()).ok()
     }
+
+    /// The value in thousandths, rounded away from zero; `None` if it does not fit into 64 bits.
+    ///
+    /// MIRRORS: k8s.io/apimachinery pkg/api/resource/quantity.go, `MilliValue`.
+    pub fn milli_value(self) -> Option<i64> {
+        const MILLI: i128 = NANOS / 1000;
+        let rest = self.nanos % MILLI;
+        i64::try_from(self.nanos / MILLI + rest.signum()).ok()
+    }
 }
 
 /// The factor that a suffix stands for.

@@ -8,19 +8,19 @@ use serde_json::Value;
 use crate::stage::Compared;
 
 /// The cached answers about nodes.
-pub(super) struct Alike<T> {
+pub(crate) struct Alike<T> {
     /// `None` if a placement distinguishes such nodes.
     known: Option<BTreeMap<String, T>>,
 }
 
 impl<T: Copy> Alike<T> {
-    pub(super) fn of(compared: &Compared<'_>) -> Self {
+    pub(crate) fn of(compared: &Compared<'_>) -> Self {
         let known = (!compared.names_hosts()).then(BTreeMap::new);
         Self { known }
     }
 
     /// The answer about these nodes, or about others that differ only in their names.
-    pub(super) fn get(&mut self, nodes: &[&Value], ask: impl FnOnce() -> Result<T>) -> Result<T> {
+    pub(crate) fn get(&mut self, nodes: &[&Value], ask: impl FnOnce() -> Result<T>) -> Result<T> {
         let Some(known) = &mut self.known else {
             return ask();
         };
@@ -37,6 +37,12 @@ impl<T: Copy> Alike<T> {
 /// The fields of a node that a placement compares, without its names.
 fn nameless(node: &Value) -> String {
     let mut node = node.clone();
+    if let Some(node) = node.as_object_mut() {
+        node.remove("spec");
+    }
+    if let Some(status) = node.get_mut("status").and_then(Value::as_object_mut) {
+        status.remove("allocatable");
+    }
     if let Some(metadata) = node.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("name");
         let labels = metadata.get_mut("labels").and_then(Value::as_object_mut);

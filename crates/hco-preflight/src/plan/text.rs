@@ -12,6 +12,7 @@ use super::machines::{Effect, Machine};
 use super::storage::{Disks, readable};
 use super::{Change, Plan};
 use crate::foreign::{Foreign, lines, one_line};
+use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
 use crate::object_name::parts;
 use crate::prose::count;
@@ -59,6 +60,7 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
     machines(&mut text, &plan.virtual_machines, all);
     boot_sources(&mut text, plan);
     storage(&mut text, plan);
+    text.extend(plan.headroom.iter().map(Headroom::render));
     if !plan.unread.is_empty() {
         let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
         let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();

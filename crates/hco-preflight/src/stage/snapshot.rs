@@ -144,6 +144,9 @@ pub(crate) const KINDS: [Kind; 15] = [
         readers: &[Reader::Check, Reader::Plan, Reader::Status],
         fields: &[
             "/spec/architecture",
+            "/spec/domain/cpu",
+            "/spec/domain/memory/guest",
+            "/spec/domain/resources",
             "/spec/volumes",
             "/status/nodeName",
             "/status/phase",
@@ -645,11 +648,12 @@ fn gathered_namespace(file: &Path) -> Option<&str> {
 /// A node of a file without most of the fields that are not evaluated.
 fn without_what_is_not_judged(mut node: Value) -> Value {
     if let Some(fields) = node.as_object_mut() {
-        fields.retain(|name, _| ["metadata", "status"].contains(&&**name));
+        fields.retain(|name, _| ["metadata", "spec", "status"].contains(&&**name));
     }
     for (pointer, kept) in [
         ("/metadata", ["name", "labels"]),
-        ("/status", ["nodeInfo", ""]),
+        ("/spec", ["unschedulable", ""]),
+        ("/status", ["nodeInfo", "allocatable"]),
     ] {
         if let Some(fields) = node.pointer_mut(pointer).and_then(Value::as_object_mut) {
             fields.retain(|name, _| kept.contains(&&**name));

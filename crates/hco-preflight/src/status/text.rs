@@ -9,6 +9,7 @@ use super::Status;
 use super::conditions::{Cause, Condition};
 use super::golden_images::{GoldenImage, NotImported, SourceState, State};
 use crate::foreign::{self, Foreign, one_line};
+use crate::headroom::Headroom;
 use crate::prose::count;
 use crate::report::{LABEL_FIRST, counted, some};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
@@ -29,6 +30,7 @@ pub(super) fn render(status: &Status, program: &str) -> String {
     not_imported(&mut text, status);
     data_sources(&mut text, status);
     machines(&mut text, status);
+    text.extend(status.headroom.iter().map(Headroom::render));
     if !status.unread.is_empty() {
         let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
         for unread in &status.unread {

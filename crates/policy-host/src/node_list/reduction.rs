@@ -60,7 +60,7 @@ impl Labels {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Reduction<'l> {
     Everything,
-    /// The name, the architecture, and these labels.
+    /// The name, the architecture, the size, and these labels.
     Judged(&'l Labels),
 }
 
@@ -88,9 +88,16 @@ impl Reduction<'_> {
                         within(metadata, "labels", |all| kept(all, labels)),
                     ])
                 }),
+                within(&fields, "spec", |spec| {
+                    object_of([whole(spec, "unschedulable")])
+                }),
                 within(&fields, "status", |status| {
                     let info = |info: &Fields<'_>| object_of([whole(info, "architecture")]);
-                    object_of([within(status, "nodeInfo", info)])
+                    let size = |size: &Fields<'_>| ["cpu", "memory"].map(|name| whole(size, name));
+                    object_of([
+                        within(status, "allocatable", |all| object_of(size(all))),
+                        within(status, "nodeInfo", info),
+                    ])
                 }),
             ]),
         };

@@ -1,0 +1,528 @@
+//! Headroom: whether the VMs of a node fit on the other nodes of its architecture when the node drains.
+//!
+//! An estimate by the memory and CPU that VMs request. It ignores the overhead of VMs, other pods, taints, NUMA, and
+//! devices.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use anyhow::Result;
+use kube_objects::quantity::Quantity;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::field::{architecture, text};
+use crate::foreign::one_line;
+use crate::object_name::{key, name};
+use crate::plan::Alike;
+use crate::prose::count;
+use crate::stage::Compared;
+use crate::terminal::{BOLD, DIM, GREEN, YELLOW};
+
+/// The number of nodes and of VMs that the text names.
+const NAMED: usize = 5;
+
+/// Where VMs run now, and where they would run if a node drained.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Headroom {
+    architectures: Vec<Architecture>,
+    rows: Vec<Row>,
+}
+
+/// The nodes of an architecture.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Architecture {
+    architecture: String,
+    /// The number of workload nodes.
+    nodes: usize,
+    /// The number of workload nodes that are counted as room: their size is known, and they accept pods.
+    counted_nodes: usize,
+    /// The number of running VMs.
+    virtual_machines: usize,
+}
+
+/// A node that cannot drain.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    id: Id,
+    severity: Severity,
+    architecture: String,
+    node: String,
+    /// The VMs that fit on no other node.
+    virtual_machines: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Id {
+    HeadroomSingleNode,
+    HeadroomDoesNotFit,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Severity {
+    Warning,
+    /// No VM runs on the node.
+    Info,
+}
+
+/// Memory in bytes, and CPU in thousandths.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Room {
+    memory: i64,
+    cpu: i64,
+}
+
+impl Room {
+    fn fits(self, needs: Self) -> bool {
+        needs.memory <= self.memory && needs.cpu <= self.cpu
+    }
+
+    fn without(self, needs: Self) -> Self {
+        Self {
+            memory: self.memory.saturating_sub(needs.memory),
+            cpu: self.cpu.saturating_sub(needs.cpu),
+        }
+    }
+}
+
+/// A node.
+#[derive(Debug, Clone, Default)]
+struct Node {
+    name: String,
+    architecture: String,
+    /// Whether KubeVirt runs VMs on it.
+    is_workload: bool,
+    /// Whether it leaves the cluster.
+    leaves: bool,
+    /// The room for more VMs; `None` if its size is unknown, or if it accepts no pods.
+    room: Option<Room>,
+    /// The VMs on it.
+    machines: Vec<Machine>,
+}
+
+/// A running VM.
+#[derive(Debug, Clone)]
+struct Machine {
+    name: String,
+    needs: Room,
+}
+
+impl Headroom {
+    /// The state after the change; `None` if the running VMs were not read.
+    pub(crate) fn of(compared: &Compared<'_>) -> Result<Option<Self>> {
+        let kind = "VirtualMachineInstance";
+        if !compared.snapshot.has(kind) {
+            return Ok(None);
+        }
+        let mut by_node: BTreeMap<String, Vec<Machine>> = BTreeMap::new();
+        for instance in compared.snapshot.of(kind) {
+            let is_done = matches!(
+                text(&instance, "/status/phase"),
+                Some("Succeeded" | "Failed")
+            );
+            if let Some(node) = text(&instance, "/status/nodeName").filter(|_| !is_done) {
+                let machine = Machine {
+                    name: key(&instance),
+                    needs: requests(&instance),
+                };
+                by_node.entry(node.to_owned()).or_default().push(machine);
+            }
+        }
+        let staying: BTreeSet<&str> = compared.nodes.iter().map(name).collect();
+        let leaving = compared.nodes_before.iter();
+        let leaving = leaving.filter(|node| !staying.contains(name(node)));
+        let mut alike = Alike::of(compared);
+        let mut nodes = Vec::new();
+        for (node, leaves) in compared
+            .nodes
+            .iter()
+            .map(|node| (node, false))
+            .chain(leaving.map(|node| (node, true)))
+        {
+            let is_workload =
+                !leaves && alike.get(&[node], || compared.hosts_workloads(node, true))?;
+            let is_unschedulable = node.pointer("/spec/unschedulable") == Some(&Value::Bool(true));
+            let machines = by_node.remove(name(node)).unwrap_or_default();
+            let size = allocatable(node).filter(|_| is_workload && !is_unschedulable);
+            nodes.push(Node {
+                name: name(node).to_owned(),
+                architecture: architecture(node).unwrap_or_default().to_owned(),
+                is_workload,
+                leaves,
+                room: size.map(|size| {
+                    let needs = machines.iter().map(|machine| machine.needs);
+                    needs.fold(size, Room::without)
+                }),
+                machines,
+            });
+        }
+        Ok(Some(Self::new(nodes)))
+    }
+
+    /// Drains each node by itself, after the nodes that leave.
+    fn new(mut nodes: Vec<Node>) -> Self {
+        nodes.sort_by(|one, other| one.name.cmp(&other.name));
+        let mut by_architecture: BTreeMap<String, Vec<Node>> = BTreeMap::new();
+        for mut node in nodes {
+            // First fit, the largest first.
+            node.machines.sort_by_key(|machine| Reverse(machine.needs));
+            let nodes = by_architecture
+                .entry(node.architecture.clone())
+                .or_default();
+            nodes.push(node);
+        }
+        let mut headroom = Self::default();
+        for (architecture, nodes) in by_architecture {
+            headroom.add(architecture, &nodes);
+        }
+        headroom
+    }
+
+    fn add(&mut self, architecture: String, nodes: &[Node]) {
+        let workload: Vec<&Node> = nodes.iter().filter(|node| node.is_workload).collect();
+        let machines = nodes.iter().map(|node| node.machines.len()).sum();
+        if workload.is_empty() && machines == 0 {
+            return;
+        }
+        let mut rooms: Vec<Option<Room>> = nodes.iter().map(|node| node.room).collect();
+        self.architectures.push(Architecture {
+            architecture: architecture.clone(),
+            nodes: workload.len(),
+            counted_nodes: rooms.iter().flatten().count(),
+            virtual_machines: machines,
+        });
+        let row = |id, node: &Node, machines: Vec<&Machine>| Row {
+            id,
+            severity: if node.machines.is_empty() {
+                Severity::Info
+            } else {
+                Severity::Warning
+            },
+            architecture: architecture.clone(),
+            node: node.name.clone(),
+            virtual_machines: machines
+                .iter()
+                .map(|machine| machine.name.clone())
+                .collect(),
+        };
+        if let [only] = workload.as_slice() {
+            let machines = only.machines.iter().collect();
+            self.rows.push(row(Id::HeadroomSingleNode, only, machines));
+        }
+        // Without a known size, nothing is known about the room.
+        if rooms.iter().all(Option::is_none) && !workload.is_empty() {
+            return;
+        }
+        let mut drained: Vec<usize> = (0..nodes.len()).collect();
+        drained.sort_by_key(|index| nodes.get(*index).map(|node| !node.leaves));
+        for index in drained {
+            let Some(node) = nodes.get(index) else {
+                continue;
+            };
+            let is_single = workload.len() == 1 && node.is_workload;
+            if is_single || node.machines.is_empty() {
+                continue;
+            }
+            let before = rooms.clone();
+            let unplaced = drain(node, index, &mut rooms);
+            if !node.leaves {
+                rooms = before;
+            }
+            if !unplaced.is_empty() {
+                self.rows.push(row(Id::HeadroomDoesNotFit, node, unplaced));
+            }
+        }
+    }
+
+    /// Whether VMs have nowhere to go when a node drains.
+    pub(crate) fn is_short(&self) -> bool {
+        let mut rows = self.rows.iter();
+        rows.any(|row| row.severity == Severity::Warning)
+    }
+
+    /// The section of `plan` and `status`. It leaves out architectures about which there is nothing to say.
+    pub(crate) fn render(&self) -> String {
+        let mut text = String::new();
+        // Writing to a String cannot fail.
+        for of in &self.architectures {
+            let rows = self.rows.iter();
+            let rows: Vec<&Row> = rows
+                .filter(|row| row.architecture == of.architecture)
+                .collect();
+            let nodes = count(of.nodes, "workload node");
+            let machines = count(of.virtual_machines, "running VM");
+            let head = format!("{}: {nodes}, {machines}", one_line(&of.architecture));
+            if !rows.is_empty() {
+                let _ = writeln!(text, "  {YELLOW}!{YELLOW:#} {head}");
+            } else if of.virtual_machines > 0 && of.counted_nodes > 0 {
+                let fits = "the VMs of each node fit on the others";
+                let _ = writeln!(text, "  {GREEN}✔{GREEN:#} {head}: {fits}");
+            }
+            for row in rows.iter().take(NAMED) {
+                let _ = writeln!(text, "      {}", row.text());
+            }
+            if let Some(more @ 1..) = rows.len().checked_sub(NAMED) {
+                let _ = writeln!(text, "      and {} more", count(more, "node"));
+            }
+        }
+        if text.is_empty() {
+            return text;
+        }
+        format!(
+            "\n{BOLD}headroom when a node drains{BOLD:#}\n{text}  {DIM}An estimate by the memory and CPU that VMs request, without overhead, other pods, taints, NUMA, and devices.{DIM:#}\n"
+        )
+    }
+}
+
+impl Row {
+    fn text(&self) -> String {
+        let node = one_line(&self.node);
+        let machines = self.virtual_machines.iter().take(NAMED);
+        let mut machines: Vec<String> = machines.map(|name| one_line(name)).collect();
+        if let Some(more @ 1..) = self.virtual_machines.len().checked_sub(NAMED) {
+            machines.push(format!("{more} more"));
+        }
+        let machines = machines.join(", ");
+        match (self.id, self.severity) {
+            (Id::HeadroomSingleNode, Severity::Info) => format!("{node} is the only node"),
+            (Id::HeadroomSingleNode, Severity::Warning) => {
+                format!("{node} is the only node, so its VMs have nowhere to go: {machines}")
+            }
+            (Id::HeadroomDoesNotFit, _) => {
+                format!("{node}: no other node has room for {machines}")
+            }
+        }
+    }
+}
+
+/// Places the VMs of a node on the other ones. Returns the VMs that fit nowhere.
+fn drain<'n>(node: &'n Node, index: usize, rooms: &mut [Option<Room>]) -> Vec<&'n Machine> {
+    if let Some(own) = rooms.get_mut(index) {
+        *own = None;
+    }
+    let unplaced = node.machines.iter().filter(|machine| {
+        let mut rooms = rooms.iter_mut().flatten();
+        match rooms.find(|room| room.fits(machine.needs)) {
+            Some(room) => {
+                *room = room.without(machine.needs);
+                false
+            }
+            None => true,
+        }
+    });
+    unplaced.collect()
+}
+
+/// The size of a node.
+fn allocatable(node: &Value) -> Option<Room> {
+    let size = |resource| quantity(node.pointer("/status/allocatable")?, resource);
+    Some(Room {
+        memory: size("memory")?.value()?,
+        cpu: size("cpu")?.milli_value()?,
+    })
+}
+
+/// The memory and CPU that KubeVirt requests for the pod of a VM, without overhead.
+///
+/// MIRRORS: kubevirt pkg/virt-controller/services/renderresources.go, `WithoutDedicatedCPU` with the default allocation
+/// ratio, `WithCPUPinning`.
+fn requests(instance: &Value) -> Room {
+    let domain = instance.pointer("/spec/domain").unwrap_or(&Value::Null);
+    let stated = |resource| {
+        let mut lists = ["/resources/requests", "/resources/limits"].into_iter();
+        lists.find_map(|list| quantity(domain.pointer(list)?, resource))
+    };
+    let guest = || quantity(domain.pointer("/memory")?, "guest");
+    let memory = stated("memory").or_else(guest);
+    let factor = |field| {
+        domain
+            .pointer(field)
+            .and_then(Value::as_i64)
+            .unwrap_or(1)
+            .max(1)
+    };
+    let cpus = ["/cpu/sockets", "/cpu/cores", "/cpu/threads"].map(factor);
+    let cpus = cpus.into_iter().fold(1_i64, i64::saturating_mul);
+    let is_dedicated = domain.pointer("/cpu/dedicatedCpuPlacement") == Some(&Value::Bool(true));
+    let cpu = stated("cpu").and_then(Quantity::milli_value);
+    Room {
+        memory: memory.and_then(Quantity::value).unwrap_or_default(),
+        cpu: match cpu {
+            _ if is_dedicated => cpus.saturating_mul(1000),
+            Some(cpu) => cpu,
+            None => cpus.saturating_mul(100),
+        },
+    }
+}
+
+fn quantity(list: &Value, resource: &str) -> Option<Quantity> {
+    match list.get(resource)? {
+        Value::String(text) => Quantity::parse(text),
+        Value::Number(number) => Quantity::parse(&number.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn node(name: &str, size: i64, machines: &[i64]) -> Node {
+        let machines = machines.iter().enumerate().map(|(index, size)| Machine {
+            name: format!("{name}/{index}"),
+            needs: Room {
+                memory: *size,
+                cpu: 1,
+            },
+        });
+        let machines: Vec<Machine> = machines.collect();
+        let needs = machines.iter().map(|machine| machine.needs);
+        Node {
+            name: name.to_owned(),
+            architecture: "arm64".to_owned(),
+            is_workload: true,
+            room: Some(needs.fold(
+                Room {
+                    memory: size,
+                    cpu: 1000,
+                },
+                Room::without,
+            )),
+            machines,
+            ..Node::default()
+        }
+    }
+
+    /// The nodes that cannot drain, and the VMs that fit nowhere.
+    fn stuck(nodes: Vec<Node>) -> Vec<(String, Vec<String>)> {
+        let rows = Headroom::new(nodes).rows;
+        rows.into_iter()
+            .map(|row| (row.node, row.virtual_machines))
+            .collect()
+    }
+
+    #[test]
+    fn the_largest_machine_is_placed_first() {
+        let nodes = vec![
+            node("a", 10, &[3, 6]),
+            node("b", 10, &[3]),
+            node("c", 3, &[]),
+        ];
+        assert_eq!(stuck(nodes), []);
+        let nodes = vec![node("a", 10, &[3, 6]), node("b", 10, &[4])];
+        assert_eq!(
+            stuck(nodes),
+            [
+                ("a".to_owned(), vec!["a/0".to_owned()]),
+                ("b".to_owned(), vec!["b/0".to_owned()])
+            ]
+        );
+    }
+
+    #[test]
+    fn the_only_node_is_named_even_if_it_is_empty() {
+        let headroom = Headroom::new(vec![node("a", 10, &[])]);
+        assert_eq!(headroom.rows[0].id, Id::HeadroomSingleNode);
+        assert!(!headroom.is_short());
+        assert!(Headroom::new(vec![node("a", 10, &[1])]).is_short());
+    }
+
+    #[test]
+    fn machines_of_leaving_nodes_take_room_first() {
+        let leaving = Node {
+            leaves: true,
+            is_workload: false,
+            room: None,
+            ..node("z", 10, &[4])
+        };
+        let nodes = || vec![node("a", 10, &[5]), node("b", 10, &[5])];
+        assert_eq!(stuck(nodes()), []);
+        let with_leaving = [nodes(), vec![leaving]].concat();
+        assert_eq!(
+            stuck(with_leaving),
+            [("b".to_owned(), vec!["b/0".to_owned()])]
+        );
+    }
+
+    #[test]
+    fn nodes_that_accept_no_pods_and_nodes_of_unknown_size_are_no_room() {
+        let full = Node {
+            room: None,
+            ..node("b", 100, &[])
+        };
+        let nodes = vec![node("a", 10, &[5]), full.clone()];
+        assert_eq!(stuck(nodes), [("a".to_owned(), vec!["a/0".to_owned()])]);
+        let unknown = vec![
+            Node {
+                room: None,
+                ..node("a", 10, &[5])
+            },
+            full,
+        ];
+        assert_eq!(stuck(unknown), []);
+    }
+
+    #[test]
+    fn requests_are_those_of_the_pod() {
+        for (domain, memory, cpu) in [
+            (
+                json!({"memory": {"guest": "2Gi"}, "cpu": {"cores": 2, "sockets": 2}}),
+                2 << 30,
+                400,
+            ),
+            (
+                json!({"resources": {"requests": {"memory": "1Gi", "cpu": "1500m"}}, "memory": {"guest": "2Gi"}}),
+                1 << 30,
+                1500,
+            ),
+            (
+                json!({"resources": {"limits": {"memory": "1Gi", "cpu": 2}}}),
+                1 << 30,
+                2000,
+            ),
+            (
+                json!({"cpu": {"cores": 4, "dedicatedCpuPlacement": true}}),
+                0,
+                4000,
+            ),
+            (json!({}), 0, 100),
+        ] {
+            let instance = json!({"spec": {"domain": domain}});
+            assert_eq!(requests(&instance), Room { memory, cpu }, "{domain}");
+        }
+    }
+
+    proptest! {
+        /// A node's own VMs are never room for themselves: a node whose VMs all fit elsewhere leaves the other nodes
+        /// with exactly that much less room.
+        #[test]
+        fn draining_moves_room_and_creates_none(
+            sizes in prop::collection::vec((1..20_i64, prop::collection::vec(1..8_i64, 0..4)), 2..6),
+        ) {
+            let nodes: Vec<Node> = sizes.iter().enumerate()
+                .map(|(index, (size, machines))| node(&index.to_string(), *size, machines)).collect();
+            let total = |rooms: &[Option<Room>]| rooms.iter().flatten().map(|room| room.memory).sum::<i64>();
+            for (index, drained) in nodes.iter().enumerate() {
+                let mut rooms: Vec<_> = nodes.iter().map(|node| node.room).collect();
+                let own = rooms[index].map_or(0, |room| room.memory);
+                let before = total(&rooms);
+                let unplaced = drain(drained, index, &mut rooms);
+                let moved: i64 = drained.machines.iter().map(|machine| machine.needs.memory).sum::<i64>()
+                    - unplaced.iter().map(|machine| machine.needs.memory).sum::<i64>();
+                prop_assert_eq!(rooms[index], None);
+                prop_assert_eq!(before - own - moved, total(&rooms));
+                for (room, node) in rooms.iter().zip(&nodes) {
+                    prop_assert!(room.is_none() || *room <= node.room);
+                }
+            }
+        }
+    }
+}
