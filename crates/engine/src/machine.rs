@@ -7,7 +7,9 @@ use kube_objects::placement::ARCHITECTURE_LABEL;
 use kube_objects::sorted::Set;
 use kube_objects::text::{escape, quote};
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
-use operator_models::kubevirt::virtual_machine::{Launcher, Reason, SourceRef, VirtualMachine};
+use operator_models::kubevirt::virtual_machine::{
+    BootImage, Launcher, Reason, SourceRef, VirtualMachine,
+};
 use operator_models::ssp::architecture::{Architecture, KNOWN};
 
 use crate::context::Context;
@@ -48,10 +50,17 @@ impl<'a> Machine<'a> {
         Some((source, label))
     }
 
+    /// The image of the boot disk, and the architecture that it states.
+    pub(crate) fn boot_image(&self) -> Option<(&'a BootImage, &'a str)> {
+        let image = self.vm.boot_image.as_ref()?;
+        Some((image, image.platform.as_deref()?))
+    }
+
     /// Whether the boot disk is for an architecture, as far as that is known.
     pub(crate) fn boots_on(&self, architecture: &str) -> bool {
-        let boot = self.boot_source();
-        boot.is_none_or(|(_, label)| label == architecture)
+        let (source, image) = (self.boot_source(), self.boot_image());
+        source.is_none_or(|(_, label)| label == architecture)
+            && image.is_none_or(|(_, platform)| platform == architecture)
     }
 
     /// Whether a workload node has an architecture; `None` if the workload architectures are unknown.

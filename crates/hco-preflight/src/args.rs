@@ -660,6 +660,32 @@ pub(crate) struct Images {
     #[command(flatten)]
     pub(crate) walk: Walk,
 
+    /// Look up the images of HCO and of everything that it deploys, in --cluster or --from, and say which ones lack an
+    /// architecture
+    #[arg(long, conflicts_with_all = ["names", "filename"], help_heading = "Operators")]
+    pub(crate) operators: bool,
+
+    /// Read the workloads from the cluster of the current kubeconfig
+    #[arg(
+        long,
+        requires = "operators",
+        conflicts_with = "from",
+        help_heading = "Operators"
+    )]
+    pub(crate) cluster: bool,
+
+    /// The architecture that the images need [default: those of all nodes]
+    #[arg(
+        long,
+        value_name = "ARCH",
+        requires = "operators",
+        help_heading = "Operators"
+    )]
+    pub(crate) arch: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+
     /// Look up images of FROM at TO first, for example quay.io/containerdisks=mirror.example.com/disks; can be repeated
     #[arg(long, value_name = "FROM=TO")]
     pub(crate) mirror: Vec<Mirror>,
@@ -676,7 +702,8 @@ pub(crate) struct Images {
 const IMAGES: &str = "\
 Uses the credentials that `docker login` and `podman login` store.
 
-Exit codes: 0 all images were read, 2 an image could not be read.";
+Exit codes: 0 all images were read, 1 an image of --operators lacks an architecture of nodes on which it can run, \
+2 an image could not be read.";
 
 /// The format of the output of `images` and `explain`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

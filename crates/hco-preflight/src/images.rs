@@ -1,14 +1,17 @@
 //! `images`: prints the architectures of images.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use crate::admission::Identity;
 use crate::args::{self, PlainFormat};
+use crate::boot_image;
 use crate::exit::Exit;
 use crate::files::{self, Files, Walk, Wanted};
 use crate::foreign::{self, one_line};
 use crate::mirrors::{self, Mirror};
+use crate::operators;
 use crate::registries;
 use crate::templates;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
@@ -27,12 +30,13 @@ const ANNOTATION: &str = "ssp.kubevirt.io/dict.architectures";
 /// The architectures that KubeVirt supports. The table always has a column for each of them.
 const COLUMNS: [&str; 3] = ["amd64", "arm64", "s390x"];
 
-/// A template that imports an image from a URL.
+/// A template or a VM with an image.
 struct Template<'o> {
-    /// The path of the template.
+    /// The path of the template, or of the VM's disk.
     path: String,
+    what: What,
     name: &'o str,
-    url: &'o str,
+    url: Cow<'o, str>,
     /// Whether the source is an image stream in OpenShift.
     is_stream: bool,
     /// The image, as [`Image::of_cron`] reads it from the URL.
@@ -40,7 +44,7 @@ struct Template<'o> {
 }
 
 /// An image to look up.
-struct Row {
+pub(crate) struct Row {
     image: Image,
     /// The templates that use it.
     templates: Vec<Place>,
@@ -50,9 +54,17 @@ struct Row {
     contents: Result<Contents, String>,
 }
 
-/// The place of a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What {
+    Template,
+    VirtualMachine,
+}
+
+/// The place of a template or a VM.
 #[derive(Serialize)]
-struct Place {
+pub(crate) struct Place {
+    #[serde(skip)]
+    what: What,
     name: String,
     file: String,
     line: usize,
@@ -64,6 +76,9 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     files::check_stdin(named)?;
     files::check_directories(&args.filename, &args.walk)?;
     let registries = registries::new(args.sources_path.as_deref())?;
+    if args.operators {
+        return operators::run(args, terminal, &registries);
+    }
     let mut asked: Vec<(Image, Vec<Place>)> = Vec::new();
     let mut ask = |image: Image, place: Option<Place>| match asked
         .iter_mut()
@@ -90,6 +105,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         let object = &found.written.object;
         for template in templates(&object.value) {
             let place = Place {
+                what: template.what,
                 name: template.name.to_owned(),
                 file: found.written.source.name(),
                 line: object.line_of(&template.path),
@@ -97,13 +113,13 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
             match template.image {
                 Some(Ok(image)) => ask(image, Some(place)),
                 Some(Err(why)) => failures.push(one_line(&format!(
-                    "{}:{}: template `{}`: {}: {}",
+                    "{}:{}: {place}: {}: {}",
                     place.file,
                     place.line,
-                    place.name,
                     template.url,
                     why_unimportable(why)
                 ))),
+                None if template.what == What::VirtualMachine => {}
                 None => {
                     let without = if template.is_stream {
                         &mut streams
@@ -135,7 +151,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
             "no images to look up: specify images, for example quay.io/containerdisks/fedora:latest, or use -f with a manifest whose templates have a registry URL"
         );
     }
-    let rows = look_up(asked, &args.mirror, &registries);
+    let rows = look_up(asked, &args.mirror, &registries, &COLUMNS);
     for row in &rows {
         match &row.contents {
             Ok(contents) => failures.extend(contents.unreadable().map(|(name, why)| {
@@ -159,9 +175,14 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     })
 }
 
+const WANTED: Wanted = Wanted {
+    virtual_machines: true,
+    beside: &[],
+};
+
 /// The manifests of `-f` and of `--from`.
 fn read(args: &args::Images) -> Files {
-    let mut files = files::read(&args.filename, args.walk.clone(), Wanted::default());
+    let mut files = files::read(&args.filename, args.walk.clone(), WANTED);
     if let Some(path) = &args.from {
         let everything = Walk {
             recursive: true,
@@ -169,7 +190,7 @@ fn read(args: &args::Images) -> Files {
             piped: args.walk.piped.clone(),
             ..Walk::default()
         };
-        let from = files::read(std::slice::from_ref(path), everything, Wanted::default());
+        let from = files::read(std::slice::from_ref(path), everything, WANTED);
         // A snapshot has an object in each version, and a must-gather can contain a file twice.
         let mut seen: Vec<Identity> = Vec::new();
         for found in from.found {
@@ -185,10 +206,11 @@ fn read(args: &args::Images) -> Files {
 }
 
 /// Looks up all images in parallel: each at its first place, then the images that were not found at their next place.
-fn look_up(
+pub(crate) fn look_up(
     asked: Vec<(Image, Vec<Place>)>,
     mirrors: &[Mirror],
     registries: &Registries,
+    architectures: &[&str],
 ) -> Vec<Row> {
     let asked = asked.into_iter().map(|(image, templates)| {
         let places = mirrors::places(mirrors, &image);
@@ -211,7 +233,7 @@ fn look_up(
             return rows;
         }
         let images = next.iter().map(|(_, at)| at.clone()).collect();
-        let read = registries::contents(registries, images, &COLUMNS);
+        let read = registries::contents(registries, images, architectures);
         for (row, at) in next {
             let answer = read.get(&at).cloned();
             let answer = answer.unwrap_or_else(|| Err("it was not looked up".to_owned()));
@@ -244,13 +266,24 @@ impl Row {
     }
 
     /// The architectures that can be imported; `None` if they are unknown.
-    fn architectures(&self) -> Option<BTreeSet<&str>> {
+    pub(crate) fn architectures(&self) -> Option<BTreeSet<&str>> {
         let contents = self.contents.as_ref().ok()?;
         let mut names: BTreeSet<&str> = contents.supported.iter().map(String::as_str).collect();
         for (name, _) in contents.unreadable() {
             names.remove(name);
         }
         Some(names)
+    }
+
+    /// Why the image, or the part for an architecture, could not be read.
+    pub(crate) fn error(&self) -> Option<String> {
+        match &self.contents {
+            Ok(contents) => contents
+                .unreadable()
+                .next()
+                .map(|(name, why)| format!("{name}: {}", why_unknown(why))),
+            Err(why) => Some(why.clone()),
+        }
     }
 
     /// Remarks about single architectures.
@@ -280,23 +313,59 @@ impl Row {
     }
 }
 
-/// The templates of an object that import from a URL.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.what {
+            What::Template => "template",
+            What::VirtualMachine => "VM",
+        };
+        write!(f, "{what} `{}`", self.name)
+    }
+}
+
+/// The boot disk of a VM, if it is made from an image that is no golden image.
+fn boot_disk(machine: &Value) -> Option<Template<'_>> {
+    let image = boot_image::of(machine)?;
+    let name = machine.pointer("/metadata/name").and_then(Value::as_str);
+    // The name of a containerDisk has no scheme.
+    let url = match image.index {
+        Some(_) => image.name,
+        None => format!("docker://{}", image.name),
+    };
+    Some(Template {
+        path: match image.index {
+            Some(index) => format!("spec.dataVolumeTemplates[{index}].spec.source.registry.url"),
+            None => "spec.template.spec.volumes".to_owned(),
+        },
+        what: What::VirtualMachine,
+        name: name.unwrap_or_default(),
+        image: Image::at(&url),
+        url: url.into(),
+        is_stream: false,
+    })
+}
+
+/// The templates of an object that import from a URL, or the boot disk of a VM.
 fn templates(object: &Value) -> impl Iterator<Item = Template<'_>> {
-    templates::of_spec(object).filter_map(|(path, entry)| {
+    let is_machine = object.get("kind").and_then(Value::as_str) == Some("VirtualMachine");
+    let machine = is_machine.then(|| boot_disk(object)).flatten();
+    let templates = templates::of_spec(object).filter_map(|(path, entry)| {
         let text = |pointer: &str| entry.pointer(pointer).and_then(Value::as_str);
         let registry = entry.pointer("/spec/template/spec/source/registry")?;
         let url = registry.get("url").and_then(Value::as_str);
         let url = url.unwrap_or_default();
         Some(Template {
             path,
+            what: What::Template,
             name: text("/metadata/name").unwrap_or_default(),
-            url,
+            url: url.into(),
             is_stream: registry
                 .get("imageStream")
                 .is_some_and(|name| !name.is_null()),
             image: Image::of_cron(url),
         })
-    })
+    });
+    templates.chain(machine)
 }
 
 /// The value of the annotation: only names that the policy accepts, starting with the architectures of the columns.
@@ -348,8 +417,8 @@ fn text(rows: &[Row]) -> String {
             continue;
         };
         let _ = writeln!(text, "\n{BOLD}{}{BOLD:#}", row.image);
-        for Place { name, file, line } in &row.templates {
-            let place = one_line(&format!("template `{name}` ({file}:{line})"));
+        for place in &row.templates {
+            let place = one_line(&format!("{place} ({}:{})", place.file, place.line));
             let _ = writeln!(text, "  {DIM}{place}{DIM:#}");
         }
         if let Some(mirror) = &row.mirror {
@@ -370,9 +439,13 @@ fn text(rows: &[Row]) -> String {
 
 /// A row of the JSON output.
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct JsonRow<'r> {
     image: String,
-    templates: &'r [Place],
+    templates: Vec<&'r Place>,
+    /// The VMs whose boot disk is made from it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    virtual_machines: Vec<&'r Place>,
     /// The mirror that answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     mirror: Option<String>,
@@ -391,9 +464,16 @@ fn in_json(rows: &[Row]) -> BTreeMap<&'static str, Vec<JsonRow<'_>>> {
     let rows = rows.iter().map(|row| {
         let architectures = row.architectures();
         let value = architectures.as_ref().map(annotation);
+        let of = |what| {
+            row.templates
+                .iter()
+                .filter(|place| place.what == what)
+                .collect()
+        };
         JsonRow {
             image: row.image.to_string(),
-            templates: &row.templates,
+            templates: of(What::Template),
+            virtual_machines: of(What::VirtualMachine),
             mirror: row.mirror.as_ref().map(ToString::to_string),
             architectures,
             notes: row.notes(),

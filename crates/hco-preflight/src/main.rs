@@ -6,6 +6,7 @@
 mod admission;
 mod apply;
 mod args;
+mod boot_image;
 mod check;
 mod completions;
 mod diff;
@@ -27,6 +28,7 @@ mod module;
 mod no_forecast;
 mod notes;
 mod object_name;
+mod operators;
 mod output;
 mod owner;
 mod pages;

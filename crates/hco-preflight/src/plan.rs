@@ -16,6 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::args::{self, PlanFailOn, PlanFormat};
+use crate::boot_image;
 use crate::exit::Exit;
 use crate::field::architecture;
 use crate::foreign::Foreign;
@@ -159,6 +160,9 @@ pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
         terminal.notes(&notes);
     }
     let compared = compared?;
+    if let Some(note) = boot_image::note_of(&compared).filter(|_| !args.quiet) {
+        terminal.note(&note);
+    }
     let mut plan = Plan::of(&compared)?;
     plan.assumes_leaving_nodes = args.what_if.is_some() && others_could_leave(&compared);
     match args.output {

@@ -25,6 +25,7 @@ use anyhow::Result;
 pub(crate) use self::compare::{Compared, compare, observe};
 pub(crate) use self::connect::{cluster, is_transient};
 pub(crate) use self::judge::Prepared;
+pub(crate) use self::nodes::check_connection;
 pub(crate) use self::objects::{Purpose, Unread};
 pub(crate) use self::question::Question;
 pub(crate) use self::settings::validated;

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
-use operator_models::kubevirt::virtual_machine::SourceRef;
+use kube_objects::text::{escape, quote};
+use operator_models::kubevirt::virtual_machine::{BootImage, SourceRef};
 
 use crate::machine::Machine;
 use crate::proposal::Proposal;
@@ -14,18 +14,31 @@ use crate::violation::Violation;
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-disk-architecture-differs", Level::Warn);
 
-/// The DataSource of the boot disk is for another architecture.
+/// The boot disk is for another architecture than the VM.
 pub(crate) struct DifferingDisk<'f> {
-    source: &'f SourceRef,
-    /// The architecture of the DataSource.
+    source: Source<'f>,
+    /// The architecture of the disk.
     label: String,
     /// The architecture of the VM.
     architecture: &'f str,
 }
 
+/// What the boot disk is made from.
+enum Source<'f> {
+    DataSource(&'f SourceRef),
+    /// An image, and the index of its dataVolumeTemplate.
+    Image(&'f BootImage, usize),
+}
+
 pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<DifferingDisk<'f>> {
     let architecture = machine.architecture.as_str();
-    let (source, label) = machine.boot_source()?;
+    let source = machine.boot_source();
+    let source = source.map(|(source, label)| (Source::DataSource(source), label));
+    let image = || {
+        let (image, platform) = machine.boot_image()?;
+        Some((Source::Image(image, image.index?), platform.to_owned()))
+    };
+    let (source, label) = source.or_else(image)?;
     let differs = !architecture.is_empty() && label != architecture;
     differs.then_some(DifferingDisk {
         source,
@@ -36,29 +49,47 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<DifferingDisk<'f>> {
 
 impl<'f> Violation<'f, Machine<'f>> for DifferingDisk<'f> {
     fn value(&self) -> Cow<'_, str> {
-        let SourceRef {
-            namespace, name, ..
-        } = self.source;
-        format!("{namespace}/{name} {} {}", self.label, self.architecture).into()
+        let Self {
+            label,
+            architecture,
+            ..
+        } = self;
+        match self.source {
+            Source::DataSource(SourceRef {
+                namespace, name, ..
+            }) => format!("{namespace}/{name} {label} {architecture}"),
+            Source::Image(image, _) => format!("{} {label} {architecture}", image.name),
+        }
+        .into()
     }
 
     fn path(&self, _: &'f Machine<'f>) -> FieldPath {
-        let template = FieldPath::of(&["spec", "dataVolumeTemplates"]).index(self.source.index);
-        template.keys(&["spec", "sourceRef"])
+        let template = |index| FieldPath::of(&["spec", "dataVolumeTemplates"]).index(index);
+        match self.source {
+            Source::DataSource(source) => template(source.index).keys(&["spec", "sourceRef"]),
+            Source::Image(_, index) => template(index).keys(&["spec", "source", "registry"]),
+        }
     }
 
     fn fact(&self, machine: &'f Machine<'f>) -> String {
+        let made = match self.source {
+            Source::DataSource(source) => {
+                format!("made from DataSource {}, which is", quote(&source.name))
+            }
+            Source::Image(..) => "imported".to_owned(),
+        };
         format!(
-            "The boot disk is made from DataSource {}, which is for {}, but the VM's architecture is {}: it does not boot.",
-            quote(&self.source.name),
-            self.label,
+            "The boot disk is {made} for {}, but the VM's architecture is {}: it does not boot.",
+            escape(&self.label, 32),
             machine.shown()
         )
     }
 
     fn fixes(&self, machine: &'f Machine<'f>) -> Vec<Proposal<'f>> {
         let mut fixes = Vec::new();
-        fixes.extend(machine.replace_source(self.source));
+        if let Source::DataSource(source) = self.source {
+            fixes.extend(machine.replace_source(source));
+        }
         if machine.is_available(&self.label) != Some(false) {
             fixes.push(machine.set_architecture(&self.label));
         }
@@ -67,7 +98,10 @@ impl<'f> Violation<'f, Machine<'f>> for DifferingDisk<'f> {
             fixes.reverse();
         }
         if fixes.is_empty() {
-            fixes.push(Proposal::advice("use a DataSource for the VM's architecture"));
+            fixes.push(Proposal::advice(match self.source {
+                Source::DataSource(_) => "use a DataSource for the VM's architecture",
+                Source::Image(..) => "import the image for the VM's architecture",
+            }));
         }
         fixes
     }

@@ -200,7 +200,7 @@ impl Reading<'_> {
     fn unknown(&self) -> &'static str {
         match self.reader {
             Reader::Status => "the status is unknown",
-            Reader::Plan | Reader::Snapshot | Reader::Check => "no plan can be made",
+            _ => "no plan can be made",
         }
     }
 }

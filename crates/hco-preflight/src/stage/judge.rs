@@ -15,6 +15,7 @@ use super::settings::Settings;
 use super::settle::Settled;
 use super::surroundings::{self, Decisive};
 use crate::admission;
+use crate::boot_image;
 use crate::failure::Failure;
 use crate::field::text;
 use crate::foreign::{Foreign, chain, one_line};
@@ -188,6 +189,16 @@ impl<'s> Prepared<'s> {
         }
         self.note_unplaced(&verdicts, notes);
         self.note_running(&verdicts, notes);
+        for object in &verdicts.objects {
+            let machine = object.report.virtual_machine.as_ref();
+            if let Some(image) = machine.and_then(|machine| machine.unstated_image.as_ref()) {
+                notes.push(&format!(
+                    "{}: {}",
+                    object.at(None),
+                    boot_image::note(image.raw())
+                ));
+            }
+        }
         verdicts
     }
 

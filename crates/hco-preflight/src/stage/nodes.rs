@@ -25,7 +25,7 @@ pub(crate) fn check(subject: &Subject) -> Result<()> {
 }
 
 /// Rejects cluster flags if no cluster is read.
-pub(super) fn check_connection(
+pub(crate) fn check_connection(
     connection: &args::Connection,
     is_cluster: bool,
     is_from: bool,

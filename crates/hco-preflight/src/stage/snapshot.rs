@@ -21,6 +21,7 @@ use crate::foreign::{chain, masked, one_line};
 use crate::made_from;
 use crate::notes::Notes;
 use crate::object_name::{key, name, namespace};
+use crate::operators;
 use crate::owner::{self, CLEAN_UP, CREATED_BY, CRON, OWNER};
 use crate::policy;
 
@@ -42,6 +43,8 @@ pub(crate) enum Reader {
     Plan,
     Status,
     Snapshot,
+    /// `images --operators`.
+    Operators,
     /// Also used for `fix`.
     Check,
 }
@@ -66,7 +69,7 @@ const POLICY: &[&str] = &[
 ];
 
 /// The kinds in the order of a snapshot. Disks follow the kinds that refer to them.
-pub(crate) const KINDS: [Kind; 15] = [
+pub(crate) const KINDS: [Kind; 19] = [
     Kind {
         name: "DataImportCron",
         api_version: "cdi.kubevirt.io/v1beta1",
@@ -229,6 +232,42 @@ pub(crate) const KINDS: [Kind; 15] = [
         readers: &[Reader::Check],
         fields: &["/spec/policies"],
     },
+    Kind {
+        name: "DaemonSet",
+        api_version: "apps/v1",
+        path: "/apis/apps/v1/daemonsets",
+        readers: &[Reader::Operators],
+        fields: WORKLOAD,
+    },
+    Kind {
+        name: "Deployment",
+        api_version: "apps/v1",
+        path: "/apis/apps/v1/deployments",
+        readers: &[Reader::Operators],
+        fields: WORKLOAD,
+    },
+    Kind {
+        name: "Job",
+        api_version: "batch/v1",
+        path: "/apis/batch/v1/jobs",
+        readers: &[Reader::Operators],
+        fields: WORKLOAD,
+    },
+    Kind {
+        name: "ClusterServiceVersion",
+        api_version: "operators.coreos.com/v1alpha1",
+        path: "/apis/operators.coreos.com/v1alpha1/clusterserviceversions",
+        readers: &[Reader::Operators],
+        fields: &["/spec/relatedImages"],
+    },
+];
+
+/// The fields of a workload with its images, and with the nodes on which it runs.
+const WORKLOAD: &[&str] = &[
+    "/spec/template/spec/affinity/nodeAffinity",
+    "/spec/template/spec/containers",
+    "/spec/template/spec/initContainers",
+    "/spec/template/spec/nodeSelector",
 ];
 
 /// The kinds that the module compares with the forecast.
@@ -308,7 +347,7 @@ impl Snapshot {
             nodes: cluster.nodes(&labels)?,
             converted: match reader {
                 Reader::Snapshot => converted(cluster, &live),
-                Reader::Plan | Reader::Status | Reader::Check => Vec::new(),
+                _ => Vec::new(),
             },
             hyperconvergeds: live.iter().map(hyperconverged).collect(),
             ..Self::default()
@@ -324,10 +363,15 @@ impl Snapshot {
                 continue;
             }
             let disks = Disks::of(&snapshot);
-            match cluster.all(kind.path, |object| {
-                let object = kind.reduced(object);
-                kind.keeps(&object, Some(&disks)).then(|| to_text(&object))
-            }) {
+            let namespaces: BTreeSet<&str> = live.iter().map(namespace).collect();
+            let lists = kind.paths(&namespaces).into_iter().map(|path| {
+                cluster.all(&path, |object| {
+                    let object = kind.reduced(object);
+                    kind.keeps(&object, Some(&disks)).then(|| to_text(&object))
+                })
+            });
+            let lists: Result<Vec<_>, _> = lists.collect();
+            match lists.map(|lists| lists.into_iter().flatten().collect()) {
                 Ok(objects) => _ = snapshot.objects.insert(kind.name, objects),
                 Err(error) => {
                     let (is_transient, is_silence) = (error.is_transient(), error.is_silence());
@@ -624,7 +668,7 @@ fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> L
     match reader {
         Reader::Plan | Reader::Status => Labels::named_in(objects),
         // Another object may use other labels.
-        Reader::Snapshot | Reader::Check => Labels::All,
+        Reader::Snapshot | Reader::Check | Reader::Operators => Labels::All,
     }
 }
 
@@ -680,9 +724,22 @@ impl Kind {
         cluster.all(kind.path, |object| Some(kind.reduced(object)))
     }
 
-    /// Whether files need not contain it. Without preferences, the shipped ones are used.
+    /// The API paths to read. HCO deploys workloads into the namespace of the HyperConverged.
+    fn paths(&self, namespaces: &BTreeSet<&str>) -> Vec<String> {
+        if !self.readers.contains(&Reader::Operators) {
+            return vec![self.path.to_owned()];
+        }
+        let (parent, resource) = self.path.rsplit_once('/').unwrap_or_default();
+        let paths = namespaces.iter();
+        paths
+            .map(|namespace| format!("{parent}/namespaces/{namespace}/{resource}"))
+            .collect()
+    }
+
+    /// Whether files need not contain it. Without preferences, the shipped ones are used. A cluster need not have Jobs or
+    /// the operator lifecycle manager.
     fn is_optional(&self) -> bool {
-        self.name.ends_with("Preference")
+        self.name.ends_with("Preference") || matches!(self.name, "Job" | "ClusterServiceVersion")
     }
 
     /// The API group and the resource.
@@ -726,10 +783,12 @@ impl Kind {
             "/metadata/name",
             "/spec/sourceRef",
             "/spec/source/pvc",
+            "/spec/source/registry/platform/architecture",
+            "/spec/source/registry/url",
             "/spec/source/snapshot",
         ];
         reduce_items(machine, "/spec/dataVolumeTemplates", &disks);
-        let volumes = [&["/name"], &made_from::DISKS[..]].concat();
+        let volumes = [&["/name", "/containerDisk/image"], &made_from::DISKS[..]].concat();
         reduce_items(machine, "/spec/template/spec/volumes", &volumes);
         let disks = ["/name", "/bootOrder"];
         reduce_items(machine, "/spec/template/spec/domain/devices/disks", &disks);
@@ -747,6 +806,7 @@ impl Kind {
         match self.name {
             "VirtualMachine" => self.reduce_machine(&mut reduced),
             "VirtualMachineInstance" => reduce_instance(object, &mut reduced),
+            "DaemonSet" | "Deployment" | "Job" => reduce_containers(&mut reduced),
             _ => {}
         }
         // For the members of a policy group, only the modules are kept.
@@ -779,6 +839,21 @@ fn reduce_instance(instance: &Value, reduced: &mut Value) {
         spec.remove("volumes");
     }
     reduce_items(reduced, "/spec/volumes", &made_from::DISKS);
+}
+
+/// Keeps the images of containers. Other variables and arguments can be secrets.
+fn reduce_containers(workload: &mut Value) {
+    for list in ["containers", "initContainers"] {
+        let list = workload.pointer_mut(&format!("/spec/template/spec/{list}"));
+        for container in list.and_then(Value::as_array_mut).into_iter().flatten() {
+            let images = operators::named(container).into_iter();
+            let images: Vec<Value> = images
+                .map(|(what, image)| json!({"name": what, "value": image}))
+                .collect();
+            *container = only(container, &["/name", "/image"]);
+            put(container, "/env", Value::Array(images));
+        }
+    }
 }
 
 /// Keeps these fields of each item of a list.

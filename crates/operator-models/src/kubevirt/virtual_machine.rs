@@ -39,10 +39,24 @@ pub struct VirtualMachine {
     pub data_sources: Vec<SourceRef>,
     /// The index in `data_sources` of the DataSource of its boot disk.
     pub boot_source: Option<usize>,
+    /// The image of its boot disk, if an image is the source of the disk.
+    pub boot_image: Option<BootImage>,
     /// Where its preference comes from; `None` if it has none, or infers it from a volume without a DataSource.
     pub preference: Option<PreferenceMatcher>,
     /// Whether it is being deleted.
     pub is_being_deleted: bool,
+}
+
+/// The image of a VM's boot disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BootImage {
+    /// The URL of a registry, or the name of a containerDisk.
+    pub name: String,
+    /// The index of its dataVolumeTemplate; `None` for a containerDisk.
+    pub index: Option<usize>,
+    /// The architecture in its `platform`; `None` if nothing states it. The node of CDI's importer, or the node of the
+    /// VM's pod, then decides.
+    pub platform: Option<String>,
 }
 
 /// Where a VM's preference comes from.
@@ -159,6 +173,8 @@ impl VirtualMachine {
             data_sources.extend(SourceRef::read(&mut reading, index, template, &namespace));
         }
         let boot_volume = boot_volume(&mut reading, &instance);
+        let boot_image = BootImage::read(&mut reading, &templates, &boot_volume);
+        let boot_volume = boot_volume.name;
         let preference = preference(&mut reading, &spec, &data_sources, &namespace);
         let mut sources = data_sources.iter();
         let affinity = instance.object("affinity").field("nodeAffinity");
@@ -170,6 +186,7 @@ impl VirtualMachine {
             affinity: Placement::parse([], affinity),
             preference,
             boot_source: sources.position(|source| source.volume == boot_volume),
+            boot_image,
             is_being_deleted: !reading.text(&metadata, "deletionTimestamp").is_empty(),
             namespace,
             data_sources,
@@ -195,7 +212,10 @@ impl VirtualMachine {
             (Some(one), Some(other)) => one.namespace == other.namespace && one.name == other.name,
             (one, other) => one.is_none() && other.is_none(),
         };
-        self.node_selector == other.node_selector && self.affinity == other.affinity && is_same
+        self.node_selector == other.node_selector
+            && self.affinity == other.affinity
+            && self.boot_image == other.boot_image
+            && is_same
     }
 
     /// The preference of the VM.
@@ -280,12 +300,12 @@ pub fn is_unsupported(architecture: &str) -> bool {
     !is_known(architecture)
 }
 
-/// The name of the dataVolumeTemplate of the disk from which a VM boots: the disk with the lowest boot order, else the
+/// The volume of the disk from which a VM boots: the disk with the lowest boot order, else the
 /// first disk, else the first volume, because KubeVirt adds a disk for each volume without one.
 ///
 /// MIRRORS: kubevirt pkg/virt-launcher/virtwrap/converter/storage/disk.go for the boot order; pkg/defaults/defaults.go,
 /// `setDefaultVolumeDisk`.
-fn boot_volume<'a>(reading: &mut Reading<'a>, instance: &Object<'a>) -> String {
+fn boot_volume<'a>(reading: &mut Reading<'a>, instance: &Object<'a>) -> Volume {
     let disks = instance.object("domain").object("devices").field("disks");
     // If several disks have the lowest order, the first of them counts.
     let mut boot: Option<(i64, String)> = None;
@@ -301,24 +321,36 @@ fn boot_volume<'a>(reading: &mut Reading<'a>, instance: &Object<'a>) -> String {
     disk_of_volume(reading, instance, boot.as_deref())
 }
 
-/// The name of a volume's dataVolumeTemplate or claim. Without a volume name, the first volume counts.
+/// A volume of a VM.
+#[derive(Debug, Default)]
+struct Volume {
+    /// The name of its dataVolumeTemplate or claim.
+    name: String,
+    /// The image of its containerDisk; empty if it has none.
+    image: String,
+}
+
+/// A volume by its name. Without a name, the first volume counts.
 fn disk_of_volume<'a>(
     reading: &mut Reading<'a>,
     instance: &Object<'a>,
     volume_name: Option<&str>,
-) -> String {
+) -> Volume {
     for volume in reading.objects(&instance.field("volumes")) {
         let name = reading.text(&volume, "name");
         if volume_name.is_none_or(|wanted| wanted == name) {
             let data_volume = reading.text(&volume.object("dataVolume"), "name");
             let claim = volume.object("persistentVolumeClaim");
-            return match data_volume.as_str() {
-                "" => reading.text(&claim, "claimName"),
-                _ => data_volume,
+            return Volume {
+                name: match data_volume.as_str() {
+                    "" => reading.text(&claim, "claimName"),
+                    _ => data_volume,
+                },
+                image: reading.text(&volume.object("containerDisk"), "image"),
             };
         }
     }
-    String::new()
+    Volume::default()
 }
 
 /// Where the preference of a VM comes from.
@@ -338,10 +370,40 @@ fn preference<'a>(
         return PreferenceName::new(name, &kind, namespace).map(PreferenceMatcher::Named);
     }
     let instance = spec.object("template").object("spec");
-    let disk = disk_of_volume(reading, &instance, Some(&volume));
+    let disk = disk_of_volume(reading, &instance, Some(&volume)).name;
     let mut sources = data_sources.iter();
     let index = sources.position(|source| source.volume == disk)?;
     Some(PreferenceMatcher::Inferred(index))
+}
+
+impl BootImage {
+    fn read<'a>(
+        reading: &mut Reading<'a>,
+        templates: &[Object<'a>],
+        volume: &Volume,
+    ) -> Option<Self> {
+        if !volume.image.is_empty() {
+            return Some(Self {
+                name: volume.image.clone(),
+                index: None,
+                platform: None,
+            });
+        }
+        for (index, template) in templates.iter().enumerate() {
+            let name = reading.text(&template.object("metadata"), "name");
+            let registry = template.object("spec").object("source").object("registry");
+            let url = reading.text(&registry, "url");
+            if name == volume.name && !url.is_empty() {
+                let platform = reading.text(&registry.object("platform"), "architecture");
+                return Some(Self {
+                    name: url,
+                    index: Some(index),
+                    platform: Some(platform).filter(|platform| !platform.is_empty()),
+                });
+            }
+        }
+        None
+    }
 }
 
 impl SourceRef {

@@ -133,7 +133,12 @@ fn the_images_of_templates_are_printed() {
         "oci-archive:///x".to_owned(),
     ];
     let file = scratch("images-of-templates").join("hyperconverged.yaml");
-    std::fs::write(&file, manifest(&urls)).unwrap();
+    // A VM's boot disk can come from an image that is no golden image.
+    let machine = format!(
+        "---\napiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {{name: web, namespace: shop}}\nspec:\n  template:\n    spec:\n      volumes: [{{name: root, containerDisk: {{image: \"{}/fedora:1\"}}}}]\n",
+        registry.host()
+    );
+    std::fs::write(&file, manifest(&urls) + &machine).unwrap();
     let mut command = command();
     let output =
         command
@@ -145,8 +150,90 @@ fn the_images_of_templates_are_printed() {
     assert_eq!(output.status.code(), Some(2));
 }
 
+/// A cluster whose operators use these images.
+fn operators(registry: &TestRegistry) -> Value {
+    let image = |name: &str| format!("{}/{name}:1", registry.host());
+    let workload = |kind: &str, name: &str, pod: Value| {
+        json!({
+            "apiVersion": "apps/v1",
+            "kind": kind,
+            "metadata": {"name": name, "namespace": "kubevirt-hyperconverged"},
+            "spec": {"template": {"spec": pod}},
+        })
+    };
+    let node = |name: &str, architecture: &str| {
+        json!({
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {"kubernetes.io/arch": architecture}},
+            "status": {"nodeInfo": {"architecture": architecture}},
+        })
+    };
+    json!({"apiVersion": "v1", "kind": "List", "items": [
+        node("one", "amd64"),
+        node("two", "arm64"),
+        {
+            "apiVersion": "hco.kubevirt.io/v1beta1",
+            "kind": "HyperConverged",
+            "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
+            "spec": {},
+        },
+        workload("DaemonSet", "virt-handler", json!({"containers": [{"name": "a", "image": image("sparse")}]})),
+        workload("Deployment", "virt-controller", json!({"containers": [
+            {"name": "a", "image": image("complete"), "args": ["--launcher-image", image("single"), "--token=secret"]},
+        ]})),
+        workload("Deployment", "virt-api", json!({
+            "nodeSelector": {"kubernetes.io/arch": "amd64"},
+            "containers": [{"name": "a", "image": image("old")}],
+        })),
+        {
+            "apiVersion": "operators.coreos.com/v1alpha1",
+            "kind": "ClusterServiceVersion",
+            "metadata": {"name": "kubevirt-hyperconverged-operator.v1", "namespace": "kubevirt-hyperconverged"},
+            "spec": {"relatedImages": [{"name": "a", "image": image("listed")}]},
+        },
+    ]})
+}
+
+#[test]
+#[ignore = "needs docker-registry: make e2e-registry"]
+fn the_images_of_operators_are_read_with_the_nodes_on_which_they_run() {
+    let registry = TestRegistry::start(&json!({}));
+    registry.push_oci_index("complete").unwrap();
+    registry.push_sparse_index("sparse").unwrap();
+    for name in ["single", "old", "listed"] {
+        registry.push_single(name, Some("1"), "amd64", OCI).unwrap();
+    }
+    let directory = scratch("images-operators");
+    let file = directory.join("cluster.json");
+    std::fs::write(&file, operators(&registry).to_string()).unwrap();
+    for (name, words, code) in [
+        ("all", "images --operators --from cluster.json", 1),
+        (
+            "amd64",
+            "images --operators --from cluster.json --arch amd64",
+            0,
+        ),
+        (
+            "json",
+            "images --operators --from cluster.json --arch arm64 -o json",
+            1,
+        ),
+    ] {
+        let mut command = command();
+        command
+            .current_dir(&directory)
+            .args(words.split_whitespace());
+        let output = command.output().unwrap();
+        let shown = anywhere(&shown(words, &output), &registry);
+        compare(&format!("images-operators-{name}"), &shown);
+        assert_eq!(output.status.code(), Some(code));
+    }
+}
+
 #[rstest]
 #[case::nothing("images", 2)]
+#[case::operators_of_nothing("images --operators", 2)]
 #[case::no_templates("images -f accepted.yaml", 2)]
 #[case::no_sources("images a --sources-path nowhere.yml", 2)]
 #[case::help("images -h", 0)]

@@ -32,6 +32,20 @@ fn where_the_architecture_comes_from_is_in_the_json() {
     );
 }
 
+/// On nodes of several architectures, a containerDisk is for the architecture of the VM's node.
+#[rstest]
+#[case::mixed("amd64=3,arm64=2", true)]
+#[case::one_architecture("amd64=3", false)]
+fn an_image_of_unstated_architecture_is_noted(#[case] nodes: &str, #[case] is_noted: bool) {
+    let file = scratch(&format!("machines-unstated-{is_noted}")).join("machine.yaml");
+    let text = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web, namespace: shop}\nspec:\n  template:\n    spec:\n      volumes: [{name: root, containerDisk: {image: \"quay.io/a/b:1\"}}]\n";
+    std::fs::write(&file, text).unwrap();
+    let output = run(&format!("check -f {} --arch {nodes}", file.display()));
+    let notes = String::from_utf8(output.stderr).unwrap();
+    let note = "nothing states the architecture of the boot disk's image quay.io/a/b:1";
+    assert_eq!(notes.contains(note), is_noted, "{notes}");
+}
+
 /// A person has to decide what to change.
 #[test]
 fn fix_leaves_them_alone() {

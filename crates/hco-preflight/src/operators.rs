@@ -1,0 +1,422 @@
+//! `images --operators`: which images of HCO and its operands lack the architecture of nodes, and where they run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use anyhow::{Result, bail};
+use engine::Image;
+use k8s_openapi::api::core::v1::NodeAffinity;
+use kube_objects::placement::Placement;
+use policy_host::Registries;
+use serde::{Deserialize as _, Serialize};
+use serde_json::Value;
+
+use crate::args::{self, PlainFormat};
+use crate::exit::Exit;
+use crate::field::{architecture, items, text};
+use crate::foreign::one_line;
+use crate::images::look_up;
+use crate::notes::Notes;
+use crate::object_name::{key, name, namespace};
+use crate::prose::count;
+use crate::stage::{self, Reader, Snapshot};
+use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
+
+/// The workloads whose images are read.
+const WORKLOADS: [&str; 3] = ["DaemonSet", "Deployment", "Job"];
+
+/// Parts of the names of images that operators start on workload nodes: importers of disks, launchers of VMs, and hooks.
+const STARTED: [&str; 8] = [
+    "importer",
+    "cloner",
+    "uploadserver",
+    "launcher",
+    "exportserver",
+    "sidecar",
+    "shim",
+    "hook",
+];
+
+/// Where an image runs, the most important one first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Use {
+    /// On all nodes of the architecture, or for each VM or import on them.
+    Runs,
+    /// The scheduler can choose a node of the architecture.
+    MayRun,
+    /// Its placement excludes the nodes of the architecture.
+    Elsewhere,
+    /// An operator's environment or the ClusterServiceVersion names it.
+    Listed,
+}
+
+impl Use {
+    fn title(self, architecture: &str) -> String {
+        match self {
+            Self::Runs => format!("they run on {architecture} nodes"),
+            Self::MayRun => format!("the scheduler can place them on {architecture} nodes"),
+            Self::Elsewhere => "they run on other nodes only".to_owned(),
+            Self::Listed => "only named by an operator or its ClusterServiceVersion".to_owned(),
+        }
+    }
+}
+
+/// An image, and what uses it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    image: String,
+    /// `None` if the image could not be read.
+    architectures: Option<BTreeSet<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// The requested architectures that it lacks, and where it runs.
+    lacks: BTreeMap<String, Use>,
+    used_by: BTreeSet<String>,
+}
+
+/// An image that an object names.
+struct Found<'o> {
+    image: String,
+    by: String,
+    /// The pod that runs it; `None` if an operator starts it, or if it is only listed.
+    pod: Option<&'o Value>,
+    is_daemon: bool,
+}
+
+pub(crate) fn run(
+    args: &args::Images,
+    terminal: &Terminal,
+    registries: &Registries,
+) -> Result<Exit> {
+    stage::check_connection(&args.connection, args.cluster, args.from.is_some())?;
+    if !args.cluster && args.from.is_none() {
+        bail!("specify the cluster: --cluster, or --from PATH (a snapshot or a must-gather)");
+    }
+    let mut notes = Notes::default();
+    let snapshot = match &args.from {
+        Some(path) => Snapshot::of_files(path, None, Reader::Operators, &mut notes),
+        None => stage::cluster(&args.connection, &mut notes).and_then(|cluster| {
+            let own = args.connection.namespace.as_deref();
+            Snapshot::of_cluster(&cluster, own, None, Reader::Operators)
+        }),
+    };
+    terminal.notes(&notes);
+    let snapshot = snapshot?;
+    let nodes = snapshot.nodes.to_objects();
+    let architectures: BTreeSet<String> = match &args.arch {
+        Some(one) => BTreeSet::from([one.clone()]),
+        None => nodes
+            .iter()
+            .filter_map(architecture)
+            .map(str::to_owned)
+            .collect(),
+    };
+    if architectures.is_empty() {
+        bail!("there are no nodes: specify the architecture with --arch");
+    }
+    let (rows, mut failures) = rows(&snapshot, &nodes, &architectures, args, registries);
+    if rows.is_empty() && failures.is_empty() {
+        bail!("there are no DaemonSets, Deployments, or Jobs in the namespace of a HyperConverged");
+    }
+    failures.extend(
+        snapshot
+            .unread
+            .iter()
+            .map(|unread| format!("{} was not read: {}", unread.kind, one_line(&unread.reason))),
+    );
+    match args.output {
+        PlainFormat::Text => terminal.print(&render(&rows, &architectures))?,
+        PlainFormat::Json => print_json(&BTreeMap::from([("images", &rows)]))?,
+    }
+    for failure in &failures {
+        terminal.failure(failure);
+    }
+    let is_lacking = |row: &Row| row.lacks.values().any(|used| *used <= Use::MayRun);
+    Ok(if !failures.is_empty() {
+        Exit::Unjudged
+    } else if rows.iter().any(is_lacking) {
+        Exit::Denied
+    } else {
+        Exit::Accepted
+    })
+}
+
+/// The images, and the errors.
+fn rows(
+    snapshot: &Snapshot,
+    nodes: &[Value],
+    architectures: &BTreeSet<String>,
+    args: &args::Images,
+    registries: &Registries,
+) -> (Vec<Row>, Vec<String>) {
+    let namespaces: BTreeSet<&str> = snapshot.hyperconvergeds.iter().map(namespace).collect();
+    let kinds = WORKLOADS.iter().chain(&["ClusterServiceVersion"]);
+    let objects: Vec<(&str, Value)> = kinds
+        .flat_map(|kind| snapshot.of(kind).map(move |object| (*kind, object)))
+        .filter(|(_, object)| namespaces.contains(namespace(object)))
+        .collect();
+    let mut by_image: BTreeMap<String, Vec<Found<'_>>> = BTreeMap::new();
+    for (kind, object) in &objects {
+        for found in images_of(kind, object) {
+            by_image.entry(found.image.clone()).or_default().push(found);
+        }
+    }
+    let mut failures = Vec::new();
+    let mut asked = Vec::new();
+    for (image, found) in by_image {
+        match Image::at(&format!("docker://{image}")) {
+            Some(Ok(at)) => asked.push((at, found)),
+            _ => failures.push(one_line(&format!("`{image}` is not an image"))),
+        }
+    }
+    let names: Vec<&str> = architectures.iter().map(String::as_str).collect();
+    let places = asked.iter().map(|(image, _)| (image.clone(), Vec::new()));
+    let contents = look_up(places.collect(), &args.mirror, registries, &names);
+    let rows = contents.iter().zip(&asked).map(|(read, (image, found))| {
+        let supported = read.architectures();
+        let lacks = architectures.iter().filter(|name| {
+            supported
+                .as_ref()
+                .is_some_and(|supported| !supported.contains(name.as_str()))
+        });
+        let error = read.error();
+        failures.extend(
+            error
+                .as_ref()
+                .map(|why| one_line(&format!("{image}: {why}"))),
+        );
+        Row {
+            image: image.to_string(),
+            lacks: lacks
+                .map(|name| {
+                    let used = found.iter().map(|found| found.used_on(name, nodes)).min();
+                    (name.clone(), used.unwrap_or(Use::Listed))
+                })
+                .collect(),
+            architectures: supported.map(|names| names.into_iter().map(str::to_owned).collect()),
+            error,
+            used_by: found.iter().map(|found| found.by.clone()).collect(),
+        }
+    });
+    let rows = rows.collect();
+    (rows, failures)
+}
+
+/// The images of a workload or a ClusterServiceVersion.
+fn images_of<'o>(kind: &str, object: &'o Value) -> Vec<Found<'o>> {
+    let by = format!("{kind} {}", key(object));
+    let listed = |image: &str| Found {
+        image: image.to_owned(),
+        by: by.clone(),
+        pod: None,
+        is_daemon: false,
+    };
+    if kind == "ClusterServiceVersion" {
+        // OLM copies those of other operators into the namespace.
+        let is_ours = name(object).starts_with("kubevirt-hyperconverged");
+        let images = items(object, "/spec/relatedImages").filter(|_| is_ours);
+        return images
+            .filter_map(|it| text(it, "/image"))
+            .map(listed)
+            .collect();
+    }
+    let pod = object.pointer("/spec/template/spec");
+    let containers = [
+        "/spec/template/spec/initContainers",
+        "/spec/template/spec/containers",
+    ];
+    let mut found = Vec::new();
+    for container in containers.into_iter().flat_map(|list| items(object, list)) {
+        found.extend(text(container, "/image").map(|image| Found {
+            pod,
+            is_daemon: kind == "DaemonSet",
+            ..listed(image)
+        }));
+        for (what, image) in named(container) {
+            let what = what.to_ascii_lowercase().replace('_', "");
+            let is_started = STARTED.iter().any(|started| what.contains(started));
+            found.push(Found {
+                by: if is_started {
+                    format!("{by}, which starts it")
+                } else {
+                    by.clone()
+                },
+                is_daemon: is_started,
+                ..listed(image)
+            });
+        }
+    }
+    found
+}
+
+/// The images in the environment and the arguments of an operator, with the names of their variables and flags.
+pub(crate) fn named(container: &Value) -> Vec<(&str, &str)> {
+    let variables = items(container, "/env");
+    let variables = variables.filter_map(|it| Some((text(it, "/name")?, text(it, "/value")?)));
+    let arguments: Vec<&str> = items(container, "/args")
+        .filter_map(Value::as_str)
+        .collect();
+    let separate = arguments.windows(2).filter_map(|pair| match pair {
+        [flag, value] => Some((*flag, *value)),
+        _ => None,
+    });
+    let joined = arguments
+        .iter()
+        .filter_map(|argument| argument.split_once('='));
+    let all = variables.chain(separate).chain(joined);
+    let is_image = |(what, image): &(&str, &str)| {
+        what.to_ascii_lowercase().contains("image")
+            && image.contains('/')
+            && matches!(Image::at(&format!("docker://{image}")), Some(Ok(_)))
+    };
+    all.filter(is_image).collect()
+}
+
+impl Found<'_> {
+    fn used_on(&self, architecture: &str, nodes: &[Value]) -> Use {
+        match self.pod {
+            None if self.is_daemon => Use::Runs,
+            None => Use::Listed,
+            Some(pod) if !is_placed(pod, architecture, nodes) => Use::Elsewhere,
+            Some(_) if self.is_daemon => Use::Runs,
+            Some(_) => Use::MayRun,
+        }
+    }
+}
+
+/// Whether a pod can run on a node of an architecture: on one of the cluster's, else on a worker that joins.
+fn is_placed(pod: &Value, wanted: &str, nodes: &[Value]) -> bool {
+    let selector = pod.get("nodeSelector").and_then(Value::as_object);
+    let selector: BTreeMap<String, String> = selector
+        .into_iter()
+        .flatten()
+        .filter_map(|(label, value)| Some((label.clone(), value.as_str()?.to_owned())))
+        .collect();
+    let affinity = pod.pointer("/affinity/nodeAffinity");
+    let affinity = affinity.and_then(|affinity| NodeAffinity::deserialize(affinity).ok());
+    let placement = Placement::parse(selector, affinity);
+    let of_architecture: Vec<&Value> = nodes
+        .iter()
+        .filter(|node| architecture(node) == Some(wanted))
+        .collect();
+    let joining = [
+        ("kubernetes.io/arch", wanted),
+        ("kubernetes.io/os", "linux"),
+        ("node-role.kubernetes.io/worker", ""),
+    ];
+    if of_architecture.is_empty() {
+        return placement.matches("", joining);
+    }
+    of_architecture.iter().any(|node| {
+        let labels = node.pointer("/metadata/labels").and_then(Value::as_object);
+        let labels = labels.into_iter().flatten();
+        let labels = labels.filter_map(|(label, value)| Some((label.as_str(), value.as_str()?)));
+        placement.matches(name(node), labels)
+    })
+}
+
+fn render(rows: &[Row], architectures: &BTreeSet<String>) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    for architecture in architectures {
+        let name = one_line(architecture);
+        let lacking: Vec<(Use, &Row)> = rows
+            .iter()
+            .filter_map(|row| Some((*row.lacks.get(architecture)?, row)))
+            .collect();
+        let read = rows
+            .iter()
+            .filter(|row| row.architectures.is_some())
+            .count();
+        if lacking.is_empty() {
+            let _ = writeln!(
+                text,
+                "{GREEN}✔{GREEN:#} {BOLD}{} have {name}{BOLD:#}",
+                count(read, "image")
+            );
+            continue;
+        }
+        let all = count(read, "image");
+        let _ = writeln!(
+            text,
+            "{RED}✘{RED:#} {BOLD}{} of {all} lack {name}{BOLD:#}",
+            lacking.len()
+        );
+        for used in [Use::Runs, Use::MayRun, Use::Elsewhere, Use::Listed] {
+            let of_use = lacking.iter().filter(|(its, _)| *its == used);
+            for (index, (_, row)) in of_use.enumerate() {
+                if index == 0 {
+                    let style = if used <= Use::MayRun { YELLOW } else { DIM };
+                    let _ = writeln!(text, "  {style}{}{style:#}", used.title(&name));
+                }
+                let by: Vec<String> = row.used_by.iter().map(|by| one_line(by)).collect();
+                let _ = writeln!(text, "    {} {DIM}({}){DIM:#}", row.image, by.join("; "));
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_pod_is_placed_on_existing_or_joining_nodes() {
+        let node = |architecture: &str, role: &str| {
+            json!({
+                "metadata": {"labels": {"kubernetes.io/arch": architecture, role: ""}},
+                "status": {"nodeInfo": {"architecture": architecture}},
+            })
+        };
+        let (worker, master) = (
+            "node-role.kubernetes.io/worker",
+            "node-role.kubernetes.io/master",
+        );
+        let nodes = [node("amd64", master), node("arm64", worker)];
+        let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]},
+        ]}});
+        for (pod, on_arm64, on_s390x) in [
+            (json!({}), true, true),
+            (
+                json!({"nodeSelector": {"kubernetes.io/os": "linux"}}),
+                false,
+                true,
+            ),
+            (json!({"nodeSelector": {master: ""}}), false, false),
+            (
+                json!({"affinity": {"nodeAffinity": required}}),
+                false,
+                false,
+            ),
+        ] {
+            assert_eq!(is_placed(&pod, "arm64", &nodes), on_arm64, "{pod}");
+            assert_eq!(is_placed(&pod, "s390x", &nodes), on_s390x, "{pod}");
+        }
+    }
+
+    #[test]
+    fn images_in_the_environment_and_in_arguments_are_found() {
+        let container = json!({
+            "env": [
+                {"name": "IMPORTER_IMAGE", "value": "quay.io/kubevirt/cdi-importer:v1"},
+                {"name": "IMAGE_PULL_POLICY", "value": "Always"},
+                {"name": "PASSWORD", "value": "a/b:c"},
+            ],
+            "args": ["--launcher-image", "quay.io/kubevirt/virt-launcher:v1", "--port=1", "--gs-image=quay.io/x/y:1"],
+        });
+        assert_eq!(
+            named(&container),
+            [
+                ("IMPORTER_IMAGE", "quay.io/kubevirt/cdi-importer:v1"),
+                ("--launcher-image", "quay.io/kubevirt/virt-launcher:v1"),
+                ("--gs-image", "quay.io/x/y:1"),
+            ]
+        );
+    }
+}
