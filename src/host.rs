@@ -11,7 +11,7 @@ pub(crate) struct Kubewarden {
 }
 
 impl Kubewarden {
-    /// The host of a request of the API server, which sends VMs after KubeVirt has applied their preferences.
+    /// The host for a request from the API server, which sends VMs after KubeVirt has applied their preferences.
     pub(crate) fn for_api_server() -> Self {
         Self {
             reads_preferences: false,

@@ -85,10 +85,6 @@ pub struct VirtualMachineReport {
     pub data_source: Option<String>,
     /// The value of `kubernetes.io/arch` in the node selector of the launcher pod.
     pub node_selector: Option<String>,
-    /// The image of the boot disk, if the workload nodes have several architectures and nothing states which one the
-    /// disk is for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unstated_image: Option<String>,
 }
 
 /// A golden image, and its state on each workload architecture.

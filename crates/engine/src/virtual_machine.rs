@@ -60,16 +60,11 @@ fn report(machine: &Machine<'_>) -> VirtualMachineReport {
     };
     let is_preferred = machine.reason == Reason::Preference;
     let preference = machine.preference.as_ref().filter(|_| is_preferred);
-    let workload = machine.context.workload.as_ref();
-    let is_mixed = workload.is_some_and(|architectures| architectures.len() > 1);
-    let image = machine.vm.boot_image.as_ref();
-    let unstated = image.filter(|image| is_mixed && image.platform.is_none());
     VirtualMachineReport {
         architecture: Some(machine.architecture.clone()).filter(|name| !name.is_empty()),
         reason: machine.reason.name(),
         preference: preference.map(|(name, _)| name.name.clone()),
         data_source: source.map(|source| format!("{}/{}", source.namespace, source.name)),
         node_selector: machine.launcher.architecture.clone(),
-        unstated_image: unstated.map(|image| image.name.clone()),
     }
 }

@@ -7,7 +7,7 @@ use crate::args::AsIf;
 /// The annotation in which kubectl stores the last applied configuration.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The object after a file was sent. It has the status of the live object, which only HCO writes.
+/// The object as stored after the file is applied. It has the status of the live object, which only HCO writes.
 pub(crate) fn sent(as_if: AsIf, live: &Value, file: &Value) -> Value {
     let mut sent = match as_if {
         AsIf::Apply => applied(live, file),

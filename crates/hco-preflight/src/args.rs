@@ -81,7 +81,7 @@ pub(crate) enum Command {
     Check(Check),
     /// Fix HyperConverged objects: show the changes, or write them
     Fix(Fix),
-    /// Show the page of a rule, what resolves an alert of the operators, or the table of rules
+    /// Show the page of a rule, or the table of rules
     Explain(Explain),
     /// Show what a change does to boot sources and virtual machines, before you make it
     Plan(Plan),
@@ -613,7 +613,7 @@ pub(crate) struct Snapshot {
 /// `explain`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// The rule, or an alert of HCO, SSP, or CDI, for example `SSPFailingToReconcile`; if omitted, shows the table of rules
+    /// The rule; if omitted, shows the table of rules
     pub(crate) rule: Option<String>,
 
     /// The format of the output

@@ -19,12 +19,13 @@ pub(crate) fn of(machine: &Value) -> Option<BootImage> {
     VirtualMachine::read(json).ok()?.boot_image
 }
 
-/// The note about a VM in a file.
-pub(crate) fn note(image: &str) -> String {
-    let image = one_line(image);
-    format!(
+/// The note about a VM in a file, if nothing states the architecture of its boot disk.
+pub(crate) fn note(machine: &Value) -> Option<String> {
+    let image = of(machine).filter(|image| image.platform.is_none())?;
+    let image = one_line(&image.name);
+    Some(format!(
         "nothing states the architecture of the boot disk's image {image}: the node that imports or runs it decides; `hco-preflight images` with -f shows the architectures of the image"
-    )
+    ))
 }
 
 /// The note about the VMs of a cluster with several architectures whose disk is still to be made, or is made at each

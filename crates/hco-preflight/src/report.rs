@@ -146,9 +146,6 @@ pub(crate) struct Machine {
     data_source: Option<Foreign>,
     /// The architecture in the node selector of its pod.
     node_selector: Option<Foreign>,
-    /// The image of the boot disk, if nothing states its architecture.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) unstated_image: Option<Foreign>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]

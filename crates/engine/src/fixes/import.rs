@@ -76,7 +76,8 @@ impl Fixes<'_, '_> {
             );
         }
         if revealed.contains(architectures_missing::RULE.id) {
-            summary += ", and in the same change add the architectures annotation to each template without one";
+            summary += ", and in the same change add the architectures annotation to ";
+            summary += &self.without_annotation();
         } else if !revealed.is_empty() {
             let rules: Vec<&str> = revealed.iter().copied().collect();
             summary += ", and in the same change fix the problems that this reveals (";
@@ -95,6 +96,15 @@ impl Fixes<'_, '_> {
         } else {
             fix
         }
+    }
+
+    /// The templates without the annotation, for users.
+    fn without_annotation(&self) -> String {
+        const SHOWN: usize = 3;
+        let images = self.facts.golden_images.iter();
+        let without = images.filter(|image| matches!(image.annotation, Annotation::Spec(None)));
+        let names = without.filter_map(|image| Some(text::quote(&image.template?.name)));
+        text::list(&names.collect::<Vec<_>>(), SHOWN)
     }
 
     /// The annotations that HCO reads or ignores with the import on, and their new values: corrected if the intended

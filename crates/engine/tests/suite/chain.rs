@@ -65,7 +65,7 @@ fn with_what_was_before_the_changes_are_those_of_the_operators() {
     agree("chain-pairs", WITH_BEFORE, compare_with_before);
 }
 
-/// Compares all rows of a corpus, except for rows of these classes.
+/// Compares all rows of a corpus, except rows in these classes.
 fn agree(
     corpus: &str,
     left_out: &[(&'static str, usize)],

@@ -14,7 +14,7 @@ fn payload() -> String {
     payload.to_string()
 }
 
-/// The calls to a cluster that answers every `can_i` like this, and whether the policy denies the request because of
+/// The calls to a cluster that gives this answer to every `can_i`, and whether the policy denies the request because of
 /// the answer.
 fn asked(status: Option<&str>) -> (Vec<String>, bool) {
     let cluster = FakeCluster::with_workers(&[]);

@@ -136,6 +136,19 @@ impl<'s> Prepared<'s> {
         let namespace = named.unwrap_or(&self.settled.namespace);
         let beside = (connected.beside.as_slice(), namespace);
         let report = report.unwrap_or_default();
+        if report
+            .workload_architectures
+            .as_ref()
+            .is_some_and(|all| all.len() > 1)
+        {
+            let machines = self.questions().iter();
+            let machines = machines.filter(|it| it.identity.is_virtual_machine());
+            for machine in machines {
+                if let Some(note) = boot_image::note(machine.object.value()) {
+                    notes.push(&format!("{}: {note}", machine.identity.namespaced_name()));
+                }
+            }
+        }
         let mut questions = self.questions().iter();
         let has_preferences =
             questions.any(|it| it.object.value().pointer("/spec/preference").is_some());
@@ -189,16 +202,6 @@ impl<'s> Prepared<'s> {
         }
         self.note_unplaced(&verdicts, notes);
         self.note_running(&verdicts, notes);
-        for object in &verdicts.objects {
-            let machine = object.report.virtual_machine.as_ref();
-            if let Some(image) = machine.and_then(|machine| machine.unstated_image.as_ref()) {
-                notes.push(&format!(
-                    "{}: {}",
-                    object.at(None),
-                    boot_image::note(image.raw())
-                ));
-            }
-        }
         verdicts
     }
 

@@ -132,7 +132,11 @@ fn policy(documents: &[Object]) -> Result<Option<&Object>, String> {
         resources.any(|resource| resource == "hyperconvergeds")
     };
     let all: Vec<&Object> = documents.iter().filter(is_policy).collect();
-    let ours: Vec<&Object> = all.iter().copied().filter(is_ours).collect();
+    let mut ours: Vec<&Object> = all.iter().copied().filter(is_ours).collect();
+    // The component `repair` adds a policy that only changes objects.
+    if ours.len() > 1 {
+        ours.retain(|policy| policy.value.pointer("/spec/mutating") != Some(&Value::Bool(true)));
+    }
     match (all.as_slice(), ours.as_slice()) {
         ([], _) => Ok(None),
         ([policy], _) | (_, [policy]) => Ok(Some(policy)),

@@ -199,6 +199,11 @@ impl VirtualMachine {
         self.data_sources.get(self.boot_source?)
     }
 
+    /// The architecture that the image of the boot disk states.
+    pub fn boot_platform(&self) -> Option<&str> {
+        self.boot_image.as_ref()?.platform.as_deref()
+    }
+
     /// Whether all evaluated fields are equal in another VirtualMachine, except for the fields that KubeVirt adds.
     pub fn is_judged_like(&self, other: &Self) -> bool {
         self.architecture == other.architecture
@@ -214,7 +219,7 @@ impl VirtualMachine {
         };
         self.node_selector == other.node_selector
             && self.affinity == other.affinity
-            && self.boot_image == other.boot_image
+            && self.boot_platform() == other.boot_platform()
             && is_same
     }
 

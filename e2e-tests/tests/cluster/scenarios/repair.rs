@@ -34,7 +34,7 @@ pub(crate) fn run(world: &World<'_>) {
         .prints("hyperconverged.hco.kubevirt.io/kubevirt-hyperconverged patched\n");
 }
 
-/// A blank in the annotation is removed, the user gets a warning, and the policy that checks accepts it. Applying it
+/// A space in the annotation is removed, the user gets a warning, and the policy that checks accepts it. Applying it
 /// again changes nothing.
 fn repaired(world: &World<'_>) {
     let crd = world.crd;
