@@ -6,7 +6,7 @@ use anyhow::Result;
 use kube_objects::json::Json;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
-use operator_models::kubevirt::virtual_machine::{DataSource, Lookup, VirtualMachine};
+use operator_models::kubevirt::virtual_machine::{DataSource, Lookup, Reason, VirtualMachine};
 use operator_models::ssp::bundle;
 use serde::Serialize;
 use serde_json::Value;
@@ -27,6 +27,9 @@ pub(super) struct Machine {
     pub(super) detail: Foreign,
     pub(super) namespace: Foreign,
     pub(super) name: Foreign,
+    /// What decides its new architecture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) decides: Option<Foreign>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -60,14 +63,20 @@ pub(super) fn affected(compared: &Compared<'_>) -> Result<Vec<Machine>> {
 }
 
 fn add(machines: &mut BTreeSet<Machine>, key: &str, effect: Effect, detail: &str) {
-    let (namespace, name) = parts(key);
-    let detail = Foreign::from(detail);
-    machines.insert(Machine {
-        effect,
-        detail,
-        namespace,
-        name,
-    });
+    machines.insert(Machine::new(key, effect, detail));
+}
+
+impl Machine {
+    fn new(key: &str, effect: Effect, detail: &str) -> Self {
+        let (namespace, name) = parts(key);
+        Self {
+            effect,
+            detail: Foreign::from(detail),
+            namespace,
+            name,
+            decides: None,
+        }
+    }
 }
 
 /// The DataSources that are deleted or replaced.
@@ -293,6 +302,25 @@ impl Admission {
     fn architecture(&self, machine: &VirtualMachine) -> String {
         machine.resolve(&self.kubevirt, &mut { self }).0
     }
+
+    /// What decides the architecture of a VM.
+    fn decides(&self, machine: &VirtualMachine) -> String {
+        match machine.resolve(&self.kubevirt, &mut { self }).1 {
+            Reason::Explicit => "the VM".to_owned(),
+            Reason::Preference => match machine.preference(&mut { self }) {
+                Some((name, _)) => format!("its preference {}", name.name),
+                None => "its preference".to_owned(),
+            },
+            Reason::DataSource(index) => match machine.data_sources.get(index) {
+                Some(source) => format!(
+                    "the label of DataSource {}/{}",
+                    source.namespace, source.name
+                ),
+                None => "the label of a DataSource".to_owned(),
+            },
+            Reason::Default => "KubeVirt's default".to_owned(),
+        }
+    }
 }
 
 impl Lookup for &Admission {
@@ -512,9 +540,15 @@ impl Architectures {
         for machine in compared.snapshot.of("VirtualMachine") {
             let key = key(&machine);
             for (effect, detail) in self.effects(&machine, unfinished.as_ref()) {
-                if effect != Effect::ArchitectureChanges || !advised.contains(&key) {
-                    add(machines, &key, effect, &detail);
+                let changes = effect == Effect::ArchitectureChanges;
+                if changes && advised.contains(&key) {
+                    continue;
                 }
+                let read = read(&machine).filter(|_| changes);
+                machines.insert(Machine {
+                    decides: read.map(|read| Foreign::from(&*self.will_be.decides(&read))),
+                    ..Machine::new(&key, effect, &detail)
+                });
             }
         }
     }

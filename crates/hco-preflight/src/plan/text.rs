@@ -859,12 +859,13 @@ fn machines(text: &mut String, machines: &[Machine], all: bool) {
         return;
     }
     let _ = writeln!(text, "\n{BOLD}virtual machines{BOLD:#}");
-    let mut by_reason: BTreeMap<(Effect, &Foreign), Vec<&Machine>> = BTreeMap::new();
+    let mut by_reason: BTreeMap<(Effect, &Foreign, Option<&Foreign>), Vec<&Machine>> =
+        BTreeMap::new();
     for machine in machines {
-        let reason = (machine.effect, &machine.detail);
+        let reason = (machine.effect, &machine.detail, machine.decides.as_ref());
         by_reason.entry(reason).or_default().push(machine);
     }
-    for ((effect, detail), machines) in by_reason {
+    for ((effect, detail, decides), machines) in by_reason {
         let named = if all { machines.len() } else { NAMED };
         let names = machines.iter().take(named);
         let names = names.map(|it| format!("{}/{}", it.namespace, it.name));
@@ -876,7 +877,9 @@ fn machines(text: &mut String, machines: &[Machine], all: bool) {
             Effect::DiskStays => (DIM, '·'),
             _ => (YELLOW, '!'),
         };
-        let _ = writeln!(text, "  {style}{sign}{style:#} {names}: {detail}");
+        let decides = decides.map(|what| format!(" ({what} decides)"));
+        let decides = decides.unwrap_or_default();
+        let _ = writeln!(text, "  {style}{sign}{style:#} {names}: {detail}{decides}");
     }
 }
 

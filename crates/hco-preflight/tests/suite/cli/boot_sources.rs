@@ -676,6 +676,8 @@ fn the_disk_of_a_running_virtual_machine_is_of_its_node(
         "no architecture is set: from then on, KubeVirt would choose arm64 instead of amd64{advice}"
     );
     assert_eq!(machine["detail"], detail, "{plan:#}");
+    let decides = "the label of DataSource kubevirt-os-images/mine-arm64";
+    assert_eq!(machine["decides"], decides, "{plan:#}");
 }
 
 /// A VM cannot wait for a boot source that is deleted even without the change.
