@@ -267,7 +267,7 @@ impl Headroom {
                 let _ = writeln!(text, "      {}", row.text());
             }
             if let Some(more @ 1..) = rows.len().checked_sub(NAMED) {
-                let _ = writeln!(text, "      and {} more", count(more, "node"));
+                let _ = writeln!(text, "      and {more} more");
             }
         }
         if text.is_empty() {

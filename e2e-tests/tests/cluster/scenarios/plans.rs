@@ -16,6 +16,7 @@ pub(crate) fn run(world: &World<'_>) {
     cluster.gains_and_loses_nodes();
     cluster.changes_a_template();
     cluster.excludes_a_node();
+    cluster.drains_a_node();
     cluster.may_not_list_everything();
     cluster.rejects();
 }
@@ -163,6 +164,25 @@ impl BootSources<'_> {
                 "! {NAMESPACE}/db: the placement excludes its node worker-amd64-0: it keeps running there without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period; before the change, migrate it: it has no VirtualMachine that starts it again"
             )],
         );
+    }
+
+    /// The virtual machine is larger than what another node has left.
+    fn drains_a_node(&self) {
+        for (name, memory) in [("worker-amd64-0", "8Gi"), ("worker-amd64-1", "1Gi")] {
+            let size = json!({"status": {"allocatable": {"cpu": "4", "memory": memory}}});
+            let path = format!("/api/v1/nodes/{name}/status");
+            self.world.api().must("PATCH", &path, Some(&size));
+        }
+        let path =
+            format!("/apis/kubevirt.io/v1/namespaces/{NAMESPACE}/virtualmachineinstances/db");
+        let needs = json!({"spec": {"domain": {"resources": {"requests": {"memory": "4Gi"}}}}});
+        self.world.api().must("PATCH", &path, Some(&needs));
+        let plan = self.sees(&["plan", "--fail-on", "headroom"]);
+        assert_eq!(plan.code, Some(1), "{plan:?}");
+        let row = format!("worker-amd64-0: no other node has room for {NAMESPACE}/db");
+        assert!(plan.stdout.contains(&row), "{plan:?}");
+        assert_eq!(self.sees(&["plan"]).code, Some(0));
+        assert!(self.sees(&["status"]).stdout.contains(&row));
     }
 
     /// CDI rejects a template, and SSP stops there.
