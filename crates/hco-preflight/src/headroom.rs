@@ -9,6 +9,7 @@ use std::fmt::Write as _;
 
 use anyhow::Result;
 use kube_objects::quantity::Quantity;
+use kube_objects::text::list;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -26,14 +27,14 @@ const NAMED: usize = 5;
 /// Where VMs run now, and where they would run if a node drained.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Headroom {
-    architectures: Vec<Architecture>,
+    architectures: Vec<Summary>,
     rows: Vec<Row>,
 }
 
 /// The nodes of an architecture.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Architecture {
+struct Summary {
     architecture: String,
     /// The number of workload nodes.
     nodes: usize,
@@ -121,10 +122,8 @@ impl Headroom {
         }
         let mut by_node: BTreeMap<String, Vec<Machine>> = BTreeMap::new();
         for instance in compared.snapshot.of(kind) {
-            let is_done = matches!(
-                text(&instance, "/status/phase"),
-                Some("Succeeded" | "Failed")
-            );
+            let phase = text(&instance, "/status/phase");
+            let is_done = matches!(phase, Some("Succeeded" | "Failed"));
             if let Some(node) = text(&instance, "/status/nodeName").filter(|_| !is_done) {
                 let machine = Machine {
                     name: key(&instance),
@@ -134,16 +133,12 @@ impl Headroom {
             }
         }
         let staying: BTreeSet<&str> = compared.nodes.iter().map(name).collect();
-        let leaving = compared.nodes_before.iter();
-        let leaving = leaving.filter(|node| !staying.contains(name(node)));
+        let is_leaving = |node: &&Value| !staying.contains(name(node));
+        let leaving = compared.nodes_before.iter().filter(is_leaving);
         let mut alike = Alike::of(compared);
         let mut nodes = Vec::new();
-        for (node, leaves) in compared
-            .nodes
-            .iter()
-            .map(|node| (node, false))
-            .chain(leaving.map(|node| (node, true)))
-        {
+        for node in compared.nodes.iter().chain(leaving) {
+            let leaves = is_leaving(&node);
             let is_workload =
                 !leaves && alike.get(&[node], || compared.hosts_workloads(node, true))?;
             let is_unschedulable = node.pointer("/spec/unschedulable") == Some(&Value::Bool(true));
@@ -166,49 +161,43 @@ impl Headroom {
 
     /// Drains each node by itself, after the nodes that leave.
     fn new(mut nodes: Vec<Node>) -> Self {
-        nodes.sort_by(|one, other| one.name.cmp(&other.name));
+        nodes.sort_by(|one, other| (!one.leaves, &one.name).cmp(&(!other.leaves, &other.name)));
         let mut by_architecture: BTreeMap<String, Vec<Node>> = BTreeMap::new();
         for mut node in nodes {
             // First fit, the largest first.
             node.machines.sort_by_key(|machine| Reverse(machine.needs));
-            let nodes = by_architecture
-                .entry(node.architecture.clone())
-                .or_default();
-            nodes.push(node);
+            let architecture = node.architecture.clone();
+            by_architecture.entry(architecture).or_default().push(node);
         }
         let mut headroom = Self::default();
         for (architecture, nodes) in by_architecture {
-            headroom.add(architecture, &nodes);
+            headroom.add(&architecture, &nodes);
         }
         headroom
     }
 
-    fn add(&mut self, architecture: String, nodes: &[Node]) {
+    fn add(&mut self, architecture: &str, nodes: &[Node]) {
         let workload: Vec<&Node> = nodes.iter().filter(|node| node.is_workload).collect();
         let machines = nodes.iter().map(|node| node.machines.len()).sum();
         if workload.is_empty() && machines == 0 {
             return;
         }
         let mut rooms: Vec<Option<Room>> = nodes.iter().map(|node| node.room).collect();
-        self.architectures.push(Architecture {
-            architecture: architecture.clone(),
+        self.architectures.push(Summary {
+            architecture: architecture.to_owned(),
             nodes: workload.len(),
             counted_nodes: rooms.iter().flatten().count(),
             virtual_machines: machines,
         });
         let row = |id, node: &Node, machines: Vec<&Machine>| Row {
             id,
-            severity: if node.machines.is_empty() {
-                Severity::Info
-            } else {
-                Severity::Warning
+            severity: match node.machines.as_slice() {
+                [] => Severity::Info,
+                _ => Severity::Warning,
             },
-            architecture: architecture.clone(),
+            architecture: architecture.to_owned(),
             node: node.name.clone(),
-            virtual_machines: machines
-                .iter()
-                .map(|machine| machine.name.clone())
-                .collect(),
+            virtual_machines: machines.iter().map(|it| it.name.clone()).collect(),
         };
         if let [only] = workload.as_slice() {
             let machines = only.machines.iter().collect();
@@ -218,12 +207,7 @@ impl Headroom {
         if rooms.iter().all(Option::is_none) && !workload.is_empty() {
             return;
         }
-        let mut drained: Vec<usize> = (0..nodes.len()).collect();
-        drained.sort_by_key(|index| nodes.get(*index).map(|node| !node.leaves));
-        for index in drained {
-            let Some(node) = nodes.get(index) else {
-                continue;
-            };
+        for (index, node) in nodes.iter().enumerate() {
             let is_single = workload.len() == 1 && node.is_workload;
             if is_single || node.machines.is_empty() {
                 continue;
@@ -250,10 +234,8 @@ impl Headroom {
         let mut text = String::new();
         // Writing to a String cannot fail.
         for of in &self.architectures {
-            let rows = self.rows.iter();
-            let rows: Vec<&Row> = rows
-                .filter(|row| row.architecture == of.architecture)
-                .collect();
+            let is_of = |row: &&Row| row.architecture == of.architecture;
+            let rows: Vec<&Row> = self.rows.iter().filter(is_of).collect();
             let nodes = count(of.nodes, "workload node");
             let machines = count(of.virtual_machines, "running VM");
             let head = format!("{}: {nodes}, {machines}", one_line(&of.architecture));
@@ -282,12 +264,12 @@ impl Headroom {
 impl Row {
     fn text(&self) -> String {
         let node = one_line(&self.node);
-        let machines = self.virtual_machines.iter().take(NAMED);
-        let mut machines: Vec<String> = machines.map(|name| one_line(name)).collect();
-        if let Some(more @ 1..) = self.virtual_machines.len().checked_sub(NAMED) {
-            machines.push(format!("{more} more"));
-        }
-        let machines = machines.join(", ");
+        let machines: Vec<String> = self
+            .virtual_machines
+            .iter()
+            .map(|it| one_line(it))
+            .collect();
+        let machines = list(&machines, NAMED);
         match (self.id, self.severity) {
             (Id::HeadroomSingleNode, Severity::Info) => format!("{node} is the only node"),
             (Id::HeadroomSingleNode, Severity::Warning) => {
@@ -375,56 +357,42 @@ mod tests {
 
     use super::*;
 
+    fn room(memory: i64, cpu: i64) -> Room {
+        Room { memory, cpu }
+    }
+
     fn node(name: &str, size: i64, machines: &[i64]) -> Node {
         let machines = machines.iter().enumerate().map(|(index, size)| Machine {
             name: format!("{name}/{index}"),
-            needs: Room {
-                memory: *size,
-                cpu: 1,
-            },
+            needs: room(*size, 1),
         });
         let machines: Vec<Machine> = machines.collect();
         let needs = machines.iter().map(|machine| machine.needs);
         Node {
             name: name.to_owned(),
-            architecture: "arm64".to_owned(),
             is_workload: true,
-            room: Some(needs.fold(
-                Room {
-                    memory: size,
-                    cpu: 1000,
-                },
-                Room::without,
-            )),
+            room: Some(needs.fold(room(size, 1000), Room::without)),
             machines,
             ..Node::default()
         }
     }
 
-    /// The nodes that cannot drain, and the VMs that fit nowhere.
-    fn stuck(nodes: Vec<Node>) -> Vec<(String, Vec<String>)> {
-        let rows = Headroom::new(nodes).rows;
-        rows.into_iter()
-            .map(|row| (row.node, row.virtual_machines))
-            .collect()
+    /// A node that accepts no pods, or whose size is unknown.
+    fn without_room(node: Node) -> Node {
+        Node { room: None, ..node }
+    }
+
+    /// The VMs that fit nowhere when their node drains.
+    fn stuck(nodes: Vec<Node>) -> Vec<String> {
+        let rows = Headroom::new(nodes).rows.into_iter();
+        rows.flat_map(|row| row.virtual_machines).collect()
     }
 
     #[test]
     fn the_largest_machine_is_placed_first() {
-        let nodes = vec![
-            node("a", 10, &[3, 6]),
-            node("b", 10, &[3]),
-            node("c", 3, &[]),
-        ];
-        assert_eq!(stuck(nodes), []);
-        let nodes = vec![node("a", 10, &[3, 6]), node("b", 10, &[4])];
-        assert_eq!(
-            stuck(nodes),
-            [
-                ("a".to_owned(), vec!["a/0".to_owned()]),
-                ("b".to_owned(), vec!["b/0".to_owned()])
-            ]
-        );
+        let (a, c) = (node("a", 10, &[3, 6]), node("c", 3, &[]));
+        assert_eq!(stuck(vec![a.clone(), node("b", 10, &[3]), c]), [""; 0]);
+        assert_eq!(stuck(vec![a, node("b", 10, &[4])]), ["a/0", "b/0"]);
     }
 
     #[test]
@@ -437,66 +405,44 @@ mod tests {
 
     #[test]
     fn machines_of_leaving_nodes_take_room_first() {
-        let leaving = Node {
+        let mut nodes = vec![node("a", 10, &[5]), node("b", 10, &[5])];
+        assert_eq!(stuck(nodes.clone()), [""; 0]);
+        nodes.push(Node {
             leaves: true,
             is_workload: false,
-            room: None,
-            ..node("z", 10, &[4])
-        };
-        let nodes = || vec![node("a", 10, &[5]), node("b", 10, &[5])];
-        assert_eq!(stuck(nodes()), []);
-        let with_leaving = [nodes(), vec![leaving]].concat();
-        assert_eq!(
-            stuck(with_leaving),
-            [("b".to_owned(), vec!["b/0".to_owned()])]
-        );
+            ..without_room(node("z", 10, &[4]))
+        });
+        assert_eq!(stuck(nodes), ["b/0"]);
     }
 
     #[test]
     fn nodes_that_accept_no_pods_and_nodes_of_unknown_size_are_no_room() {
-        let full = Node {
-            room: None,
-            ..node("b", 100, &[])
-        };
-        let nodes = vec![node("a", 10, &[5]), full.clone()];
-        assert_eq!(stuck(nodes), [("a".to_owned(), vec!["a/0".to_owned()])]);
-        let unknown = vec![
-            Node {
-                room: None,
-                ..node("a", 10, &[5])
-            },
-            full,
-        ];
-        assert_eq!(stuck(unknown), []);
+        let (a, b) = (node("a", 10, &[5]), without_room(node("b", 100, &[])));
+        assert_eq!(stuck(vec![a.clone(), b.clone()]), ["a/0"]);
+        assert_eq!(stuck(vec![without_room(a), b]), [""; 0]);
     }
 
     #[test]
     fn requests_are_those_of_the_pod() {
-        for (domain, memory, cpu) in [
+        let both = json!({"memory": "1Gi", "cpu": "1500m"});
+        for (domain, needs) in [
             (
-                json!({"memory": {"guest": "2Gi"}, "cpu": {"cores": 2, "sockets": 2}}),
-                2 << 30,
-                400,
+                json!({"memory": {"guest": "1Gi"}, "cpu": {"cores": 2, "sockets": 2}}),
+                room(1 << 30, 400),
             ),
             (
-                json!({"resources": {"requests": {"memory": "1Gi", "cpu": "1500m"}}, "memory": {"guest": "2Gi"}}),
-                1 << 30,
-                1500,
+                json!({"resources": {"requests": both}, "memory": {"guest": "2Gi"}}),
+                room(1 << 30, 1500),
             ),
-            (
-                json!({"resources": {"limits": {"memory": "1Gi", "cpu": 2}}}),
-                1 << 30,
-                2000,
-            ),
+            (json!({"resources": {"limits": {"cpu": 2}}}), room(0, 2000)),
             (
                 json!({"cpu": {"cores": 4, "dedicatedCpuPlacement": true}}),
-                0,
-                4000,
+                room(0, 4000),
             ),
-            (json!({}), 0, 100),
+            (json!({}), room(0, 100)),
         ] {
             let instance = json!({"spec": {"domain": domain}});
-            assert_eq!(requests(&instance), Room { memory, cpu }, "{domain}");
+            assert_eq!(requests(&instance), needs, "{domain}");
         }
     }
 

@@ -1,8 +1,7 @@
 //! `images`: prints the architectures of images.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 
 use crate::admission::Identity;
 use crate::args::{self, PlainFormat};
@@ -30,13 +29,12 @@ const ANNOTATION: &str = "ssp.kubevirt.io/dict.architectures";
 /// The architectures that KubeVirt supports. The table always has a column for each of them.
 const COLUMNS: [&str; 3] = ["amd64", "arm64", "s390x"];
 
-/// A template or a VM with an image.
+/// A template that imports an image from a URL.
 struct Template<'o> {
-    /// The path of the template, or of the VM's disk.
+    /// The path of the template.
     path: String,
-    what: What,
     name: &'o str,
-    url: Cow<'o, str>,
+    url: &'o str,
     /// Whether the source is an image stream in OpenShift.
     is_stream: bool,
     /// The image, as [`Image::of_cron`] reads it from the URL.
@@ -54,17 +52,9 @@ pub(crate) struct Row {
     contents: Result<Contents, String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
-    Template,
-    VirtualMachine,
-}
-
-/// The place of a template or a VM.
+/// The place of a template.
 #[derive(Serialize)]
 pub(crate) struct Place {
-    #[serde(skip)]
-    what: What,
     name: String,
     file: String,
     line: usize,
@@ -103,9 +93,20 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     failures.extend(files.failures.iter().map(ToString::to_string));
     for found in &files.found {
         let object = &found.written.object;
+        if let Some(image) = boot_image::of(&object.value) {
+            match image.image() {
+                Some(Ok(image)) => ask(image, None),
+                Some(Err(why)) => failures.push(one_line(&format!(
+                    "{}: {}: {}",
+                    found.identity.namespaced_name(),
+                    image.name,
+                    why_unimportable(why)
+                ))),
+                None => {}
+            }
+        }
         for template in templates(&object.value) {
             let place = Place {
-                what: template.what,
                 name: template.name.to_owned(),
                 file: found.written.source.name(),
                 line: object.line_of(&template.path),
@@ -113,13 +114,13 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
             match template.image {
                 Some(Ok(image)) => ask(image, Some(place)),
                 Some(Err(why)) => failures.push(one_line(&format!(
-                    "{}:{}: {place}: {}: {}",
+                    "{}:{}: template `{}`: {}: {}",
                     place.file,
                     place.line,
+                    place.name,
                     template.url,
                     why_unimportable(why)
                 ))),
-                None if template.what == What::VirtualMachine => {}
                 None => {
                     let without = if template.is_stream {
                         &mut streams
@@ -132,19 +133,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
         }
     }
     let has_streams = !streams.is_empty();
-    for (templates, what, why) in [
-        (unread, "without a docker:// URL", ""),
-        (
-            streams,
-            "with an image stream",
-            "; CDI imports one digest of the stream for all architectures",
-        ),
-    ] {
-        if !templates.is_empty() {
-            let templates = Vec::from_iter(templates).join(", ");
-            terminal.note(&format!("templates {what} are not read: {templates}{why}"));
-        }
-    }
+    note_unread(unread, streams, terminal);
     // A cluster without access to registries can have only image streams, so that there are no images to look up.
     if asked.is_empty() && failures.is_empty() && !has_streams {
         bail!(
@@ -173,6 +162,23 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     } else {
         Exit::Unjudged
     })
+}
+
+/// Notes the templates whose images are not looked up.
+fn note_unread(unread: BTreeSet<String>, streams: BTreeSet<String>, terminal: &Terminal) {
+    for (templates, what, why) in [
+        (unread, "without a docker:// URL", ""),
+        (
+            streams,
+            "with an image stream",
+            "; CDI imports one digest of the stream for all architectures",
+        ),
+    ] {
+        if !templates.is_empty() {
+            let templates = Vec::from_iter(templates).join(", ");
+            terminal.note(&format!("templates {what} are not read: {templates}{why}"));
+        }
+    }
 }
 
 const WANTED: Wanted = Wanted {
@@ -278,10 +284,10 @@ impl Row {
     /// Why the image, or the part for an architecture, could not be read.
     pub(crate) fn error(&self) -> Option<String> {
         match &self.contents {
-            Ok(contents) => contents
-                .unreadable()
-                .next()
-                .map(|(name, why)| format!("{name}: {}", why_unknown(why))),
+            Ok(contents) => {
+                let (name, why) = contents.unreadable().next()?;
+                Some(format!("{name}: {}", why_unknown(why)))
+            }
             Err(why) => Some(why.clone()),
         }
     }
@@ -313,59 +319,23 @@ impl Row {
     }
 }
 
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.what {
-            What::Template => "template",
-            What::VirtualMachine => "VM",
-        };
-        write!(f, "{what} `{}`", self.name)
-    }
-}
-
-/// The boot disk of a VM, if it is made from an image that is no golden image.
-fn boot_disk(machine: &Value) -> Option<Template<'_>> {
-    let image = boot_image::of(machine)?;
-    let name = machine.pointer("/metadata/name").and_then(Value::as_str);
-    // The name of a containerDisk has no scheme.
-    let url = match image.index {
-        Some(_) => image.name,
-        None => format!("docker://{}", image.name),
-    };
-    Some(Template {
-        path: match image.index {
-            Some(index) => format!("spec.dataVolumeTemplates[{index}].spec.source.registry.url"),
-            None => "spec.template.spec.volumes".to_owned(),
-        },
-        what: What::VirtualMachine,
-        name: name.unwrap_or_default(),
-        image: Image::at(&url),
-        url: url.into(),
-        is_stream: false,
-    })
-}
-
-/// The templates of an object that import from a URL, or the boot disk of a VM.
+/// The templates of an object that import from a URL.
 fn templates(object: &Value) -> impl Iterator<Item = Template<'_>> {
-    let is_machine = object.get("kind").and_then(Value::as_str) == Some("VirtualMachine");
-    let machine = is_machine.then(|| boot_disk(object)).flatten();
-    let templates = templates::of_spec(object).filter_map(|(path, entry)| {
+    templates::of_spec(object).filter_map(|(path, entry)| {
         let text = |pointer: &str| entry.pointer(pointer).and_then(Value::as_str);
         let registry = entry.pointer("/spec/template/spec/source/registry")?;
         let url = registry.get("url").and_then(Value::as_str);
         let url = url.unwrap_or_default();
         Some(Template {
             path,
-            what: What::Template,
             name: text("/metadata/name").unwrap_or_default(),
-            url: url.into(),
+            url,
             is_stream: registry
                 .get("imageStream")
                 .is_some_and(|name| !name.is_null()),
             image: Image::of_cron(url),
         })
-    });
-    templates.chain(machine)
+    })
 }
 
 /// The value of the annotation: only names that the policy accepts, starting with the architectures of the columns.
@@ -417,8 +387,8 @@ fn text(rows: &[Row]) -> String {
             continue;
         };
         let _ = writeln!(text, "\n{BOLD}{}{BOLD:#}", row.image);
-        for place in &row.templates {
-            let place = one_line(&format!("{place} ({}:{})", place.file, place.line));
+        for Place { name, file, line } in &row.templates {
+            let place = one_line(&format!("template `{name}` ({file}:{line})"));
             let _ = writeln!(text, "  {DIM}{place}{DIM:#}");
         }
         if let Some(mirror) = &row.mirror {
@@ -439,13 +409,9 @@ fn text(rows: &[Row]) -> String {
 
 /// A row of the JSON output.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct JsonRow<'r> {
     image: String,
-    templates: Vec<&'r Place>,
-    /// The VMs whose boot disk is made from it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    virtual_machines: Vec<&'r Place>,
+    templates: &'r [Place],
     /// The mirror that answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     mirror: Option<String>,
@@ -464,16 +430,9 @@ fn in_json(rows: &[Row]) -> BTreeMap<&'static str, Vec<JsonRow<'_>>> {
     let rows = rows.iter().map(|row| {
         let architectures = row.architectures();
         let value = architectures.as_ref().map(annotation);
-        let of = |what| {
-            row.templates
-                .iter()
-                .filter(|place| place.what == what)
-                .collect()
-        };
         JsonRow {
             image: row.image.to_string(),
-            templates: of(What::Template),
-            virtual_machines: of(What::VirtualMachine),
+            templates: &row.templates,
             mirror: row.mirror.as_ref().map(ToString::to_string),
             architectures,
             notes: row.notes(),

@@ -143,10 +143,14 @@ impl<'s> Prepared<'s> {
         {
             let machines = self.questions().iter();
             let machines = machines.filter(|it| it.identity.is_virtual_machine());
-            for machine in machines {
-                if let Some(note) = boot_image::note(machine.object.value()) {
-                    notes.push(&format!("{}: {note}", machine.identity.namespaced_name()));
-                }
+            let machines = machines.map(|it| {
+                (
+                    it.identity.namespaced_name(),
+                    boot_image::of(it.object.value()),
+                )
+            });
+            if let Some(note) = boot_image::note(machines) {
+                notes.push(&note);
             }
         }
         let mut questions = self.questions().iter();

@@ -6,6 +6,7 @@ use kube_objects::request::GroupVersionKind;
 
 use super::installation::KubeVirt;
 use super::preference::{Preference, PreferenceName};
+use crate::cdi::image::{Image, Unimportable};
 use crate::ssp::architecture::is_known;
 
 /// The label of a DataSource with the architecture of its disk. SSP sets it, and KubeVirt reads it since 1.6.4.
@@ -382,6 +383,19 @@ fn preference<'a>(
 }
 
 impl BootImage {
+    /// The image in its registry; `None` if the URL does not name a registry.
+    ///
+    /// # Errors
+    ///
+    /// Why CDI cannot import it.
+    pub fn image(&self) -> Option<Result<Image, Unimportable>> {
+        match self.index {
+            Some(_) => Image::at(&self.name),
+            // The name of a containerDisk has no scheme.
+            None => Image::at(&format!("docker://{}", self.name)),
+        }
+    }
+
     fn read<'a>(
         reading: &mut Reading<'a>,
         templates: &[Object<'a>],

@@ -42,7 +42,7 @@ fn an_image_of_unstated_architecture_is_noted(#[case] nodes: &str, #[case] is_no
     std::fs::write(&file, text).unwrap();
     let output = run(&format!("check -f {} --arch {nodes}", file.display()));
     let notes = String::from_utf8(output.stderr).unwrap();
-    let note = "nothing states the architecture of the boot disk's image quay.io/a/b:1";
+    let note = "shows the architectures of an image: shop/web (quay.io/a/b:1)";
     assert_eq!(notes.contains(note), is_noted, "{notes}");
 }
 
