@@ -674,7 +674,7 @@ pub(crate) struct Images {
     )]
     pub(crate) cluster: bool,
 
-    /// The architecture that the images need [default: those of all nodes]
+    /// The architecture that the images need [default: all architectures of the nodes]
     #[arg(
         long,
         value_name = "ARCH",

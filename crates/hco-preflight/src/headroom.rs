@@ -38,7 +38,7 @@ struct Summary {
     architecture: String,
     /// The number of workload nodes.
     nodes: usize,
-    /// The number of workload nodes that are counted as room: their size is known, and they accept pods.
+    /// The number of workload nodes that have a known size and accept pods.
     counted_nodes: usize,
     /// The number of running VMs.
     virtual_machines: usize,
@@ -73,12 +73,12 @@ enum Severity {
 
 /// Memory in bytes, and CPU in thousandths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Room {
+struct Capacity {
     memory: i64,
     cpu: i64,
 }
 
-impl Room {
+impl Capacity {
     fn fits(self, needs: Self) -> bool {
         needs.memory <= self.memory && needs.cpu <= self.cpu
     }
@@ -100,8 +100,8 @@ struct Node {
     is_workload: bool,
     /// Whether it leaves the cluster.
     leaves: bool,
-    /// The room for more VMs; `None` if its size is unknown, or if it accepts no pods.
-    room: Option<Room>,
+    /// The capacity that is left for VMs; `None` if its size is unknown, or if it accepts no pods.
+    room: Option<Capacity>,
     /// The VMs on it.
     machines: Vec<Machine>,
 }
@@ -110,7 +110,7 @@ struct Node {
 #[derive(Debug, Clone)]
 struct Machine {
     name: String,
-    needs: Room,
+    needs: Capacity,
 }
 
 impl Headroom {
@@ -151,7 +151,7 @@ impl Headroom {
                 leaves,
                 room: size.map(|size| {
                     let needs = machines.iter().map(|machine| machine.needs);
-                    needs.fold(size, Room::without)
+                    needs.fold(size, Capacity::without)
                 }),
                 machines,
             });
@@ -182,7 +182,7 @@ impl Headroom {
         if workload.is_empty() && machines == 0 {
             return;
         }
-        let mut rooms: Vec<Option<Room>> = nodes.iter().map(|node| node.room).collect();
+        let mut rooms: Vec<Option<Capacity>> = nodes.iter().map(|node| node.room).collect();
         self.architectures.push(Summary {
             architecture: architecture.to_owned(),
             nodes: workload.len(),
@@ -203,7 +203,7 @@ impl Headroom {
             let machines = only.machines.iter().collect();
             self.rows.push(row(Id::HeadroomSingleNode, only, machines));
         }
-        // Without a known size, nothing is known about the room.
+        // If no size is known, nothing can be said about the capacity.
         if rooms.iter().all(Option::is_none) && !workload.is_empty() {
             return;
         }
@@ -283,7 +283,7 @@ impl Row {
 }
 
 /// Places the VMs of a node on the other ones. Returns the VMs that fit nowhere.
-fn drain<'n>(node: &'n Node, index: usize, rooms: &mut [Option<Room>]) -> Vec<&'n Machine> {
+fn drain<'n>(node: &'n Node, index: usize, rooms: &mut [Option<Capacity>]) -> Vec<&'n Machine> {
     if let Some(own) = rooms.get_mut(index) {
         *own = None;
     }
@@ -301,9 +301,9 @@ fn drain<'n>(node: &'n Node, index: usize, rooms: &mut [Option<Room>]) -> Vec<&'
 }
 
 /// The size of a node.
-fn allocatable(node: &Value) -> Option<Room> {
+fn allocatable(node: &Value) -> Option<Capacity> {
     let size = |resource| quantity(node.pointer("/status/allocatable")?, resource);
-    Some(Room {
+    Some(Capacity {
         memory: size("memory")?.value()?,
         cpu: size("cpu")?.milli_value()?,
     })
@@ -313,7 +313,7 @@ fn allocatable(node: &Value) -> Option<Room> {
 ///
 /// MIRRORS: kubevirt pkg/virt-controller/services/renderresources.go, `WithoutDedicatedCPU` with the default allocation
 /// ratio, `WithCPUPinning`.
-fn requests(instance: &Value) -> Room {
+fn requests(instance: &Value) -> Capacity {
     let domain = instance.pointer("/spec/domain").unwrap_or(&Value::Null);
     let stated = |resource| {
         let mut lists = ["/resources/requests", "/resources/limits"].into_iter();
@@ -332,7 +332,7 @@ fn requests(instance: &Value) -> Room {
     let cpus = cpus.into_iter().fold(1_i64, i64::saturating_mul);
     let is_dedicated = domain.pointer("/cpu/dedicatedCpuPlacement") == Some(&Value::Bool(true));
     let cpu = stated("cpu").and_then(Quantity::milli_value);
-    Room {
+    Capacity {
         memory: memory.and_then(Quantity::value).unwrap_or_default(),
         cpu: match cpu {
             _ if is_dedicated => cpus.saturating_mul(1000),
@@ -357,8 +357,8 @@ mod tests {
 
     use super::*;
 
-    fn room(memory: i64, cpu: i64) -> Room {
-        Room { memory, cpu }
+    fn room(memory: i64, cpu: i64) -> Capacity {
+        Capacity { memory, cpu }
     }
 
     fn node(name: &str, size: i64, machines: &[i64]) -> Node {
@@ -371,7 +371,7 @@ mod tests {
         Node {
             name: name.to_owned(),
             is_workload: true,
-            room: Some(needs.fold(room(size, 1000), Room::without)),
+            room: Some(needs.fold(room(size, 1000), Capacity::without)),
             machines,
             ..Node::default()
         }
@@ -447,15 +447,15 @@ mod tests {
     }
 
     proptest! {
-        /// A node's own VMs are never room for themselves: a node whose VMs all fit elsewhere leaves the other nodes
-        /// with exactly that much less room.
+        /// A node's VMs never stay on it, and the other nodes have exactly as much less capacity as the VMs need that
+        /// move to them.
         #[test]
-        fn draining_moves_room_and_creates_none(
+        fn draining_moves_capacity_and_creates_none(
             sizes in prop::collection::vec((1..20_i64, prop::collection::vec(1..8_i64, 0..4)), 2..6),
         ) {
             let nodes: Vec<Node> = sizes.iter().enumerate()
                 .map(|(index, (size, machines))| node(&index.to_string(), *size, machines)).collect();
-            let total = |rooms: &[Option<Room>]| rooms.iter().flatten().map(|room| room.memory).sum::<i64>();
+            let total = |rooms: &[Option<Capacity>]| rooms.iter().flatten().map(|room| room.memory).sum::<i64>();
             for (index, drained) in nodes.iter().enumerate() {
                 let mut rooms: Vec<_> = nodes.iter().map(|node| node.room).collect();
                 let own = rooms[index].map_or(0, |room| room.memory);

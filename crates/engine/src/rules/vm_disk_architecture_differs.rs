@@ -23,7 +23,7 @@ pub(crate) struct DifferingDisk<'f> {
     architecture: &'f str,
 }
 
-/// What the boot disk is made from.
+/// The source of the boot disk.
 enum Source<'f> {
     DataSource(&'f SourceRef),
     /// An image, and the index of its dataVolumeTemplate.

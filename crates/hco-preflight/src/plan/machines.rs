@@ -27,7 +27,7 @@ pub(super) struct Machine {
     pub(super) detail: Foreign,
     pub(super) namespace: Foreign,
     pub(super) name: Foreign,
-    /// What decides its new architecture.
+    /// The object or the default that decides its new architecture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) decides: Option<Foreign>,
 }
@@ -303,7 +303,7 @@ impl Admission {
         machine.resolve(&self.kubevirt, &mut { self }).0
     }
 
-    /// What decides the architecture of a VM.
+    /// The object or the default that decides the architecture of a VM.
     fn decides(&self, machine: &VirtualMachine) -> String {
         match machine.resolve(&self.kubevirt, &mut { self }).1 {
             Reason::Explicit => "the VM".to_owned(),

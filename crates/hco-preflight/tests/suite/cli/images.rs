@@ -133,7 +133,7 @@ fn the_images_of_templates_are_printed() {
         "oci-archive:///x".to_owned(),
     ];
     let file = scratch("images-of-templates").join("hyperconverged.yaml");
-    // A VM's boot disk can come from an image that is no golden image.
+    // A VM's boot disk can come from an image that is not a golden image.
     let machine = format!(
         "---\napiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {{name: web, namespace: shop}}\nspec:\n  template:\n    spec:\n      volumes: [{{name: root, containerDisk: {{image: \"{}/fedora:1\"}}}}]\n",
         registry.host()
