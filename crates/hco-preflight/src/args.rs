@@ -206,10 +206,6 @@ pub(crate) struct WhatIs {
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) settings: Option<PathBuf>,
-
-    /// Compile the module without reading or writing the cache
-    #[arg(long, help_heading = "Policy")]
-    no_cache: bool,
 }
 
 impl WhatIs {
@@ -219,7 +215,6 @@ impl WhatIs {
             cluster: self.cluster,
             connection: self.connection.clone(),
             settings: self.settings.clone(),
-            no_cache: self.no_cache,
             ..Subject::default()
         }
     }

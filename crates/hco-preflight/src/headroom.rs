@@ -7,7 +7,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use anyhow::Result;
 use kube_objects::quantity::Quantity;
 use kube_objects::text::list;
 use serde::Serialize;
@@ -16,7 +15,6 @@ use serde_json::Value;
 use crate::field::{architecture, text};
 use crate::foreign::one_line;
 use crate::object_name::{key, name};
-use crate::plan::Alike;
 use crate::prose::count;
 use crate::stage::Compared;
 use crate::terminal::{BOLD, DIM, GREEN, YELLOW};
@@ -115,10 +113,10 @@ struct Machine {
 
 impl Headroom {
     /// The state after the change; `None` if the running VMs were not read.
-    pub(crate) fn of(compared: &Compared<'_>) -> Result<Option<Self>> {
+    pub(crate) fn of(compared: &Compared<'_>) -> Option<Self> {
         let kind = "VirtualMachineInstance";
         if !compared.snapshot.has(kind) {
-            return Ok(None);
+            return None;
         }
         let mut by_node: BTreeMap<String, Vec<Machine>> = BTreeMap::new();
         for instance in compared.snapshot.of(kind) {
@@ -135,12 +133,10 @@ impl Headroom {
         let staying: BTreeSet<&str> = compared.nodes.iter().map(name).collect();
         let is_leaving = |node: &&Value| !staying.contains(name(node));
         let leaving = compared.nodes_before.iter().filter(is_leaving);
-        let mut alike = Alike::of(compared);
         let mut nodes = Vec::new();
         for node in compared.nodes.iter().chain(leaving) {
             let leaves = is_leaving(&node);
-            let is_workload =
-                !leaves && alike.get(&[node], || compared.hosts_workloads(node, true))?;
+            let is_workload = !leaves && compared.hosts_workloads(node);
             let is_unschedulable = node.pointer("/spec/unschedulable") == Some(&Value::Bool(true));
             let machines = by_node.remove(name(node)).unwrap_or_default();
             let size = allocatable(node).filter(|_| is_workload && !is_unschedulable);
@@ -156,7 +152,7 @@ impl Headroom {
                 machines,
             });
         }
-        Ok(Some(Self::new(nodes)))
+        Some(Self::new(nodes))
     }
 
     /// Drains each node by itself, after the nodes that leave.

@@ -1,4 +1,4 @@
-//! The module of the policy: the embedded one, or another build of it.
+//! The code of the policy: the embedded module, another build of it, or the engine in this program.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,21 +8,25 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use manifest::Limited;
 use policy_host::{HostCalls, Options, Policy, cache_directory, private};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::foreign;
+use crate::notes::Notes;
+use crate::progress::Progress;
 use crate::report::Report;
 
-/// A compiled module.
-pub(crate) struct Module {
-    policy: Policy,
-    /// Why the compiled module is not cached for the next run.
-    pub(crate) uncached: Option<String>,
+/// The code of the policy.
+pub(crate) enum Module {
+    /// A module, so that the verdict is the cluster's.
+    Compiled(Box<Policy>),
+    /// The engine in this program. It reads only nodes.
+    Linked,
 }
 
 impl Module {
     /// Compiles the embedded module, or the build of the policy in a file.
-    pub(crate) fn load(file: Option<&Path>, no_cache: bool) -> Result<Self> {
+    pub(crate) fn load(file: Option<&Path>, no_cache: bool, notes: &mut Notes) -> Result<Self> {
+        let _progress = Progress::start("compiling the module");
         let cache = cache_directory().filter(|_| !no_cache);
         let uncached = cache.as_deref().and_then(|cache| private(cache).err());
         let options = Options {
@@ -44,23 +48,64 @@ impl Module {
                 Policy::from_bytes(&bytes, &options).with_context(option)?
             }
         };
-        Ok(Self { policy, uncached })
+        if let Some(why) = uncached {
+            notes.push(&format!(
+                "the module is compiled on every run, because the cache cannot be used: {why}"
+            ));
+        }
+        Ok(Self::Compiled(Box::new(policy)))
     }
 
-    /// Why the module rejects these settings, if it does.
+    /// Why the settings are rejected, if they are.
     pub(crate) fn mistakes(&self, settings: &Value) -> Result<Option<String>> {
         let settings = settings.to_string();
-        let verdict = self.policy.validate_settings(settings.as_bytes()).result?;
-        let no_reason = || "the module does not report a reason".to_owned();
-        Ok((!verdict.valid).then(|| verdict.message.unwrap_or_else(no_reason)))
+        match self {
+            Self::Compiled(policy) => {
+                let verdict = policy.validate_settings(settings.as_bytes()).result?;
+                let no_reason = || "the module does not report a reason".to_owned();
+                Ok((!verdict.valid).then(|| verdict.message.unwrap_or_else(no_reason)))
+            }
+            Self::Linked => Ok(engine::validate_settings(settings.as_bytes()).err()),
+        }
     }
 
     /// Evaluates a payload.
     pub(crate) fn judge(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Report> {
-        let answer = self.policy.report(payload, host).result?;
+        let answer = match self {
+            Self::Compiled(policy) => policy.report(payload, host).result?,
+            Self::Linked => serde_json::to_vec(&engine::report(payload, &NodesOnly(host)))?,
+        };
         serde_json::from_slice(&answer).context(
             "the module's report cannot be read; --policy supports only builds of this policy",
         )
+    }
+}
+
+/// The nodes of a host.
+struct NodesOnly(Arc<dyn HostCalls>);
+
+impl engine::Cluster for NodesOnly {
+    fn nodes(&self) -> Result<Vec<u8>, String> {
+        let request = json!({
+            "api_version": "v1",
+            "kind": engine::Resource::Nodes.kind(),
+            "field_masks": engine::Resource::Nodes.fields(),
+        });
+        let request = request.to_string();
+        self.0
+            .call("kubernetes", "list_resources_all", request.as_bytes())
+    }
+}
+
+impl engine::Registry for NodesOnly {
+    fn manifest(&self, image: &str) -> Result<Vec<u8>, String> {
+        Err(format!(
+            "the image `{image}` cannot be read: only nodes are available"
+        ))
+    }
+
+    fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String> {
+        self.manifest(image)
     }
 }
 

@@ -1,7 +1,6 @@
 //! `plan`: shows the effects of a change on boot sources and VMs before you make it. The module makes all decisions;
 //! this file compares its reports with the objects in the cluster.
 
-mod alike;
 pub(crate) mod boot_sources;
 mod completion;
 mod disk;
@@ -29,7 +28,6 @@ use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
-pub(crate) use self::alike::Alike;
 use self::boot_sources::{BootSources, Crons, DataSources, Wanted};
 use self::completion::Completion;
 use self::machines::{Effect, Machine};
@@ -259,9 +257,9 @@ impl Plan {
             stopped: report.forecast.as_ref().and_then(|it| it.stopped.clone()),
             stopped_by: stops::of(report, compared.after()),
             pending: pending_sources.as_ref().map(Changed::of),
-            virtual_machines: machines::affected(compared)?,
+            virtual_machines: machines::affected(compared),
             storage: Storage::of(compared, &unchanged.sources),
-            headroom: Headroom::of(compared)?,
+            headroom: Headroom::of(compared),
             unknown: no_forecast
                 .as_ref()
                 .filter(|it| **it != NoForecast::NotDeployed)

@@ -15,9 +15,8 @@ use crate::terminal::Terminal;
 
 /// `settings`: the exit code is 2 if they are invalid.
 pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
-    let module = Module::load(None, false)?;
     let mut notes = Notes::default();
-    let settings = validated(args.file(), &module, &mut notes)?;
+    let settings = validated(args.file(), &Module::Linked, &mut notes)?;
     terminal.notes(&notes);
     terminal.print(&to_yaml(&with_defaults(&settings))?)?;
     Ok(Exit::Accepted)

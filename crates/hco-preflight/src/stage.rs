@@ -31,6 +31,7 @@ pub(crate) use self::question::Question;
 pub(crate) use self::settings::validated;
 pub(crate) use self::snapshot::{GOLDEN, Reader, Snapshot, Unread as UnreadKind, hyperconverged};
 use crate::args::Subject;
+use crate::module::Module;
 use crate::notes::Notes;
 use objects::Objects;
 
@@ -41,5 +42,7 @@ pub(crate) fn prepare<'s>(
     notes: &mut Notes,
 ) -> Result<Prepared<'s>> {
     let objects = Objects::read(subject, purpose, notes)?;
-    objects.connect(notes)?.settle(notes)?.with_nodes(notes)
+    let connected = objects.connect(notes)?;
+    let module = Module::load(subject.policy.as_deref(), subject.no_cache, notes)?;
+    connected.settle(module, notes)?.with_nodes(notes)
 }

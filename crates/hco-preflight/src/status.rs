@@ -138,7 +138,7 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
             terminal.notes(&notes);
         }
         is_first = false;
-        let status = observed.and_then(|observed| Status::of(&observed));
+        let status = observed.map(|observed| Status::of(&observed));
         if wait.is_none() {
             break status;
         }
@@ -185,7 +185,7 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
 }
 
 impl Status {
-    fn of(observed: &Compared<'_>) -> Result<Self> {
+    fn of(observed: &Compared<'_>) -> Self {
         let report = &observed.will_be;
         let version = observed.version(report);
         let golden_images = golden_images::of(observed);
@@ -200,7 +200,7 @@ impl Status {
         let claims = "PersistentVolumeClaims were not read, so an image without a DataImportCron may have a disk of its own";
         let is_uncertain = reached && golden_images.iter().any(is_unknown);
         let unknown = unknown.or_else(|| is_uncertain.then(|| claims.to_owned()));
-        Ok(Self {
+        Self {
             object: observed.object(),
             reached: unknown.is_none().then_some(reached),
             unknown,
@@ -226,10 +226,10 @@ impl Status {
             golden_images,
             not_imported: golden_images::not_imported(report),
             data_sources,
-            virtual_machines: Machine::all(observed)?,
-            headroom: Headroom::of(observed)?,
+            virtual_machines: Machine::all(observed),
+            headroom: Headroom::of(observed),
             unread: observed.snapshot.unread.clone(),
-        })
+        }
     }
 
     /// The golden images that are not ready.

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::Result;
 use kube_objects::json::Json;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
@@ -11,7 +10,6 @@ use operator_models::ssp::bundle;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::alike::Alike;
 use crate::field::{architecture, text};
 use crate::foreign::Foreign;
 use crate::made_from::sources;
@@ -51,15 +49,15 @@ pub(super) enum Effect {
 }
 
 /// The affected VMs, sorted by effect.
-pub(super) fn affected(compared: &Compared<'_>) -> Result<Vec<Machine>> {
+pub(super) fn affected(compared: &Compared<'_>) -> Vec<Machine> {
     let mut machines = BTreeSet::new();
     disks(compared, &mut machines);
     let architectures = Architectures::of(compared);
-    let advised = orphans(compared, architectures.as_ref(), &mut machines)?;
+    let advised = orphans(compared, architectures.as_ref(), &mut machines);
     if let Some(architectures) = architectures {
         architectures.add(compared, &advised, &mut machines);
     }
-    Ok(machines.into_iter().collect())
+    machines.into_iter().collect()
 }
 
 fn add(machines: &mut BTreeSet<Machine>, key: &str, effect: Effect, detail: &str) {
@@ -630,18 +628,17 @@ pub(crate) fn already_without(compared: &Compared<'_>, node: &str) -> String {
 }
 
 /// The VMs that run on nodes that the placement already excludes, by node.
-pub(crate) fn excluded(compared: &Compared<'_>) -> Result<BTreeMap<String, Vec<String>>> {
+pub(crate) fn excluded(compared: &Compared<'_>) -> BTreeMap<String, Vec<String>> {
     let nodes = named(&compared.nodes);
-    let mut alike = Alike::of(compared);
     let mut excluded = BTreeMap::new();
     for (name, machines) in running(compared) {
         if let Some(node) = nodes.get(&*name)
-            && !alike.get(&[node], || compared.has_virt_handler(node, true))?
+            && !compared.has_virt_handler(node, true)
         {
             excluded.insert(name, machines);
         }
     }
-    Ok(excluded)
+    excluded
 }
 
 /// The advice for VMs before virt-handler leaves their nodes.
@@ -725,7 +722,7 @@ fn orphans(
     compared: &Compared<'_>,
     architectures: Option<&Architectures>,
     machines: &mut BTreeSet<Machine>,
-) -> Result<BTreeSet<String>> {
+) -> BTreeSet<String> {
     let mut ways_out = WaysOut::of(compared, architectures);
     let mut by_node = running(compared);
     let pinned = pinned(compared);
@@ -734,7 +731,6 @@ fn orphans(
     }
     let (before, after) = (named(&compared.nodes_before), named(&compared.nodes));
     let none = BTreeMap::new();
-    let mut alike = Alike::of(compared);
     for (node, instances) in by_node {
         let Some(is) = before.get(&*node) else {
             continue;
@@ -746,13 +742,8 @@ fn orphans(
             .iter()
             .filter(|(machine, _)| !instances.contains(machine) && !is_lost);
         let [what, goes, unless] = if let Some(will_be) = after.get(&*node) {
-            let [is_managed, will_be_managed] = alike.get(&[is, will_be], || {
-                Ok([
-                    compared.has_virt_handler(is, false)?,
-                    compared.has_virt_handler(will_be, true)?,
-                ])
-            })?;
-            if will_be_managed {
+            let is_managed = compared.has_virt_handler(is, false);
+            if compared.has_virt_handler(will_be, true) {
                 continue;
             }
             if !is_managed {
@@ -795,7 +786,7 @@ fn orphans(
             add(machines, machine, Effect::NoNode, &detail);
         }
     }
-    Ok(ways_out.advised)
+    ways_out.advised
 }
 
 fn named(nodes: &[Value]) -> BTreeMap<&str, &Value> {

@@ -8,8 +8,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use kube_objects::json::Json;
+use kube_objects::placement::Placement;
 use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::hyperconverged::LocatedFields;
+use operator_models::hco::node::census;
 use operator_models::hco::version::HcoVersion;
 use policy_host::{Cluster, Labels, NodeList};
 use serde::Serialize;
@@ -30,6 +32,7 @@ use crate::files::{self, Found};
 use crate::foreign::{self, Foreign, one_line};
 use crate::hco_version::ShownVersion;
 use crate::kubectl::Kubectl;
+use crate::module::Module;
 use crate::no_forecast::{NoForecast, denied_by_hco};
 use crate::notes::Notes;
 use crate::object_name::{in_namespace, key, name};
@@ -37,7 +40,7 @@ use crate::progress::Progress;
 use crate::report::{Changes, Report};
 use crate::verdict::Against;
 
-/// The states before and after the change, and the module's reports about them.
+/// The states before and after the change, and the engine's reports about them.
 pub(crate) struct Compared<'s> {
     pub(crate) snapshot: Arc<Snapshot>,
     /// The current nodes.
@@ -58,10 +61,12 @@ pub(crate) struct Compared<'s> {
     /// The version of HCO that the user named.
     version: Option<String>,
     question: Question,
+    /// The placements of the workloads before and after the change.
+    placements: [Option<Placement>; 2],
     prepared: Prepared<'s>,
 }
 
-/// Reads the data for a plan, and calls the module.
+/// Reads the data for a plan, and evaluates it.
 pub(crate) fn compare<'s>(
     args: &Plan,
     subject: &'s Subject,
@@ -114,7 +119,7 @@ pub(crate) fn compare<'s>(
     Compared::of(subject, cluster, snapshot, question, asked, notes)
 }
 
-/// Reads the data for `status` until this time, and calls the module to find outstanding changes.
+/// Reads the data for `status` until this time, and finds outstanding changes.
 pub(crate) fn observe<'s>(
     args: &Status,
     subject: &'s Subject,
@@ -227,7 +232,7 @@ impl<'s> Compared<'s> {
             failures: Vec::new(),
         };
         let hosts = |nodes: &[Value]| Hosts::of(NodeList::of_objects(nodes));
-        let mut settled = connected.settle(notes)?;
+        let mut settled = connected.settle(Module::Linked, notes)?;
         let question = settled.connected.questions.pop();
         let question = question.context("there is no object")?;
         let prepared = Prepared::new(settled, hosts(&nodes));
@@ -283,6 +288,11 @@ impl<'s> Compared<'s> {
             pending,
             is_asked,
             version: version.map(str::to_owned),
+            placements: [
+                question.old.as_ref().unwrap_or(question.sent()),
+                question.sent(),
+            ]
+            .map(placement),
             question,
             prepared,
         };
@@ -295,27 +305,23 @@ impl<'s> Compared<'s> {
     }
 }
 
-/// The placement of a HyperConverged's workloads, at the paths of both versions.
-pub(crate) fn placements(object: &Value) -> impl Iterator<Item = &Value> {
-    let paths = [
-        "/spec/workloads/nodePlacement",
-        "/spec/deployment/nodePlacements/workload",
-    ];
-    paths.into_iter().filter_map(|path| object.pointer(path))
-}
-
-/// Whether the placement of a HyperConverged's workloads excludes nodes.
-fn has_placement(object: &Value) -> bool {
+/// How the workloads of a HyperConverged are placed; `None` if HCO cannot read it.
+fn placement(object: &Value) -> Option<Placement> {
     let text = object.to_string();
-    let Ok(json) = Json::parse(text.as_bytes()) else {
-        return false;
-    };
+    let json = Json::parse(text.as_bytes()).ok()?;
     let version = match Identity::of(object).api_version.as_str() {
         "hco.kubevirt.io/v1" => ApiVersion::V1,
         _ => ApiVersion::V1beta1,
     };
     let hco = LocatedFields::new(json, version).read();
-    hco.is_ok_and(|hco| hco.placement.has_requirements())
+    hco.ok().map(|hco| hco.placement)
+}
+
+/// Whether a node is a workload node that HCO counts.
+fn hosts(placement: &Placement, node: &Value) -> bool {
+    let list = json!({"items": [node]}).to_string();
+    let census = census(list.as_bytes(), &[placement]);
+    census.is_ok_and(|census| census.iter().any(|census| !census.workload.is_empty()))
 }
 
 /// A remark about a version of HCO that is older than the cluster's.
@@ -369,13 +375,6 @@ impl Compared<'_> {
         })
     }
 
-    /// Whether a placement distinguishes nodes by labels that many nodes do not share.
-    pub(crate) fn names_hosts(&self) -> bool {
-        let placements = self.question.objects().flat_map(placements);
-        let mut texts = placements.map(Value::to_string);
-        texts.any(|text| text.contains("hostname") || text.contains("matchFields"))
-    }
-
     /// Why there is no forecast for the changed object.
     pub(crate) fn no_forecast(&self) -> Option<NoForecast> {
         NoForecast::of(&self.will_be, self.after(), &self.nodes)
@@ -390,7 +389,7 @@ impl Compared<'_> {
         }
     }
 
-    /// The version of HCO in the module's report, for the object before or after the change.
+    /// The version of HCO in a report, for the object before or after the change.
     pub(crate) fn version(&self, report: &Report) -> Option<ShownVersion> {
         let object = self.before().unwrap_or(self.after());
         let given = self.version.as_deref();
@@ -401,30 +400,21 @@ impl Compared<'_> {
     /// runs on every node, including nodes that are not workers for HCO.
     ///
     /// MIRRORS: kubevirt pkg/virt-operator/resource/placement/placement.go, `InjectPlacementMetadata`.
-    pub(crate) fn has_virt_handler(&self, node: &Value, after: bool) -> Result<bool> {
-        Ok(!has_placement(self.side(after)) || self.hosts_workloads(node, after)?)
+    pub(crate) fn has_virt_handler(&self, node: &Value, after: bool) -> bool {
+        let placement = self.placement(after);
+        placement.is_none_or(|placement| !placement.has_requirements() || hosts(placement, node))
     }
 
-    /// Whether a node is a workload node, for the object before or after the change. The module evaluates one node at a
-    /// time.
-    pub(crate) fn hosts_workloads(&self, node: &Value, after: bool) -> Result<bool> {
-        let object = self.side(after);
-        let host = Hosts::of(NodeList::of_objects(std::slice::from_ref(node)));
-        let question = Question::live(object.clone());
-        let report = self
-            .prepared
-            .report_beside(&question, object, &json!({}), &host)?;
-        Ok(report
-            .nodes
-            .is_some_and(|nodes| nodes.values().sum::<usize>() > 0))
+    /// Whether a node is a workload node after the change.
+    pub(crate) fn hosts_workloads(&self, node: &Value) -> bool {
+        let placement = self.placement(true);
+        placement.is_some_and(|placement| hosts(placement, node))
     }
 
-    /// The object before or after the change.
-    fn side(&self, after: bool) -> &Value {
-        match self.before() {
-            Some(before) if !after => before,
-            _ => self.after(),
-        }
+    /// The placement before or after the change.
+    fn placement(&self, after: bool) -> Option<&Placement> {
+        let [before, changed] = &self.placements;
+        if after { changed } else { before }.as_ref()
     }
 }
 
@@ -511,7 +501,7 @@ fn leaving(before: &[Value], after: &[Value]) -> Vec<Foreign> {
     leaving.map(|name| Foreign::from(*name)).collect()
 }
 
-/// The additional input of the module for a comparison.
+/// The additional input of the engine for a comparison.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Beside<'b> {

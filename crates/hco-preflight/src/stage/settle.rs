@@ -1,7 +1,6 @@
-//! The third step: loads the module and the settings.
+//! The third step: reads the settings.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
@@ -10,7 +9,6 @@ use super::connect::Connected;
 use super::deployed;
 use super::live::Live;
 use super::settings::{Settings, validated};
-use crate::args::Subject;
 use crate::module::Module;
 use crate::notes::Notes;
 use crate::progress::Progress;
@@ -18,7 +16,7 @@ use crate::progress::Progress;
 /// The objects, and the settings for their evaluation.
 pub(crate) struct Settled<'s> {
     pub(super) connected: Connected<'s>,
-    pub(super) module: Arc<Module>,
+    pub(super) module: Module,
     /// The settings of the user, or the defaults.
     pub(super) settings: Settings,
     /// The settings of the cluster's policies.
@@ -29,23 +27,10 @@ pub(crate) struct Settled<'s> {
     pub(super) namespace: String,
 }
 
-/// The module and the user's settings, which are the same for all clusters.
-pub(super) struct Own {
-    module: Arc<Module>,
-    settings: Value,
-}
-
-impl Own {
-    /// Compiles the module, and lets it validate the settings of the user.
-    pub(super) fn load(subject: &Subject, notes: &mut Notes) -> Result<Self> {
-        let progress = Progress::start("compiling the module");
-        let module = Module::load(subject.policy.as_deref(), subject.no_cache)?;
-        if let Some(why) = &module.uncached {
-            notes.push(&format!(
-                "the module is compiled on every run, because the cache cannot be used: {why}"
-            ));
-        }
-        drop(progress);
+impl<'s> Connected<'s> {
+    /// Lets the module validate the settings of the user and of the cluster's policies.
+    pub(super) fn settle(self, module: Module, notes: &mut Notes) -> Result<Settled<'s>> {
+        let subject = self.subject;
         let mut settings = validated(subject.settings.as_deref(), &module, notes)?;
         if !subject.level.is_empty() {
             set_levels(&mut settings, &subject.level);
@@ -53,23 +38,6 @@ impl Own {
                 bail!("--level: {mistakes}");
             }
         }
-        Ok(Self {
-            module: Arc::new(module),
-            settings,
-        })
-    }
-}
-
-impl<'s> Connected<'s> {
-    /// Compiles the module, and lets it validate the settings of the user and of the cluster's policies.
-    pub(super) fn settle(self, notes: &mut Notes) -> Result<Settled<'s>> {
-        let own = Own::load(self.subject, notes)?;
-        self.settle_with(&own, notes)
-    }
-
-    /// Lets the module validate the settings of the cluster's policies.
-    pub(super) fn settle_with(self, own: &Own, notes: &mut Notes) -> Result<Settled<'s>> {
-        let (subject, module) = (self.subject, Arc::clone(&own.module));
         let live = self.live();
         let namespace = live.map_or("", Live::namespace).to_owned();
         let (mut deployed, has_unread_policies) = match live {
@@ -88,7 +56,7 @@ impl<'s> Connected<'s> {
             connected: self,
             module,
             settings: Settings {
-                value: own.settings.clone(),
+                value: settings,
                 ..Settings::default()
             },
             deployed,

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -27,10 +26,10 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn all(observed: &Compared<'_>) -> Result<Vec<Self>> {
-        let mut all = Self::excluded(observed)?;
+    pub(super) fn all(observed: &Compared<'_>) -> Vec<Self> {
+        let mut all = Self::excluded(observed);
         all.extend(Self::waiting(observed));
-        Ok(all)
+        all
     }
 
     fn new(machine: &str, node: Option<&str>, detail: &str) -> Self {
@@ -45,17 +44,17 @@ impl Machine {
 
     /// The VMs on nodes that the placement excludes. Empty if the object cannot be evaluated, because it is then
     /// uncertain which nodes it excludes.
-    fn excluded(observed: &Compared<'_>) -> Result<Vec<Self>> {
+    fn excluded(observed: &Compared<'_>) -> Vec<Self> {
         if observed.will_be.exit() == Exit::Unjudged {
-            return Ok(Vec::new());
+            return Vec::new();
         }
-        let by_node = excluded(observed)?;
+        let by_node = excluded(observed);
         let all = by_node.iter().flat_map(|(node, machines)| {
             let detail = already_without(observed, node);
             let machines = machines.iter();
             machines.map(move |machine| Self::new(machine, Some(node), &detail))
         });
-        Ok(all.collect())
+        all.collect()
     }
 
     /// The VMs whose disks do not exist yet and use a DataSource without a disk. Empty if DataSources were not read.
