@@ -1,11 +1,11 @@
-//! Extra input of the `report` operation. It replaces the HCO version, the nodes, or the forecast objects on either
+//! Extra input of `report_change`. It replaces the HCO version, the nodes, or the forecast objects on either
 //! side of a comparison.
 
 use kube_objects::json::{Json, Object};
 use operator_models::forecast::Objects;
 use operator_models::hco::version::HcoVersion;
 
-/// The fields of the payload of `report` beside the request and the settings.
+/// The fields of the payload beside the request and the settings.
 pub(crate) struct Comparison<'a> {
     /// The HCO version after the change.
     pub(crate) version: Option<String>,

@@ -40,19 +40,24 @@ use crate::world::World;
 /// assert!(engine::evaluate(pod.as_bytes(), &Unreachable).allowed);
 /// ```
 pub fn evaluate(payload: &[u8], cluster: &dyn Host) -> Report {
-    evaluate_payload(payload, cluster, Detail::Verdict)
+    evaluate_parsed(Parsed::parse(payload, Detail::Verdict), cluster)
 }
 
 /// Evaluates a request for the `report` operation: the report also contains the golden images.
+pub fn report(payload: &[u8], cluster: &dyn Host) -> Report {
+    evaluate_parsed(Parsed::parse(payload, Detail::Everything), cluster)
+}
+
+/// Evaluates a change for `plan` and `status`.
 ///
 /// Besides the request and the settings, the payload may contain `hcoVersion`, the version of HCO after the change, and
 /// `before: {nodes, hcoVersion, objects}`, the cluster before the change.
-pub fn report(payload: &[u8], cluster: &dyn Host) -> Report {
-    evaluate_payload(payload, cluster, Detail::Everything)
+pub fn report_change(payload: &[u8], cluster: &dyn Host) -> Report {
+    evaluate_parsed(Parsed::parse_change(payload), cluster)
 }
 
-fn evaluate_payload(payload: &[u8], cluster: &dyn Host, detail: Detail) -> Report {
-    match Parsed::parse(payload, detail) {
+fn evaluate_parsed(parsed: Parsed<'_>, cluster: &dyn Host) -> Report {
+    match parsed {
         Parsed::Answered(report) => *report,
         Parsed::VirtualMachine(request) => virtual_machine::evaluate(&request, cluster),
         Parsed::HyperConverged(request) => evaluate_hyperconverged(&request, cluster),

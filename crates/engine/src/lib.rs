@@ -46,7 +46,7 @@ mod world;
 
 pub use architecture::is_architecture;
 pub use cluster::{Cluster, Host, Permission, Resource, ServiceAccount};
-pub use evaluate::{evaluate, report, validate_settings};
+pub use evaluate::{evaluate, report, report_change, validate_settings};
 pub use finding::Outcome;
 pub use kube_objects::edit::PatchOperation;
 pub use kube_objects::placement;

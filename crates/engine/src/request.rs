@@ -61,10 +61,20 @@ type Answered = Box<Report>;
 impl<'a> Parsed<'a> {
     /// Parses a payload.
     pub(crate) fn parse(payload: &'a [u8], detail: Detail) -> Self {
-        Self::try_parse(payload, detail).unwrap_or_else(Self::Answered)
+        Self::try_parse(payload, detail, |_| Ok(None)).unwrap_or_else(Self::Answered)
     }
 
-    fn try_parse(payload: &'a [u8], detail: Detail) -> Result<Self, Answered> {
+    /// Parses a payload with a comparison.
+    pub(crate) fn parse_change(payload: &'a [u8]) -> Self {
+        let parsed = Self::try_parse(payload, Detail::Everything, Comparison::read);
+        parsed.unwrap_or_else(Self::Answered)
+    }
+
+    fn try_parse(
+        payload: &'a [u8],
+        detail: Detail,
+        comparison: impl FnOnce(&Object<'a>) -> Result<Option<Comparison<'a>>, String>,
+    ) -> Result<Self, Answered> {
         let payload = Json::parse(payload)
             .map_err(|error| unreadable(&format!("it is not valid JSON: {error}")))?;
         let payload = Object::root(payload);
@@ -72,10 +82,7 @@ impl<'a> Parsed<'a> {
         if payload.fields().is_ok() && !request.is_present() {
             return Err(unreadable("the payload has no request"));
         }
-        let comparison = match detail {
-            Detail::Everything => Comparison::read(&payload).map_err(|error| unreadable(&error))?,
-            Detail::Verdict => None,
-        };
+        let comparison = comparison(&payload).map_err(|error| unreadable(&error))?;
         let request = Request::read(&request).map_err(|error| unreadable(&error.to_string()))?;
         if request.operation == Operation::Other || !request.sub_resource.is_empty() {
             return Err(accepted());

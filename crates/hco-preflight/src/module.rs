@@ -73,7 +73,7 @@ impl Module {
     pub(crate) fn judge(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Report> {
         let answer = match self {
             Self::Compiled(policy) => policy.report(payload, host).result?,
-            Self::Linked => serde_json::to_vec(&engine::report(payload, &NodesOnly(host)))?,
+            Self::Linked => serde_json::to_vec(&engine::report_change(payload, &NodesOnly(host)))?,
         };
         serde_json::from_slice(&answer).context(
             "the module's report cannot be read; --policy supports only builds of this policy",

@@ -130,7 +130,7 @@ fn report_beside(
         "oldObject": old,
     });
     let cluster = FakeCluster::returning(Ok(list(nodes).to_string().into_bytes()));
-    engine::report(payload.to_string().as_bytes(), &cluster)
+    engine::report_change(payload.to_string().as_bytes(), &cluster)
 }
 
 fn list(nodes: &Value) -> Value {

@@ -1,4 +1,4 @@
-//! Extra input of the `report` operation: another version of HCO, other nodes, and the existing objects.
+//! Extra input of `report_change`: another version of HCO, other nodes, and the existing objects.
 
 use e2e_tests::FakeCluster;
 use engine::Report;
@@ -60,7 +60,7 @@ fn report_on(beside: &Value, operation: &str, object: &Value, architectures: &[&
         "oldObject": object,
     });
     let cluster = FakeCluster::with_nodes(architectures.iter().map(|it| node(it)));
-    engine::report(payload.to_string().as_bytes(), &cluster)
+    engine::report_change(payload.to_string().as_bytes(), &cluster)
 }
 
 fn changes(report: &Report) -> Value {
@@ -228,7 +228,7 @@ fn what_cannot_be_read_is_a_sentence() {
 }
 
 #[test]
-fn a_verdict_compares_nothing() {
+fn the_module_compares_nothing() {
     let mut payload = json!({"hcoVersion": 1, "before": [], "settings": {}});
     payload["request"] = json!({
         "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
@@ -237,6 +237,8 @@ fn a_verdict_compares_nothing() {
         "oldObject": object(),
     });
     let cluster = FakeCluster::with_nodes([node("amd64")]);
-    let report = engine::evaluate(payload.to_string().as_bytes(), &cluster);
-    assert!(report.allowed && report.hco_version.is_none());
+    for evaluate in [engine::evaluate, engine::report] {
+        let report = evaluate(payload.to_string().as_bytes(), &cluster);
+        assert!(report.allowed && report.hco_version.is_none());
+    }
 }
