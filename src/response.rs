@@ -1,6 +1,7 @@
 //! Converts a report to the responses of Kubewarden's protocol.
 
-use engine::Map;
+use std::collections::BTreeMap;
+
 use engine::Report;
 use kubewarden_policy_sdk::settings::SettingsValidationResponse;
 use serde::Serialize;
@@ -14,7 +15,7 @@ struct ValidationResponse {
     accepted: bool,
     message: Option<String>,
     code: Option<u16>,
-    audit_annotations: Option<Map<String, String>>,
+    audit_annotations: Option<BTreeMap<String, String>>,
     warnings: Option<Vec<String>>,
     /// The text of the object, in which only the repairs differ.
     mutated_object: Option<Box<RawValue>>,

@@ -1,6 +1,7 @@
 //! Names of architectures: the names that Kubernetes uses, the names that other systems use, and typos.
 
-use kube_objects::sorted::{Map, Set};
+use std::collections::{BTreeMap, BTreeSet};
+
 use kube_objects::text::{ascii_lower, distance};
 use operator_models::hco::architectures::Architectures;
 use operator_models::ssp::architecture::KNOWN as KNOWN_BY_SSP;
@@ -59,10 +60,13 @@ const ALIASES: [(&str, &str); 19] = [
 ];
 
 /// The intended value: the Kubernetes name of each entry, without empty entries and duplicates.
-pub(crate) fn corrected(value: Architectures<'_>, workload: &Map<String, usize>) -> Correction {
+pub(crate) fn corrected(
+    value: Architectures<'_>,
+    workload: &BTreeMap<String, usize>,
+) -> Correction {
     /// The limit is larger than the number of architectures. A person has to check what exceeds it.
     const MOST: usize = 64;
-    let (mut names, mut seen) = (Vec::new(), Set::new());
+    let (mut names, mut seen) = (Vec::new(), BTreeSet::new());
     let mut is_certain = value.entries().nth(MOST).is_none();
     for entry in value.entries().take(MOST) {
         let name = if workload.contains_key(entry) || !is_mistake(entry) {
@@ -216,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_value_is_corrected_where_it_is_clear_what_was_meant() {
-        let workload = Map::from([("amd64".to_owned(), 1), ("My-Arch".to_owned(), 1)]);
+        let workload = BTreeMap::from([("amd64".to_owned(), 1), ("My-Arch".to_owned(), 1)]);
         for (value, wanted, is_certain) in [
             ("amd64, arm64", "amd64,arm64", true),
             ("x86_64,AMD64,,amd64 ", "amd64", true),

@@ -1,11 +1,10 @@
 //! Reads the objects that are needed to evaluate a VirtualMachine: HyperConverged, KubeVirt, and DataSources. It
 //! doesn't list nodes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kube_objects::json::{Json, WrongType};
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
-use kube_objects::sorted::Set;
 use operator_models::hco::node_info::Observed;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
@@ -36,9 +35,9 @@ pub(crate) enum UnreadableReason {
 #[derive(Debug, Default)]
 pub(crate) struct Context {
     /// The architectures of the workload nodes; `None` if they are unknown.
-    pub(crate) workload: Option<Set<String>>,
+    pub(crate) workload: Option<BTreeSet<String>>,
     /// The architectures of the nodes on which virt-api can run; `None` if they are unknown.
-    pub(crate) virt_api: Option<Set<String>>,
+    pub(crate) virt_api: Option<BTreeSet<String>>,
     pub(crate) kubevirt: KubeVirt,
     /// The first problem. A DataSource that cannot be read is not reported, unless a permission is missing.
     pub(crate) unreadable: Option<Unreadable>,

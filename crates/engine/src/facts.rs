@@ -1,6 +1,6 @@
 //! The input of the rules: an object, the nodes for its placement, the images that were looked up, and the forecast.
 
-use kube_objects::sorted::Set;
+use std::collections::BTreeSet;
 use std::ops::Deref;
 
 use operator_models::cdi::image::{Contents, Unknown};
@@ -177,7 +177,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The only architectures whose VMs KubeVirt accepts; `None` if it accepts all, or if virt-api's architecture is unknown.
-    pub(crate) fn accepted_by_kubevirt(&self) -> Option<&'a Set<String>> {
+    pub(crate) fn accepted_by_kubevirt(&self) -> Option<&'a BTreeSet<String>> {
         let control_plane = self.census().map(|census| &census.control_plane)?;
         let is_restricted = self.version.is_known
             && self.version.hco.rejects_vms_without_import()
@@ -219,7 +219,7 @@ impl<'a> Facts<'a> {
     pub(crate) fn architectures_of(
         &self,
         image: &GoldenImage<'_>,
-    ) -> Option<Result<&'a Set<String>, &'a Unknown>> {
+    ) -> Option<Result<&'a BTreeSet<String>, &'a Unknown>> {
         let contents = self.contents_of(image)?;
         Some(
             contents.and_then(|contents| match contents.unreadable().next() {

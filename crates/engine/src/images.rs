@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kube_objects::sorted::Set;
 use kube_objects::text;
 use operator_models::cdi::image::{Contents, Image, Registry, Unknown};
 use operator_models::hco::golden_image::{Annotation, CommonTemplates, GoldenImage};
@@ -135,7 +134,7 @@ impl Lookups {
             }
         }
         // Besides the architectures in an annotation, a fix needs to know which ones it can add.
-        let architectures: Set<String> = census.workload.keys().cloned().collect();
+        let architectures: BTreeSet<String> = census.workload.keys().cloned().collect();
         let each = Image::look_ups(architectures.len());
         let mut left = LIMIT;
         for (image, templates) in images {

@@ -50,7 +50,6 @@ pub use evaluate::{evaluate, report, report_change, validate_settings};
 pub use finding::Outcome;
 pub use kube_objects::edit::PatchOperation;
 pub use kube_objects::placement;
-pub use kube_objects::sorted::{Map, Set};
 pub use kube_objects::text::{escape, is_invisible};
 pub use kube_objects::value::Value;
 pub use operator_models::cdi::image::{

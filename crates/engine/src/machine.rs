@@ -1,10 +1,11 @@
 //! A VirtualMachine with the facts that the rules about it use.
 
+use std::collections::BTreeSet;
+
 use kube_objects::edit::Edits;
 use kube_objects::json::{Json, Object};
 use kube_objects::path::FieldPath;
 use kube_objects::placement::ARCHITECTURE_LABEL;
-use kube_objects::sorted::Set;
 use kube_objects::text::{escape, quote};
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
 use operator_models::kubevirt::virtual_machine::{
@@ -75,7 +76,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The only architectures whose VMs KubeVirt accepts; `None` if it accepts all, or if that is unknown.
-    pub(crate) fn accepted(&self) -> Option<&'a Set<String>> {
+    pub(crate) fn accepted(&self) -> Option<&'a BTreeSet<String>> {
         let virt_api = self.context.virt_api.as_ref();
         virt_api.filter(|_| self.context.kubevirt.rejects_other_architectures())
     }

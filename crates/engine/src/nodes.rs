@@ -94,11 +94,13 @@ impl<'a> Nodes<'a> {
 
     /// The nodes that HCO has read for this placement.
     pub(crate) fn from_status(info: &NodeInfo, placement: &'a Placement) -> Self {
-        let census = Census {
-            workload: info.workload.iter().map(|name| (name.clone(), 1)).collect(),
-            control_plane: info.control_plane.iter().cloned().collect(),
-            ..Census::default()
-        };
+        let mut census = Census::default();
+        for name in &info.workload {
+            census.workload.insert(name.clone(), 1);
+        }
+        census
+            .control_plane
+            .extend(info.control_plane.iter().cloned());
         Self {
             source: NodesSource::Status {
                 default_architecture: info.default_architecture.clone(),

@@ -6,8 +6,9 @@ mod forecast;
 mod message;
 mod warnings;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use kube_objects::edit::Edit;
-use kube_objects::sorted::{Map, Set};
 use kube_objects::text::{cut, escape, quote};
 use operator_models::forecast::Forecast;
 use operator_models::hco::golden_image::GoldenImage;
@@ -311,8 +312,8 @@ fn templates(facts: &Facts<'_>, census: &Census) -> Vec<TemplateReport> {
 }
 
 /// The names of the DataImportCrons that import no image, although the annotation lists the architecture.
-fn missing_crons<'f>(forecast: &'f Forecast<'_>) -> Set<&'f str> {
-    let mut missing = Set::new();
+fn missing_crons<'f>(forecast: &'f Forecast<'_>) -> BTreeSet<&'f str> {
+    let mut missing = BTreeSet::new();
     for cron in forecast.crons.iter().filter(|cron| !cron.imports()) {
         missing.insert(&*cron.key.name);
     }
@@ -326,8 +327,8 @@ fn boots(
     facts: &Facts<'_>,
     image: &GoldenImage<'_>,
     census: &Census,
-    missing: &Set<&str>,
-) -> Map<String, Boot> {
+    missing: &BTreeSet<&str>,
+) -> BTreeMap<String, Boot> {
     // With the import off, the image is imported for the architecture of the node on which the import runs.
     let is_determined = facts.import == Import::Enabled || census.workload.len() == 1;
     let value = image.annotation.value().filter(|_| is_determined);

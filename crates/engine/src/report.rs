@@ -1,8 +1,9 @@
 //! The response to a request as data. Other files render it: the message and the warnings for users, the audit
 //! annotations for programs. The `report` operation returns this type as JSON.
 
+use std::collections::BTreeMap;
+
 use kube_objects::edit::PatchOperation;
-use kube_objects::sorted::Map;
 use operator_models::hco::import::Import;
 use serde::Serialize;
 
@@ -20,7 +21,7 @@ pub struct Report {
     /// The message of a denial, for users.
     pub message: Option<String>,
     /// The workload nodes by architecture; `None` if no nodes were listed.
-    pub nodes: Option<Map<String, usize>>,
+    pub nodes: Option<BTreeMap<String, usize>>,
     /// Where the nodes come from: `status` or `list`; `None` if they were not read.
     #[serde(skip)]
     pub nodes_from: Option<&'static str>,
@@ -67,7 +68,7 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// The interface for programs that read the audit log.
     #[serde(skip)]
-    pub audit_annotations: Map<String, String>,
+    pub audit_annotations: BTreeMap<String, String>,
 }
 
 /// The values that KubeVirt derives for a VirtualMachine.
@@ -93,7 +94,7 @@ pub struct TemplateReport {
     /// The name of its template.
     pub name: String,
     /// The states by workload architecture.
-    pub architectures: Map<String, Boot>,
+    pub architectures: BTreeMap<String, Boot>,
 }
 
 /// The state of a golden image on an architecture.
@@ -278,7 +279,7 @@ impl Report {
             repaired_object: None,
             not_checked: Vec::new(),
             warnings: Vec::new(),
-            audit_annotations: Map::new(),
+            audit_annotations: BTreeMap::new(),
         }
     }
 }

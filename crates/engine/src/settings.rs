@@ -3,8 +3,9 @@
 mod prefixes;
 mod reader;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use kube_objects::json::{Field, Json, Kind};
-use kube_objects::sorted::{Map, Set};
 use kube_objects::text::{self, quote};
 
 use self::prefixes::Prefixes;
@@ -35,9 +36,9 @@ const KEYS: [&str; 12] = [
 pub(crate) struct Settings {
     levels: Levels,
     /// The rules with a level for some templates. Each rule looks up each template.
-    by_template: Set<&'static str>,
+    by_template: BTreeSet<&'static str>,
     /// Levels for the templates with a name.
-    names: Map<String, Levels>,
+    names: BTreeMap<String, Levels>,
     /// Levels for the templates whose names begin with a prefix.
     prefixes: Prefixes,
     pub(crate) updates: Updates,
@@ -56,11 +57,11 @@ pub(crate) struct Settings {
     /// Whether findings that deny are also warnings. In monitor mode, Kubewarden drops the message of a denial.
     pub(crate) denials_as_warnings: bool,
     /// Names and registry URLs of the common templates. They replace the ones that upstream ships.
-    pub(crate) common_templates: Option<Map<String, String>>,
+    pub(crate) common_templates: Option<BTreeMap<String, String>>,
 }
 
 /// Levels by the id of a rule.
-type Levels = Map<&'static str, Level>;
+type Levels = BTreeMap<&'static str, Level>;
 
 /// The problems that deny an update.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -203,7 +204,7 @@ impl Settings {
             known if KEYS.contains(&known) && kind == Kind::Null => {}
             "levels" => self.levels = reader.levels("levels", field, &Subject::ALL),
             "templates" => {
-                let mut prefixes = Map::new();
+                let mut prefixes = BTreeMap::new();
                 for (pattern, levels) in reader.fields("templates", field) {
                     let path = format!("templates.{}", text::escape(&pattern, 80));
                     let levels = reader.levels(&path, &levels, &[Subject::Template]);
@@ -256,7 +257,7 @@ impl Settings {
             "repair" => self.repairs = reader.repairs(field),
             "serviceAccount" => self.service_account = reader.account(field),
             "commonTemplates" => {
-                let mut table = Map::new();
+                let mut table = BTreeMap::new();
                 for (name, url) in reader.fields("commonTemplates", field) {
                     if let Some(url) = reader.registry(&name, &url) {
                         table.insert(name, url);

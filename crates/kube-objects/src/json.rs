@@ -5,8 +5,8 @@
 //! `null` is the same as absent, unknown fields are ignored, and the last of several equal keys counts. A value of
 //! the wrong type is an error that names its path.
 
-use crate::sorted::Map;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
@@ -89,16 +89,20 @@ impl<'a> Json<'a> {
         let (Some(one), Some(other)) = (self.members(), other.members()) else {
             return false;
         };
-        let (one, other) = (
-            one.into_iter().collect::<Map<_, _>>(),
-            other.into_iter().collect::<Map<_, _>>(),
-        );
+        let (one, other) = (last_of_each_key(one), last_of_each_key(other));
         let mut pairs = one.iter().zip(&other);
         one.len() == other.len()
             && pairs.all(|((key, one), (other_key, other))| {
                 key == other_key && one.means(*other, depth - 1)
             })
     }
+}
+
+/// The members by key; of several equal keys, only the last one.
+fn last_of_each_key<'a>(
+    members: Vec<(Cow<'a, str>, Json<'a>)>,
+) -> BTreeMap<Cow<'a, str>, Json<'a>> {
+    members.into_iter().collect()
 }
 
 /// The members of an object, which a map would reduce to different keys.
@@ -275,21 +279,19 @@ impl<'a> Object<'a> {
         self.field(key).object()
     }
 
-    /// All fields; of several equal keys, only the last one.
-    pub fn fields(&self) -> Result<Map<Cow<'a, str>, Field<'a>>, WrongType<'a>> {
-        let members = self.members.as_ref().map_err(Clone::clone)?;
-        Ok(members
-            .iter()
-            .map(|(key, value)| {
-                let field = Field {
-                    parent: self.path.clone(),
-                    segment: Some(Segment::Key(key.clone().into_owned().into())),
-                    missing: self.missing,
-                    value: Ok(Some(*value)),
-                };
-                (key.clone(), field)
-            })
-            .collect())
+    /// All fields, in the order of their keys; of several equal keys, only the last one.
+    pub fn fields(&self) -> Result<Vec<(Cow<'a, str>, Field<'a>)>, WrongType<'a>> {
+        let members = last_of_each_key(self.members.clone()?);
+        let fields = members.into_iter().map(|(key, value)| {
+            let field = Field {
+                parent: self.path.clone(),
+                segment: Some(Segment::Key(key.clone().into_owned().into())),
+                missing: self.missing,
+                value: Ok(Some(value)),
+            };
+            (key, field)
+        });
+        Ok(fields.collect())
     }
 }
 
@@ -448,7 +450,7 @@ impl<'a> Field<'a> {
         let members = object.members?;
         let mut map = Vec::new();
         map.reserve_exact(members.len());
-        for (key, value) in members.into_iter().collect::<Map<_, _>>() {
+        for (key, value) in last_of_each_key(members) {
             let text = match value.kind() {
                 Kind::Null => Some(Cow::Borrowed("")),
                 _ => value.string(),

@@ -11,6 +11,5 @@ pub mod path;
 pub mod placement;
 pub mod quantity;
 pub mod request;
-pub mod sorted;
 pub mod text;
 pub mod value;

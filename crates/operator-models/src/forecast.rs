@@ -5,8 +5,8 @@ mod handed_over;
 mod objects;
 mod state;
 
-use kube_objects::sorted::{Map, Set};
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cdi::data_import_cron::{self, Polling, Rejection, Verdict};
 use crate::cdi::data_source;
@@ -170,13 +170,13 @@ pub struct Forecast<'a> {
     /// The crons that SSP wants, sorted by template and name.
     pub crons: Vec<Cron>,
     /// All DataSources of the cluster.
-    pub data_sources: Map<Key, DataSource>,
+    pub data_sources: BTreeMap<Key, DataSource>,
     /// The names of the DataSources that SSP creates for templates of the spec, in its order.
     pointers: Vec<String>,
     /// The crons that do not exist because of another template, sorted by template and name.
     pub lost: Vec<Lost>,
     /// The names that several crons with different DataSources share.
-    pub same_name: Set<Key>,
+    pub same_name: BTreeSet<Key>,
     /// Why SSP stops.
     pub stopped: Option<Stopped>,
 }
@@ -257,7 +257,7 @@ impl<'a> Forecast<'a> {
             templates,
             left_out,
             crons,
-            data_sources: Map::new(),
+            data_sources: BTreeMap::new(),
             pointers: wanted
                 .pointers
                 .iter()
@@ -274,9 +274,10 @@ impl<'a> Forecast<'a> {
     /// Adds the DataSources of SSP, then the DataSources of CDI.
     fn add_data_sources(&mut self, wanted: &Wanted) {
         let crons = self.crons.iter().enumerate();
-        let by_key: Map<&Key, usize> = crons.map(|(index, cron)| (&cron.source, index)).collect();
+        let by_key: BTreeMap<&Key, usize> =
+            crons.map(|(index, cron)| (&cron.source, index)).collect();
         let golden = Key::new(self.golden_namespace, "");
-        let mut sources = Map::new();
+        let mut sources = BTreeMap::new();
         for (name, source) in &wanted.bundle_sources {
             let key = golden.beside(name.as_str());
             let (points_to, label, cron) = match source {
@@ -343,7 +344,7 @@ impl<'a> Forecast<'a> {
     }
 
     /// Sets which DataSources have a disk. CDI follows one pointer.
-    fn fill(&self, sources: &mut Map<Key, DataSource>, reaches_crons: bool) {
+    fn fill(&self, sources: &mut BTreeMap<Key, DataSource>, reaches_crons: bool) {
         for source in sources.values_mut() {
             let cron = source.cron.and_then(|index| self.crons.get(index));
             let is_imported =
@@ -394,7 +395,7 @@ impl<'a> Forecast<'a> {
     /// suffix of an architecture.
     pub fn of_templates(&self) -> impl Iterator<Item = (&Key, &DataSource)> {
         let managed = self.templates.iter();
-        let managed: Set<&str> = managed
+        let managed: BTreeSet<&str> = managed
             .map(|template| template.spec.managed_data_source.as_str())
             .collect();
         self.data_sources.iter().filter(move |(key, source)| {
@@ -430,7 +431,7 @@ impl<'a> Forecast<'a> {
     }
 
     /// The names of the templates with at least one cron that does not exist because of another template.
-    pub fn lost_templates(&self) -> Set<&str> {
+    pub fn lost_templates(&self) -> BTreeSet<&str> {
         let lost = self.lost.iter();
         lost.filter_map(|lost| Some(self.templates.get(lost.template)?.name))
             .collect()
@@ -490,7 +491,7 @@ fn is_rejected_by_hco(
     common: &CommonTemplates,
     version: HcoVersion,
 ) -> bool {
-    let mut names = Set::new();
+    let mut names = BTreeSet::new();
     !hco.placement.errors().is_empty()
         || !hco.infra_errors.is_empty()
         || hco.import.unreadable_v1_only(version).is_some()
@@ -520,7 +521,7 @@ fn lost(wanted: &Wanted) -> Vec<Lost> {
         to,
     });
     let by_name = lost.map(|lost| ((lost.template, lost.key.clone()), lost));
-    by_name.collect::<Map<_, _>>().into_values().collect()
+    by_name.collect::<BTreeMap<_, _>>().into_values().collect()
 }
 
 /// The crons, sorted by template and name, with their verdicts.
@@ -544,11 +545,11 @@ fn crons(wanted: &Wanted, templates: &[HandedOver<'_>]) -> Vec<Cron> {
         };
         Some((order, cron))
     });
-    crons.collect::<Map<_, _>>().into_values().collect()
+    crons.collect::<BTreeMap<_, _>>().into_values().collect()
 }
 
-fn same_names(crons: &[Cron]) -> Set<Key> {
-    let mut names = Set::new();
+fn same_names(crons: &[Cron]) -> BTreeSet<Key> {
+    let mut names = BTreeSet::new();
     let same = crons.iter().filter(|cron| !names.insert(&cron.key));
     same.map(|cron| cron.key.clone()).collect()
 }

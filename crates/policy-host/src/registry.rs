@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Error, Result, anyhow};
-use engine::{Contents, Image, Set, Unknown, is_architecture};
+use engine::{Contents, Image, Unknown, is_architecture};
 use oci_client::Reference;
 use registry::{Deadline, Logins, Sources};
 
@@ -87,7 +87,7 @@ impl Registries {
 
     fn all_contents(&self, image: &Image, architectures: &[&str]) -> Result<Contents, Unknown> {
         let names = architectures.iter().map(|name| (*name).to_owned());
-        let mut asked: Set<String> = names.collect();
+        let mut asked: BTreeSet<String> = names.collect();
         let listed = image.contents(&asked, self)?.supported.into_iter();
         asked.extend(listed.filter(|name| is_architecture(name)));
         // The answers are cached, so only the look-ups for the other architectures are new.

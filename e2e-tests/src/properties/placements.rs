@@ -123,7 +123,7 @@ fn count(census: &mut Census, node: &Node, restricts: bool, is_selected: bool) {
     } else {
         has("worker")
     } {
-        *census.workload.or_default(architecture.clone()) += 1;
+        *census.workload.entry(architecture.clone()).or_default() += 1;
     }
     if has("control-plane") || has("master") {
         census.control_plane.insert(architecture.clone());
@@ -133,7 +133,7 @@ fn count(census: &mut Census, node: &Node, restricts: bool, is_selected: bool) {
         .get("kubernetes.io/arch")
         .filter(|_| is_selected)
     {
-        let known = census.by_arch_label.or_default(value.clone());
+        let known = census.by_arch_label.entry(value.clone()).or_default();
         known.insert(architecture);
     }
 }

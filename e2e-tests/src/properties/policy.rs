@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use engine::{Image, Registry, Set};
+use engine::{Image, Registry};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -261,7 +261,7 @@ pub fn registry_answers(input: &[u8]) {
         Some(Ok(image.clone()))
     );
     // Without requested architectures, the entries of an index are not read.
-    let found = image.contents(&Set::new(), &Answers(manifest, config));
+    let found = image.contents(&BTreeSet::new(), &Answers(manifest, config));
     let found = found.map(|contents| contents.supported);
     if let Some(expected) = architectures(manifest, config) {
         let names = found
@@ -274,7 +274,7 @@ pub fn registry_answers(input: &[u8]) {
         assert!(!found.is_empty() && !found.contains(""));
     }
     // Each answer is for a requested architecture, and an unreadable image supports only listed architectures.
-    let asked: Set<String> = ["amd64", "arm64"].map(str::to_owned).into();
+    let asked: BTreeSet<String> = ["amd64", "arm64"].map(str::to_owned).into();
     if let Ok(contents) = image.contents(&asked, &Answers(manifest, config)) {
         assert!(contents.availability.keys().eq(asked.iter()));
         assert!(!contents.supported.contains(""));

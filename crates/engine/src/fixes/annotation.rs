@@ -1,9 +1,10 @@
 //! Correct, complete, or remove the annotations of a template.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use kube_objects::edit::Edits;
 use kube_objects::json::Field;
 use kube_objects::name::is_dns1123_subdomain;
-use kube_objects::sorted::{Map, Set};
 use kube_objects::value::Value;
 use operator_models::hco::architectures::{Architectures, Coverage};
 use operator_models::hco::golden_image::GoldenImage;
@@ -144,14 +145,14 @@ impl Fixes<'_, '_> {
     pub(super) fn fit(
         &self,
         template: &Template<'_>,
-        workload: &Map<String, usize>,
+        workload: &BTreeMap<String, usize>,
         value: &str,
     ) -> Option<ImageAgreement> {
         Some(fit(self.supported(template)?, workload, value))
     }
 
     /// The architectures of a template's image, if they are known.
-    fn supported(&self, template: &Template<'_>) -> Option<&Set<String>> {
+    fn supported(&self, template: &Template<'_>) -> Option<&BTreeSet<String>> {
         let image = GoldenImage::of_spec(template);
         self.facts.architectures_of(&image)?.ok()
     }
@@ -203,7 +204,7 @@ impl Fixes<'_, '_> {
 
     /// Recommend another image or placement, because none of these nodes can run this image.
     fn another_image_or_placement(&self, template: &Template<'_>, census: &Census) -> Fix {
-        let none = Set::new();
+        let none = BTreeSet::new();
         let supported = self.supported(template).unwrap_or(&none);
         let another = format!(
             "use an image that supports {}",
@@ -256,7 +257,11 @@ fn intended(template: &Template<'_>, census: &Census) -> Correction {
 }
 
 /// How a value agrees with an image that supports these architectures.
-fn fit(supported: &Set<String>, workload: &Map<String, usize>, value: &str) -> ImageAgreement {
+fn fit(
+    supported: &BTreeSet<String>,
+    workload: &BTreeMap<String, usize>,
+    value: &str,
+) -> ImageAgreement {
     let (of_nodes, others): (Vec<&str>, Vec<&str>) = supported
         .iter()
         .map(String::as_str)

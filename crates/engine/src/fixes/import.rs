@@ -1,6 +1,6 @@
 //! Enable the import.
 
-use kube_objects::sorted::Map;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use kube_objects::edit::Edits;
@@ -112,7 +112,7 @@ impl Fixes<'_, '_> {
     /// person has to check them.
     fn corrections(&self) -> Option<Vec<(&Template<'_>, Option<String>)>> {
         const MOST: usize = 32;
-        let none = Map::new();
+        let none = BTreeMap::new();
         let census = self.facts.census();
         let workload = census.map_or(&none, |census| &census.workload);
         let mut corrections = Vec::new();

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use kube_objects::sorted::Map;
 use kube_objects::text::percent_encode;
 
 use super::{Conclusion, NAME};
@@ -14,7 +13,10 @@ use crate::rule::Rule;
 /// The maximum length of an annotation.
 const LIMIT: usize = 16 * 1024;
 
-pub(super) fn annotations(report: &Report, conclusion: &Conclusion<'_>) -> Map<String, String> {
+pub(super) fn annotations(
+    report: &Report,
+    conclusion: &Conclusion<'_>,
+) -> BTreeMap<String, String> {
     let pairs = [
         ("findings", findings(conclusion.findings)),
         ("repairs", made(conclusion.repairs)),
@@ -42,10 +44,13 @@ pub(super) fn annotations(report: &Report, conclusion: &Conclusion<'_>) -> Map<S
                 .map(|import| import.name().to_owned()),
         ),
     ];
-    let given = pairs
-        .into_iter()
-        .filter_map(|(key, value)| Some((key.to_owned(), value?)));
-    given.collect()
+    let mut annotations = BTreeMap::new();
+    for (key, value) in pairs {
+        if let Some(value) = value {
+            annotations.insert(key.to_owned(), value);
+        }
+    }
+    annotations
 }
 
 fn architectures(names: Option<&[String]>) -> Option<String> {
@@ -89,20 +94,19 @@ fn findings(described: &[Described]) -> Option<String> {
         }
     }
     let words = words.into_iter();
-    bounded(
-        words
-            .map(|(word, outcome)| (word, outcome.name()))
-            .collect(),
-    )
+    bounded(words.map(|(word, outcome)| (word, outcome.name())))
 }
 
 /// `rule-id/template=normalise rule-id=enable-import`, in the same format as the findings.
 fn made(repairs: &[Step]) -> Option<String> {
-    let words = repairs.iter().map(|step| {
-        let template = step.template.as_deref().unwrap_or_default();
-        (word(step.rule, template), step.repair.name())
-    });
-    bounded(words.collect())
+    let words: BTreeMap<String, &str> = repairs
+        .iter()
+        .map(|step| {
+            let template = step.template.as_deref().unwrap_or_default();
+            (word(step.rule, template), step.repair.name())
+        })
+        .collect();
+    bounded(words.into_iter())
 }
 
 /// `rule-id/template=`. The equals sign is part of the sort key, so that whole words are in order.
@@ -111,14 +115,14 @@ fn word(rule: &Rule, template: &str) -> String {
     [rule.id, slash, &percent_encode(template, NAME), "="].concat()
 }
 
-fn bounded(words: BTreeMap<String, &'static str>) -> Option<String> {
+fn bounded(words: impl ExactSizeIterator<Item = (String, &'static str)>) -> Option<String> {
     /// Enough space for `truncated=` and any number.
     const REST: usize = 32;
     let all = words.len();
     let mut text = String::new();
     // The length after the last word that leaves space for the number of omitted words.
     let mut fitting = (0, 0);
-    for (count, (word, value)) in words.into_iter().enumerate() {
+    for (count, (word, value)) in words.enumerate() {
         if text.len() + REST <= LIMIT {
             fitting = (text.len(), count);
         } else if text.len() > LIMIT {
@@ -153,16 +157,16 @@ mod tests {
             let last = (format!("{:x>1$}=", "z", last - 5), "deny");
             words.chain([last]).collect()
         };
-        let whole = bounded(words(16)).unwrap();
+        let whole = bounded(words(16).into_iter()).unwrap();
         assert_eq!((whole.len(), whole.ends_with("=deny")), (LIMIT, true));
-        let cut = bounded(words(17)).unwrap();
+        let cut = bounded(words(17).into_iter()).unwrap();
         // Two words are omitted, to leave space for their number.
         assert!(cut.ends_with("=deny truncated=2"), "{cut}");
         assert!(cut.len() > LIMIT - 48);
         // One more word than fits.
         let mut more = words(16);
         more.insert("zz".to_owned(), "");
-        let cut = bounded(more).unwrap();
+        let cut = bounded(more.into_iter()).unwrap();
         assert!(cut.ends_with("=deny truncated=3"), "{cut}");
     }
 }

@@ -17,13 +17,13 @@ pub(crate) static RULE: Rule = Rule::about_object("boot-source-removed", Level::
     .exempt_from_ratchet();
 
 /// Boot sources that had a disk, and will not have one.
-pub(crate) struct RemovedBootSources<'f>(BTreeSet<&'f Key>);
+pub(crate) struct RemovedBootSources<'f>(&'f BTreeSet<Key>);
 
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSources: SSP deletes the DataSources
 /// that it no longer wants. containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
 pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<RemovedBootSources<'f>> {
     let changes = facts.changes.as_ref()?;
-    let removed: BTreeSet<&Key> = changes.lost_image.iter().collect();
+    let removed = &changes.lost_image;
     (!removed.is_empty()).then_some(RemovedBootSources(removed))
 }
 
@@ -41,7 +41,7 @@ impl<'f> Violation<'f> for RemovedBootSources<'f> {
         };
         format!(
             "After the update, new VMs cannot use {}{unless}: no disk is left.",
-            boot_sources(self.0.iter().copied())
+            boot_sources(self.0)
         )
     }
 

@@ -17,8 +17,8 @@ pub(crate) static RULE: Rule = Rule::about_object("boot-source-replaced", Level:
     .exempt_from_ratchet();
 
 /// Boot sources without a disk until an import is complete.
-pub(crate) struct ReplacedBootSources<'f> {
-    replaced: BTreeSet<&'f Key>,
+pub(crate) struct ReplacedBootSources {
+    replaced: BTreeSet<Key>,
     /// Whether a disk is deleted. Otherwise, a pointer moves to a disk that does not exist yet.
     is_deleted: bool,
 }
@@ -26,11 +26,11 @@ pub(crate) struct ReplacedBootSources<'f> {
 /// MIRRORS: ssp-operator internal/common/resource.go, createOrUpdateWithImmutableSpec: SSP deletes a cron whose spec
 /// differs, and creates it again. containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup: with
 /// the retention policy None, the DataSource and the disk are deleted with the cron.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<ReplacedBootSources<'f>> {
+pub(crate) fn check(facts: &Facts<'_>) -> Option<ReplacedBootSources> {
     let changes = facts.changes.as_ref()?;
     let imported = changes.disks.deleted.intersection(&changes.disks.imported);
-    let mut replaced: BTreeSet<&Key> = changes.empty_meanwhile.iter().collect();
-    replaced.extend(imported.map(|disk| &disk.data_source));
+    let mut replaced = changes.empty_meanwhile.clone();
+    replaced.extend(imported.map(|disk| disk.data_source.clone()));
     let mut deleted = changes.disks.deleted.iter();
     let is_deleted = deleted.any(|disk| replaced.contains(&disk.data_source));
     (!replaced.is_empty()).then_some(ReplacedBootSources {
@@ -39,7 +39,7 @@ pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<ReplacedBootSources<'f>>
     })
 }
 
-impl<'f> Violation<'f> for ReplacedBootSources<'f> {
+impl<'f> Violation<'f> for ReplacedBootSources {
     fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
         facts.changed_path()
     }
@@ -47,7 +47,7 @@ impl<'f> Violation<'f> for ReplacedBootSources<'f> {
     fn fact(&self, _: &'f Facts<'f>) -> String {
         format!(
             "New VMs cannot use {} until an import is done: the update {} disk.",
-            boot_sources(self.replaced.iter().copied()),
+            boot_sources(&self.replaced),
             if self.is_deleted {
                 "replaces the"
             } else {

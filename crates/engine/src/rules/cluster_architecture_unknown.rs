@@ -17,7 +17,7 @@ pub(crate) static RULE: Rule =
 
 /// Nodes have architectures that SSP does not support.
 pub(crate) struct UnknownArchitectures<'f> {
-    unknown: BTreeSet<&'f String>,
+    unknown: BTreeSet<String>,
     census: &'f Census,
     /// Whether HCO's status lists an unknown architecture, so that HCO denies every update.
     is_listed: bool,
@@ -31,10 +31,11 @@ pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<UnknownArchitectures<'f>
     let stored = facts.old.map_or(facts.hco, |old| old.hco);
     let status = stored.node_info.as_ref().filter(|_| stored.is_stored);
     let listed = status.into_iter().flat_map(|info| info.workload.iter().chain(&info.control_plane));
-    let listed: BTreeSet<&String> = listed.filter(|name| !is_known(name)).collect();
-    let is_listed = !listed.is_empty();
+    let listed = listed.filter(|name| !is_known(name));
+    let is_listed = listed.clone().next().is_some();
     let all = census.workload.keys().chain(&census.control_plane);
-    let unknown: BTreeSet<&String> = all.filter(|name| !is_known(name)).chain(listed).collect();
+    let unknown = all.filter(|name| !is_known(name)).chain(listed).cloned();
+    let unknown: BTreeSet<String> = unknown.collect();
     let is_violation = !unknown.is_empty() && !facts.golden_images.is_empty();
     is_violation.then_some(UnknownArchitectures {
         unknown,
@@ -56,7 +57,7 @@ impl<'f> Violation<'f> for UnknownArchitectures<'f> {
         };
         format!(
             "Nodes report {}, which SSP does not support: {then}",
-            names(self.unknown.iter().copied())
+            names(&self.unknown)
         )
     }
 

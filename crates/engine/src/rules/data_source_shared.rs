@@ -43,13 +43,12 @@ fn of_data_sources<'f>(
     forecast: &'f Forecast<'f>,
 ) -> impl Iterator<Item = SharedDataSource<'f>> {
     // The templates with pointers, by the name of the pointer.
-    let pointers: BTreeMap<&str, usize> = forecast
-        .templates
-        .iter()
-        .enumerate()
-        .filter(|(_, template)| template.architectures.is_some())
-        .map(|(index, template)| (template.spec.managed_data_source.as_str(), index))
-        .collect();
+    let mut pointers = BTreeMap::new();
+    for (index, template) in forecast.templates.iter().enumerate() {
+        if template.architectures.is_some() {
+            pointers.insert(template.spec.managed_data_source.as_str(), index);
+        }
+    }
     let mut seen = BTreeSet::new();
     let first_of_templates = forecast
         .lost

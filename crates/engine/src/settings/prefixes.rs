@@ -1,9 +1,10 @@
 //! Levels for the templates whose names begin with a prefix. A rule looks up each template of the object, so one search
 //! covers all prefixes.
 
+use std::collections::BTreeMap;
+
 use super::Levels;
 use crate::rule::{Level, Rule};
-use kube_objects::sorted::Map;
 
 /// Prefixes, sorted.
 #[derive(Debug, Default)]
@@ -19,7 +20,7 @@ struct Prefix {
 }
 
 impl Prefixes {
-    pub(super) fn new(prefixes: Map<String, Levels>) -> Self {
+    pub(super) fn new(prefixes: BTreeMap<String, Levels>) -> Self {
         let mut list: Vec<Prefix> = Vec::new();
         for (text, own) in prefixes {
             // A shorter prefix sorts before this one, as do all others that begin with it.

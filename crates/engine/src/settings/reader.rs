@@ -1,6 +1,6 @@
 //! Reads settings, and collects every problem in them.
 
-use kube_objects::sorted::Set;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use kube_objects::json::{Field, Json, Kind};
@@ -19,7 +19,7 @@ use crate::rules::RULES;
 /// Collects the problems while the settings are read. Their order does not depend on the order of the keys.
 #[derive(Default)]
 pub(super) struct Reader {
-    problems: Set<String>,
+    problems: BTreeSet<String>,
 }
 
 impl Reader {
@@ -97,7 +97,7 @@ impl Reader {
     pub(super) fn repairs(&mut self, field: &Field<'_>) -> Vec<(&'static str, Repair)> {
         let mut repairs = Vec::new();
         let repairable = RULES.iter().filter(|rule| rule.repairs != RepairKind::None);
-        let repairable: Set<&str> = repairable.map(|rule| rule.id).collect();
+        let repairable: BTreeSet<&str> = repairable.map(|rule| rule.id).collect();
         let repairable: Vec<&str> = repairable.into_iter().collect();
         for (id, field) in self.fields("repair", field) {
             let path = format!("repair.{}", text::escape(&id, 80));

@@ -3,18 +3,18 @@
 //! A node of a real cluster has about 70 labels, and a placement names only a few of them. Only those
 //! labels are stored while the list is read.
 
-use crate::sorted::Map;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// Label keys, each with a number: its slot.
 #[derive(Debug, Default)]
-pub struct LabelKeys<'k>(Map<&'k [u8], usize>);
+pub struct LabelKeys<'k>(BTreeMap<&'k [u8], usize>);
 
 impl<'k> LabelKeys<'k> {
     /// The slot of a key. A new key is added.
     pub fn add(&mut self, key: &'k str) -> usize {
         let next = self.0.len();
-        *self.0.or_insert_with(key.as_bytes(), || next)
+        *self.0.entry(key.as_bytes()).or_insert_with(|| next)
     }
 
     /// The slot of a key, if it has one.

@@ -1,10 +1,11 @@
 //! A placement, prepared for matching many nodes.
 
+use std::collections::BTreeSet;
+
 use super::Placement;
 use super::label_values::{LabelKeys, LabelValues};
 use super::requirement::{FieldRequirement, Test};
 use super::term::Term;
-use crate::sorted::Set;
 
 /// Decides which nodes a placement selects.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ impl<'p> Matcher<'p> {
             node_selector: node_selector.collect(),
             terms: placement.required.as_deref().map(|terms| {
                 // A repeated term does not match any more nodes.
-                let mut seen = Set::new();
+                let mut seen = BTreeSet::new();
                 let terms = terms.iter().filter(|term| seen.insert(*term));
                 terms.map(|term| Prepared::new(term, keys)).collect()
             }),

@@ -2,7 +2,7 @@
 //! cannot be parsed becomes a [`SelectorError`].
 
 use crate::label::{key_error, value_error};
-use crate::sorted::Set;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::NodeSelectorRequirement;
@@ -37,7 +37,7 @@ pub(super) struct Values(Vec<String>);
 
 impl Values {
     fn new(values: &[String]) -> Self {
-        let values: Set<String> = values.iter().cloned().collect();
+        let values: BTreeSet<String> = values.iter().cloned().collect();
         Self(values.into_iter().collect())
     }
 

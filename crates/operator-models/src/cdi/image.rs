@@ -2,7 +2,7 @@
 
 mod index;
 
-use kube_objects::sorted::{Map, Set};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use kube_objects::json::{Json, Object, Reading, WrongType};
@@ -156,7 +156,7 @@ impl Image {
     /// Why the contents of the image are unknown.
     pub fn contents(
         &self,
-        architectures: &Set<String>,
+        architectures: &BTreeSet<String>,
         registry: &dyn Registry,
     ) -> Result<Contents, Unknown> {
         let answer = registry.manifest(&self.to_string());
@@ -167,7 +167,7 @@ impl Image {
         };
         let mut contents = Contents {
             supported: index.architectures(),
-            availability: Map::new(),
+            availability: BTreeMap::new(),
         };
         let listed = contents.supported.len();
         if listed > MOST_ARCHITECTURES {
@@ -236,9 +236,9 @@ impl Image {
 pub struct Contents {
     /// The architectures that the image lists for Linux and that can be imported. For architectures that were not
     /// requested, only the index was read.
-    pub supported: Set<String>,
+    pub supported: BTreeSet<String>,
     /// The availability of the image for each requested architecture.
-    pub availability: Map<String, Availability>,
+    pub availability: BTreeMap<String, Availability>,
 }
 
 impl Contents {
@@ -252,13 +252,13 @@ impl Contents {
             })
     }
 
-    fn of_single(single: Single, architectures: &Set<String>) -> Result<Self, Unknown> {
+    fn of_single(single: Single, architectures: &BTreeSet<String>) -> Result<Self, Unknown> {
         if single.architecture.is_empty() {
             return Err(Unknown::NoLinux);
         }
         let mut contents = Self {
-            supported: Set::new(),
-            availability: Map::new(),
+            supported: BTreeSet::new(),
+            availability: BTreeMap::new(),
         };
         for architecture in architectures {
             let availability = if *architecture == single.architecture {
@@ -517,7 +517,7 @@ mod tests {
 
     fn architectures(manifest: &'static str, config: &'static str) -> Result<String, Unknown> {
         let image = Image::at("docker://quay.io/a").unwrap().unwrap();
-        let read = image.contents(&Set::new(), &Answers(manifest, config))?;
+        let read = image.contents(&BTreeSet::new(), &Answers(manifest, config))?;
         Ok(read.supported.into_iter().collect::<Vec<_>>().join(","))
     }
 
@@ -581,7 +581,7 @@ mod tests {
     /// A registry that has these images, and records the requests.
     struct Repository {
         /// The answers by the part of the reference that follows the repository.
-        answers: Map<&'static str, Result<String, &'static str>>,
+        answers: BTreeMap<&'static str, Result<String, &'static str>>,
         questions: std::cell::RefCell<Vec<String>>,
     }
 

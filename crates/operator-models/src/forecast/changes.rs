@@ -1,9 +1,10 @@
 //! Compares a cluster before and after a change of the object or of the nodes.
 
+use std::collections::BTreeSet;
+
 use super::state::{Disk, State};
 use super::{Forecast, Rejected};
 use crate::ssp::data_sources::Key;
-use kube_objects::sorted::Set;
 
 /// The changes in a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,39 +16,39 @@ pub struct Changes {
     /// The changes of disks.
     pub disks: DiskChanges,
     /// The DataSources that have a disk before and after, but not while the new import runs.
-    pub empty_meanwhile: Set<Key>,
+    pub empty_meanwhile: BTreeSet<Key>,
     /// The DataSources that had a disk and no longer have one.
-    pub lost_image: Set<Key>,
+    pub lost_image: BTreeSet<Key>,
 }
 
 /// The changes of crons.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CronChanges {
     /// New crons.
-    pub created: Set<Key>,
+    pub created: BTreeSet<Key>,
     /// Deleted crons.
-    pub deleted: Set<Key>,
+    pub deleted: BTreeSet<Key>,
     /// Crons that were deleted and created again.
-    pub recreated: Set<Key>,
+    pub recreated: BTreeSet<Key>,
     /// The changed fields of the spec that cause this, for each recreated cron.
     pub changed_fields: Vec<Vec<String>>,
     /// All other crons.
-    pub unchanged: Set<Key>,
+    pub unchanged: BTreeSet<Key>,
 }
 
 /// The changes of DataSources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DataSourceChanges {
     /// New DataSources.
-    pub created: Set<Key>,
+    pub created: BTreeSet<Key>,
     /// Deleted DataSources.
-    pub deleted: Set<Key>,
+    pub deleted: BTreeSet<Key>,
     /// DataSources that point to another DataSource than before.
     pub retargeted: Vec<Retarget>,
     /// DataSources that were deleted and created again.
-    pub recreated: Set<Key>,
+    pub recreated: BTreeSet<Key>,
     /// All other DataSources.
-    pub unchanged: Set<Key>,
+    pub unchanged: BTreeSet<Key>,
 }
 
 /// A DataSource that points to another DataSource than before.
@@ -65,13 +66,13 @@ pub struct Retarget {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DiskChanges {
     /// Disks that stay.
-    pub kept: Set<Disk>,
+    pub kept: BTreeSet<Disk>,
     /// Deleted disks.
-    pub deleted: Set<Disk>,
+    pub deleted: BTreeSet<Disk>,
     /// Disks that are imported, for the first time or again.
-    pub imported: Set<Disk>,
+    pub imported: BTreeSet<Disk>,
     /// Disks that no DataSource uses in the end.
-    pub leftover: Set<Disk>,
+    pub leftover: BTreeSet<Disk>,
 }
 
 /// The changes when a cluster reaches the forecast. A rejected object changes nothing.
@@ -130,7 +131,7 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected
     let (filled_before, filled_after) = (before.filled(), state.filled());
     let both = filled_before.intersection(&filled_after);
     let meanwhile = both.filter(|key| !way.filled_meanwhile.contains(*key));
-    let mut empty_meanwhile = Set::new();
+    let mut empty_meanwhile = BTreeSet::new();
     empty_meanwhile.extend(meanwhile.cloned());
     let lost_image = lost(&filled_before, &filled_after);
     Changes {
@@ -143,21 +144,21 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected
 }
 
 /// The DataSources that permanently lose their disk when a cluster reaches the forecast.
-pub fn lost_image<'a>(mut state: State<'a>, after: &'a Forecast<'a>) -> Set<Key> {
+pub fn lost_image<'a>(mut state: State<'a>, after: &'a Forecast<'a>) -> BTreeSet<Key> {
     let filled = state.filled();
     state.reconcile(after);
     lost(&filled, &state.filled())
 }
 
-fn lost(filled_before: &Set<Key>, filled_after: &Set<Key>) -> Set<Key> {
-    let mut lost = Set::new();
+fn lost(filled_before: &BTreeSet<Key>, filled_after: &BTreeSet<Key>) -> BTreeSet<Key> {
+    let mut lost = BTreeSet::new();
     lost.extend(filled_before.difference(filled_after).cloned());
     lost
 }
 
-fn disks(before: &State<'_>, after: &State<'_>, imported: Set<Disk>) -> DiskChanges {
-    let used: Set<&Disk> = {
-        let mut used = Set::new();
+fn disks(before: &State<'_>, after: &State<'_>, imported: BTreeSet<Disk>) -> DiskChanges {
+    let used: BTreeSet<&Disk> = {
+        let mut used = BTreeSet::new();
         used.extend(
             after
                 .sources

@@ -1,7 +1,7 @@
 //! The templates that HCO passes to SSP, sorted by name.
 
-use kube_objects::sorted::Map;
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use kube_objects::json::{Json, Object, WrongType};
@@ -53,7 +53,7 @@ pub(super) fn handed_over<'a>(
     given: &Given<'a>,
     other: &[HandedOver<'a>],
 ) -> (Vec<HandedOver<'a>>, Vec<&'a str>) {
-    let mut sorted = Map::new();
+    let mut sorted = BTreeMap::new();
     let mut left_out = Vec::new();
     for image in golden_images(given.hco, given.common) {
         let architectures = match given.import {

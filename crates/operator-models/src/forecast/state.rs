@@ -1,6 +1,6 @@
 //! Simulates a cluster: its crons, DataSources, and disks, and the changes by SSP and CDI until the cluster is stable.
 
-use kube_objects::sorted::{Map, Set};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::objects::{Kind, Objects, Real};
@@ -12,15 +12,15 @@ use crate::ssp::data_sources::Key;
 /// The crons, DataSources, and disks of golden images.
 #[derive(Debug, Clone, Default)]
 pub struct State<'a> {
-    pub(super) crons: Map<Key, CronState<'a>>,
-    pub(super) sources: Map<Key, SourceState>,
-    pub(super) disks: Map<Disk, DiskState>,
+    pub(super) crons: BTreeMap<Key, CronState<'a>>,
+    pub(super) sources: BTreeMap<Key, SourceState>,
+    pub(super) disks: BTreeMap<Disk, DiskState>,
     /// Counts imports, to find the oldest ones.
     uses: usize,
     /// Whether two crons have the same name, so that it is undetermined which one SSP creates.
     pub(super) never_settles: bool,
     /// The `PersistentVolumeClaim`s that no cron has imported, by their names.
-    uploaded: Map<Key, Disk>,
+    uploaded: BTreeMap<Key, Disk>,
 }
 
 /// A disk. CDI names it after the DataSource and the digest of the image. The digest is unknown here, so two disks are
@@ -83,15 +83,15 @@ pub(super) struct DiskState {
 #[derive(Debug, Default)]
 pub(super) struct Way {
     /// The crons that were deleted, and possibly created again.
-    pub(super) deleted_crons: Set<Key>,
+    pub(super) deleted_crons: BTreeSet<Key>,
     /// The changed fields of the specs that caused crons to be created again.
-    pub(super) changed_fields: Map<Key, Vec<String>>,
+    pub(super) changed_fields: BTreeMap<Key, Vec<String>>,
     /// The DataSources that did not exist for a while, and possibly still do not exist.
-    pub(super) deleted_sources: Set<Key>,
+    pub(super) deleted_sources: BTreeSet<Key>,
     /// The disks that were imported.
-    pub(super) imported: Set<Disk>,
+    pub(super) imported: BTreeSet<Disk>,
     /// The DataSources that had a disk before the first new import was complete.
-    pub(super) filled_meanwhile: Set<Key>,
+    pub(super) filled_meanwhile: BTreeSet<Key>,
 }
 
 impl<'a> State<'a> {
@@ -105,9 +105,9 @@ impl<'a> State<'a> {
     /// Replaces the state with the existing objects. Kinds of objects that were not read stay as they are.
     #[must_use]
     pub fn with(mut self, objects: &'a Objects<'a>) -> Self {
-        let mut names: Map<Key, Disk> = Map::new();
+        let mut names: BTreeMap<Key, Disk> = BTreeMap::new();
         if let Some(crons) = objects.of(Kind::Cron) {
-            self.crons = Map::new();
+            self.crons = BTreeMap::new();
             for real in crons {
                 let Some(cron) = CronState::real(real) else {
                     continue;
@@ -121,7 +121,7 @@ impl<'a> State<'a> {
         let kinds = [Kind::Claim, Kind::Snapshot].map(|kind| objects.of(kind));
         let are_disks_known = kinds.iter().all(Option::is_some);
         if kinds.iter().any(Option::is_some) {
-            self.disks = Map::new();
+            self.disks = BTreeMap::new();
         }
         for real in kinds.into_iter().flatten().flatten() {
             let key = &real.key;
@@ -141,7 +141,7 @@ impl<'a> State<'a> {
             self.disks.insert(disk, state);
         }
         if let Some(sources) = objects.of(Kind::Source) {
-            self.sources = Map::new();
+            self.sources = BTreeMap::new();
             for real in sources {
                 let disk = real.disk.as_deref();
                 let disk = disk.and_then(|name| names.get(&real.key.beside(name)));
@@ -165,7 +165,7 @@ impl<'a> State<'a> {
     fn assume_disks(&mut self) {
         for (key, cron) in &self.crons {
             if let Some(disk) = &cron.disk {
-                let state = self.disks.or_default(disk.clone());
+                let state = self.disks.entry(disk.clone()).or_default();
                 state.cron = Some(Rc::clone(&key.name));
                 state.is_cleaned_up |= Retention::of(cron.cron.spec) == Retention::None;
             }
@@ -177,7 +177,7 @@ impl<'a> State<'a> {
     /// uses the usual order.
     pub(super) fn reconcile(&mut self, forecast: &'a Forecast<'a>) -> Way {
         let mut way = Way::default();
-        let mut removed = Set::new();
+        let mut removed = BTreeSet::new();
         self.never_settles |= !forecast.same_name.is_empty();
         let reaches_crons = self.put_sources(forecast);
         if reaches_crons {
@@ -201,7 +201,7 @@ impl<'a> State<'a> {
 
     /// Records the deleted DataSources that do not exist now. A DataSource that the same operator immediately creates
     /// again does not count.
-    fn note_absent(&self, removed: &Set<Key>, absent: &mut Set<Key>) {
+    fn note_absent(&self, removed: &BTreeSet<Key>, absent: &mut BTreeSet<Key>) {
         let removed = removed.iter();
         absent.extend(
             removed
@@ -274,7 +274,7 @@ impl<'a> State<'a> {
         cron: Option<&Cron>,
         disk: Option<Disk>,
     ) {
-        let source = self.sources.or_default(key.clone());
+        let source = self.sources.entry(key.clone()).or_default();
         source.is_of_ssp = true;
         source.cron = cron.map(|cron| Rc::clone(&cron.key.name));
         if cron.is_none() {
@@ -284,7 +284,7 @@ impl<'a> State<'a> {
     }
 
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSources.
-    fn delete_sources(&mut self, forecast: &Forecast<'_>, removed: &mut Set<Key>) {
+    fn delete_sources(&mut self, forecast: &Forecast<'_>, removed: &mut BTreeSet<Key>) {
         self.sources.retain(|key, source| {
             let wanted = forecast.data_sources.get(key);
             let is_kept =
@@ -335,7 +335,7 @@ impl<'a> State<'a> {
             self.create_crons(forecast);
             return;
         }
-        let wanted: Set<&Key> = crons.iter().map(|cron| &cron.key).collect();
+        let wanted: BTreeSet<&Key> = crons.iter().map(|cron| &cron.key).collect();
         self.crons.retain(|key, cron| {
             let is_kept = !cron.is_of_ssp || wanted.contains(key);
             if !is_kept {
@@ -374,7 +374,7 @@ impl<'a> State<'a> {
     /// CDI's clean-up after a cron is deleted.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
-    fn clean_up(&mut self, deleted: &Set<Key>, removed: &mut Set<Key>) {
+    fn clean_up(&mut self, deleted: &BTreeSet<Key>, removed: &mut BTreeSet<Key>) {
         let crons = &self.crons;
         let is_deleted = |beside: &Key, cron: &Rc<str>| {
             let cron = beside.beside(Rc::clone(cron));
@@ -422,7 +422,7 @@ impl<'a> State<'a> {
             if cron.yields == Yield::Nothing || self.manages(key, cron) != Some(true) {
                 continue;
             }
-            let source = self.sources.or_default(cron.source.clone());
+            let source = self.sources.entry(cron.source.clone()).or_default();
             source.cron = Some(Rc::clone(&key.name));
             source.is_cleaned_up |= Retention::of(cron.cron.spec) == Retention::None;
             if cron.disk.is_some() {
@@ -450,12 +450,12 @@ impl<'a> State<'a> {
     /// CDI imports the disks of new crons. Each import succeeds.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, createImportDataVolume, update.
-    fn import(&mut self, imported: &mut Set<Disk>) {
-        let mut by_cron: Map<Key, Vec<Disk>> = Map::new();
+    fn import(&mut self, imported: &mut BTreeSet<Disk>) {
+        let mut by_cron: BTreeMap<Key, Vec<Disk>> = BTreeMap::new();
         for (disk, state) in &self.disks {
             if let Some(cron) = &state.cron {
                 let cron = disk.data_source.beside(Rc::clone(cron));
-                by_cron.or_default(cron).push(disk.clone());
+                by_cron.entry(cron).or_default().push(disk.clone());
             }
         }
         let mut disks = Vec::new();
@@ -468,7 +468,7 @@ impl<'a> State<'a> {
             }
             let disk = cron.imported();
             self.uses += 1;
-            let state = self.disks.or_insert_with(disk.clone(), || {
+            let state = self.disks.entry(disk.clone()).or_insert_with(|| {
                 imported.insert(disk.clone());
                 DiskState::default()
             });
@@ -511,7 +511,7 @@ impl<'a> State<'a> {
     }
 
     /// The DataSources that have a disk, either their own or the disk of the DataSource that they point to.
-    pub(super) fn filled(&self) -> Set<Key> {
+    pub(super) fn filled(&self) -> BTreeSet<Key> {
         let has_disk = |source: &SourceState| {
             let disk = source.disk.as_ref().filter(|_| source.points_to.is_none());
             disk.is_some_and(|disk| self.disks.contains_key(disk))
@@ -606,7 +606,7 @@ impl<'a> CronState<'a> {
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectOldImports.
 fn collect_garbage(
-    disks: &mut Map<Disk, DiskState>,
+    disks: &mut BTreeMap<Disk, DiskState>,
     cron: &cdi::Cron<'_>,
     name: &str,
     old: impl Iterator<Item = Disk>,
@@ -617,7 +617,7 @@ fn collect_garbage(
     }
     let keep = cron.spec.imports_to_keep.unwrap_or(IMPORTS_TO_KEEP);
     let keep = usize::try_from(keep).unwrap_or_default().saturating_sub(1);
-    let mut by_use = Set::new();
+    let mut by_use = BTreeSet::new();
     for disk in old {
         match disks.get(&disk) {
             Some(state) if state.cron.as_deref() == Some(name) => {

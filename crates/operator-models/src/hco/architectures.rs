@@ -1,6 +1,7 @@
 //! The annotation that lists the architectures of an image.
 
-use kube_objects::sorted::{Map, Set};
+use std::collections::{BTreeMap, BTreeSet};
+
 /// The value of an architectures annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Architectures<'a>(pub &'a str);
@@ -35,14 +36,14 @@ impl<'a> Architectures<'a> {
     /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
     /// removeUnsupportedArchs: the comparison is exact, and an entry that is not equal to a workload architecture is
     /// dropped silently.
-    pub fn supported(self, workload: &Map<String, usize>) -> Set<&str> {
+    pub fn supported(self, workload: &BTreeMap<String, usize>) -> BTreeSet<&str> {
         let entries = self.entries().filter(|entry| !entry.is_empty());
         let names = entries.filter_map(|entry| workload.get_key_value(entry));
         names.map(|(name, _)| name.as_str()).collect()
     }
 
     /// How many of the workload architectures HCO finds among the entries.
-    pub fn coverage(self, workload: &Map<String, usize>) -> Coverage {
+    pub fn coverage(self, workload: &BTreeMap<String, usize>) -> Coverage {
         match self.supported(workload).len() {
             0 => Coverage::None,
             all if all == workload.len() => Coverage::All,
@@ -60,20 +61,23 @@ mod tests {
 
     #[test]
     fn the_comparison_with_the_nodes_is_exact() {
-        let workload = Map::from([("amd64".to_owned(), 1), ("arm64".to_owned(), 1)]);
+        let workload = BTreeMap::from([("amd64".to_owned(), 1), ("arm64".to_owned(), 1)]);
         let supported = |value| Architectures(value).supported(&workload);
-        assert_eq!(supported("amd64, arm64"), Set::from(["amd64"]));
-        assert_eq!(supported("AMD64"), Set::new());
-        assert_eq!(supported(""), Set::new());
+        assert_eq!(supported("amd64, arm64"), BTreeSet::from(["amd64"]));
+        assert_eq!(supported("AMD64"), BTreeSet::new());
+        assert_eq!(supported(""), BTreeSet::new());
     }
 
     #[test]
     fn an_annotation_covers_the_nodes_if_it_lists_all_of_their_architectures() {
-        let workload = Map::from([("amd64".to_owned(), 1), ("arm64".to_owned(), 1)]);
+        let workload = BTreeMap::from([("amd64".to_owned(), 1), ("arm64".to_owned(), 1)]);
         let coverage = |value| Architectures(value).coverage(&workload);
         assert_eq!(coverage("s390x,AMD64"), Coverage::None);
         assert_eq!(coverage("s390x,amd64,amd64"), Coverage::Some);
         assert_eq!(coverage("s390x,arm64,amd64"), Coverage::All);
-        assert_eq!(Architectures("amd64").coverage(&Map::new()), Coverage::None);
+        assert_eq!(
+            Architectures("amd64").coverage(&BTreeMap::new()),
+            Coverage::None
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! The golden images that HCO creates from a HyperConverged: the templates of its spec, merged with the templates that
 //! HCO ships.
 
-use kube_objects::sorted::{Map, Set};
+use std::collections::{BTreeMap, BTreeSet};
+
 use kube_objects::value::Value;
 
 use crate::hco::architectures::Architectures;
@@ -9,7 +10,7 @@ use crate::hco::hyperconverged::HyperConverged;
 use crate::hco::template::{Enable, RegistrySource, Source, StatusTemplate, Template};
 
 /// The templates that HCO ships, by name.
-pub type CommonTemplates = Map<String, CommonTemplate>;
+pub type CommonTemplates = BTreeMap<String, CommonTemplate>;
 
 /// The known fields of a template that HCO ships.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,34 +99,36 @@ const SHIPPED: [(&str, &str, &str); 3] = [
 /// ships.
 pub fn common_templates(
     status: &[StatusTemplate],
-    setting: Option<&Map<String, String>>,
+    setting: Option<&BTreeMap<String, String>>,
 ) -> CommonTemplates {
-    let known = |name: &str, url: &str, annotation| CommonTemplate {
-        registry: Some(RegistrySource::at(url)),
-        annotation,
-        spec: CommonSpec::built_in(name, url),
+    let mut table = CommonTemplates::new();
+    let mut add = |name: &str, url: &str, annotation| {
+        let template = CommonTemplate {
+            registry: Some(RegistrySource::at(url)),
+            annotation,
+            spec: CommonSpec::built_in(name, url),
+        };
+        table.insert(name.to_owned(), template);
     };
-    let mut table: CommonTemplates = match setting {
-        Some(setting) => setting
-            .iter()
-            .map(|(name, url)| (name.clone(), known(name, url, CommonAnnotation::Unknown)))
-            .collect(),
-        None => SHIPPED
-            .into_iter()
-            .map(|(name, url, value)| {
-                let annotation = CommonAnnotation::Value(value.to_owned());
-                (name.to_owned(), known(name, url, annotation))
-            })
-            .collect(),
-    };
+    if let Some(setting) = setting {
+        for (name, url) in setting {
+            add(name, url, CommonAnnotation::Unknown);
+        }
+    } else {
+        for (name, url, value) in SHIPPED {
+            add(name, url, CommonAnnotation::Value(value.to_owned()));
+        }
+    }
     for template in status {
         if template.modified {
             // The status shows the user's version of the template, so the original comes from the table.
-            table.or_insert_with(template.name.clone(), || CommonTemplate {
-                registry: None,
-                annotation: CommonAnnotation::Unknown,
-                spec: CommonSpec::Unknown,
-            });
+            table
+                .entry(template.name.clone())
+                .or_insert_with(|| CommonTemplate {
+                    registry: None,
+                    annotation: CommonAnnotation::Unknown,
+                    spec: CommonSpec::Unknown,
+                });
         } else {
             let annotation = template.architectures.clone();
             table.insert(
@@ -240,7 +243,7 @@ pub fn golden_images<'a>(
     common: &'a CommonTemplates,
 ) -> Vec<GoldenImage<'a>> {
     let mut images = Vec::new();
-    let mut overridden = Set::new();
+    let mut overridden = BTreeSet::new();
     for template in &hco.templates {
         let name = template.name.as_str();
         let original = common.get(name);

@@ -4,9 +4,10 @@
 
 mod tally;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use kube_objects::node_list;
 use kube_objects::placement::Placement;
-use kube_objects::sorted::{Map, Set};
 
 pub use self::tally::Tally;
 pub use kube_objects::node_list::{ListError, Nodes};
@@ -15,16 +16,16 @@ pub use kube_objects::node_list::{ListError, Nodes};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Census {
     /// The number of workload nodes by architecture.
-    pub workload: Map<String, usize>,
+    pub workload: BTreeMap<String, usize>,
     /// The architectures of the control-plane nodes, regardless of the placement.
-    pub control_plane: Set<String>,
+    pub control_plane: BTreeSet<String>,
     /// The resulting workload architectures for each value of the label `kubernetes.io/arch`, if the nodeSelector of
     /// the placement also requires that value.
     ///
     /// These are the architectures of all nodes that match the placement and have the label. A placement without
     /// restrictions matches every node here, regardless of its role, because a nodeSelector replaces the worker label.
     /// A value is missing if none of its nodes matches.
-    pub by_arch_label: Map<String, Set<String>>,
+    pub by_arch_label: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// Counts the nodes of a list, once for each placement.

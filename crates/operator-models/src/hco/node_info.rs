@@ -1,7 +1,8 @@
 //! The architectures in the status of a HyperConverged, which HCO reads from the nodes.
 
+use std::collections::BTreeSet;
+
 use kube_objects::json::{Json, Object, Reading, WrongType};
-use kube_objects::sorted::Set;
 
 use super::hyperconverged::places;
 
@@ -9,9 +10,9 @@ use super::hyperconverged::places;
 #[derive(Debug, Default)]
 pub struct Observed {
     /// The workload architectures; `None` unless exactly one object lists some.
-    pub workload: Option<Set<String>>,
+    pub workload: Option<BTreeSet<String>>,
     /// The architectures of the nodes on which virt-api can run; `None` if they are unknown.
-    pub virt_api: Option<Set<String>>,
+    pub virt_api: Option<BTreeSet<String>>,
 }
 
 impl Observed {
@@ -31,7 +32,7 @@ impl Observed {
                 let info = only.object("status").object("nodeInfo");
                 let mut names = |key| {
                     let names = reading.take(info.field(key).strings())?.into_iter();
-                    let names: Set<String> = names.filter(|name| !name.is_empty()).collect();
+                    let names: BTreeSet<String> = names.filter(|name| !name.is_empty()).collect();
                     Some(names).filter(|names| !names.is_empty())
                 };
                 let infra = only.object("spec").object("infra").field("nodePlacement");

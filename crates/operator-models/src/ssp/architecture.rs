@@ -1,7 +1,8 @@
 //! The architectures that SSP supports, and the architectures that it reads from the cluster.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::hco::node::Census;
-use kube_objects::sorted::{Map, Set};
 
 /// The architectures that the SSP operator supports. SSP gets the golden images from HCO.
 ///
@@ -61,9 +62,9 @@ impl Architecture {
 #[derive(Debug, Clone, Copy)]
 pub struct Cluster<'a> {
     /// The architectures of the control-plane nodes.
-    pub control_plane: &'a Set<String>,
+    pub control_plane: &'a BTreeSet<String>,
     /// The architectures of the workload nodes, with the number of nodes.
-    pub workload: &'a Map<String, usize>,
+    pub workload: &'a BTreeMap<String, usize>,
 }
 
 /// Why SSP cannot use the architectures of a cluster.

@@ -5,8 +5,8 @@
 //!
 //! MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getDataSourcesAndCrons.
 
-use kube_objects::sorted::{Map, Set};
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
 
@@ -151,9 +151,9 @@ pub struct LostCron {
 #[derive(Debug, Default)]
 pub struct Wanted {
     /// The crons, by the DataSource that they manage.
-    pub crons: Map<Key, Cron>,
+    pub crons: BTreeMap<Key, Cron>,
     /// The DataSources in the namespace for golden images that belong to VM templates of the bundle.
-    pub bundle_sources: Map<String, DataSource>,
+    pub bundle_sources: BTreeMap<String, DataSource>,
     /// The other DataSources, each of which points to another one, in the order in which SSP creates them.
     pub pointers: Vec<(String, String)>,
     /// The crons that SSP does not create.
@@ -192,14 +192,13 @@ impl Wanted {
     /// the lost cron.
     pub fn lost_to(&self) -> impl Iterator<Item = (&LostCron, Option<usize>)> {
         let dropped = self.lost.iter().filter(|lost| lost.is_dropped);
-        let dropped: Map<&Key, &Cron> = dropped
-            .map(|lost| (&lost.data_source, &lost.cron))
+        let dropped: BTreeMap<&Key, usize> = dropped
+            .map(|lost| (&lost.data_source, lost.cron.template))
             .collect();
         self.lost.iter().map(move |lost| {
-            let last = self.crons.get(&lost.data_source);
+            let last = self.crons.get(&lost.data_source).map(|cron| cron.template);
             let last = last.or_else(|| dropped.get(&lost.data_source).copied());
-            let to = last.filter(|_| !lost.is_dropped);
-            (lost, to.map(|cron| cron.template))
+            (lost, last.filter(|_| !lost.is_dropped))
         })
     }
 
@@ -284,7 +283,7 @@ impl Wanted {
 
     /// MIRRORS: addDataSourceReferenceForCrons, which compares names regardless of the namespace.
     fn add_pointers(&mut self, templates: &[Template<'_>], architectures: &[Architecture]) {
-        let mut seen = Set::new();
+        let mut seen = BTreeSet::new();
         for template in templates {
             let name = template.managed_data_source;
             if seen.contains(name) || self.bundle_sources.contains_key(name) {

@@ -1,6 +1,7 @@
 //! Compares the changes with the results of the operators' own code for generated updates.
 
-use kube_objects::sorted::Set;
+use std::collections::BTreeSet;
+
 use operator_models::cdi::data_import_cron::Polling;
 use operator_models::forecast::{Changes, Cron, Disk, Forecast, State, changes};
 use operator_models::ssp::data_sources::Key;
@@ -95,7 +96,7 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         }
     }
     let unchanged = strings(&expected["dataSources"]["unchanged"]);
-    let ours: Set<_> = sources.unchanged.iter().map(ToString::to_string).collect();
+    let ours: BTreeSet<_> = sources.unchanged.iter().map(ToString::to_string).collect();
     if lags.is_some() {
         return Ok(lags);
     }
@@ -131,11 +132,11 @@ fn lags(changes: &Changes, after: Option<&Forecast<'_>>) -> Option<&'static str>
     None
 }
 
-fn names(keys: &Set<Key>) -> Value {
+fn names(keys: &BTreeSet<Key>) -> Value {
     json!(keys.iter().map(ToString::to_string).collect::<Vec<_>>())
 }
 
-fn disks(disks: &Set<Disk>) -> Value {
+fn disks(disks: &BTreeSet<Disk>) -> Value {
     json!(
         disks
             .iter()

@@ -1,6 +1,5 @@
 //! The spec of a `DataImportCron`, as it is in a template and after HCO completes it.
 
-use kube_objects::sorted::Map;
 use std::borrow::Cow;
 
 use kube_objects::json::{Field, Object, Reading, WrongType};
@@ -246,7 +245,7 @@ fn is_empty(field: &Field<'_>) -> bool {
 }
 
 /// The entries of a map of quantities. Unreadable quantities are equal to each other.
-fn quantities<'a>(map: &Field<'a>) -> Map<Cow<'a, str>, Option<Quantity>> {
+fn quantities<'a>(map: &Field<'a>) -> Vec<(Cow<'a, str>, Option<Quantity>)> {
     let entries = map.object().fields().unwrap_or_default().into_iter();
     entries
         .map(|(key, field)| (key, field.json_or_null().and_then(Quantity::read)))

@@ -1,7 +1,8 @@
 //! An index of images for several platforms.
 
+use std::collections::BTreeSet;
+
 use kube_objects::json::{Field, Object, Reading, WrongType};
-use kube_objects::sorted::Set;
 
 /// An index, also one in Docker's format.
 pub(super) struct Index {
@@ -46,7 +47,7 @@ impl Index {
 
     /// The architectures that the index lists for Linux. Attestations have the architecture and operating system
     /// `unknown`.
-    pub(super) fn architectures(&self) -> Set<String> {
+    pub(super) fn architectures(&self) -> BTreeSet<String> {
         let platforms = self
             .entries
             .iter()

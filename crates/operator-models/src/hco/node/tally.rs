@@ -1,7 +1,7 @@
 //! Counts nodes by architecture while a list of them is read.
 
-use kube_objects::sorted::Set;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use kube_objects::node_list::{Node, Nodes};
 use kube_objects::placement::{LabelKeys, LabelValues, Matcher, Placement};
@@ -148,7 +148,7 @@ impl Count<'_> {
             if let Some(known) = census.by_arch_label.get_mut(value) {
                 add(known, architecture);
             } else {
-                let known = Set::from([architecture.to_owned()]);
+                let known = BTreeSet::from([architecture.to_owned()]);
                 census.by_arch_label.insert(value.to_owned(), known);
             }
         }
@@ -156,7 +156,7 @@ impl Count<'_> {
 }
 
 /// Adds a string, and copies it only if it is new. Copying it for every node makes a large list 15 % slower.
-fn add(set: &mut Set<String>, text: &str) {
+fn add(set: &mut BTreeSet<String>, text: &str) {
     if !set.contains(text) {
         set.insert(text.to_owned());
     }
