@@ -9,7 +9,7 @@ use operator_models::hco::node_info::Observed;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
 use operator_models::kubevirt::virtual_machine::{
-    DataSource, Lookup, Reason, SourceRef, VirtualMachine,
+    BootSource, Lookup, Reason, SourceRef, VirtualMachine,
 };
 use operator_models::ssp::architecture::Architecture;
 
@@ -42,7 +42,7 @@ pub(crate) struct Context {
     /// The first problem. A DataSource that cannot be read is not reported, unless a permission is missing.
     pub(crate) unreadable: Option<Unreadable>,
     /// The DataSources that were read, by namespace and name; `None` if they do not exist.
-    data_sources: BTreeMap<(String, String), Option<DataSource>>,
+    data_sources: BTreeMap<(String, String), Option<BootSource>>,
     /// The preferences that were read; `None` if they do not exist.
     preferences: BTreeMap<PreferenceName, Option<Preference>>,
 }
@@ -72,7 +72,7 @@ impl Context {
     }
 
     /// A DataSource; `None` if it does not exist, or was not read.
-    pub(crate) fn data_source(&self, namespace: &str, name: &str) -> Option<DataSource> {
+    pub(crate) fn data_source(&self, namespace: &str, name: &str) -> Option<BootSource> {
         let key = (namespace.to_owned(), name.to_owned());
         self.data_sources.get(&key)?.clone()
     }
@@ -109,7 +109,7 @@ impl Context {
 }
 
 impl Lookup for &Context {
-    fn data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource> {
+    fn data_source(&mut self, namespace: &str, name: &str) -> Option<BootSource> {
         Context::data_source(self, namespace, name)
     }
 
@@ -126,7 +126,7 @@ struct Reader<'a> {
 }
 
 impl Lookup for Reader<'_> {
-    fn data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource> {
+    fn data_source(&mut self, namespace: &str, name: &str) -> Option<BootSource> {
         self.read_data_source(namespace, name)
     }
 
@@ -172,7 +172,7 @@ impl Reader<'_> {
         read
     }
 
-    fn read_data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource> {
+    fn read_data_source(&mut self, namespace: &str, name: &str) -> Option<BootSource> {
         /// The maximum number of DataSources that one request reads.
         ///
         /// DIVERGES: KubeVirt has no limit.
@@ -188,7 +188,7 @@ impl Reader<'_> {
         }
         let read = if self.has_permission("get", Resource::DataSources, Some(namespace)) {
             let text = self.cluster.data_source(namespace, name);
-            text.and_then(|text| DataSource::read(Json::parse(&text).ok()?).ok())
+            text.and_then(|text| BootSource::read(Json::parse(&text).ok()?).ok())
         } else {
             None
         };

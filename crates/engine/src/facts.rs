@@ -104,7 +104,7 @@ impl<'a> Facts<'a> {
         let after = self.forecast()?;
         let objects = self.world.objects;
         let before = match self.old.map(|old| old.prediction.as_ref()) {
-            Some(Some(Ok(before))) => State::of(before),
+            Some(Some(Ok(before))) => State::new(before),
             // If the object was rejected or does not exist, the operators created nothing.
             Some(Some(Err(_))) | None if objects.is_some() => State::default(),
             _ => return None,

@@ -83,7 +83,7 @@ impl<'a> Machine<'a> {
 
     /// The path of a field of the VM's template.
     pub(crate) fn path(keys: &[&'static str]) -> FieldPath {
-        FieldPath::of(&["spec", "template", "spec"]).keys(keys)
+        FieldPath::new(&["spec", "template", "spec"]).keys(keys)
     }
 
     /// The path of the architecture in the nodeSelector.
@@ -114,7 +114,7 @@ impl<'a> Machine<'a> {
         if sibling.architecture_label? != architecture.name() {
             return None;
         }
-        let path = FieldPath::of(&["spec", "dataVolumeTemplates"]).index(source.index);
+        let path = FieldPath::new(&["spec", "dataVolumeTemplates"]).index(source.index);
         let path = path.keys(&["spec", "sourceRef"]);
         let mut edits = Edits::default().replace(path.key("name"), name.as_str());
         if namespace != source.namespace {

@@ -146,13 +146,14 @@ impl<'a> HyperConvergedRequest<'a> {
             return Err(unreadable("the request has no object"));
         };
         let api_version = hyperconverged::api_version(object);
-        let Some(version) = ApiVersion::of(api_version.as_deref(), requested) else {
+        let Some(version) = ApiVersion::from_kind(api_version.as_deref(), requested) else {
             let version = api_version.as_deref().unwrap_or(requested);
             return Err(Box::new(render::unknown_version(&name, version)));
         };
         let fields = LocatedFields::new(object, version);
         let old = old_object(request).and_then(|old| {
-            let version = ApiVersion::of(hyperconverged::api_version(old).as_deref(), requested)?;
+            let version =
+                ApiVersion::from_kind(hyperconverged::api_version(old).as_deref(), requested)?;
             Some(LocatedFields::new(old, version))
         });
         let is_unchanged = old.as_ref().is_some_and(|old| fields.is_judged_like(old));
@@ -213,7 +214,7 @@ impl<'a> HyperConvergedRequest<'a> {
         let status_templates = status.map_or(&[][..], |status| &status.status_templates);
         let common = self.settings.common_templates.as_ref();
         Environment {
-            version: Version::of(version, status, &self.settings),
+            version: Version::new(version, status, &self.settings),
             common: golden_image::common_templates(status_templates, common),
             status_templates,
             golden_namespace: self.golden_namespace(),

@@ -18,7 +18,7 @@ pub(crate) struct Version {
 
 impl Version {
     /// The version that a program gives, else the version in the status, else in the settings, else the newest one.
-    pub(crate) fn of(
+    pub(crate) fn new(
         given: Option<&str>,
         status: Option<&HyperConverged<'_>>,
         settings: &Settings,

@@ -206,6 +206,10 @@ pub(crate) struct WhatIs {
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) settings: Option<PathBuf>,
+
+    /// Has no effect: only `check` and `fix` compile the module.
+    #[arg(long = "no-cache", hide = true)]
+    _no_cache: bool,
 }
 
 impl WhatIs {

@@ -1,6 +1,6 @@
 //! Shows the version of HCO to users, both as it was written and as the module reads it.
 
-use operator_models::hco::version::Standing;
+use operator_models::hco::version::VersionSupport;
 use serde_json::Value;
 
 use crate::field::{items, text};
@@ -40,11 +40,11 @@ impl ShownVersion {
         };
         let known = one_line(number);
         let unknown = written.as_deref().and_then(|written| {
-            let what = match Standing::of(written) {
-                Some(Standing::Known(_)) => return None,
-                Some(Standing::Newer) => "newer than this version of hco-preflight knows",
-                Some(Standing::Older) => "older than this version of hco-preflight knows",
-                Some(Standing::Unassigned) | None => "no version that hco-preflight knows",
+            let what = match VersionSupport::parse(written) {
+                Some(VersionSupport::Known(_)) => return None,
+                Some(VersionSupport::Newer) => "newer than this version of hco-preflight knows",
+                Some(VersionSupport::Older) => "older than this version of hco-preflight knows",
+                Some(VersionSupport::Unassigned) | None => "no version that hco-preflight knows",
             };
             Some(format!("HCO {written} is {what}: HCO {known} is assumed"))
         });

@@ -291,7 +291,7 @@ mod tests {
     fn a_value_is_set_in_an_item_of_a_list() {
         let text = r#"{"items":[{},{"a":{}}]}"#;
         let json = Json::parse(br#"{"a":{}}"#).unwrap();
-        let item = Field::item(&FieldPath::of(&["items"]), 1, Some(json));
+        let item = Field::item(&FieldPath::new(&["items"]), 1, Some(json));
         let edits = Edits::default().set(&item.object().object("a").field("b"), "1");
         assert_eq!(
             edited(text, &edits.finish()).unwrap(),
@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn a_field_is_removed_with_all_its_duplicates() {
         let text = r#"{"a":1,"b":2,"a":3}"#;
-        let edits = Edits::default().remove(FieldPath::of(&["a"])).finish();
+        let edits = Edits::default().remove(FieldPath::new(&["a"])).finish();
         assert_eq!(edited(text, &edits).unwrap(), r#"{"b":2}"#);
     }
 
@@ -368,22 +368,22 @@ mod tests {
         let edits = Edits::default;
         let item = FieldPath::default().index(1);
         for (text, edits) in [
-            ("{}", edits().remove(FieldPath::of(&["a"]))),
-            ("{}", edits().replace(FieldPath::of(&["a", "b"]), true)),
+            ("{}", edits().remove(FieldPath::new(&["a"]))),
+            ("{}", edits().replace(FieldPath::new(&["a", "b"]), true)),
             (
                 r#"{"a":1}"#,
-                edits().replace(FieldPath::of(&["a", "b"]), true),
+                edits().replace(FieldPath::new(&["a", "b"]), true),
             ),
             ("[1]", edits().replace(item.clone(), true)),
             ("[1]", edits().remove(item)),
             ("[1]", edits().add(FieldPath::default().index(2), true)),
-            ("[1]", edits().replace(FieldPath::of(&["a"]), true)),
+            ("[1]", edits().replace(FieldPath::new(&["a"]), true)),
             ("{}", edits().remove(FieldPath::default())),
             (
                 "{}",
                 edits()
-                    .add(FieldPath::of(&["a"]), "b")
-                    .add(FieldPath::of(&["a", "c"]), true),
+                    .add(FieldPath::new(&["a"]), "b")
+                    .add(FieldPath::new(&["a", "c"]), true),
             ),
         ] {
             assert_eq!(edited(text, &edits.finish()), None, "{text}");
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn only_an_edit_that_sets_a_string_has_a_text() {
-        let path = FieldPath::of(&["a"]);
+        let path = FieldPath::new(&["a"]);
         let edits = Edits::default()
             .add(path.clone(), "x")
             .replace(path.clone(), "y")

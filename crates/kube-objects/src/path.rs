@@ -33,7 +33,7 @@ pub enum Segment {
 
 impl FieldPath {
     /// The path of a field of the object.
-    pub fn of(keys: &[&'static str]) -> Self {
+    pub fn new(keys: &[&'static str]) -> Self {
         keys.iter()
             .fold(Self::default(), |path, key| path.key(*key))
     }
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_path_reads_as_users_write_it_and_as_a_json_pointer() {
-        let path = FieldPath::of(&["spec", "dataImportCronTemplates"])
+        let path = FieldPath::new(&["spec", "dataImportCronTemplates"])
             .index(2)
             .keys(&["metadata", "annotations", "a.b/c~d"]);
         assert_eq!(
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_key_of_the_user_is_escaped() {
-        let path = FieldPath::of(&["spec"]).key("a\n\u{202e}".to_owned());
+        let path = FieldPath::new(&["spec"]).key("a\n\u{202e}".to_owned());
         assert_eq!(path.to_string(), "spec.a\\u{a}\\u{202e}");
     }
 }

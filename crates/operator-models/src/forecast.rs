@@ -1,8 +1,8 @@
 //! The forecast: the objects that SSP, CDI, and KubeVirt create from a HyperConverged on the nodes of a cluster.
 
 mod changes;
-mod handed_over;
 mod objects;
+mod ssp_template;
 mod state;
 
 use std::borrow::Cow;
@@ -22,8 +22,8 @@ use crate::ssp::data_sources::{self as ssp, Key, Wanted};
 pub use self::changes::{
     Changes, CronChanges, DataSourceChanges, DiskChanges, Retarget, changes, lost_image,
 };
-pub use self::handed_over::HandedOver;
 pub use self::objects::Objects;
+pub use self::ssp_template::SspTemplate;
 pub use self::state::{Disk, Origin, State};
 
 /// The input of a forecast.
@@ -164,7 +164,7 @@ pub struct Forecast<'a> {
     /// The namespace in which SSP creates the DataSources of golden images.
     pub golden_namespace: &'a str,
     /// The templates that HCO passes to SSP, by name.
-    pub templates: Vec<HandedOver<'a>>,
+    pub templates: Vec<SspTemplate<'a>>,
     /// The names of the templates that SSP does not get, because their annotation lists no workload architecture.
     pub left_out: Vec<&'a str>,
     /// The crons that SSP wants, sorted by template and name.
@@ -199,7 +199,7 @@ impl<'a> Forecast<'a> {
     /// # Errors
     ///
     /// The same as [`Forecast::new`].
-    pub fn beside(given: &Given<'a>, other: &[HandedOver<'a>]) -> Result<Self, Rejected<'a>> {
+    pub fn beside(given: &Given<'a>, other: &[SspTemplate<'a>]) -> Result<Self, Rejected<'a>> {
         if is_rejected_by_hco(given.hco, given.common, given.version) {
             return Err(Rejected::ByHco);
         }
@@ -216,8 +216,8 @@ impl<'a> Forecast<'a> {
         Self::of(given, &[])
     }
 
-    fn of(given: &Given<'a>, other: &[HandedOver<'a>]) -> Result<Self, Rejected<'a>> {
-        let (templates, left_out) = handed_over::handed_over(given, other);
+    fn of(given: &Given<'a>, other: &[SspTemplate<'a>]) -> Result<Self, Rejected<'a>> {
+        let (templates, left_out) = ssp_template::ssp_templates(given, other);
         let rejected = templates
             .iter()
             .find(|template| has_unknown_content(template));
@@ -237,7 +237,7 @@ impl<'a> Forecast<'a> {
         if templates.iter().any(|template| template.name.is_empty()) {
             return Err(Rejected::NameMissing);
         }
-        let handed: Vec<_> = templates.iter().map(HandedOver::for_ssp).collect();
+        let handed: Vec<_> = templates.iter().map(SspTemplate::for_ssp).collect();
         let wanted = Wanted::new(
             &handed,
             &architectures,
@@ -281,8 +281,8 @@ impl<'a> Forecast<'a> {
         for (name, source) in &wanted.bundle_sources {
             let key = golden.beside(name.as_str());
             let (points_to, label, cron) = match source {
-                ssp::DataSource::Pointer(to) => (Some(to.clone()), None, None),
-                ssp::DataSource::Own { label } => (None, *label, by_key.get(&key).copied()),
+                ssp::WantedSource::Pointer(to) => (Some(to.clone()), None, None),
+                ssp::WantedSource::Own { label } => (None, *label, by_key.get(&key).copied()),
             };
             let managing = cron.and_then(|index| self.crons.get(index));
             let label_of_cron = managing
@@ -420,7 +420,7 @@ impl<'a> Forecast<'a> {
     pub fn first_of_templates<'f, R>(
         &'f self,
         of: impl Fn(&'f Cron) -> Option<R>,
-    ) -> impl Iterator<Item = (&'f HandedOver<'a>, usize, R)> {
+    ) -> impl Iterator<Item = (&'f SspTemplate<'a>, usize, R)> {
         let mut last = None;
         self.crons.iter().filter_map(move |cron| {
             let wanted = of(cron)?;
@@ -470,7 +470,7 @@ impl<'a> Forecast<'a> {
     }
 
     /// The cron as CDI sees it.
-    pub fn cdi_cron<'f>(&'f self, cron: &'f Cron) -> Option<data_import_cron::Cron<'f>> {
+    pub fn cdi_cron<'f>(&'f self, cron: &'f Cron) -> Option<data_import_cron::DataImportCron<'f>> {
         let template = self.templates.get(cron.template)?;
         Some(template.cdi_cron(cron.key_parts(), cron.architecture))
     }
@@ -501,7 +501,7 @@ fn is_rejected_by_hco(
 }
 
 /// Whether the schema of SSP rejects the contentType of a template.
-fn has_unknown_content(template: &HandedOver<'_>) -> bool {
+fn has_unknown_content(template: &SspTemplate<'_>) -> bool {
     // Most templates do not have the field. Searching the text for its name is cheaper than parsing.
     let json = template.spec.template.json();
     if json.is_none_or(|json| !json.text().contains("ontentType")) {
@@ -525,7 +525,7 @@ fn lost(wanted: &Wanted) -> Vec<Lost> {
 }
 
 /// The crons, sorted by template and name, with their verdicts.
-fn crons(wanted: &Wanted, templates: &[HandedOver<'_>]) -> Vec<Cron> {
+fn crons(wanted: &Wanted, templates: &[SspTemplate<'_>]) -> Vec<Cron> {
     let crons = wanted.crons.iter().filter_map(|(source, cron)| {
         let template = templates.get(cron.template)?;
         let names = (&*source.namespace, &*cron.name, &*source.name);
@@ -554,7 +554,7 @@ fn same_names(crons: &[Cron]) -> BTreeSet<Key> {
     same.map(|cron| cron.key.clone()).collect()
 }
 
-impl HandedOver<'_> {
+impl SspTemplate<'_> {
     fn for_ssp(&self) -> ssp::Template<'_> {
         ssp::Template {
             name: self.name,
@@ -569,8 +569,8 @@ impl HandedOver<'_> {
         &'f self,
         (namespace, name, managed_data_source): (&'f str, &'f str, &'f str),
         architecture: Option<Architecture>,
-    ) -> data_import_cron::Cron<'f> {
-        data_import_cron::Cron {
+    ) -> data_import_cron::DataImportCron<'f> {
+        data_import_cron::DataImportCron {
             name,
             namespace,
             managed_data_source,

@@ -105,7 +105,7 @@ impl Fixes<'_, '_> {
         }
         // For an object that HCO rejects, the disks that it would have without the rejection count.
         let despite_hco = facts.forecast_despite_hco();
-        let state = facts.forecast().or(despite_hco.as_ref()).map(State::of);
+        let state = facts.forecast().or(despite_hco.as_ref()).map(State::new);
         let lost = state.zip(after.forecast());
         let lost = lost.map(|(before, after)| forecast::lost_image(before, after));
         Some(Consequences {

@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn the_first_four_changes_are_listed_and_the_rest_counted() {
         let text = |count: usize| {
-            let path = FieldPath::of(&["a"]);
+            let path = FieldPath::new(&["a"]);
             let edits = kube_objects::edit::Edits::default();
             let edits = (0..count).fold(edits, |edits, index| edits.add(path.index(index), true));
             fix(&Fix::edits("change it", edits.finish()))

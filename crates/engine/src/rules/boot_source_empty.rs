@@ -2,7 +2,7 @@
 
 use kube_objects::path::FieldPath;
 use kube_objects::text::quote;
-use operator_models::forecast::{Forecast, HandedOver, Stopped};
+use operator_models::forecast::{Forecast, SspTemplate, Stopped};
 use operator_models::ssp::architecture::Architecture;
 use operator_models::ssp::data_sources::Key;
 
@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule::about_templates("boot-source-empty", Level:
 /// The DataSource of a template points to one without a disk.
 pub(crate) struct EmptyBootSource<'f> {
     forecast: &'f Forecast<'f>,
-    template: &'f HandedOver<'f>,
+    template: &'f SspTemplate<'f>,
     target: &'f str,
     /// Whether the target is a pointer, too.
     is_chain: bool,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kube_objects::path::FieldPath;
 use kube_objects::text::quote;
-use operator_models::forecast::{Forecast, HandedOver};
+use operator_models::forecast::{Forecast, SspTemplate};
 
 use crate::facts::Facts;
 use crate::proposal::Proposal;
@@ -18,9 +18,9 @@ pub(crate) static RULE: Rule = Rule::about_templates("data-source-shared", Level
 /// Two templates manage one DataSource, or create DataImportCrons with the same name.
 pub(crate) struct SharedDataSource<'f> {
     /// The template whose image is not imported.
-    loser: &'f HandedOver<'f>,
+    loser: &'f SspTemplate<'f>,
     /// The template whose image is imported; `None` if SSP uses the DataSource itself.
-    winner: Option<&'f HandedOver<'f>>,
+    winner: Option<&'f SspTemplate<'f>>,
     shared: Shared<'f>,
 }
 
@@ -89,7 +89,7 @@ impl<'f> Violation<'f> for SharedDataSource<'f> {
 
     /// A common template that is not in a status may not exist, and HCO maintains common templates.
     fn is_doubtful(&self, facts: &'f Facts<'f>) -> bool {
-        let is_unlisted = |template: &HandedOver<'_>| {
+        let is_unlisted = |template: &SspTemplate<'_>| {
             let mut listed = facts.status_templates.iter();
             template.index.is_none() && !listed.any(|listed| listed.name == template.name)
         };

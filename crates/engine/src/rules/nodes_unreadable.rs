@@ -27,7 +27,7 @@ impl<'f> Violation<'f> for UnreadableNodes<'f> {
     }
 
     fn path(&self, _: &'f Facts<'f>) -> FieldPath {
-        FieldPath::of(&["nodes"])
+        FieldPath::new(&["nodes"])
     }
 
     fn fact(&self, _: &'f Facts<'f>) -> String {

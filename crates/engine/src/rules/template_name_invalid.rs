@@ -5,7 +5,7 @@ use kube_objects::path::FieldPath;
 use kube_objects::text::quote;
 use operator_models::cdi::data_import_cron::{Cause, NAME_MAX, NeverRuns, Rejection};
 use operator_models::cdi::data_source;
-use operator_models::forecast::{CreatedBy, Cron, Forecast, HandedOver, Rejected};
+use operator_models::forecast::{CreatedBy, Cron, Forecast, SspTemplate, Rejected};
 
 use crate::facts::Facts;
 use crate::proposal::Proposal;
@@ -129,7 +129,7 @@ fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<(NameField, Re
 /// updateDataSource). The rows of the operators' code do not say so, because a fake client takes any name, and the rules
 /// fire exactly where the rows say that something is lost.
 fn rejected_source(forecast: &Forecast<'_>, cron: &Cron) -> Option<data_source::Rejection> {
-    let template: &HandedOver<'_> = forecast.templates.get(cron.template)?;
+    let template: &SspTemplate<'_> = forecast.templates.get(cron.template)?;
     let golden = forecast.golden_namespace;
     let own = forecast.source(golden, &cron.source.name);
     let pointer = forecast.source(golden, &template.spec.managed_data_source);

@@ -21,7 +21,7 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnreadableContext<'f
 
 impl<'f> Violation<'f, Machine<'f>> for UnreadableContext<'f> {
     fn path(&self, _: &'f Machine<'f>) -> FieldPath {
-        FieldPath::of(&["cluster"])
+        FieldPath::new(&["cluster"])
     }
 
     fn fact(&self, _: &'f Machine<'f>) -> String {

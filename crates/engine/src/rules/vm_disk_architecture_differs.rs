@@ -64,7 +64,7 @@ impl<'f> Violation<'f, Machine<'f>> for DifferingDisk<'f> {
     }
 
     fn path(&self, _: &'f Machine<'f>) -> FieldPath {
-        let template = |index| FieldPath::of(&["spec", "dataVolumeTemplates"]).index(index);
+        let template = |index| FieldPath::new(&["spec", "dataVolumeTemplates"]).index(index);
         match self.source {
             Source::DataSource(source) => template(source.index).keys(&["spec", "sourceRef"]),
             Source::Image(_, index) => template(index).keys(&["spec", "source", "registry"]),

@@ -41,7 +41,7 @@ impl<'f> Violation<'f, Machine<'f>> for ContradictingPreference<'f> {
     }
 
     fn path(&self, machine: &'f Machine<'f>) -> FieldPath {
-        let preference = FieldPath::of(&["spec", "preference"]);
+        let preference = FieldPath::new(&["spec", "preference"]);
         match machine.vm.preference {
             Some(PreferenceMatcher::Inferred(_)) => preference.key("inferFromVolume"),
             _ => preference.key("name"),

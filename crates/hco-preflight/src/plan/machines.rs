@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kube_objects::json::Json;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
-use operator_models::kubevirt::virtual_machine::{DataSource, Lookup, Reason, VirtualMachine};
+use operator_models::kubevirt::virtual_machine::{BootSource, Lookup, Reason, VirtualMachine};
 use operator_models::ssp::bundle;
 use serde::Serialize;
 use serde_json::Value;
@@ -260,7 +260,7 @@ fn gone(compared: &Compared<'_>) -> BTreeSet<String> {
 /// The objects that KubeVirt reads to determine the architecture of a VM.
 struct Admission {
     kubevirt: KubeVirt,
-    sources: BTreeMap<String, DataSource>,
+    sources: BTreeMap<String, BootSource>,
     preferences: BTreeMap<PreferenceName, Preference>,
     /// The only architectures whose virtual machines KubeVirt accepts; `None` if it accepts all.
     accepted: Option<Vec<String>>,
@@ -322,7 +322,7 @@ impl Admission {
 }
 
 impl Lookup for &Admission {
-    fn data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource> {
+    fn data_source(&mut self, namespace: &str, name: &str) -> Option<BootSource> {
         self.sources.get(&format!("{namespace}/{name}")).cloned()
     }
 
@@ -370,10 +370,10 @@ fn accepted(report: &Report, object: &Value) -> Option<Vec<String>> {
 }
 
 /// A DataSource that KubeVirt cannot read has no label.
-fn real_source(object: &Value) -> DataSource {
+fn real_source(object: &Value) -> BootSource {
     let text = object.to_string();
     let json = Json::parse(text.as_bytes()).ok();
-    let source = json.and_then(|json| DataSource::read(json).ok());
+    let source = json.and_then(|json| BootSource::read(json).ok());
     source.unwrap_or_default()
 }
 
@@ -384,11 +384,11 @@ fn real_source(object: &Value) -> DataSource {
 /// ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource, which deletes only the label of the
 /// DataImportCron.
 fn with_stale_label(
-    old: &BTreeMap<String, DataSource>,
+    old: &BTreeMap<String, BootSource>,
     key: String,
-    source: DataSource,
-) -> (String, DataSource) {
-    let label = |source: &DataSource| {
+    source: BootSource,
+) -> (String, BootSource) {
+    let label = |source: &BootSource| {
         source
             .architecture_label
             .clone()
@@ -407,19 +407,19 @@ fn with_stale_label(
     let architecture_label = stale.or(source.architecture_label);
     (
         key,
-        DataSource {
+        BootSource {
             architecture_label,
             ..source
         },
     )
 }
 
-fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (String, DataSource)> {
+fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (String, BootSource)> {
     let sources = forecast.into_iter().flat_map(|it| &it.data_sources);
     sources.map(|source| {
         let namespace = || source.namespace.raw().to_owned();
         let points_to = source.points_to.as_ref();
-        let known = DataSource {
+        let known = BootSource {
             architecture_label: Some(source.architecture_label.raw().to_owned()),
             points_to: points_to.map(|name| (namespace(), name.raw().to_owned())),
             default_preference: None,
@@ -797,11 +797,11 @@ fn named(nodes: &[Value]) -> BTreeMap<&str, &Value> {
 mod tests {
     use super::*;
 
-    fn labelled(label: &str, points_to: Option<&str>) -> DataSource {
-        DataSource {
+    fn labelled(label: &str, points_to: Option<&str>) -> BootSource {
+        BootSource {
             architecture_label: Some(label.to_owned()).filter(|label| !label.is_empty()),
             points_to: points_to.map(|name| ("images".to_owned(), name.to_owned())),
-            ..DataSource::default()
+            ..BootSource::default()
         }
     }
 
@@ -816,7 +816,7 @@ mod tests {
             ("images/fedora-arm64".to_owned(), labelled("arm64", None)),
             ("images/mine-arm64".to_owned(), labelled("arm64", None)),
         ]);
-        let label = |name: &str, new: DataSource| {
+        let label = |name: &str, new: BootSource| {
             let (_, source) = with_stale_label(&old, format!("images/{name}"), new);
             source.architecture_label.unwrap_or_default()
         };

@@ -34,7 +34,7 @@ const LABEL_MAX: usize = 63;
 
 /// A `DataImportCron` that SSP wants to create from a template.
 #[derive(Debug, Clone, Copy)]
-pub struct Cron<'a> {
+pub struct DataImportCron<'a> {
     /// Its name, including the suffix for the architecture.
     pub name: &'a str,
     /// Its namespace.
@@ -195,7 +195,7 @@ pub fn examine_metadata<'a>(metadata: &Object<'a>) -> Result<Option<Rejection>, 
 ///
 /// MIRRORS: k8s.io/apimachinery pkg/api/validation/objectmeta.go, `ValidateObjectMeta`; then
 /// containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go, Admit.
-pub fn examine_names(cron: &Cron<'_>, spec: &SpecVerdict) -> Verdict {
+pub fn examine_names(cron: &DataImportCron<'_>, spec: &SpecVerdict) -> Verdict {
     let rejected = object_rejected(cron)
         .or_else(|| spec.metadata_rejected.clone())
         .or_else(|| (cron.name.len() > NAME_MAX).then_some(Rejection::NameTooLong))
@@ -245,7 +245,7 @@ pub fn examine_names(cron: &Cron<'_>, spec: &SpecVerdict) -> Verdict {
 }
 
 /// Why the API server rejects the metadata.
-fn object_rejected(cron: &Cron<'_>) -> Option<Rejection> {
+fn object_rejected(cron: &DataImportCron<'_>) -> Option<Rejection> {
     if cron.name.is_empty() {
         return Some(Rejection::NameMissing);
     }
@@ -295,7 +295,7 @@ mod tests {
         let spec = Spec::read(&object(spec.as_bytes())).unwrap();
         let mut verdict = examine_spec(&spec).unwrap();
         verdict.metadata_rejected = examine_metadata(&object(metadata.as_bytes())).unwrap();
-        let cron = Cron {
+        let cron = DataImportCron {
             name: names.name,
             namespace: "kubevirt-os-images",
             managed_data_source: names.managed_data_source,
@@ -324,7 +324,7 @@ mod tests {
     fn a_namespace_is_a_dns_label() {
         let spec = Spec::read(&Object::root(Json::parse(VALID.as_bytes()).unwrap())).unwrap();
         let examined = examine_spec(&spec).unwrap();
-        let cron = Cron {
+        let cron = DataImportCron {
             name: "x",
             namespace: "a.b",
             managed_data_source: "x",

@@ -1,6 +1,6 @@
 //! The effect on disks and `DataSource`s when a `DataImportCron` is deleted, or deleted and created again.
 
-use crate::cdi::data_import_cron::{Cron, Spec};
+use crate::cdi::data_import_cron::{DataImportCron, Spec};
 
 /// How CDI handles the imports of a deleted `DataImportCron`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum Retention {
 impl Retention {
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go,
     /// setDataImportCronResourceLabels: only None sets the label for the clean-up; any other value counts as All.
-    pub fn of(spec: &Spec<'_>) -> Self {
+    pub fn new(spec: &Spec<'_>) -> Self {
         match spec.retention_policy.as_deref() {
             Some("None") => Self::None,
             _ => Self::All,
@@ -37,7 +37,7 @@ pub fn complete(spec: &mut Spec<'_>) {
 ///
 /// MIRRORS: ssp-operator internal/common/resource.go, createOrUpdateWithImmutableSpec: semantic equality, so 10Gi
 /// equals 10240Mi; labels, annotations and the order of fields do not count.
-pub fn differences(one: &Cron<'_>, other: &Cron<'_>) -> Vec<String> {
+pub fn differences(one: &DataImportCron<'_>, other: &DataImportCron<'_>) -> Vec<String> {
     let mut found = one.spec.differences(other.spec);
     if one.managed_data_source != other.managed_data_source {
         found.push("managedDataSource".to_owned());
@@ -49,13 +49,13 @@ pub fn differences(one: &Cron<'_>, other: &Cron<'_>) -> Vec<String> {
 }
 
 /// Whether two specs have the same template and the same suffix. This check is cheaper than a semantic comparison.
-fn is_written_alike(one: &Cron<'_>, other: &Cron<'_>) -> bool {
+fn is_written_alike(one: &DataImportCron<'_>, other: &DataImportCron<'_>) -> bool {
     one.platform_architecture == other.platform_architecture
         && one.spec.template.json() == other.spec.template.json()
 }
 
 /// The architecture that the importer requests.
-fn platform_architecture(cron: &Cron<'_>) -> Option<String> {
+fn platform_architecture(cron: &DataImportCron<'_>) -> Option<String> {
     match cron.platform_architecture {
         Some(architecture) if cron.spec.has_registry() => Some(architecture.to_owned()),
         _ => cron.spec.platform_architecture(),
@@ -74,8 +74,8 @@ mod tests {
         Spec::read(&Object::root(Json::parse(text.as_bytes()).unwrap())).unwrap()
     }
 
-    fn cron<'a>(spec: &'a Spec<'a>) -> Cron<'a> {
-        Cron {
+    fn cron<'a>(spec: &'a Spec<'a>) -> DataImportCron<'a> {
+        DataImportCron {
             name: "x",
             namespace: "os-images",
             managed_data_source: &spec.managed_data_source,
@@ -106,7 +106,7 @@ mod tests {
             (r#"{"retentionPolicy": ""}"#, Retention::All),
             ("{}", Retention::All),
         ] {
-            assert_eq!(Retention::of(&spec(text)), retention, "{text}");
+            assert_eq!(Retention::new(&spec(text)), retention, "{text}");
         }
     }
 
@@ -254,7 +254,7 @@ mod tests {
         let are_same = |one: &str, platform: Option<&str>, other: &str| {
             let (one, other) = (of_volume(one), of_volume(other));
             let (one, other) = (spec(&one), spec(&other));
-            let with_platform = Cron {
+            let with_platform = DataImportCron {
                 platform_architecture: platform,
                 ..cron(&one)
             };

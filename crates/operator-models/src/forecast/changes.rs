@@ -78,17 +78,17 @@ pub struct DiskChanges {
 /// The changes when a cluster reaches the forecast. A rejected object changes nothing.
 pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected<'_>>) -> Changes {
     let mut state = before.clone();
-    let way = after.map(|after| state.reconcile(after)).ok();
-    let way = way.unwrap_or_else(|| super::state::Way {
+    let log = after.map(|after| state.reconcile(after)).ok();
+    let log = log.unwrap_or_else(|| super::state::ReconcileLog {
         filled_meanwhile: before.filled(),
-        ..super::state::Way::default()
+        ..super::state::ReconcileLog::default()
     });
     let mut crons = CronChanges::default();
     for key in state.crons.keys() {
         let set = if !before.crons.contains_key(key) {
             &mut crons.created
-        } else if way.deleted_crons.contains(key) {
-            let fields = way.changed_fields.get(key).cloned();
+        } else if log.deleted_crons.contains(key) {
+            let fields = log.changed_fields.get(key).cloned();
             crons.changed_fields.push(fields.unwrap_or_default());
             &mut crons.recreated
         } else {
@@ -108,7 +108,7 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected
             continue;
         };
         let is_retargeted = old.points_to != source.points_to;
-        let is_recreated = way.deleted_sources.contains(key);
+        let is_recreated = log.deleted_sources.contains(key);
         if is_retargeted {
             sources.retargeted.push(Retarget {
                 key: key.clone(),
@@ -130,14 +130,14 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected
     }
     let (filled_before, filled_after) = (before.filled(), state.filled());
     let both = filled_before.intersection(&filled_after);
-    let meanwhile = both.filter(|key| !way.filled_meanwhile.contains(*key));
+    let meanwhile = both.filter(|key| !log.filled_meanwhile.contains(*key));
     let mut empty_meanwhile = BTreeSet::new();
     empty_meanwhile.extend(meanwhile.cloned());
     let lost_image = lost(&filled_before, &filled_after);
     Changes {
         crons: (!state.never_settles).then_some(crons),
         data_sources: sources,
-        disks: disks(before, &state, way.imported),
+        disks: disks(before, &state, log.imported),
         empty_meanwhile,
         lost_image,
     }

@@ -67,7 +67,7 @@ impl<'a> Objects<'a> {
     }
 
     /// The objects of a kind; `None` if it was not read.
-    pub(super) fn of(&self, kind: Kind) -> Option<impl Iterator<Item = &Real<'a>>> {
+    pub(super) fn of_kind(&self, kind: Kind) -> Option<impl Iterator<Item = &Real<'a>>> {
         let is_read = self.kinds.contains(&kind);
         is_read.then(|| self.all.iter().filter(move |real| real.kind == kind))
     }
@@ -80,7 +80,7 @@ impl<'a> Objects<'a> {
             let own = own.as_deref().unwrap_or(kind);
             match own.strip_suffix("List") {
                 Some(kind) if depth > 0 => {
-                    if let Some(kind) = Kind::of(kind) {
+                    if let Some(kind) = Kind::parse(kind) {
                         self.note(kind);
                     }
                     self.list(&object.field("items"), kind, depth - 1)
@@ -98,7 +98,7 @@ impl<'a> Objects<'a> {
     }
 
     fn add(&mut self, kind: &str, object: &Object<'a>) -> Result<(), WrongType<'a>> {
-        let Some(kind) = Kind::of(kind) else {
+        let Some(kind) = Kind::parse(kind) else {
             return Ok(());
         };
         let mut reading = Reading::default();
@@ -145,7 +145,7 @@ impl<'a> Objects<'a> {
 }
 
 impl Kind {
-    fn of(kind: &str) -> Option<Self> {
+    fn parse(kind: &str) -> Option<Self> {
         match kind {
             "DataImportCron" => Some(Self::Cron),
             "DataSource" => Some(Self::Source),

@@ -42,7 +42,7 @@ pub type Origin = [Option<String>; 4];
 /// An existing cron.
 #[derive(Debug, Clone)]
 pub(super) struct CronState<'a> {
-    pub(super) cron: cdi::Cron<'a>,
+    pub(super) cron: cdi::DataImportCron<'a>,
     /// The DataSource that it manages.
     source: Key,
     origin: Rc<Origin>,
@@ -81,7 +81,7 @@ pub(super) struct DiskState {
 
 /// The events during the transition to a new state.
 #[derive(Debug, Default)]
-pub(super) struct Way {
+pub(super) struct ReconcileLog {
     /// The crons that were deleted, and possibly created again.
     pub(super) deleted_crons: BTreeSet<Key>,
     /// The changed fields of the specs that caused crons to be created again.
@@ -96,7 +96,7 @@ pub(super) struct Way {
 
 impl<'a> State<'a> {
     /// The state that SSP and CDI reach from a cluster without golden images.
-    pub fn of(forecast: &'a Forecast<'a>) -> Self {
+    pub fn new(forecast: &'a Forecast<'a>) -> Self {
         let mut state = Self::default();
         state.reconcile(forecast);
         state
@@ -106,7 +106,7 @@ impl<'a> State<'a> {
     #[must_use]
     pub fn with(mut self, objects: &'a Objects<'a>) -> Self {
         let mut names: BTreeMap<Key, Disk> = BTreeMap::new();
-        if let Some(crons) = objects.of(Kind::Cron) {
+        if let Some(crons) = objects.of_kind(Kind::Cron) {
             self.crons = BTreeMap::new();
             for real in crons {
                 let Some(cron) = CronState::real(real) else {
@@ -118,7 +118,7 @@ impl<'a> State<'a> {
                 self.crons.insert(real.key.clone(), cron);
             }
         }
-        let kinds = [Kind::Claim, Kind::Snapshot].map(|kind| objects.of(kind));
+        let kinds = [Kind::Claim, Kind::Snapshot].map(|kind| objects.of_kind(kind));
         let are_disks_known = kinds.iter().all(Option::is_some);
         if kinds.iter().any(Option::is_some) {
             self.disks = BTreeMap::new();
@@ -140,7 +140,7 @@ impl<'a> State<'a> {
             };
             self.disks.insert(disk, state);
         }
-        if let Some(sources) = objects.of(Kind::Source) {
+        if let Some(sources) = objects.of_kind(Kind::Source) {
             self.sources = BTreeMap::new();
             for real in sources {
                 let disk = real.disk.as_deref();
@@ -167,7 +167,7 @@ impl<'a> State<'a> {
             if let Some(disk) = &cron.disk {
                 let state = self.disks.entry(disk.clone()).or_default();
                 state.cron = Some(Rc::clone(&key.name));
-                state.is_cleaned_up |= Retention::of(cron.cron.spec) == Retention::None;
+                state.is_cleaned_up |= Retention::new(cron.cron.spec) == Retention::None;
             }
         }
     }
@@ -175,28 +175,28 @@ impl<'a> State<'a> {
     /// SSP deletes and creates objects, CDI cleans up, SSP recreates the objects that it has to replace, and CDI
     /// imports. In a real cluster, CDI can notice a replaced cron too late to clean up after the old one. This function
     /// uses the usual order.
-    pub(super) fn reconcile(&mut self, forecast: &'a Forecast<'a>) -> Way {
-        let mut way = Way::default();
+    pub(super) fn reconcile(&mut self, forecast: &'a Forecast<'a>) -> ReconcileLog {
+        let mut log = ReconcileLog::default();
         let mut removed = BTreeSet::new();
         self.never_settles |= !forecast.same_name.is_empty();
         let reaches_crons = self.put_sources(forecast);
         if reaches_crons {
             self.delete_sources(forecast, &mut removed);
-            self.replace_crons(forecast, &mut way);
+            self.replace_crons(forecast, &mut log);
         }
-        self.note_absent(&removed, &mut way.deleted_sources);
-        if !way.deleted_crons.is_empty() {
-            self.clean_up(&way.deleted_crons, &mut removed);
+        self.note_absent(&removed, &mut log.deleted_sources);
+        if !log.deleted_crons.is_empty() {
+            self.clean_up(&log.deleted_crons, &mut removed);
             self.attach();
-            self.note_absent(&removed, &mut way.deleted_sources);
+            self.note_absent(&removed, &mut log.deleted_sources);
             self.put_sources(forecast);
             self.create_crons(forecast);
         }
         self.attach();
         self.drop_kept_by_none();
-        way.filled_meanwhile = self.filled();
-        self.import(&mut way.imported);
-        way
+        log.filled_meanwhile = self.filled();
+        self.import(&mut log.imported);
+        log
     }
 
     /// Records the deleted DataSources that do not exist now. A DataSource that the same operator immediately creates
@@ -301,8 +301,8 @@ impl<'a> State<'a> {
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataImportCrons;
     /// internal/common/resource.go, createOrUpdateWithImmutableSpec.
-    fn replace_crons(&mut self, forecast: &'a Forecast<'a>, way: &mut Way) {
-        let deleted = &mut way.deleted_crons;
+    fn replace_crons(&mut self, forecast: &'a Forecast<'a>, log: &mut ReconcileLog) {
+        let deleted = &mut log.deleted_crons;
         let mut is_stopped = false;
         let crons = forecast.crons.iter();
         let crons: Vec<&Cron> = crons
@@ -310,7 +310,7 @@ impl<'a> State<'a> {
             .collect();
         for cron in &crons {
             let is_rejected = cron.verdict.rejected.is_some();
-            let Some(new) = CronState::of(forecast, cron) else {
+            let Some(new) = CronState::new(forecast, cron) else {
                 continue;
             };
             let Some(old) = self.crons.get(&cron.key) else {
@@ -327,7 +327,7 @@ impl<'a> State<'a> {
             } else {
                 self.crons.remove(&cron.key);
                 deleted.insert(cron.key.clone());
-                way.changed_fields.insert(cron.key.clone(), changed);
+                log.changed_fields.insert(cron.key.clone(), changed);
             }
         }
         if is_stopped {
@@ -364,7 +364,7 @@ impl<'a> State<'a> {
         for cron in accepted {
             if !self.is_dropped(forecast, cron)
                 && !self.crons.contains_key(&cron.key)
-                && let Some(new) = CronState::of(forecast, cron)
+                && let Some(new) = CronState::new(forecast, cron)
             {
                 self.crons.insert(cron.key.clone(), new);
             }
@@ -424,7 +424,7 @@ impl<'a> State<'a> {
             }
             let source = self.sources.entry(cron.source.clone()).or_default();
             source.cron = Some(Rc::clone(&key.name));
-            source.is_cleaned_up |= Retention::of(cron.cron.spec) == Retention::None;
+            source.is_cleaned_up |= Retention::new(cron.cron.spec) == Retention::None;
             if cron.disk.is_some() {
                 source.points_to = None;
                 source.disk.clone_from(&cron.disk);
@@ -473,7 +473,7 @@ impl<'a> State<'a> {
                 DiskState::default()
             });
             state.last_use = self.uses;
-            state.is_cleaned_up |= Retention::of(cron.cron.spec) == Retention::None;
+            state.is_cleaned_up |= Retention::new(cron.cron.spec) == Retention::None;
             state.cron = Some(Rc::clone(&key.name));
             let old = by_cron.remove(key).unwrap_or_default();
             let old = old.into_iter().filter(|old| *old != disk);
@@ -531,7 +531,7 @@ impl<'a> State<'a> {
 }
 
 impl<'a> CronState<'a> {
-    fn of(forecast: &'a Forecast<'a>, cron: &'a Cron) -> Option<Self> {
+    fn new(forecast: &'a Forecast<'a>, cron: &'a Cron) -> Option<Self> {
         let template = forecast.templates.get(cron.template)?;
         Some(Self {
             cron: forecast.cdi_cron(cron)?,
@@ -548,7 +548,7 @@ impl<'a> CronState<'a> {
     fn real(real: &'a Real<'a>) -> Option<Self> {
         let Real { key, spec, .. } = real;
         let spec = spec.as_ref()?;
-        let cron = cdi::Cron {
+        let cron = cdi::DataImportCron {
             name: &key.name,
             namespace: &key.namespace,
             managed_data_source: &spec.managed_data_source,
@@ -594,7 +594,7 @@ impl<'a> CronState<'a> {
         }
         let mut spec = new.cron.spec.clone();
         spec.schedule.clone_from(&self.cron.spec.schedule);
-        let new = cdi::Cron {
+        let new = cdi::DataImportCron {
             spec: &spec,
             ..new.cron
         };
@@ -607,7 +607,7 @@ impl<'a> CronState<'a> {
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectOldImports.
 fn collect_garbage(
     disks: &mut BTreeMap<Disk, DiskState>,
-    cron: &cdi::Cron<'_>,
+    cron: &cdi::DataImportCron<'_>,
     name: &str,
     old: impl Iterator<Item = Disk>,
 ) {

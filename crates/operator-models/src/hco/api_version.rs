@@ -26,7 +26,7 @@ impl ApiVersion {
     ///
     /// The API server makes both equal; offline, one of them may be missing. An unknown version in either of them is
     /// rejected.
-    pub fn of(api_version: Option<&str>, kind: &str) -> Option<Self> {
+    pub fn from_kind(api_version: Option<&str>, kind: &str) -> Option<Self> {
         let Some(api_version) = api_version else {
             return Self::parse(kind);
         };

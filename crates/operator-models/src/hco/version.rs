@@ -21,7 +21,7 @@ const OPENSHIFT_VIRTUALIZATION: [(u32, u32, u32); 5] = [
 
 /// How a version relates to the known ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum VersionSupport {
     /// It is a known version.
     Known(HcoVersion),
     /// It is older than all known versions, and does not have the import.
@@ -32,9 +32,9 @@ pub enum Standing {
     Unassigned,
 }
 
-impl Standing {
+impl VersionSupport {
     /// Parses a version of HCO or OpenShift Virtualization; `None` if it is not a version.
-    pub fn of(version: &str) -> Option<Self> {
+    pub fn parse(version: &str) -> Option<Self> {
         let numbers @ (major, minor) = numbers(version)?;
         let mut table = OPENSHIFT_VIRTUALIZATION.iter();
         let listed = table.find(|(major, minor, _)| (*major, *minor) == numbers);
@@ -71,10 +71,10 @@ impl HcoVersion {
 
     /// Reads a version of HCO or OpenShift Virtualization; `None` if it is not a version.
     pub fn parse(version: &str) -> Option<Self> {
-        Some(match Standing::of(version)? {
-            Standing::Known(version) => version,
-            Standing::Older => Self::WITHOUT_IMPORT,
-            Standing::Newer | Standing::Unassigned => Self::NEWEST,
+        Some(match VersionSupport::parse(version)? {
+            VersionSupport::Known(version) => version,
+            VersionSupport::Older => Self::WITHOUT_IMPORT,
+            VersionSupport::Newer | VersionSupport::Unassigned => Self::NEWEST,
         })
     }
 
@@ -187,8 +187,8 @@ mod tests {
 
     use super::*;
 
-    fn is(version: &str, standing: Standing) -> bool {
-        Standing::of(version) == Some(standing)
+    fn is(version: &str, standing: VersionSupport) -> bool {
+        VersionSupport::parse(version) == Some(standing)
     }
 
     #[test]
@@ -233,10 +233,10 @@ mod tests {
     #[test]
     fn a_version_is_newer_than_all_that_are_known() {
         for version in ["1.21.0", "v1.99", "4.25.0", "5.1.0", "6.0"] {
-            assert!(is(version, Standing::Newer), "{version}");
+            assert!(is(version, VersionSupport::Newer), "{version}");
         }
         for version in ["1.20.0", "1.9", "4.24.1", "4.2", "5.0.3", "0.1", "main", ""] {
-            assert!(!is(version, Standing::Newer), "{version}");
+            assert!(!is(version, VersionSupport::Newer), "{version}");
         }
     }
 
@@ -259,19 +259,19 @@ mod tests {
     #[test]
     fn a_version_is_older_than_all_that_are_known() {
         for version in ["1.15.4", "v1.9", "4.19.2", "4.2"] {
-            assert!(is(version, Standing::Older), "{version}");
+            assert!(is(version, VersionSupport::Older), "{version}");
         }
         for version in ["1.16.0", "1.21.0", "4.20.0", "5.0.0", "0.1.0", "main", ""] {
-            assert!(!is(version, Standing::Older), "{version}");
+            assert!(!is(version, VersionSupport::Older), "{version}");
         }
     }
 
     #[test]
     fn a_version_can_be_nobodys() {
         for version in ["0.1.0", "2.5", "3.11"] {
-            assert!(is(version, Standing::Unassigned), "{version}");
+            assert!(is(version, VersionSupport::Unassigned), "{version}");
         }
-        assert_eq!(Standing::of("main"), None);
+        assert_eq!(VersionSupport::parse("main"), None);
     }
 
     #[test]

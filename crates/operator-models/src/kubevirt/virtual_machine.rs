@@ -84,7 +84,7 @@ pub struct SourceRef {
 
 /// The fields that KubeVirt reads from a DataSource.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DataSource {
+pub struct BootSource {
     /// The label with the architecture of its disk.
     pub architecture_label: Option<String>,
     /// The namespace and name of the DataSource that it points to.
@@ -96,7 +96,7 @@ pub struct DataSource {
 /// The look-ups that KubeVirt makes to determine the architecture of a VM. It ignores objects that it cannot read.
 pub trait Lookup {
     /// A DataSource by namespace and name.
-    fn data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource>;
+    fn data_source(&mut self, namespace: &str, name: &str) -> Option<BootSource>;
 
     /// A preference.
     fn preference(&mut self, name: &PreferenceName) -> Option<Preference>;
@@ -115,7 +115,7 @@ pub enum Reason {
     Default,
 }
 
-impl DataSource {
+impl BootSource {
     /// Reads a DataSource.
     ///
     /// # Errors
@@ -432,7 +432,7 @@ impl SourceRef {
     /// MIRRORS: kubevirt pkg/defaults/defaults.go, `setDefaultArchitectureFromDataSource`.
     pub fn label(
         &self,
-        mut data_source: impl FnMut(&str, &str) -> Option<DataSource>,
+        mut data_source: impl FnMut(&str, &str) -> Option<BootSource>,
     ) -> Option<String> {
         let found = data_source(&self.namespace, &self.name)?;
         let found = match found.points_to {

@@ -16,23 +16,23 @@ pub struct BundleSource {
 /// MIRRORS: ssp-operator internal/template-bundle/bundle.go, `CollectDataSources`, for the bundle that
 /// data/common-templates-bundle of the release holds.
 pub const SOURCES: [BundleSource; 14] = [
-    of("centos-stream9", &[Amd64, Arm64, S390x]),
-    of("centos6", &[Amd64]),
-    of("fedora", &[Amd64, Arm64, S390x]),
-    of("opensuse", &[Amd64]),
-    of("rhel7", &[Amd64]),
-    of("rhel8", &[Amd64, S390x]),
-    of("rhel9", &[Amd64, Arm64, S390x]),
-    of("ubuntu", &[Amd64, Arm64, S390x]),
-    of("win10", &[Amd64]),
-    of("win11", &[Amd64]),
-    of("win2k16", &[Amd64]),
-    of("win2k19", &[Amd64]),
-    of("win2k22", &[Amd64]),
-    of("win2k25", &[Amd64]),
+    source_of("centos-stream9", &[Amd64, Arm64, S390x]),
+    source_of("centos6", &[Amd64]),
+    source_of("fedora", &[Amd64, Arm64, S390x]),
+    source_of("opensuse", &[Amd64]),
+    source_of("rhel7", &[Amd64]),
+    source_of("rhel8", &[Amd64, S390x]),
+    source_of("rhel9", &[Amd64, Arm64, S390x]),
+    source_of("ubuntu", &[Amd64, Arm64, S390x]),
+    source_of("win10", &[Amd64]),
+    source_of("win11", &[Amd64]),
+    source_of("win2k16", &[Amd64]),
+    source_of("win2k19", &[Amd64]),
+    source_of("win2k22", &[Amd64]),
+    source_of("win2k25", &[Amd64]),
 ];
 
-const fn of(name: &'static str, architectures: &'static [Architecture]) -> BundleSource {
+const fn source_of(name: &'static str, architectures: &'static [Architecture]) -> BundleSource {
     BundleSource {
         name,
         architectures,

@@ -115,7 +115,7 @@ impl fmt::Display for Key {
 
 /// A DataImportCron that SSP wants.
 #[derive(Debug, Clone)]
-pub struct Cron {
+pub struct WantedCron {
     /// The index of its template.
     pub template: usize,
     /// Its name.
@@ -126,7 +126,7 @@ pub struct Cron {
 
 /// A DataSource that SSP wants, in the namespace for golden images.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DataSource {
+pub enum WantedSource {
     /// It points to another DataSource.
     Pointer(String),
     /// It has its own image, if a cron imports one.
@@ -140,7 +140,7 @@ pub enum DataSource {
 #[derive(Debug, Clone)]
 pub struct LostCron {
     /// The cron that is not created.
-    pub cron: Cron,
+    pub cron: WantedCron,
     /// The DataSource that it would manage.
     pub data_source: Key,
     /// Whether SSP drops it in favor of a DataSource that points to another one. If not, a later cron replaces it.
@@ -151,9 +151,9 @@ pub struct LostCron {
 #[derive(Debug, Default)]
 pub struct Wanted {
     /// The crons, by the DataSource that they manage.
-    pub crons: BTreeMap<Key, Cron>,
+    pub crons: BTreeMap<Key, WantedCron>,
     /// The DataSources in the namespace for golden images that belong to VM templates of the bundle.
-    pub bundle_sources: BTreeMap<String, DataSource>,
+    pub bundle_sources: BTreeMap<String, WantedSource>,
     /// The other DataSources, each of which points to another one, in the order in which SSP creates them.
     pub pointers: Vec<(String, String)>,
     /// The crons that SSP does not create.
@@ -223,7 +223,7 @@ impl Wanted {
                 .and_then(|source| first_common(architectures, source.architectures));
             let managed =
                 default.map_or_else(|| managed.to_owned(), |default| default.suffixed(managed));
-            let cron = Cron {
+            let cron = WantedCron {
                 template: index,
                 name: template.name.to_owned(),
                 architecture: None,
@@ -235,7 +235,7 @@ impl Wanted {
             if !annotated.contains(&architecture) || !architectures.contains(&architecture) {
                 continue;
             }
-            let cron = Cron {
+            let cron = WantedCron {
                 template: index,
                 name: architecture.suffixed(template.name),
                 architecture: Some(architecture),
@@ -245,7 +245,7 @@ impl Wanted {
         }
     }
 
-    fn add_cron(&mut self, key: Key, cron: Cron) {
+    fn add_cron(&mut self, key: Key, cron: WantedCron) {
         if let Some(cron) = self.crons.insert(key.clone(), cron) {
             self.lost.push(LostCron {
                 cron,
@@ -263,15 +263,15 @@ impl Wanted {
             };
             let name = source.name.to_owned();
             if !is_multi_arch {
-                let own = DataSource::Own { label: None };
+                let own = WantedSource::Own { label: None };
                 self.bundle_sources.insert(name, own);
                 continue;
             }
-            let pointer = DataSource::Pointer(default.suffixed(&name));
+            let pointer = WantedSource::Pointer(default.suffixed(&name));
             self.bundle_sources.insert(name, pointer);
             for architecture in source.architectures {
                 if architectures.contains(architecture) {
-                    let own = DataSource::Own {
+                    let own = WantedSource::Own {
                         label: Some(*architecture),
                     };
                     self.bundle_sources
@@ -301,7 +301,7 @@ impl Wanted {
     /// MIRRORS: getDataSourcesAndCrons, which omits the cron of a DataSource that is not updated automatically.
     fn drop_crons_of_pointers(&mut self, golden_namespace: &str) {
         let of_bundle = self.bundle_sources.iter();
-        let of_bundle = of_bundle.filter(|(_, source)| matches!(source, DataSource::Pointer(_)));
+        let of_bundle = of_bundle.filter(|(_, source)| matches!(source, WantedSource::Pointer(_)));
         let of_bundle = of_bundle.map(|(name, _)| name);
         let names = of_bundle.chain(self.pointers.iter().map(|(name, _)| name));
         for name in names {

@@ -40,7 +40,7 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         Ok(before) => after.forecast_after(before),
         Err(_) => after.forecast(),
     };
-    let state = before.as_ref().map(State::of).unwrap_or_default();
+    let state = before.as_ref().map(State::new).unwrap_or_default();
     // HCO itself rejects an object that contradicts itself. The forecast does not cover this.
     let is_rejected = !expected["after"]["error"].is_null();
     let after = after.as_ref().ok().filter(|_| !is_rejected);

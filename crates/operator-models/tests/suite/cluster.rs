@@ -27,7 +27,7 @@ impl Texts {
         Self {
             hco: hco.to_string(),
             nodes: json!({"kind": "NodeList", "items": nodes}).to_string(),
-            version: ApiVersion::of(Some(version), "").unwrap(),
+            version: ApiVersion::from_kind(Some(version), "").unwrap(),
         }
     }
 

@@ -2,7 +2,8 @@
 
 use kube_objects::json::{Json, Object};
 use operator_models::cdi::data_import_cron::{
-    Cron, NeverRuns, Polling, Rejection, Spec, examine_metadata, examine_names, examine_spec,
+    DataImportCron, NeverRuns, Polling, Rejection, Spec, examine_metadata, examine_names,
+    examine_spec,
 };
 use operator_models::cdi::{data_source, retention};
 use serde_json::Value;
@@ -88,7 +89,7 @@ fn difference(row: &Value, cron: &Value) -> Option<String> {
     verdict.metadata_rejected = examine_metadata(&template.object("metadata")).unwrap();
     let architecture = text("architecture").filter(|architecture| !architecture.is_empty());
     let verdict = examine_names(
-        &Cron {
+        &DataImportCron {
             name: text("name").unwrap(),
             namespace: text("namespace").unwrap(),
             managed_data_source: text("managedDataSource").unwrap(),

@@ -23,7 +23,7 @@ use super::{Difference, all_agree, string, strings};
 fn what_is_read_agrees_with_hco() {
     let (_, classes) = all_agree("hco", |row| {
         let text = row["hco"].to_string();
-        let version = ApiVersion::of(row["hco"]["apiVersion"].as_str(), "").unwrap();
+        let version = ApiVersion::from_kind(row["hco"]["apiVersion"].as_str(), "").unwrap();
         let json = Json::parse(text.as_bytes()).unwrap();
         let hco = LocatedFields::new(json, version).read().unwrap();
         compare(row, &hco)

@@ -194,7 +194,7 @@ fn updated(version: HcoVersion, edit: impl Fn(&mut Value)) -> Changes {
     let (before, after) = (before.cluster().unwrap(), after.cluster().unwrap());
     let before = before.forecast_of(version).unwrap();
     let after = after.forecast_of(version).unwrap();
-    changes(&State::of(&before), Ok(&after))
+    changes(&State::new(&before), Ok(&after))
 }
 
 /// The changes in a cluster with these objects when its HyperConverged gets these templates.
@@ -214,7 +214,7 @@ fn between(objects: &Value, texts: [&Texts; 2]) -> Changes {
 }
 
 fn state<'a>(forecast: &'a Forecast<'a>, objects: &'a Objects<'a>) -> State<'a> {
-    State::of(forecast).with(objects)
+    State::new(forecast).with(objects)
 }
 
 fn texts(templates: &[Value], edit: impl Fn(&mut Value)) -> Texts {

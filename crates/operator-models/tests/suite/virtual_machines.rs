@@ -6,7 +6,7 @@ use kube_objects::json::Json;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
 use operator_models::kubevirt::virtual_machine::{
-    DataSource, Lookup, VM_ARCHITECTURE, VirtualMachine, is_unsupported,
+    BootSource, Lookup, VM_ARCHITECTURE, VirtualMachine, is_unsupported,
 };
 use serde_json::{Value, json};
 
@@ -71,10 +71,10 @@ fn default(row: &Value) -> &str {
     defaults.find(|it| !it.is_empty()).unwrap_or("amd64")
 }
 
-struct Sources(BTreeMap<(String, String), DataSource>);
+struct Sources(BTreeMap<(String, String), BootSource>);
 
 impl Lookup for Sources {
-    fn data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource> {
+    fn data_source(&mut self, namespace: &str, name: &str) -> Option<BootSource> {
         let key = (namespace.to_owned(), name.to_owned());
         self.0.get(&key).cloned()
     }
@@ -84,14 +84,14 @@ impl Lookup for Sources {
     }
 }
 
-fn data_sources(list: &Value) -> BTreeMap<(String, String), DataSource> {
+fn data_sources(list: &Value) -> BTreeMap<(String, String), BootSource> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let sources = list.as_array().unwrap().iter().map(|source| {
         let metadata = &source["metadata"];
         let json = source.to_string();
         (
             (text(&metadata["namespace"]), text(&metadata["name"])),
-            DataSource::read(Json::parse(json.as_bytes()).unwrap()).unwrap(),
+            BootSource::read(Json::parse(json.as_bytes()).unwrap()).unwrap(),
         )
     });
     sources.collect()
@@ -153,14 +153,14 @@ fn with_preference(preference: &Value) -> VirtualMachine {
 struct Cluster(Option<(&'static str, &'static str)>);
 
 impl Lookup for Cluster {
-    fn data_source(&mut self, namespace: &str, name: &str) -> Option<DataSource> {
+    fn data_source(&mut self, namespace: &str, name: &str) -> Option<BootSource> {
         let labels = self
             .0
             .map(|(name, kind)| (name.to_owned(), kind.to_owned()));
-        ((namespace, name) == ("shop", "rhel9-arm64")).then(|| DataSource {
+        ((namespace, name) == ("shop", "rhel9-arm64")).then(|| BootSource {
             architecture_label: Some("arm64".to_owned()),
             default_preference: labels,
-            ..DataSource::default()
+            ..BootSource::default()
         })
     }
 

@@ -19,7 +19,7 @@ use crate::ssp::architecture::Architecture;
 
 /// A template as SSP gets it.
 #[derive(Debug, Clone)]
-pub struct HandedOver<'a> {
+pub struct SspTemplate<'a> {
     /// Its name.
     pub name: &'a str,
     /// The index of its entry in the spec of the HyperConverged; `None` if HCO adds the template.
@@ -49,10 +49,10 @@ pub struct HandedOver<'a> {
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `GetDataImportCronTemplates`, hcoDictToSSP.
-pub(super) fn handed_over<'a>(
+pub(super) fn ssp_templates<'a>(
     given: &Given<'a>,
-    other: &[HandedOver<'a>],
-) -> (Vec<HandedOver<'a>>, Vec<&'a str>) {
+    other: &[SspTemplate<'a>],
+) -> (Vec<SspTemplate<'a>>, Vec<&'a str>) {
     let mut sorted = BTreeMap::new();
     let mut left_out = Vec::new();
     for image in golden_images(given.hco, given.common) {
@@ -72,8 +72,8 @@ pub(super) fn handed_over<'a>(
         let known = known.filter(|known| is_completed || !known.is_completed);
         let template = match known {
             Some(known) => Some(known.clone()),
-            None => HandedOver::new(&image, given)
-                .unwrap_or_else(|error| HandedOver::mistyped(&image, &error)),
+            None => SspTemplate::new(&image, given)
+                .unwrap_or_else(|error| SspTemplate::mistyped(&image, &error)),
         };
         let Some(mut template) = template else {
             continue;
@@ -88,7 +88,7 @@ pub(super) fn handed_over<'a>(
     (sorted.into_values().collect(), left_out)
 }
 
-impl<'a> HandedOver<'a> {
+impl<'a> SspTemplate<'a> {
     /// The source of its image.
     pub(super) fn origin(&self) -> Rc<Origin> {
         Rc::clone(self.origin.get_or_init(|| Rc::new(self.spec.origin())))
