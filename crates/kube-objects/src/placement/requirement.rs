@@ -31,7 +31,7 @@ pub(super) enum Test {
     Lt(i64),
 }
 
-/// Different values, in order: long lists are searched for every node, and the search of a [`Set`] is slower.
+/// Different values, in order: long lists are searched for every node, and the search of a set is slower.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Values(Vec<String>);
 
