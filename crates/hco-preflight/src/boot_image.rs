@@ -1,7 +1,5 @@
 //! Images of boot disks that are not golden images.
 
-use std::collections::BTreeSet;
-
 use kube_objects::json::Json;
 use kube_objects::text::list;
 use operator_models::kubevirt::virtual_machine::{BootImage, VirtualMachine};
@@ -31,8 +29,7 @@ pub(crate) fn note(machines: impl Iterator<Item = (String, Option<BootImage>)>) 
         let image = image.filter(|image| image.platform.is_none())?;
         Some(one_line(&format!("{name} ({})", image.name)))
     });
-    let unstated: BTreeSet<String> = unstated.collect();
-    let unstated: Vec<String> = unstated.into_iter().collect();
+    let unstated: Vec<String> = unstated.collect();
     (!unstated.is_empty()).then(|| {
         format!(
             "nothing states the architecture of the boot disks of these VMs, so the node that imports or runs the image decides; `hco-preflight images` shows the architectures of an image: {}",

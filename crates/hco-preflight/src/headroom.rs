@@ -34,11 +34,9 @@ pub(crate) struct Headroom {
 #[serde(rename_all = "camelCase")]
 struct Summary {
     architecture: String,
-    /// The number of workload nodes.
     nodes: usize,
     /// The number of workload nodes that have a known size and accept pods.
     counted_nodes: usize,
-    /// The number of running VMs.
     virtual_machines: usize,
 }
 
@@ -77,8 +75,11 @@ struct Capacity {
 }
 
 impl Capacity {
-    fn fits(self, needs: Self) -> bool {
-        needs.memory <= self.memory && needs.cpu <= self.cpu
+    /// Whether a VM fits, which then takes its part.
+    fn take(&mut self, needs: Self) -> bool {
+        let fits = needs.memory <= self.memory && needs.cpu <= self.cpu;
+        *self = if fits { self.without(needs) } else { *self };
+        fits
     }
 
     fn without(self, needs: Self) -> Self {
@@ -89,7 +90,6 @@ impl Capacity {
     }
 }
 
-/// A node.
 #[derive(Debug, Clone, Default)]
 struct Node {
     name: String,
@@ -104,7 +104,6 @@ struct Node {
     machines: Vec<Machine>,
 }
 
-/// A running VM.
 #[derive(Debug, Clone)]
 struct Machine {
     name: String,
@@ -283,16 +282,11 @@ fn drain<'n>(node: &'n Node, index: usize, rooms: &mut [Option<Capacity>]) -> Ve
     if let Some(own) = rooms.get_mut(index) {
         *own = None;
     }
-    let unplaced = node.machines.iter().filter(|machine| {
+    let mut fits = |machine: &&Machine| {
         let mut rooms = rooms.iter_mut().flatten();
-        match rooms.find(|room| room.fits(machine.needs)) {
-            Some(room) => {
-                *room = room.without(machine.needs);
-                false
-            }
-            None => true,
-        }
-    });
+        rooms.any(|room| room.take(machine.needs))
+    };
+    let unplaced = node.machines.iter().filter(|machine| !fits(machine));
     unplaced.collect()
 }
 
@@ -393,10 +387,11 @@ mod tests {
 
     #[test]
     fn the_only_node_is_named_even_if_it_is_empty() {
-        let headroom = Headroom::new(vec![node("a", 10, &[])]);
-        assert_eq!(headroom.rows[0].id, Id::HeadroomSingleNode);
-        assert!(!headroom.is_short());
-        assert!(Headroom::new(vec![node("a", 10, &[1])]).is_short());
+        for (machines, is_short) in [(&[][..], false), (&[1], true)] {
+            let headroom = Headroom::new(vec![node("a", 10, machines)]);
+            assert_eq!(headroom.rows[0].id, Id::HeadroomSingleNode);
+            assert_eq!(headroom.is_short(), is_short);
+        }
     }
 
     #[test]

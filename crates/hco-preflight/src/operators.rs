@@ -22,8 +22,8 @@ use crate::prose::count;
 use crate::stage::{self, Reader, Snapshot};
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
 
-/// The workloads whose images are read.
-const WORKLOADS: [&str; 3] = ["DaemonSet", "Deployment", "Job"];
+/// The kinds with images.
+const KINDS: [&str; 4] = ["DaemonSet", "Deployment", "Job", "ClusterServiceVersion"];
 
 /// Parts of the names of images that operators start on workload nodes: importers of disks, launchers of VMs, and hooks.
 const STARTED: [&str; 8] = [
@@ -62,7 +62,6 @@ impl Use {
     }
 }
 
-/// An image, and what uses it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Row {
@@ -105,13 +104,10 @@ pub(crate) fn run(
     terminal.notes(&notes);
     let snapshot = snapshot?;
     let nodes = snapshot.nodes.to_objects();
+    let all = nodes.iter().filter_map(architecture).map(str::to_owned);
     let architectures: BTreeSet<String> = match &args.arch {
         Some(one) => BTreeSet::from([one.clone()]),
-        None => nodes
-            .iter()
-            .filter_map(architecture)
-            .map(str::to_owned)
-            .collect(),
+        None => all.collect(),
     };
     if architectures.is_empty() {
         bail!("there are no nodes: specify the architecture with --arch");
@@ -120,12 +116,10 @@ pub(crate) fn run(
     if rows.is_empty() && failures.is_empty() {
         bail!("there are no DaemonSets, Deployments, or Jobs in the namespace of a HyperConverged");
     }
-    failures.extend(
-        snapshot
-            .unread
-            .iter()
-            .map(|unread| format!("{} was not read: {}", unread.kind, one_line(&unread.reason))),
-    );
+    for unread in &snapshot.unread {
+        let reason = one_line(&unread.reason);
+        failures.push(format!("{} was not read: {reason}", unread.kind));
+    }
     match args.output {
         PlainFormat::Text => terminal.print(&render(&rows, &architectures))?,
         PlainFormat::Json => print_json(&BTreeMap::from([("images", &rows)]))?,
@@ -143,7 +137,6 @@ pub(crate) fn run(
     })
 }
 
-/// The images, and the errors.
 fn rows(
     snapshot: &Snapshot,
     nodes: &[Value],
@@ -152,11 +145,11 @@ fn rows(
     registries: &Registries,
 ) -> (Vec<Row>, Vec<String>) {
     let namespaces: BTreeSet<&str> = snapshot.hyperconvergeds.iter().map(namespace).collect();
-    let kinds = WORKLOADS.iter().chain(&["ClusterServiceVersion"]);
-    let objects: Vec<(&str, Value)> = kinds
-        .flat_map(|kind| snapshot.of(kind).map(move |object| (*kind, object)))
-        .filter(|(_, object)| namespaces.contains(namespace(object)))
-        .collect();
+    let all = KINDS
+        .iter()
+        .flat_map(|kind| snapshot.of(kind).map(move |it| (*kind, it)));
+    let is_ours = |(_, object): &(&str, Value)| namespaces.contains(namespace(object));
+    let objects: Vec<(&str, Value)> = all.filter(is_ours).collect();
     let mut by_image: BTreeMap<String, Vec<Found<'_>>> = BTreeMap::new();
     for (kind, object) in &objects {
         for found in images_of(kind, object) {
@@ -176,26 +169,19 @@ fn rows(
     let contents = look_up(places.collect(), &args.mirror, registries, &names);
     let rows = contents.iter().zip(&asked).map(|(read, (image, found))| {
         let supported = read.architectures();
-        let lacks = architectures.iter().filter(|name| {
-            supported
-                .as_ref()
-                .is_some_and(|supported| !supported.contains(name.as_str()))
-        });
+        let is_lacking = |name: &&String| {
+            let supported = supported.as_ref();
+            supported.is_some_and(|supported| !supported.contains(name.as_str()))
+        };
+        let used = |name: &String| found.iter().map(|it| it.used_on(name, nodes)).min();
+        let lacks = architectures.iter().filter(is_lacking);
+        let lacks = lacks.map(|name| (name.clone(), used(name).unwrap_or(Use::Listed)));
         let error = read.error();
-        failures.extend(
-            error
-                .as_ref()
-                .map(|why| one_line(&format!("{image}: {why}"))),
-        );
+        failures.extend(error.iter().map(|why| one_line(&format!("{image}: {why}"))));
         Row {
             image: image.to_string(),
-            lacks: lacks
-                .map(|name| {
-                    let used = found.iter().map(|found| found.used_on(name, nodes)).min();
-                    (name.clone(), used.unwrap_or(Use::Listed))
-                })
-                .collect(),
-            architectures: supported.map(|names| names.into_iter().map(str::to_owned).collect()),
+            lacks: lacks.collect(),
+            architectures: supported.map(|all| all.into_iter().map(str::to_owned).collect()),
             error,
             used_by: found.iter().map(|found| found.by.clone()).collect(),
         }
@@ -217,18 +203,14 @@ fn images_of<'o>(kind: &str, object: &'o Value) -> Vec<Found<'o>> {
         // OLM copies those of other operators into the namespace.
         let is_ours = name(object).starts_with("kubevirt-hyperconverged");
         let images = items(object, "/spec/relatedImages").filter(|_| is_ours);
-        return images
-            .filter_map(|it| text(it, "/image"))
-            .map(listed)
-            .collect();
+        let images = images.filter_map(|it| text(it, "/image"));
+        return images.map(listed).collect();
     }
     let pod = object.pointer("/spec/template/spec");
-    let containers = [
-        "/spec/template/spec/initContainers",
-        "/spec/template/spec/containers",
-    ];
+    let containers =
+        ["initContainers", "containers"].map(|list| format!("/spec/template/spec/{list}"));
     let mut found = Vec::new();
-    for container in containers.into_iter().flat_map(|list| items(object, list)) {
+    for container in containers.iter().flat_map(|list| items(object, list)) {
         found.extend(text(container, "/image").map(|image| Found {
             pod,
             is_daemon: kind == "DaemonSet",
@@ -237,12 +219,9 @@ fn images_of<'o>(kind: &str, object: &'o Value) -> Vec<Found<'o>> {
         for (what, image) in named(container) {
             let what = what.to_ascii_lowercase().replace('_', "");
             let is_started = STARTED.iter().any(|started| what.contains(started));
+            let starts = if is_started { ", which starts it" } else { "" };
             found.push(Found {
-                by: if is_started {
-                    format!("{by}, which starts it")
-                } else {
-                    by.clone()
-                },
+                by: format!("{by}{starts}"),
                 is_daemon: is_started,
                 ..listed(image)
             });

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use kube_objects::path::FieldPath;
 use kube_objects::text::{escape, quote};
-use operator_models::kubevirt::virtual_machine::{BootImage, SourceRef};
+use operator_models::kubevirt::virtual_machine::SourceRef;
 
 use crate::machine::Machine;
 use crate::proposal::Proposal;
@@ -16,67 +16,55 @@ pub(crate) static RULE: Rule =
 
 /// The boot disk is for another architecture than the VM.
 pub(crate) struct DifferingDisk<'f> {
-    source: Source<'f>,
+    /// `None` if the disk is imported from an image.
+    source: Option<&'f SourceRef>,
+    /// The name of the source, or of the image.
+    name: String,
+    path: FieldPath,
     /// The architecture of the disk.
     label: String,
     /// The architecture of the VM.
     architecture: &'f str,
 }
 
-/// The source of the boot disk.
-enum Source<'f> {
-    DataSource(&'f SourceRef),
-    /// An image, and the index of its dataVolumeTemplate.
-    Image(&'f BootImage, usize),
-}
-
 pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<DifferingDisk<'f>> {
     let architecture = machine.architecture.as_str();
-    let source = machine.boot_source();
-    let source = source.map(|(source, label)| (Source::DataSource(source), label));
-    let image = || {
+    let template = |index| FieldPath::new(&["spec", "dataVolumeTemplates"]).index(index);
+    let disk = if let Some((source, label)) = machine.boot_source() {
+        DifferingDisk {
+            source: Some(source),
+            name: format!("{}/{}", source.namespace, source.name),
+            path: template(source.index).keys(&["spec", "sourceRef"]),
+            label,
+            architecture,
+        }
+    } else {
         let (image, platform) = machine.boot_image()?;
-        Some((Source::Image(image, image.index?), platform.to_owned()))
+        DifferingDisk {
+            source: None,
+            name: image.name.clone(),
+            path: template(image.index?).keys(&["spec", "source", "registry"]),
+            label: platform.to_owned(),
+            architecture,
+        }
     };
-    let (source, label) = source.or_else(image)?;
-    let differs = !architecture.is_empty() && label != architecture;
-    differs.then_some(DifferingDisk {
-        source,
-        label,
-        architecture,
-    })
+    let differs = !architecture.is_empty() && disk.label != architecture;
+    differs.then_some(disk)
 }
 
 impl<'f> Violation<'f, Machine<'f>> for DifferingDisk<'f> {
     fn value(&self) -> Cow<'_, str> {
-        let Self {
-            label,
-            architecture,
-            ..
-        } = self;
-        match self.source {
-            Source::DataSource(SourceRef {
-                namespace, name, ..
-            }) => format!("{namespace}/{name} {label} {architecture}"),
-            Source::Image(image, _) => format!("{} {label} {architecture}", image.name),
-        }
-        .into()
+        format!("{} {} {}", self.name, self.label, self.architecture).into()
     }
 
     fn path(&self, _: &'f Machine<'f>) -> FieldPath {
-        let template = |index| FieldPath::new(&["spec", "dataVolumeTemplates"]).index(index);
-        match self.source {
-            Source::DataSource(source) => template(source.index).keys(&["spec", "sourceRef"]),
-            Source::Image(_, index) => template(index).keys(&["spec", "source", "registry"]),
-        }
+        self.path.clone()
     }
 
     fn fact(&self, machine: &'f Machine<'f>) -> String {
         let made = match self.source {
-            Source::DataSource(source) => {
-                format!("made from DataSource {}, which is", quote(&source.name))
-            }
-            Source::Image(..) => "imported".to_owned(),
+            Some(source) => format!("made from DataSource {}, which is", quote(&source.name)),
+            None => "imported".to_owned(),
         };
         format!(
             "The boot disk is {made} for {}, but the VM's architecture is {}: it does not boot.",
@@ -87,9 +75,7 @@ impl<'f> Violation<'f, Machine<'f>> for DifferingDisk<'f> {
 
     fn fixes(&self, machine: &'f Machine<'f>) -> Vec<Proposal<'f>> {
         let mut fixes = Vec::new();
-        if let Source::DataSource(source) = self.source {
-            fixes.extend(machine.replace_source(source));
-        }
+        fixes.extend(self.source.and_then(|source| machine.replace_source(source)));
         if machine.is_available(&self.label) != Some(false) {
             fixes.push(machine.set_architecture(&self.label));
         }
@@ -99,8 +85,8 @@ impl<'f> Violation<'f, Machine<'f>> for DifferingDisk<'f> {
         }
         if fixes.is_empty() {
             fixes.push(Proposal::advice(match self.source {
-                Source::DataSource(_) => "use a DataSource for the VM's architecture",
-                Source::Image(..) => "import the image for the VM's architecture",
+                Some(_) => "use a DataSource for the VM's architecture",
+                None => "import the image for the VM's architecture",
             }));
         }
         fixes

@@ -141,13 +141,9 @@ impl<'s> Prepared<'s> {
             .as_ref()
             .is_some_and(|all| all.len() > 1)
         {
-            let machines = self.questions().iter();
-            let machines = machines.filter(|it| it.identity.is_virtual_machine());
-            let machines = machines.map(|it| {
-                (
-                    it.identity.namespaced_name(),
-                    boot_image::of(it.object.value()),
-                )
+            let machines = self.questions().iter().map(|it| {
+                let image = boot_image::of(it.object.value());
+                (it.identity.namespaced_name(), image)
             });
             if let Some(note) = boot_image::note(machines) {
                 notes.push(&note);

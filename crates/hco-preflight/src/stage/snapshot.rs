@@ -232,27 +232,9 @@ pub(crate) const KINDS: [Kind; 19] = [
         readers: &[Reader::Check],
         fields: &["/spec/policies"],
     },
-    Kind {
-        name: "DaemonSet",
-        api_version: "apps/v1",
-        path: "/apis/apps/v1/daemonsets",
-        readers: &[Reader::Operators],
-        fields: WORKLOAD,
-    },
-    Kind {
-        name: "Deployment",
-        api_version: "apps/v1",
-        path: "/apis/apps/v1/deployments",
-        readers: &[Reader::Operators],
-        fields: WORKLOAD,
-    },
-    Kind {
-        name: "Job",
-        api_version: "batch/v1",
-        path: "/apis/batch/v1/jobs",
-        readers: &[Reader::Operators],
-        fields: WORKLOAD,
-    },
+    workload("DaemonSet", "apps/v1", "/apis/apps/v1/daemonsets"),
+    workload("Deployment", "apps/v1", "/apis/apps/v1/deployments"),
+    workload("Job", "batch/v1", "/apis/batch/v1/jobs"),
     Kind {
         name: "ClusterServiceVersion",
         api_version: "operators.coreos.com/v1alpha1",
@@ -262,13 +244,21 @@ pub(crate) const KINDS: [Kind; 19] = [
     },
 ];
 
-/// The fields of a workload with its images, and with the nodes on which it runs.
-const WORKLOAD: &[&str] = &[
-    "/spec/template/spec/affinity/nodeAffinity",
-    "/spec/template/spec/containers",
-    "/spec/template/spec/initContainers",
-    "/spec/template/spec/nodeSelector",
-];
+/// A workload of HCO, with its images and the nodes on which it runs.
+const fn workload(name: &'static str, api_version: &'static str, path: &'static str) -> Kind {
+    Kind {
+        name,
+        api_version,
+        path,
+        readers: &[Reader::Operators],
+        fields: &[
+            "/spec/template/spec/affinity/nodeAffinity",
+            "/spec/template/spec/containers",
+            "/spec/template/spec/initContainers",
+            "/spec/template/spec/nodeSelector",
+        ],
+    }
+}
 
 /// The kinds that the module compares with the forecast.
 const BOOT_SOURCES: [&str; 4] = [

@@ -173,9 +173,8 @@ impl VirtualMachine {
         for (index, template) in templates.iter().enumerate() {
             data_sources.extend(SourceRef::read(&mut reading, index, template, &namespace));
         }
-        let boot_volume = boot_volume(&mut reading, &instance);
-        let boot_image = BootImage::read(&mut reading, &templates, &boot_volume);
-        let boot_volume = boot_volume.name;
+        let (boot_volume, disk) = boot_volume(&mut reading, &instance);
+        let boot_image = BootImage::read(&mut reading, &templates, &boot_volume, disk);
         let preference = preference(&mut reading, &spec, &data_sources, &namespace);
         let mut sources = data_sources.iter();
         let affinity = instance.object("affinity").field("nodeAffinity");
@@ -200,11 +199,6 @@ impl VirtualMachine {
         self.data_sources.get(self.boot_source?)
     }
 
-    /// The architecture that the image of the boot disk states.
-    pub fn boot_platform(&self) -> Option<&str> {
-        self.boot_image.as_ref()?.platform.as_deref()
-    }
-
     /// Whether all evaluated fields are equal in another VirtualMachine, except for the fields that KubeVirt adds.
     pub fn is_judged_like(&self, other: &Self) -> bool {
         self.architecture == other.architecture
@@ -218,9 +212,10 @@ impl VirtualMachine {
             (Some(one), Some(other)) => one.namespace == other.namespace && one.name == other.name,
             (one, other) => one.is_none() && other.is_none(),
         };
+        let platform = |vm: &Self| vm.boot_image.as_ref()?.platform.clone();
         self.node_selector == other.node_selector
             && self.affinity == other.affinity
-            && self.boot_platform() == other.boot_platform()
+            && platform(self) == platform(other)
             && is_same
     }
 
@@ -311,7 +306,7 @@ pub fn is_unsupported(architecture: &str) -> bool {
 ///
 /// MIRRORS: kubevirt pkg/virt-launcher/virtwrap/converter/storage/disk.go for the boot order; pkg/defaults/defaults.go,
 /// `setDefaultVolumeDisk`.
-fn boot_volume<'a>(reading: &mut Reading<'a>, instance: &Object<'a>) -> Volume {
+fn boot_volume<'a>(reading: &mut Reading<'a>, instance: &Object<'a>) -> (String, String) {
     let disks = instance.object("domain").object("devices").field("disks");
     // If several disks have the lowest order, the first of them counts.
     let mut boot: Option<(i64, String)> = None;
@@ -327,36 +322,26 @@ fn boot_volume<'a>(reading: &mut Reading<'a>, instance: &Object<'a>) -> Volume {
     disk_of_volume(reading, instance, boot.as_deref())
 }
 
-/// A volume of a VM.
-#[derive(Debug, Default)]
-struct Volume {
-    /// The name of its dataVolumeTemplate or claim.
-    name: String,
-    /// The image of its containerDisk; empty if it has none.
-    image: String,
-}
-
-/// A volume by its name. Without a name, the first volume counts.
+/// The names of the dataVolumeTemplate or claim, and of the containerDisk of a volume. Without the name of a volume, the
+/// first one counts.
 fn disk_of_volume<'a>(
     reading: &mut Reading<'a>,
     instance: &Object<'a>,
     volume_name: Option<&str>,
-) -> Volume {
+) -> (String, String) {
     for volume in reading.objects(&instance.field("volumes")) {
         let name = reading.text(&volume, "name");
         if volume_name.is_none_or(|wanted| wanted == name) {
             let data_volume = reading.text(&volume.object("dataVolume"), "name");
             let claim = volume.object("persistentVolumeClaim");
-            return Volume {
-                name: match data_volume.as_str() {
-                    "" => reading.text(&claim, "claimName"),
-                    _ => data_volume,
-                },
-                image: reading.text(&volume.object("containerDisk"), "image"),
+            let name = match data_volume.as_str() {
+                "" => reading.text(&claim, "claimName"),
+                _ => data_volume,
             };
+            return (name, reading.text(&volume.object("containerDisk"), "image"));
         }
     }
-    Volume::default()
+    <(String, String)>::default()
 }
 
 /// Where the preference of a VM comes from.
@@ -376,7 +361,7 @@ fn preference<'a>(
         return PreferenceName::new(name, &kind, namespace).map(PreferenceMatcher::Named);
     }
     let instance = spec.object("template").object("spec");
-    let disk = disk_of_volume(reading, &instance, Some(&volume)).name;
+    let disk = disk_of_volume(reading, &instance, Some(&volume)).0;
     let mut sources = data_sources.iter();
     let index = sources.position(|source| source.volume == disk)?;
     Some(PreferenceMatcher::Inferred(index))
@@ -399,11 +384,12 @@ impl BootImage {
     fn read<'a>(
         reading: &mut Reading<'a>,
         templates: &[Object<'a>],
-        volume: &Volume,
+        volume: &str,
+        container_disk: String,
     ) -> Option<Self> {
-        if !volume.image.is_empty() {
+        if !container_disk.is_empty() {
             return Some(Self {
-                name: volume.image.clone(),
+                name: container_disk,
                 index: None,
                 platform: None,
             });
@@ -412,7 +398,7 @@ impl BootImage {
             let name = reading.text(&template.object("metadata"), "name");
             let registry = template.object("spec").object("source").object("registry");
             let url = reading.text(&registry, "url");
-            if name == volume.name && !url.is_empty() {
+            if name == volume && !url.is_empty() {
                 let platform = reading.text(&registry.object("platform"), "architecture");
                 return Some(Self {
                     name: url,
