@@ -215,7 +215,7 @@ fn the_policy_server_has_its_resources_and_is_spread() {
             continue;
         }
         let spec = &one(&manifests, "PolicyServer")["spec"];
-        assert_eq!(spec["limits"], json!({"memory": "1Gi"}), "{overlay}");
+        assert_eq!(spec["limits"], json!({"memory": "1536Mi"}), "{overlay}");
         assert_eq!(
             spec["requests"],
             json!({"cpu": "100m", "memory": "256Mi"}),
