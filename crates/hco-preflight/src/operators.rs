@@ -26,15 +26,16 @@ use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
 const KINDS: [&str; 4] = ["DaemonSet", "Deployment", "Job", "ClusterServiceVersion"];
 
 /// Parts of the names of images that operators start on workload nodes: importers of disks, launchers of VMs, and hooks.
-const STARTED: [&str; 8] = [
+const STARTED: [&str; 9] = [
     "importer",
     "cloner",
     "uploadserver",
+    "populator",
     "launcher",
     "exportserver",
     "sidecar",
     "shim",
-    "hook",
+    "prhelper",
 ];
 
 /// Where an image runs, the most important one first.
@@ -159,9 +160,9 @@ fn rows(
     let mut failures = Vec::new();
     let mut asked = Vec::new();
     for (image, found) in by_image {
-        match Image::at(&format!("docker://{image}")) {
-            Some(Ok(at)) => asked.push((at, found)),
-            _ => failures.push(one_line(&format!("`{image}` is not an image"))),
+        match at(&image) {
+            Some(at) => asked.push((at, found)),
+            None => failures.push(one_line(&format!("`{image}` is not an image"))),
         }
     }
     let names: Vec<&str> = architectures.iter().map(String::as_str).collect();
@@ -242,12 +243,27 @@ pub(crate) fn named(container: &Value) -> Vec<(&str, &str)> {
         _ => None,
     });
     let all = variables.chain(separate);
+    // Other variables and arguments can be secrets, and snapshots keep what is found here.
     let is_image = |(what, image): &(&str, &str)| {
-        what.to_ascii_lowercase().contains("image")
-            && image.contains('/')
-            && matches!(Image::at(&format!("docker://{image}")), Some(Ok(_)))
+        let what = what.to_ascii_lowercase();
+        let is_named =
+            !what.contains('=') && what.ends_with("image") || what.starts_with("related_image_");
+        is_named && image.contains('/') && at(image).is_some()
     };
     all.filter(is_image).collect()
+}
+
+/// An image as the kubelet reads it: it ignores the tag of a reference with a digest.
+fn at(image: &str) -> Option<Image> {
+    let without_tag = image.split_once('@').map(|(name, digest)| {
+        let tag = name
+            .rfind(':')
+            .filter(|colon| !name.split_at(*colon).1.contains('/'));
+        let name = tag.map_or(name, |colon| name.split_at(colon).0);
+        format!("{name}@{digest}")
+    });
+    let image = without_tag.as_deref().unwrap_or(image);
+    Image::at(&format!("docker://{image}"))?.ok()
 }
 
 impl Found<'_> {
@@ -381,11 +397,13 @@ mod tests {
                 {"name": "IMPORTER_IMAGE", "value": "quay.io/a/b:v1"},
                 {"name": "IMAGE_PULL_POLICY", "value": "Always"},
                 {"name": "PASSWORD", "value": "a/b:c"},
+                {"name": "IMAGE_REGISTRY_AUTH", "value": "user/password"},
+                {"name": "SHIM_IMAGE", "value": "quay.io/a/d:v1@sha256:aa"},
             ],
-            "args": ["--launcher-image", "quay.io/a/c:v1", "--port=1"],
+            "args": ["--launcher-image", "quay.io/a/c:v1", "--image-proxy=https://user:password@host", "x/y"],
         });
         let images = named(&container);
         let names: Vec<&str> = images.iter().map(|(name, _)| *name).collect();
-        assert_eq!(names, ["IMPORTER_IMAGE", "--launcher-image"]);
+        assert_eq!(names, ["IMPORTER_IMAGE", "SHIM_IMAGE", "--launcher-image"]);
     }
 }

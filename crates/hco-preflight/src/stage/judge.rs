@@ -142,7 +142,7 @@ impl<'s> Prepared<'s> {
             .is_some_and(|all| all.len() > 1)
         {
             let machines = self.questions().iter().map(|it| {
-                let image = boot_image::of(it.object.value());
+                let image = boot_image::unstated(it.object.value());
                 (it.identity.namespaced_name(), image)
             });
             if let Some(note) = boot_image::note(machines) {

@@ -778,6 +778,16 @@ impl Kind {
             "/spec/source/snapshot",
         ];
         reduce_items(machine, "/spec/dataVolumeTemplates", &disks);
+        let templates = machine.pointer_mut("/spec/dataVolumeTemplates");
+        for template in templates
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            if let Some(Value::String(url)) = template.pointer_mut("/spec/source/registry/url") {
+                *url = masked(url);
+            }
+        }
         let volumes = [&["/name", "/containerDisk/image"], &made_from::DISKS[..]].concat();
         reduce_items(machine, "/spec/template/spec/volumes", &volumes);
         let disks = ["/name", "/bootOrder"];

@@ -44,6 +44,14 @@ fn an_image_of_unstated_architecture_is_noted(#[case] nodes: &str, #[case] is_no
     let notes = String::from_utf8(output.stderr).unwrap();
     let note = "shows the architectures of an image: shop/web (quay.io/a/b:1)";
     assert_eq!(notes.contains(note), is_noted, "{notes}");
+    let stated = text.replace(
+        "    spec:\n      volumes",
+        "    spec:\n      architecture: arm64\n      volumes",
+    );
+    std::fs::write(&file, stated).unwrap();
+    let output = run(&format!("check -f {} --arch {nodes}", file.display()));
+    let notes = String::from_utf8(output.stderr).unwrap();
+    assert!(!notes.contains(note), "{notes}");
 }
 
 /// A person has to decide what to change.
