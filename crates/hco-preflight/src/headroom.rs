@@ -1,7 +1,7 @@
 //! Headroom: whether the VMs of a node fit on the other nodes of its architecture when the node drains.
 //!
-//! An estimate by the memory and CPU that VMs request. It ignores the overhead of VMs, other pods, taints, NUMA, and
-//! devices.
+//! An estimate by the memory and CPU that VMs request. It ignores the overhead of VMs, other pods, node selectors and
+//! affinities of VMs, taints, hugepages, NUMA, and devices.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,8 +35,8 @@ pub(crate) struct Headroom {
 struct Summary {
     architecture: String,
     nodes: usize,
-    /// The number of workload nodes that have a known size and accept pods.
-    counted_nodes: usize,
+    /// The number of workload nodes that accept pods, and whose size is unknown.
+    unknown_nodes: usize,
     virtual_machines: usize,
 }
 
@@ -48,7 +48,7 @@ struct Row {
     severity: Severity,
     architecture: String,
     node: String,
-    /// The VMs that fit on no other node.
+    /// The VMs that are left over after the others have been placed.
     virtual_machines: Vec<String>,
 }
 
@@ -98,8 +98,10 @@ struct Node {
     is_workload: bool,
     /// Whether it leaves the cluster.
     leaves: bool,
-    /// The capacity that is left for VMs; `None` if its size is unknown, or if it accepts no pods.
+    /// The capacity that is left for VMs; `None` if it accepts none, or if its size is unknown.
     room: Option<Capacity>,
+    /// Whether it accepts VMs, but its size is unknown.
+    is_unknown: bool,
     /// The VMs on it.
     machines: Vec<Machine>,
 }
@@ -138,12 +140,14 @@ impl Headroom {
             let is_workload = !leaves && compared.hosts_workloads(node);
             let is_unschedulable = node.pointer("/spec/unschedulable") == Some(&Value::Bool(true));
             let machines = by_node.remove(name(node)).unwrap_or_default();
-            let size = allocatable(node).filter(|_| is_workload && !is_unschedulable);
+            let accepts = is_workload && !is_unschedulable;
+            let size = allocatable(node).filter(|_| accepts);
             nodes.push(Node {
                 name: name(node).to_owned(),
                 architecture: architecture(node).unwrap_or_default().to_owned(),
                 is_workload,
                 leaves,
+                is_unknown: accepts && size.is_none(),
                 room: size.map(|size| {
                     let needs = machines.iter().map(|machine| machine.needs);
                     needs.fold(size, Capacity::without)
@@ -177,11 +181,12 @@ impl Headroom {
         if workload.is_empty() && machines == 0 {
             return;
         }
+        let unknown = nodes.iter().filter(|node| node.is_unknown).count();
         let mut rooms: Vec<Option<Capacity>> = nodes.iter().map(|node| node.room).collect();
         self.architectures.push(Summary {
             architecture: architecture.to_owned(),
             nodes: workload.len(),
-            counted_nodes: rooms.iter().flatten().count(),
+            unknown_nodes: unknown,
             virtual_machines: machines,
         });
         let row = |id, node: &Node, machines: Vec<&Machine>| Row {
@@ -198,10 +203,6 @@ impl Headroom {
             let machines = only.machines.iter().collect();
             self.rows.push(row(Id::HeadroomSingleNode, only, machines));
         }
-        // If no size is known, nothing can be said about the capacity.
-        if rooms.iter().all(Option::is_none) && !workload.is_empty() {
-            return;
-        }
         for (index, node) in nodes.iter().enumerate() {
             let is_single = workload.len() == 1 && node.is_workload;
             if is_single || node.machines.is_empty() {
@@ -212,7 +213,9 @@ impl Headroom {
             if !node.leaves {
                 rooms = before;
             }
-            if !unplaced.is_empty() {
+            // A node of unknown size may have room.
+            let is_known = unknown == usize::from(node.is_unknown);
+            if !unplaced.is_empty() && is_known {
                 self.rows.push(row(Id::HeadroomDoesNotFit, node, unplaced));
             }
         }
@@ -236,7 +239,13 @@ impl Headroom {
             let head = format!("{}: {nodes}, {machines}", one_line(&of.architecture));
             if !rows.is_empty() {
                 let _ = writeln!(text, "  {YELLOW}!{YELLOW:#} {head}");
-            } else if of.virtual_machines > 0 && of.counted_nodes > 0 {
+            } else if of.virtual_machines > 0 && of.unknown_nodes > 0 {
+                let unknown = count(of.unknown_nodes, "node");
+                let _ = writeln!(
+                    text,
+                    "  {YELLOW}?{YELLOW:#} {head}; the size of {unknown} is unknown"
+                );
+            } else if of.virtual_machines > 0 {
                 let fits = "the VMs of each node fit on the others";
                 let _ = writeln!(text, "  {GREEN}✔{GREEN:#} {head}: {fits}");
             }
@@ -251,7 +260,7 @@ impl Headroom {
             return text;
         }
         format!(
-            "\n{BOLD}headroom when a node drains{BOLD:#}\n{text}  {DIM}An estimate by the memory and CPU that VMs request, without overhead, other pods, taints, NUMA, and devices.{DIM:#}\n"
+            "\n{BOLD}headroom when a node drains{BOLD:#}\n{text}  {DIM}An estimate by the memory and CPU that VMs request. Not counted: overhead, other pods, node selectors and affinities of VMs, taints, hugepages, NUMA, and devices.{DIM:#}\n"
         )
     }
 }
@@ -271,7 +280,7 @@ impl Row {
                 format!("{node} is the only node, so its VMs have nowhere to go: {machines}")
             }
             (Id::HeadroomDoesNotFit, _) => {
-                format!("{node}: no other node has room for {machines}")
+                format!("{node}: not all of its VMs fit on the other nodes; left over: {machines}")
             }
         }
     }
@@ -301,8 +310,10 @@ fn allocatable(node: &Value) -> Option<Capacity> {
 
 /// The memory and CPU that KubeVirt requests for the pod of a VM, without overhead.
 ///
-/// MIRRORS: kubevirt pkg/virt-controller/services/renderresources.go, `WithoutDedicatedCPU` with the default allocation
-/// ratio, `WithCPUPinning`.
+/// MIRRORS: kubevirt pkg/virt-controller/services/renderresources.go, `WithoutDedicatedCPU`, `WithCPUPinning`.
+///
+/// DIVERGES: HCO's memory overcommit and CPU allocation ratio count as the defaults, and emulator and I/O threads don't
+/// count. The allocatable memory of a node has no hugepages, so VMs on hugepages need no memory here.
 fn requests(instance: &Value) -> Capacity {
     let domain = instance.pointer("/spec/domain").unwrap_or(&Value::Null);
     let stated = |resource| {
@@ -311,6 +322,7 @@ fn requests(instance: &Value) -> Capacity {
     };
     let guest = || quantity(domain.pointer("/memory")?, "guest");
     let memory = stated("memory").or_else(guest);
+    let memory = memory.filter(|_| domain.pointer("/memory/hugepages").is_none());
     let factor = |field| {
         domain
             .pointer(field)
@@ -367,7 +379,7 @@ mod tests {
         }
     }
 
-    /// A node that accepts no pods, or whose size is unknown.
+    /// A node that accepts no pods.
     fn without_room(node: Node) -> Node {
         Node { room: None, ..node }
     }
@@ -407,10 +419,20 @@ mod tests {
     }
 
     #[test]
-    fn nodes_that_accept_no_pods_and_nodes_of_unknown_size_are_no_room() {
-        let (a, b) = (node("a", 10, &[5]), without_room(node("b", 100, &[])));
+    fn cordoned_nodes_are_no_room_and_nodes_of_unknown_size_may_be() {
+        let (a, b) = (node("a", 10, &[5]), without_room(node("b", 100, &[5])));
         assert_eq!(stuck(vec![a.clone(), b.clone()]), ["a/0"]);
-        assert_eq!(stuck(vec![without_room(a), b]), [""; 0]);
+        assert_eq!(
+            stuck(vec![without_room(a.clone()), b.clone()]),
+            ["a/0", "b/0"]
+        );
+        let unknown = Node {
+            is_unknown: true,
+            ..b
+        };
+        assert_eq!(stuck(vec![a.clone(), unknown.clone()]), [""; 0]);
+        let text = Headroom::new(vec![a, unknown]).render();
+        assert!(text.contains("the size of 1 node is unknown"), "{text}");
     }
 
     #[test]

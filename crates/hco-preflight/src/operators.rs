@@ -38,11 +38,11 @@ const STARTED: [&str; 9] = [
     "prhelper",
 ];
 
-/// Where an image runs, the most important one first.
+/// Where an image can run, the most important one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Use {
-    /// On all nodes of the architecture, or for each VM or import on them.
+    /// On each node of the architecture, or for each VM or import on it. Taints are ignored.
     Runs,
     /// The scheduler can choose a node of the architecture.
     MayRun,
@@ -55,10 +55,14 @@ enum Use {
 impl Use {
     fn title(self, architecture: &str) -> String {
         match self {
-            Self::Runs => format!("they run on {architecture} nodes"),
-            Self::MayRun => format!("the scheduler can place them on {architecture} nodes"),
-            Self::Elsewhere => "they run on other nodes only".to_owned(),
-            Self::Listed => "only named by an operator or its ClusterServiceVersion".to_owned(),
+            Self::Runs => {
+                format!("for each {architecture} node without taints, or for VMs and imports on it")
+            }
+            Self::MayRun => format!("where the scheduler can choose {architecture} nodes"),
+            Self::Elsewhere => "lack it, but run on other nodes only".to_owned(),
+            Self::Listed => {
+                "lack it, but are only named by an operator or its ClusterServiceVersion".to_owned()
+            }
         }
     }
 }
@@ -151,6 +155,14 @@ fn rows(
         .flat_map(|kind| snapshot.of(kind).map(move |it| (*kind, it)));
     let is_ours = |(_, object): &(&str, Value)| namespaces.contains(namespace(object));
     let objects: Vec<(&str, Value)> = all.filter(is_ours).collect();
+    let candidates = architectures.iter().map(|name| {
+        let nodes = of_architecture(name, nodes, args.arch.is_some());
+        let mut pairs = snapshot.hyperconvergeds.iter();
+        let is_workload =
+            pairs.any(|hco| nodes.iter().any(|node| stage::hosts_workloads(hco, node)));
+        (name.clone(), (nodes, is_workload))
+    });
+    let candidates: BTreeMap<String, (Vec<Value>, bool)> = candidates.collect();
     let mut by_image: BTreeMap<String, Vec<Found<'_>>> = BTreeMap::new();
     for (kind, object) in &objects {
         for found in images_of(kind, object) {
@@ -174,7 +186,11 @@ fn rows(
             let supported = supported.as_ref();
             supported.is_some_and(|supported| !supported.contains(name.as_str()))
         };
-        let used = |name: &String| found.iter().map(|it| it.used_on(name, nodes)).min();
+        let used = |name: &String| {
+            let (nodes, is_workload) = candidates.get(name)?;
+            let uses = found.iter().map(|found| found.used_on(nodes, *is_workload));
+            uses.min()
+        };
         let lacks = architectures.iter().filter(is_lacking);
         let lacks = lacks.map(|name| (name.clone(), used(name).unwrap_or(Use::Listed)));
         let error = read.error();
@@ -206,6 +222,10 @@ fn images_of<'o>(kind: &str, object: &'o Value) -> Vec<Found<'o>> {
         let images = items(object, "/spec/relatedImages").filter(|_| is_ours);
         let images = images.filter_map(|it| text(it, "/image"));
         return images.map(listed).collect();
+    }
+    // A Job that has ended starts no more pods.
+    if object.pointer("/status/completionTime").is_some() {
+        return Vec::new();
     }
     let pod = object.pointer("/spec/template/spec");
     let containers =
@@ -267,19 +287,21 @@ fn at(image: &str) -> Option<Image> {
 }
 
 impl Found<'_> {
-    fn used_on(&self, architecture: &str, nodes: &[Value]) -> Use {
+    /// Where it can run, for the nodes of an architecture, and for whether one of them is a workload node.
+    fn used_on(&self, nodes: &[Value], is_workload: bool) -> Use {
         match self.pod {
-            None if self.is_daemon => Use::Runs,
+            None if self.is_daemon && is_workload => Use::Runs,
+            None if self.is_daemon => Use::Elsewhere,
             None => Use::Listed,
-            Some(pod) if !is_placed(pod, architecture, nodes) => Use::Elsewhere,
+            Some(pod) if !is_placed(pod, nodes) => Use::Elsewhere,
             Some(_) if self.is_daemon => Use::Runs,
             Some(_) => Use::MayRun,
         }
     }
 }
 
-/// Whether a pod can run on a node of an architecture: on one of the cluster's, else on a worker that joins.
-fn is_placed(pod: &Value, wanted: &str, nodes: &[Value]) -> bool {
+/// Whether a pod can run on one of these nodes.
+fn is_placed(pod: &Value, nodes: &[Value]) -> bool {
     let selector = pod.get("nodeSelector").and_then(Value::as_object);
     let selector: BTreeMap<String, String> = selector
         .into_iter()
@@ -289,19 +311,7 @@ fn is_placed(pod: &Value, wanted: &str, nodes: &[Value]) -> bool {
     let affinity = pod.pointer("/affinity/nodeAffinity");
     let affinity = affinity.and_then(|affinity| NodeAffinity::deserialize(affinity).ok());
     let placement = Placement::parse(selector, affinity);
-    let joining = json!({"metadata": {"labels": {
-        "kubernetes.io/arch": wanted,
-        "kubernetes.io/os": "linux",
-        "node-role.kubernetes.io/worker": "",
-    }}});
-    let existing = nodes
-        .iter()
-        .filter(|node| architecture(node) == Some(wanted));
-    let mut of_architecture: Vec<&Value> = existing.collect();
-    if of_architecture.is_empty() {
-        of_architecture.push(&joining);
-    }
-    of_architecture.into_iter().any(|node| {
+    nodes.iter().any(|node| {
         let labels = node.pointer("/metadata/labels").and_then(Value::as_object);
         let labels = labels.into_iter().flatten();
         let labels = labels.filter_map(|(label, value)| Some((label.as_str(), value.as_str()?)));
@@ -309,33 +319,60 @@ fn is_placed(pod: &Value, wanted: &str, nodes: &[Value]) -> bool {
     })
 }
 
+/// The nodes of an architecture, and a worker that joins if there are none or if the user asks about the architecture.
+fn of_architecture(wanted: &str, nodes: &[Value], joins: bool) -> Vec<Value> {
+    let existing = nodes
+        .iter()
+        .filter(|node| architecture(node) == Some(wanted));
+    let mut all: Vec<Value> = existing.cloned().collect();
+    if all.is_empty() || joins {
+        let labels = json!({
+            "kubernetes.io/arch": wanted,
+            "kubernetes.io/os": "linux",
+            "node-role.kubernetes.io/worker": "",
+        });
+        all.push(json!({
+            "metadata": {"labels": labels},
+            "status": {"nodeInfo": {"architecture": wanted}},
+        }));
+    }
+    all
+}
+
 fn render(rows: &[Row], architectures: &BTreeSet<String>) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
+    let read = rows
+        .iter()
+        .filter(|row| row.architectures.is_some())
+        .count();
+    let unread = rows.len() - read;
     for architecture in architectures {
         let name = one_line(architecture);
-        let lacking: Vec<(Use, &Row)> = rows
+        let lacking = rows
             .iter()
-            .filter_map(|row| Some((*row.lacks.get(architecture)?, row)))
-            .collect();
-        let read = rows
+            .filter_map(|row| Some((*row.lacks.get(architecture)?, row)));
+        let lacking: Vec<(Use, &Row)> = lacking.collect();
+        let here = lacking
             .iter()
-            .filter(|row| row.architectures.is_some())
+            .filter(|(used, _)| *used <= Use::MayRun)
             .count();
-        if lacking.is_empty() {
-            let _ = writeln!(
-                text,
-                "{GREEN}✔{GREEN:#} {BOLD}{} have {name}{BOLD:#}",
-                count(read, "image")
-            );
-            continue;
-        }
         let all = count(read, "image");
-        let _ = writeln!(
-            text,
-            "{RED}✘{RED:#} {BOLD}{} of {all} lack {name}{BOLD:#}",
-            lacking.len()
-        );
+        let _ = match (here, unread) {
+            (0, 0) => writeln!(
+                text,
+                "{GREEN}✔{GREEN:#} {BOLD}no image that can run on {name} nodes lacks {name}{BOLD:#} ({all} read)"
+            ),
+            (0, _) => writeln!(
+                text,
+                "{YELLOW}?{YELLOW:#} {BOLD}{name}: {} could not be read{BOLD:#}",
+                count(unread, "image")
+            ),
+            _ => writeln!(
+                text,
+                "{RED}✘{RED:#} {BOLD}{here} of {all} lack {name}, and can run on {name} nodes{BOLD:#}"
+            ),
+        };
         for used in [Use::Runs, Use::MayRun, Use::Elsewhere, Use::Listed] {
             let of_use = lacking.iter().filter(|(its, _)| *its == used);
             for (index, (_, row)) in of_use.enumerate() {
@@ -385,8 +422,10 @@ mod tests {
                 false,
             ),
         ] {
-            assert_eq!(is_placed(&pod, "arm64", &nodes), on_arm64, "{pod}");
-            assert_eq!(is_placed(&pod, "s390x", &nodes), on_s390x, "{pod}");
+            let is_placed = |name, joins| is_placed(&pod, &of_architecture(name, &nodes, joins));
+            assert_eq!(is_placed("arm64", false), on_arm64, "{pod}");
+            assert_eq!(is_placed("s390x", false), on_s390x, "{pod}");
+            assert_eq!(is_placed("arm64", true), on_arm64 || on_s390x, "{pod}");
         }
     }
 

@@ -22,7 +22,7 @@ mod unshipped;
 
 use anyhow::Result;
 
-pub(crate) use self::compare::{Compared, compare, observe};
+pub(crate) use self::compare::{Compared, compare, hosts_workloads, observe};
 pub(crate) use self::connect::{cluster, is_transient};
 pub(crate) use self::judge::Prepared;
 pub(crate) use self::nodes::check_connection;

@@ -317,6 +317,11 @@ fn placement(object: &Value) -> Option<Placement> {
     hco.ok().map(|hco| hco.placement)
 }
 
+/// Whether a node is a workload node of this HyperConverged.
+pub(crate) fn hosts_workloads(hyperconverged: &Value, node: &Value) -> bool {
+    placement(hyperconverged).is_some_and(|placement| hosts(&placement, node))
+}
+
 /// Whether a node is a workload node that HCO counts.
 fn hosts(placement: &Placement, node: &Value) -> bool {
     let list = json!({"items": [node]}).to_string();

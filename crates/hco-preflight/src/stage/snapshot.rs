@@ -256,6 +256,7 @@ const fn workload(name: &'static str, api_version: &'static str, path: &'static 
             "/spec/template/spec/containers",
             "/spec/template/spec/initContainers",
             "/spec/template/spec/nodeSelector",
+            "/status/completionTime",
         ],
     }
 }

@@ -168,7 +168,11 @@ impl BootSources<'_> {
 
     /// The virtual machine is larger than what another node has left.
     fn drains_a_node(&self) {
-        for (name, memory) in [("worker-amd64-0", "8Gi"), ("worker-amd64-1", "1Gi")] {
+        for (name, memory) in [
+            ("worker-amd64-0", "8Gi"),
+            ("worker-amd64-1", "1Gi"),
+            ("worker-amd64-2", "1Gi"),
+        ] {
             let size = json!({"status": {"allocatable": {"cpu": "4", "memory": memory}}});
             let path = format!("/api/v1/nodes/{name}/status");
             self.world.api().must("PATCH", &path, Some(&size));
@@ -179,7 +183,9 @@ impl BootSources<'_> {
         self.world.api().must("PATCH", &path, Some(&needs));
         let plan = self.sees(&["plan", "--fail-on", "headroom"]);
         assert_eq!(plan.code, Some(1), "{plan:?}");
-        let row = format!("worker-amd64-0: no other node has room for {NAMESPACE}/db");
+        let row = format!(
+            "worker-amd64-0: not all of its VMs fit on the other nodes; left over: {NAMESPACE}/db"
+        );
         assert!(plan.stdout.contains(&row), "{plan:?}");
         assert_eq!(self.sees(&["plan"]).code, Some(0));
         assert!(self.sees(&["status"]).stdout.contains(&row));

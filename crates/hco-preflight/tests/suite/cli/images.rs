@@ -165,7 +165,10 @@ fn operators(registry: &TestRegistry) -> Value {
         json!({
             "apiVersion": "v1",
             "kind": "Node",
-            "metadata": {"name": name, "labels": {"kubernetes.io/arch": architecture}},
+            "metadata": {"name": name, "labels": {
+                "kubernetes.io/arch": architecture,
+                "node-role.kubernetes.io/worker": "",
+            }},
             "status": {"nodeInfo": {"architecture": architecture}},
         })
     };
