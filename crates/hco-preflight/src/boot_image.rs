@@ -1,8 +1,10 @@
 //! Images of boot disks that are not golden images.
 
+use std::collections::BTreeMap;
+
 use kube_objects::json::Json;
 use kube_objects::text::list;
-use operator_models::kubevirt::virtual_machine::{BootImage, VirtualMachine};
+use operator_models::kubevirt::virtual_machine::{BootImage, NamedBy, VirtualMachine};
 use serde_json::Value;
 
 use crate::field::text;
@@ -12,6 +14,41 @@ use crate::plan::machines::{has_disks, unfinished};
 use crate::report::NAMED;
 use crate::stage::Compared;
 
+/// The images of DataVolumes, by namespace and name.
+pub(crate) struct DataVolumes(BTreeMap<String, BootImage>);
+
+impl DataVolumes {
+    pub(crate) fn new(objects: impl Iterator<Item = Value>) -> Self {
+        let volumes = objects.filter(|object| text(object, "/kind") == Some("DataVolume"));
+        let images = volumes.filter_map(|volume| {
+            let json = volume.to_string();
+            let image = BootImage::of_data_volume(Json::parse(json.as_bytes()).ok()?)?;
+            Some((key(&volume), image))
+        });
+        Self(images.collect())
+    }
+
+    /// The image of a VM's boot disk.
+    pub(crate) fn image(&self, machine: &Value) -> Option<BootImage> {
+        self.image_of(&read(machine)?)
+    }
+
+    /// The same, if nothing states its architecture. A containerDisk is for the architecture of the VM's node.
+    pub(crate) fn unstated(&self, machine: &Value) -> Option<BootImage> {
+        let vm = read(machine)?;
+        let image = self.image_of(&vm)?;
+        let is_placed = !vm.architecture.is_empty() || vm.node_selector.is_some();
+        let is_stated = image.named_by == NamedBy::ContainerDisk && is_placed;
+        (image.platform.is_none() && !is_stated).then_some(image)
+    }
+
+    fn image_of(&self, vm: &VirtualMachine) -> Option<BootImage> {
+        let claim = format!("{}/{}", vm.namespace, vm.boot_claim);
+        let image = vm.boot_image.as_ref().or_else(|| self.0.get(&claim));
+        image.cloned()
+    }
+}
+
 fn read(machine: &Value) -> Option<VirtualMachine> {
     if text(machine, "/kind") != Some("VirtualMachine") {
         return None;
@@ -19,20 +56,6 @@ fn read(machine: &Value) -> Option<VirtualMachine> {
     let machine = machine.to_string();
     let json = Json::parse(machine.as_bytes()).ok()?;
     VirtualMachine::read(json).ok()
-}
-
-/// The image of a VM's boot disk.
-pub(crate) fn of(machine: &Value) -> Option<BootImage> {
-    read(machine)?.boot_image
-}
-
-/// The same, if nothing states its architecture. A containerDisk is for the architecture of the VM's node.
-pub(crate) fn unstated(machine: &Value) -> Option<BootImage> {
-    let machine = read(machine)?;
-    let is_placed = !machine.architecture.is_empty() || machine.node_selector.is_some();
-    let image = machine.boot_image?;
-    let is_stated = image.platform.is_some() || image.index.is_none() && is_placed;
-    (!is_stated).then_some(image)
 }
 
 /// The note about VMs with these names, and with images whose architecture nothing states.
@@ -50,14 +73,19 @@ pub(crate) fn note(machines: impl Iterator<Item = (String, Option<BootImage>)>) 
     })
 }
 
-/// The note about the VMs of a cluster whose disk is still to be made, or is made at each start.
+/// The note about the VMs of a cluster whose disk is still to be created, or is created at each start.
 pub(crate) fn note_of(compared: &Compared<'_>) -> Option<String> {
     let workload = compared.will_be.workload_architectures.as_ref()?;
+    if workload.len() < 2 {
+        return None;
+    }
     let unfinished = unfinished(compared);
-    let machines = compared.snapshot.of("VirtualMachine");
-    let machines = machines.filter(|_| workload.len() > 1).map(|machine| {
-        let image = unstated(&machine).filter(|image| {
-            image.index.is_none() || has_disks(&machine, unfinished.as_ref()) == Some(false)
+    let volumes = DataVolumes::new(compared.snapshot.of("DataVolume"));
+    let machines = compared.snapshot.of("VirtualMachine").map(|machine| {
+        let image = volumes.unstated(&machine).filter(|image| {
+            // Snapshots have no DataVolumes whose disk is complete.
+            let is_incomplete = || has_disks(&machine, unfinished.as_ref()) == Some(false);
+            !matches!(image.named_by, NamedBy::Template(_)) || is_incomplete()
         });
         (key(&machine), image)
     });

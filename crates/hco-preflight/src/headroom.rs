@@ -1,6 +1,6 @@
 //! Headroom: whether the VMs of a node fit on the other nodes of its architecture when the node drains.
 //!
-//! An estimate by the memory and CPU that VMs request. It ignores the overhead of VMs, other pods, node selectors and
+//! An estimate by the memory and CPU that VMs request. It ignores HCO's overcommit, the overhead of VMs, other pods, node selectors and
 //! affinities of VMs, taints, hugepages, NUMA, and devices.
 
 use std::cmp::Reverse;
@@ -27,6 +27,8 @@ const NAMED: usize = 5;
 pub(crate) struct Headroom {
     architectures: Vec<Summary>,
     rows: Vec<Row>,
+    /// Running VMs on nodes that were not read.
+    elsewhere: usize,
 }
 
 /// The nodes of an architecture.
@@ -155,7 +157,10 @@ impl Headroom {
                 machines,
             });
         }
-        Some(Self::new(nodes))
+        Some(Self {
+            elsewhere: by_node.values().map(Vec::len).sum(),
+            ..Self::new(nodes)
+        })
     }
 
     /// Drains each node by itself, after the nodes that leave.
@@ -213,7 +218,7 @@ impl Headroom {
             if !node.leaves {
                 rooms = before;
             }
-            // A node of unknown size may have room.
+            // A node of unknown size may have free capacity.
             let is_known = unknown == usize::from(node.is_unknown);
             if !unplaced.is_empty() && is_known {
                 self.rows.push(row(Id::HeadroomDoesNotFit, node, unplaced));
@@ -256,11 +261,18 @@ impl Headroom {
                 let _ = writeln!(text, "      and {more} more");
             }
         }
+        if self.elsewhere > 0 {
+            let machines = count(self.elsewhere, "running VM");
+            let _ = writeln!(
+                text,
+                "  {YELLOW}?{YELLOW:#} {machines} on nodes that were not read"
+            );
+        }
         if text.is_empty() {
             return text;
         }
         format!(
-            "\n{BOLD}headroom when a node drains{BOLD:#}\n{text}  {DIM}An estimate by the memory and CPU that VMs request. Not counted: overhead, other pods, node selectors and affinities of VMs, taints, hugepages, NUMA, and devices.{DIM:#}\n"
+            "\n{BOLD}headroom when a node drains{BOLD:#}\n{text}  {DIM}Estimated from the memory and CPU that VMs request. Not counted: overcommit, overhead,{DIM:#}\n  {DIM}other pods, taints, node selectors and affinities of VMs, hugepages, NUMA, and devices.{DIM:#}\n"
         )
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::admission::Identity;
 use crate::args::{self, PlainFormat};
-use crate::boot_image;
+use crate::boot_image::DataVolumes;
 use crate::exit::Exit;
 use crate::files::{self, Files, Walk, Wanted};
 use crate::foreign::{self, one_line};
@@ -91,9 +91,11 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     let files = read(args);
     terminal.notes(&files.notes);
     failures.extend(files.failures.iter().map(ToString::to_string));
+    let volumes = files.beside.iter().map(|it| it.object.value.clone());
+    let volumes = DataVolumes::new(volumes);
     for found in &files.found {
         let object = &found.written.object;
-        if let Some(image) = boot_image::of(&object.value) {
+        if let Some(image) = volumes.image(&object.value) {
             match image.image() {
                 Some(Ok(image)) => ask(image, None),
                 Some(Err(why)) => failures.push(one_line(&format!(
@@ -183,7 +185,7 @@ fn note_unread(unread: BTreeSet<String>, streams: BTreeSet<String>, terminal: &T
 
 const WANTED: Wanted = Wanted {
     virtual_machines: true,
-    beside: &[],
+    beside: &["DataVolume"],
 };
 
 /// The manifests of `-f` and of `--from`.
@@ -205,6 +207,7 @@ fn read(args: &args::Images) -> Files {
                 files.found.push(found);
             }
         }
+        files.beside.extend(from.beside);
         files.notes.append(from.notes);
         files.failures.extend(from.failures);
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use kube_objects::path::FieldPath;
 use kube_objects::text::{escape, quote};
-use operator_models::kubevirt::virtual_machine::SourceRef;
+use operator_models::kubevirt::virtual_machine::{NamedBy, SourceRef};
 
 use crate::machine::Machine;
 use crate::proposal::Proposal;
@@ -40,10 +40,13 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<DifferingDisk<'f>> {
         }
     } else {
         let (image, platform) = machine.boot_image()?;
+        let NamedBy::Template(index) = image.named_by else {
+            return None;
+        };
         DifferingDisk {
             source: None,
             name: image.name.clone(),
-            path: template(image.index?).keys(&["spec", "source", "registry"]),
+            path: template(index).keys(&["spec", "source", "registry"]),
             label: platform.to_owned(),
             architecture,
         }

@@ -15,7 +15,7 @@ use super::settings::Settings;
 use super::settle::Settled;
 use super::surroundings::{self, Decisive};
 use crate::admission;
-use crate::boot_image;
+use crate::boot_image::{self, DataVolumes};
 use crate::failure::Failure;
 use crate::field::text;
 use crate::foreign::{Foreign, chain, one_line};
@@ -141,8 +141,9 @@ impl<'s> Prepared<'s> {
             .as_ref()
             .is_some_and(|all| all.len() > 1)
         {
+            let volumes = DataVolumes::new(connected.beside.iter().cloned());
             let machines = self.questions().iter().map(|it| {
-                let image = boot_image::unstated(it.object.value());
+                let image = volumes.unstated(it.object.value());
                 (it.identity.namespaced_name(), image)
             });
             if let Some(note) = boot_image::note(machines) {

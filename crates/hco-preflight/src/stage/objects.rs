@@ -54,6 +54,7 @@ fn wanted(purpose: Purpose) -> Wanted {
             virtual_machines: true,
             beside: &[
                 "DataSource",
+                "DataVolume",
                 "KubeVirt",
                 "VirtualMachinePreference",
                 "VirtualMachineClusterPreference",

@@ -165,6 +165,8 @@ pub(crate) const KINDS: [Kind; 19] = [
             CREATED_BY,
             "/spec/sourceRef",
             "/spec/source/pvc",
+            "/spec/source/registry/platform/architecture",
+            "/spec/source/registry/url",
             "/spec/source/snapshot",
             "/status/phase",
             "/status/progress",
@@ -276,7 +278,7 @@ const DISKS: [&str; 2] = ["PersistentVolumeClaim", "VolumeSnapshot"];
 const GROUP: &str = "hco.kubevirt.io";
 
 /// The kind of `DataVolume`s. Only `DataVolume`s of DataImportCrons are read, and `DataVolume`s whose disk does not exist yet
-/// and belongs to a VM or is a clone.
+/// and belongs to a VM, is a clone, or is imported from a registry.
 const DATA_VOLUME: &str = "DataVolume";
 
 /// The annotation with the last applied configuration. kubectl deletes the fields in it that a manifest no longer has.
@@ -746,7 +748,7 @@ impl Kind {
         match self.name {
             DATA_VOLUME => {
                 let phase = text(object, "/status/phase");
-                let is_to_be_made = is_copy(object) || owner::machine(object).is_some();
+                let is_to_be_made = has_source(object) || owner::machine(object).is_some();
                 object.pointer(CRON).is_some() || is_to_be_made && phase != Some("Succeeded")
             }
             kind if DISKS.contains(&kind) => disks.is_none_or(|disks| disks.has(object)),
@@ -780,15 +782,8 @@ impl Kind {
         ];
         reduce_items(machine, "/spec/dataVolumeTemplates", &disks);
         let templates = machine.pointer_mut("/spec/dataVolumeTemplates");
-        for template in templates
-            .and_then(Value::as_array_mut)
-            .into_iter()
-            .flatten()
-        {
-            if let Some(Value::String(url)) = template.pointer_mut("/spec/source/registry/url") {
-                *url = masked(url);
-            }
-        }
+        let templates = templates.and_then(Value::as_array_mut);
+        templates.into_iter().flatten().for_each(mask);
         let volumes = [&["/name", "/containerDisk/image"], &made_from::DISKS[..]].concat();
         reduce_items(machine, "/spec/template/spec/volumes", &volumes);
         let disks = ["/name", "/bootOrder"];
@@ -865,8 +860,8 @@ fn reduce_items(object: &mut Value, list: &str, pointers: &[&str]) {
     }
 }
 
-/// Whether a disk is a clone of another one.
-fn is_copy(disk: &Value) -> bool {
+/// Whether a disk is a clone of another one, or is imported from a registry.
+fn has_source(disk: &Value) -> bool {
     let mut sources = ["/spec/sourceRef", "/spec/source"].iter();
     sources.any(|it| disk.pointer(it).is_some())
 }
@@ -915,8 +910,11 @@ pub(crate) fn hyperconverged(object: &Value) -> Value {
     reduced
 }
 
-/// Masks credentials in the messages of conditions.
+/// Masks credentials in the messages of conditions, and in the URL of a registry.
 fn mask(object: &mut Value) {
+    if let Some(Value::String(url)) = object.pointer_mut("/spec/source/registry/url") {
+        *url = masked(url);
+    }
     let conditions = object.pointer_mut(CONDITIONS);
     let conditions = conditions.and_then(Value::as_array_mut);
     for condition in conditions.into_iter().flatten() {

@@ -40,7 +40,9 @@ pub struct VirtualMachine {
     pub data_sources: Vec<SourceRef>,
     /// The index in `data_sources` of the DataSource of its boot disk.
     pub boot_source: Option<usize>,
-    /// The image of its boot disk, if an image is the source of the disk.
+    /// The name of the dataVolumeTemplate or claim of its boot disk, empty if it has none.
+    pub boot_claim: String,
+    /// The image of its boot disk, if it names one itself.
     pub boot_image: Option<BootImage>,
     /// Where its preference comes from; `None` if it has none, or infers it from a volume without a DataSource.
     pub preference: Option<PreferenceMatcher>,
@@ -53,11 +55,22 @@ pub struct VirtualMachine {
 pub struct BootImage {
     /// The URL of a registry, or the name of a containerDisk.
     pub name: String,
-    /// The index of its dataVolumeTemplate; `None` for a containerDisk.
-    pub index: Option<usize>,
+    /// The object that names it.
+    pub named_by: NamedBy,
     /// The architecture in its `platform`; `None` if nothing states it. The node of CDI's importer, or the node of the
     /// VM's pod, then decides.
     pub platform: Option<String>,
+}
+
+/// The object that names the image of a boot disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamedBy {
+    /// A containerDisk of the VM.
+    ContainerDisk,
+    /// The dataVolumeTemplate at this index.
+    Template(usize),
+    /// A DataVolume of its own.
+    DataVolume,
 }
 
 /// Where a VM's preference comes from.
@@ -173,8 +186,8 @@ impl VirtualMachine {
         for (index, template) in templates.iter().enumerate() {
             data_sources.extend(SourceRef::read(&mut reading, index, template, &namespace));
         }
-        let (boot_volume, disk) = boot_volume(&mut reading, &instance);
-        let boot_image = BootImage::read(&mut reading, &templates, &boot_volume, disk);
+        let (boot_claim, disk) = boot_volume(&mut reading, &instance);
+        let boot_image = BootImage::find(&mut reading, &templates, &boot_claim, disk);
         let preference = preference(&mut reading, &spec, &data_sources, &namespace);
         let mut sources = data_sources.iter();
         let affinity = instance.object("affinity").field("nodeAffinity");
@@ -185,7 +198,8 @@ impl VirtualMachine {
             node_selector: reading.take(instance.object("nodeSelector").entry(ARCHITECTURE_LABEL)),
             affinity: Placement::parse([], affinity),
             preference,
-            boot_source: sources.position(|source| source.volume == boot_volume),
+            boot_source: sources.position(|source| source.volume == boot_claim),
+            boot_claim,
             boot_image,
             is_being_deleted: !reading.text(&metadata, "deletionTimestamp").is_empty(),
             namespace,
@@ -368,46 +382,59 @@ fn preference<'a>(
 }
 
 impl BootImage {
+    /// The image of a DataVolume; `None` if its source is not a registry.
+    pub fn of_data_volume(json: Json<'_>) -> Option<Self> {
+        Self::read(
+            &mut Reading::default(),
+            &Object::root(json),
+            NamedBy::DataVolume,
+        )
+    }
+
     /// The image in its registry; `None` if the URL does not name a registry.
     ///
     /// # Errors
     ///
     /// Why CDI cannot import it.
     pub fn image(&self) -> Option<Result<Image, Unimportable>> {
-        match self.index {
-            Some(_) => Image::at(&self.name),
+        match self.named_by {
             // The name of a containerDisk has no scheme.
-            None => Image::at(&format!("docker://{}", self.name)),
+            NamedBy::ContainerDisk => Image::at(&format!("docker://{}", self.name)),
+            _ => Image::at(&self.name),
         }
     }
 
-    fn read<'a>(
+    fn find<'a>(
         reading: &mut Reading<'a>,
         templates: &[Object<'a>],
-        volume: &str,
+        claim: &str,
         container_disk: String,
     ) -> Option<Self> {
         if !container_disk.is_empty() {
             return Some(Self {
                 name: container_disk,
-                index: None,
+                named_by: NamedBy::ContainerDisk,
                 platform: None,
             });
         }
-        for (index, template) in templates.iter().enumerate() {
+        let mut templates = templates.iter().enumerate();
+        templates.find_map(|(index, template)| {
             let name = reading.text(&template.object("metadata"), "name");
-            let registry = template.object("spec").object("source").object("registry");
-            let url = reading.text(&registry, "url");
-            if name == volume && !url.is_empty() {
-                let platform = reading.text(&registry.object("platform"), "architecture");
-                return Some(Self {
-                    name: url,
-                    index: Some(index),
-                    platform: Some(platform).filter(|platform| !platform.is_empty()),
-                });
-            }
-        }
-        None
+            let image = Self::read(reading, template, NamedBy::Template(index));
+            image.filter(|_| name == claim)
+        })
+    }
+
+    fn read<'a>(reading: &mut Reading<'a>, volume: &Object<'a>, named_by: NamedBy) -> Option<Self> {
+        let registry = volume.object("spec").object("source").object("registry");
+        let name = reading.text(&registry, "url");
+        let platform = reading.text(&registry.object("platform"), "architecture");
+        let platform = Some(platform).filter(|platform| !platform.is_empty());
+        (!name.is_empty()).then_some(Self {
+            name,
+            named_by,
+            platform,
+        })
     }
 }
 

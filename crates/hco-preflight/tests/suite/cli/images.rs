@@ -133,9 +133,9 @@ fn the_images_of_templates_are_printed() {
         "oci-archive:///x".to_owned(),
     ];
     let file = scratch("images-of-templates").join("hyperconverged.yaml");
-    // A VM's boot disk can come from an image that is not a golden image.
+    // A VM's boot disk can come from an image that is not a golden image, here by a DataVolume.
     let machine = format!(
-        "---\napiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {{name: web, namespace: shop}}\nspec:\n  template:\n    spec:\n      volumes: [{{name: root, containerDisk: {{image: \"{}/fedora:1\"}}}}]\n",
+        "---\napiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {{name: web, namespace: shop}}\nspec:\n  template:\n    spec:\n      volumes: [{{name: root, dataVolume: {{name: root}}}}]\n---\napiVersion: cdi.kubevirt.io/v1beta1\nkind: DataVolume\nmetadata: {{name: root, namespace: shop}}\nspec: {{source: {{registry: {{url: \"docker://{}/fedora:1\"}}}}}}\n",
         registry.host()
     );
     std::fs::write(&file, manifest(&urls) + &machine).unwrap();

@@ -54,6 +54,25 @@ fn an_image_of_unstated_architecture_is_noted(#[case] nodes: &str, #[case] is_no
     assert!(!notes.contains(note), "{notes}");
 }
 
+/// A DataVolume that is not part of a VM imports its image on any node, unless it states a platform.
+#[rstest]
+#[case::unstated("", true)]
+#[case::stated(", platform: {architecture: arm64}", false)]
+fn the_image_of_a_data_volume_is_noted(#[case] platform: &str, #[case] is_noted: bool) {
+    let file = scratch(&format!("machines-volume-{is_noted}")).join("machine.yaml");
+    let text = format!(
+        "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {{name: web, namespace: shop}}\nspec:\n  template:\n    spec:\n      architecture: arm64\n      volumes: [{{name: root, dataVolume: {{name: root}}}}]\n---\napiVersion: cdi.kubevirt.io/v1beta1\nkind: DataVolume\nmetadata: {{name: root, namespace: shop}}\nspec: {{source: {{registry: {{url: \"docker://quay.io/a/b:1\"{platform}}}}}}}\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    let output = run(&format!(
+        "check -f {} --arch amd64=3,arm64=2",
+        file.display()
+    ));
+    let notes = String::from_utf8(output.stderr).unwrap();
+    let note = "shows the architectures of an image: shop/web (docker://quay.io/a/b:1)";
+    assert_eq!(notes.contains(note), is_noted, "{notes}");
+}
+
 /// A person has to decide what to change.
 #[test]
 fn fix_leaves_them_alone() {
