@@ -33,7 +33,7 @@ impl DataVolumes {
         self.image_of(&read(machine)?)
     }
 
-    /// The same, if nothing states its architecture. A containerDisk is for the architecture of the VM's node.
+    /// The same, if nothing states its architecture. A containerDisk is for the architecture of the VM.
     pub(crate) fn unstated(&self, machine: &Value) -> Option<BootImage> {
         let vm = read(machine)?;
         let image = self.image_of(&vm)?;
@@ -67,7 +67,7 @@ pub(crate) fn note(machines: impl Iterator<Item = (String, Option<BootImage>)>) 
     let unstated: Vec<String> = unstated.collect();
     (!unstated.is_empty()).then(|| {
         format!(
-            "nothing states the architecture of the boot disks of these VMs, so the node that imports or runs the image decides; `hco-preflight images` shows the architectures of an image: {}",
+            "{}: nothing states the architecture of these boot disks. If an image has several, the node that imports it decides, or KubeVirt's default for a containerDisk. Set `platform.architecture` in the registry source, or the architecture of the VM; `hco-preflight images` shows the architectures of an image",
             list(&unstated, NAMED)
         )
     })

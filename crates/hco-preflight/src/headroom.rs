@@ -1,7 +1,7 @@
 //! Headroom: whether the VMs of a node fit on the other nodes of its architecture when the node drains.
 //!
-//! An estimate by the memory and CPU that VMs request. It ignores HCO's overcommit, the overhead of VMs, other pods, node selectors and
-//! affinities of VMs, taints, hugepages, NUMA, and devices.
+//! An estimate by the memory and CPU that VMs request. It ignores HCO's overcommit, the overhead of VMs, other pods,
+//! placement rules of VMs, taints, hugepages, NUMA, devices, and whether VMs can migrate.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +22,9 @@ use crate::terminal::{BOLD, DIM, GREEN, YELLOW};
 /// The number of nodes and of VMs that the text names.
 const NAMED: usize = 5;
 
+/// The label of a node that is `false` while virt-handler on it does not answer.
+pub(crate) const SCHEDULABLE: &str = "kubevirt.io/schedulable";
+
 /// Where VMs run now, and where they would run if a node drained.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Headroom {
@@ -40,6 +43,12 @@ struct Summary {
     /// The number of workload nodes that accept pods, and whose size is unknown.
     unknown_nodes: usize,
     virtual_machines: usize,
+}
+
+impl Summary {
+    fn is_unknown(&self) -> bool {
+        self.virtual_machines > 0 && self.unknown_nodes > 0
+    }
 }
 
 /// A node that cannot drain.
@@ -80,7 +89,9 @@ impl Capacity {
     /// Whether a VM fits, which then takes its part.
     fn take(&mut self, needs: Self) -> bool {
         let fits = needs.memory <= self.memory && needs.cpu <= self.cpu;
-        *self = if fits { self.without(needs) } else { *self };
+        if fits {
+            *self = self.without(needs);
+        }
         fits
     }
 
@@ -110,8 +121,8 @@ struct Node {
 
 #[derive(Debug, Clone)]
 struct Machine {
-    name: String,
     needs: Capacity,
+    name: String,
 }
 
 impl Headroom {
@@ -140,9 +151,12 @@ impl Headroom {
         for node in compared.nodes.iter().chain(leaving) {
             let leaves = is_leaving(&node);
             let is_workload = !leaves && compared.hosts_workloads(node);
-            let is_unschedulable = node.pointer("/spec/unschedulable") == Some(&Value::Bool(true));
+            let labels = node.pointer("/metadata/labels");
+            let is_ready =
+                labels.and_then(|labels| labels.get(SCHEDULABLE)?.as_str()) != Some("false");
+            let is_cordoned = node.pointer("/spec/unschedulable") == Some(&Value::Bool(true));
             let machines = by_node.remove(name(node)).unwrap_or_default();
-            let accepts = is_workload && !is_unschedulable;
+            let accepts = is_workload && is_ready && !is_cordoned;
             let size = allocatable(node).filter(|_| accepts);
             nodes.push(Node {
                 name: name(node).to_owned(),
@@ -170,8 +184,8 @@ impl Headroom {
         for mut node in nodes {
             // First fit, the largest first.
             node.machines.sort_by_key(|machine| Reverse(machine.needs));
-            let architecture = node.architecture.clone();
-            by_architecture.entry(architecture).or_default().push(node);
+            let nodes = by_architecture.entry(node.architecture.clone());
+            nodes.or_default().push(node);
         }
         let mut headroom = Self::default();
         for (architecture, nodes) in by_architecture {
@@ -226,10 +240,13 @@ impl Headroom {
         }
     }
 
-    /// Whether VMs have nowhere to go when a node drains.
-    pub(crate) fn is_short(&self) -> bool {
+    /// Whether VMs have nowhere to go when a node drains; `None` if that is unknown.
+    pub(crate) fn is_short(&self) -> Option<bool> {
         let mut rows = self.rows.iter();
-        rows.any(|row| row.severity == Severity::Warning)
+        let is_short = rows.any(|row| row.severity == Severity::Warning);
+        let mut all = self.architectures.iter();
+        let is_unknown = self.elsewhere > 0 || all.any(Summary::is_unknown);
+        (is_short || !is_unknown).then_some(is_short)
     }
 
     /// The section of `plan` and `status`. It leaves out architectures about which there is nothing to say.
@@ -244,7 +261,7 @@ impl Headroom {
             let head = format!("{}: {nodes}, {machines}", one_line(&of.architecture));
             if !rows.is_empty() {
                 let _ = writeln!(text, "  {YELLOW}!{YELLOW:#} {head}");
-            } else if of.virtual_machines > 0 && of.unknown_nodes > 0 {
+            } else if of.is_unknown() {
                 let unknown = count(of.unknown_nodes, "node");
                 let _ = writeln!(
                     text,
@@ -271,8 +288,11 @@ impl Headroom {
         if text.is_empty() {
             return text;
         }
+        if self.is_short() == Some(true) {
+            text.push_str("  Before you drain such a node, add another one of its architecture, or shut these VMs down.\n");
+        }
         format!(
-            "\n{BOLD}headroom when a node drains{BOLD:#}\n{text}  {DIM}Estimated from the memory and CPU that VMs request. Not counted: overcommit, overhead,{DIM:#}\n  {DIM}other pods, taints, node selectors and affinities of VMs, hugepages, NUMA, and devices.{DIM:#}\n"
+            "\n{BOLD}headroom when a node drains{BOLD:#}\n{text}  {DIM}Estimated from the memory and CPU that VMs request. Not counted: overcommit, overhead,{DIM:#}\n  {DIM}other pods, taints, placement rules of VMs, hugepages, devices, and whether VMs can migrate.{DIM:#}\n"
         )
     }
 }
@@ -280,11 +300,8 @@ impl Headroom {
 impl Row {
     fn text(&self) -> String {
         let node = one_line(&self.node);
-        let machines: Vec<String> = self
-            .virtual_machines
-            .iter()
-            .map(|it| one_line(it))
-            .collect();
+        let machines = self.virtual_machines.iter();
+        let machines: Vec<String> = machines.map(|it| one_line(it)).collect();
         let machines = list(&machines, NAMED);
         match (self.id, self.severity) {
             (Id::HeadroomSingleNode, Severity::Info) => format!("{node} is the only node"),
@@ -335,15 +352,9 @@ fn requests(instance: &Value) -> Capacity {
     let guest = || quantity(domain.pointer("/memory")?, "guest");
     let memory = stated("memory").or_else(guest);
     let memory = memory.filter(|_| domain.pointer("/memory/hugepages").is_none());
-    let factor = |field| {
-        domain
-            .pointer(field)
-            .and_then(Value::as_i64)
-            .unwrap_or(1)
-            .max(1)
-    };
-    let cpus = ["/cpu/sockets", "/cpu/cores", "/cpu/threads"].map(factor);
-    let cpus = cpus.into_iter().fold(1_i64, i64::saturating_mul);
+    let cpus = ["/cpu/sockets", "/cpu/cores", "/cpu/threads"].into_iter();
+    let cpus = cpus.filter_map(|factor| domain.pointer(factor)?.as_i64());
+    let cpus = cpus.fold(1_i64, |cpus, factor| cpus.saturating_mul(factor.max(1)));
     let is_dedicated = domain.pointer("/cpu/dedicatedCpuPlacement") == Some(&Value::Bool(true));
     let cpu = stated("cpu").and_then(Quantity::milli_value);
     Capacity {
@@ -391,60 +402,48 @@ mod tests {
         }
     }
 
-    /// A node that accepts no pods.
-    fn without_room(node: Node) -> Node {
-        Node { room: None, ..node }
-    }
-
-    /// The VMs that fit nowhere when their node drains.
-    fn stuck(nodes: Vec<Node>) -> Vec<String> {
-        let rows = Headroom::new(nodes).rows.into_iter();
-        rows.flat_map(|row| row.virtual_machines).collect()
-    }
-
     #[test]
-    fn the_largest_machine_is_placed_first() {
-        let (a, c) = (node("a", 10, &[3, 6]), node("c", 3, &[]));
-        assert_eq!(stuck(vec![a.clone(), node("b", 10, &[3]), c]), [""; 0]);
-        assert_eq!(stuck(vec![a, node("b", 10, &[4])]), ["a/0", "b/0"]);
-    }
-
-    #[test]
-    fn the_only_node_is_named_even_if_it_is_empty() {
-        for (machines, is_short) in [(&[][..], false), (&[1], true)] {
-            let headroom = Headroom::new(vec![node("a", 10, machines)]);
-            assert_eq!(headroom.rows[0].id, Id::HeadroomSingleNode);
-            assert_eq!(headroom.is_short(), is_short);
-        }
-    }
-
-    #[test]
-    fn machines_of_leaving_nodes_take_room_first() {
-        let mut nodes = vec![node("a", 10, &[5]), node("b", 10, &[5])];
-        assert_eq!(stuck(nodes.clone()), [""; 0]);
-        nodes.push(Node {
+    fn a_node_can_drain_if_its_machines_fit_on_others() {
+        let cordoned = |node: Node| Node { room: None, ..node };
+        let (a, b) = (node("a", 10, &[5]), node("b", 10, &[5]));
+        let leaving = Node {
             leaves: true,
             is_workload: false,
-            ..without_room(node("z", 10, &[4]))
-        });
-        assert_eq!(stuck(nodes), ["b/0"]);
-    }
-
-    #[test]
-    fn cordoned_nodes_are_no_room_and_nodes_of_unknown_size_may_be() {
-        let (a, b) = (node("a", 10, &[5]), without_room(node("b", 100, &[5])));
-        assert_eq!(stuck(vec![a.clone(), b.clone()]), ["a/0"]);
-        assert_eq!(
-            stuck(vec![without_room(a.clone()), b.clone()]),
-            ["a/0", "b/0"]
-        );
+            ..cordoned(node("z", 10, &[4]))
+        };
         let unknown = Node {
             is_unknown: true,
-            ..b
+            ..cordoned(b.clone())
         };
-        assert_eq!(stuck(vec![a.clone(), unknown.clone()]), [""; 0]);
-        let text = Headroom::new(vec![a, unknown]).render();
-        assert!(text.contains("the size of 1 node is unknown"), "{text}");
+        let two_machines = node("a", 10, &[3, 6]);
+        let small = node("c", 3, &[]);
+        let (one, none) = (node("a", 10, &[1]), node("a", 10, &[]));
+        for (nodes, left_over, is_short) in [
+            (vec![a.clone(), b.clone()], &[][..], Some(false)),
+            (vec![a.clone(), cordoned(b.clone())], &["a/0"], Some(true)),
+            // An unknown node may have free capacity.
+            (vec![a.clone(), unknown], &[], None),
+            // Machines of leaving nodes are placed first.
+            (vec![a, b, leaving], &["b/0"], Some(true)),
+            // The largest machine is placed first.
+            (
+                vec![two_machines.clone(), node("b", 10, &[3]), small],
+                &[],
+                Some(false),
+            ),
+            (
+                vec![two_machines, node("b", 10, &[4])],
+                &["a/0", "b/0"],
+                Some(true),
+            ),
+            (vec![one], &["a/0"], Some(true)),
+            (vec![none], &[], Some(false)),
+        ] {
+            let headroom = Headroom::new(nodes.clone());
+            let machines = headroom.rows.iter().flat_map(|row| &row.virtual_machines);
+            assert_eq!(machines.collect::<Vec<_>>(), left_over, "{nodes:?}");
+            assert_eq!(headroom.is_short(), is_short, "{nodes:?}");
+        }
     }
 
     #[test]

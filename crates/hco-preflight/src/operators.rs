@@ -46,25 +46,8 @@ enum Use {
     Runs,
     /// The scheduler can choose a node of the architecture.
     MayRun,
-    /// Its placement excludes the nodes of the architecture.
+    /// Its placement excludes the nodes of the architecture, or an operator or the `ClusterServiceVersion` only names it.
     Elsewhere,
-    /// An operator's environment or the `ClusterServiceVersion` names it.
-    Listed,
-}
-
-impl Use {
-    fn title(self, architecture: &str) -> String {
-        match self {
-            Self::Runs => {
-                format!("for each {architecture} node without taints, or for VMs and imports on it")
-            }
-            Self::MayRun => format!("where the scheduler can choose {architecture} nodes"),
-            Self::Elsewhere => "lack it, but run on other nodes only".to_owned(),
-            Self::Listed => {
-                "lack it, but are only named by an operator or its ClusterServiceVersion".to_owned()
-            }
-        }
-    }
 }
 
 #[derive(Debug, Serialize)]
@@ -192,7 +175,7 @@ fn rows(
             uses.min()
         };
         let lacks = architectures.iter().filter(is_lacking);
-        let lacks = lacks.map(|name| (name.clone(), used(name).unwrap_or(Use::Listed)));
+        let lacks = lacks.map(|name| (name.clone(), used(name).unwrap_or(Use::Elsewhere)));
         let error = read.error();
         failures.extend(error.iter().map(|why| one_line(&format!("{image}: {why}"))));
         Row {
@@ -291,11 +274,9 @@ impl Found<'_> {
     fn used_on(&self, nodes: &[Value], is_workload: bool) -> Use {
         match self.pod {
             None if self.is_daemon && is_workload => Use::Runs,
-            None if self.is_daemon => Use::Elsewhere,
-            None => Use::Listed,
-            Some(pod) if !is_placed(pod, nodes) => Use::Elsewhere,
-            Some(_) if self.is_daemon => Use::Runs,
-            Some(_) => Use::MayRun,
+            Some(pod) if is_placed(pod, nodes) && self.is_daemon => Use::Runs,
+            Some(pod) if is_placed(pod, nodes) => Use::MayRun,
+            _ => Use::Elsewhere,
         }
     }
 }
@@ -342,26 +323,20 @@ fn of_architecture(wanted: &str, nodes: &[Value], joins: bool) -> Vec<Value> {
 fn render(rows: &[Row], architectures: &BTreeSet<String>) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
-    let read = rows
-        .iter()
-        .filter(|row| row.architectures.is_some())
-        .count();
-    let unread = rows.len() - read;
+    let unread = rows.iter().filter(|row| row.architectures.is_none());
+    let unread = unread.count();
+    let read = count(rows.len() - unread, "image");
     for architecture in architectures {
         let name = one_line(architecture);
-        let lacking = rows
-            .iter()
-            .filter_map(|row| Some((*row.lacks.get(architecture)?, row)));
+        let lacking = rows.iter();
+        let lacking = lacking.filter_map(|row| Some((*row.lacks.get(architecture)?, row)));
         let lacking: Vec<(Use, &Row)> = lacking.collect();
-        let here = lacking
-            .iter()
-            .filter(|(used, _)| *used <= Use::MayRun)
-            .count();
-        let all = count(read, "image");
+        let here = lacking.iter().filter(|(used, _)| *used <= Use::MayRun);
+        let here = here.count();
         let _ = match (here, unread) {
             (0, 0) => writeln!(
                 text,
-                "{GREEN}✔{GREEN:#} {BOLD}no image that can run on {name} nodes lacks {name}{BOLD:#} ({all} read)"
+                "{GREEN}✔{GREEN:#} {BOLD}no image that can run on {name} nodes lacks {name}{BOLD:#} ({read} read)"
             ),
             (0, _) => writeln!(
                 text,
@@ -370,19 +345,40 @@ fn render(rows: &[Row], architectures: &BTreeSet<String>) -> String {
             ),
             _ => writeln!(
                 text,
-                "{RED}✘{RED:#} {BOLD}{here} of {all} lack {name}, and can run on {name} nodes{BOLD:#}"
+                "{RED}✘{RED:#} {BOLD}{here} of {read} lack {name}, and can run on {name} nodes{BOLD:#}"
             ),
         };
-        for used in [Use::Runs, Use::MayRun, Use::Elsewhere, Use::Listed] {
+        for (used, style, title) in [
+            (
+                Use::Runs,
+                YELLOW,
+                format!("for each {name} node without taints, or for VMs and imports on it"),
+            ),
+            (
+                Use::MayRun,
+                YELLOW,
+                format!("where the scheduler can choose {name} nodes"),
+            ),
+            (
+                Use::Elsewhere,
+                DIM,
+                format!("lack it, but do not run on {name} nodes, or are only listed"),
+            ),
+        ] {
             let of_use = lacking.iter().filter(|(its, _)| *its == used);
             for (index, (_, row)) in of_use.enumerate() {
                 if index == 0 {
-                    let style = if used <= Use::MayRun { YELLOW } else { DIM };
-                    let _ = writeln!(text, "  {style}{}{style:#}", used.title(&name));
+                    let _ = writeln!(text, "  {style}{title}{style:#}");
                 }
                 let by: Vec<String> = row.used_by.iter().map(|by| one_line(by)).collect();
                 let _ = writeln!(text, "    {} {DIM}({}){DIM:#}", row.image, by.join("; "));
             }
+        }
+        if here > 0 {
+            let _ = writeln!(
+                text,
+                "  until they support {name}, exclude {name} nodes with HCO's node placements"
+            );
         }
     }
     text

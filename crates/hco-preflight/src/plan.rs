@@ -170,15 +170,15 @@ pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
             print_markdown("hco-preflight plan", &text::render(&plan, args.all_vms))?;
         }
     }
+    let is_short = plan.headroom.as_ref().and_then(Headroom::is_short);
     let fails = match args.fail_on {
         PlanFailOn::Never => false,
         PlanFailOn::Lost => plan.loses(),
-        PlanFailOn::Headroom => {
-            plan.loses() || plan.headroom.as_ref().is_some_and(Headroom::is_short)
-        }
+        PlanFailOn::Headroom => plan.loses() || is_short == Some(true),
         PlanFailOn::Changed => plan.loses() || plan.changes(),
     };
-    let is_unknown = plan.unknown.is_some() && plan.denied.is_none();
+    let is_unknown = plan.unknown.is_some() && plan.denied.is_none()
+        || args.fail_on == PlanFailOn::Headroom && is_short.is_none();
     let is_incomplete = args.require_all && !plan.unread.is_empty();
     Ok(if is_unknown || is_incomplete {
         Exit::Unjudged

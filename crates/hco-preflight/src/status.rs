@@ -23,6 +23,7 @@ use crate::foreign::Foreign;
 use crate::headroom::Headroom;
 use crate::notes::Notes;
 use crate::object_name::{self, key, name};
+use crate::plan::machines::{Counted, counted_now};
 use crate::progress::Progress;
 use crate::report::{Cron, Report, is_in};
 use crate::stage::{self, Compared, UnreadKind};
@@ -75,6 +76,8 @@ pub(crate) struct Status {
     data_sources: Vec<DataSource>,
     /// VMs on nodes that the placement excludes, and VMs whose disks do not exist.
     virtual_machines: Vec<Machine>,
+    /// All VMs, by architecture.
+    virtual_machine_architectures: Vec<Counted>,
     /// `None` if the running VMs were not read.
     headroom: Option<Headroom>,
     unread: Vec<UnreadKind>,
@@ -227,6 +230,7 @@ impl Status {
             not_imported: golden_images::not_imported(report),
             data_sources,
             virtual_machines: Machine::all(observed),
+            virtual_machine_architectures: counted_now(observed),
             headroom: Headroom::of(observed),
             unread: observed.snapshot.unread.clone(),
         }

@@ -270,23 +270,11 @@ impl Admission {
     /// The state before and after the change.
     fn of(compared: &Compared<'_>) -> Option<[Self; 2]> {
         let (is, will_be) = (compared.is.as_ref()?, &compared.will_be);
-        let text = |value: &Option<Foreign>| value.as_ref().map(|it| it.raw().to_owned());
-        let before = text(&is.default_architecture);
-        let after = text(&will_be.default_architecture).or_else(|| before.clone());
-        let mut sources = if compared.snapshot.has("DataSource") {
-            let real = compared.snapshot.of("DataSource");
-            real.map(|it| (key(&it), real_source(&it))).collect()
-        } else {
-            forecast_sources(will_be.forecast_before.as_ref()).collect()
-        };
-        let side = |report: &Report, object: &Value, default: Option<String>, sources| Self {
-            kubevirt: report.kubevirt(default.unwrap_or_default()),
-            sources,
-            preferences: preferences(compared),
-            accepted: accepted(report, object),
-        };
+        let before = default_of(is);
+        let after = default_of(will_be).or_else(|| before.clone());
+        let mut sources = Self::sources(compared);
         let old_object = compared.before().unwrap_or(compared.after());
-        let is = side(is, old_object, before, BTreeMap::clone(&sources));
+        let is = Self::new(compared, (is, old_object), before, sources.clone());
         let old = sources.clone();
         let changes = will_be.changes.iter();
         for deleted in changes.flat_map(|it| &it.data_sources.deleted) {
@@ -294,7 +282,32 @@ impl Admission {
         }
         let new = forecast_sources(will_be.forecast.as_ref());
         sources.extend(new.map(|(key, source)| with_stale_label(&old, key, source)));
-        Some([is, side(will_be, compared.after(), after, sources)])
+        let will_be = Self::new(compared, (will_be, compared.after()), after, sources);
+        Some([is, will_be])
+    }
+
+    fn new(
+        compared: &Compared<'_>,
+        (report, object): (&Report, &Value),
+        default: Option<String>,
+        sources: BTreeMap<String, BootSource>,
+    ) -> Self {
+        Self {
+            kubevirt: report.kubevirt(default.unwrap_or_default()),
+            sources,
+            preferences: preferences(compared),
+            accepted: accepted(report, object),
+        }
+    }
+
+    /// The DataSources of the cluster, or as forecast if they were not read.
+    fn sources(compared: &Compared<'_>) -> BTreeMap<String, BootSource> {
+        if compared.snapshot.has("DataSource") {
+            let real = compared.snapshot.of("DataSource");
+            return real.map(|it| (key(&it), real_source(&it))).collect();
+        }
+        let before = compared.will_be.forecast_before.as_ref();
+        forecast_sources(before).collect()
     }
 
     fn architecture(&self, machine: &VirtualMachine) -> String {
@@ -319,6 +332,46 @@ impl Admission {
             Reason::Default => "KubeVirt's default".to_owned(),
         }
     }
+}
+
+fn default_of(report: &Report) -> Option<String> {
+    let default = report.default_architecture.as_ref();
+    default.map(|it| it.raw().to_owned())
+}
+
+/// VMs of an architecture.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Counted {
+    /// `None` if KubeVirt's default decides, and HCO does not set it.
+    pub(crate) architecture: Option<Foreign>,
+    /// The reason for it, as in the reports of VMs.
+    pub(crate) reason: &'static str,
+    pub(crate) virtual_machines: usize,
+}
+
+/// The number of VMs by architecture and by what decides it.
+pub(crate) fn counted_now(observed: &Compared<'_>) -> Vec<Counted> {
+    let (report, object) = (&observed.will_be, observed.after());
+    let sources = Admission::sources(observed);
+    let now = Admission::new(observed, (report, object), default_of(report), sources);
+    let mut numbers: BTreeMap<(String, &str), usize> = BTreeMap::new();
+    for machine in observed.snapshot.of("VirtualMachine") {
+        let resolved = match own_architecture(&machine) {
+            // Most VMs set an architecture, and need not be parsed.
+            Some(own) => Some((own.to_owned(), Reason::Explicit)),
+            None => read(&machine).map(|it| it.resolve(&now.kubevirt, &mut { &now })),
+        };
+        if let Some((architecture, reason)) = resolved {
+            *numbers.entry((architecture, reason.name())).or_default() += 1;
+        }
+    }
+    let counted = numbers.into_iter().map(|((name, reason), number)| Counted {
+        architecture: (!name.is_empty()).then(|| Foreign::from(&*name)),
+        reason,
+        virtual_machines: number,
+    });
+    counted.collect()
 }
 
 impl Lookup for &Admission {

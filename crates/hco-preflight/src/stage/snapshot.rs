@@ -18,6 +18,7 @@ use crate::apply::LAST_APPLIED;
 use crate::field::{items, text};
 use crate::files;
 use crate::foreign::{chain, masked, one_line};
+use crate::headroom::SCHEDULABLE;
 use crate::made_from;
 use crate::notes::Notes;
 use crate::object_name::{key, name, namespace};
@@ -659,7 +660,13 @@ pub(super) fn not_listed(error: ClusterError, namespace: Option<&str>) -> Error 
 /// The labels of nodes to read.
 fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> Labels {
     match reader {
-        Reader::Plan | Reader::Status => Labels::named_in(objects),
+        Reader::Plan | Reader::Status => {
+            let mut labels = Labels::named_in(objects);
+            if let Labels::Only(keys) = &mut labels {
+                keys.insert(SCHEDULABLE.to_owned());
+            }
+            labels
+        }
         // Another object may use other labels.
         Reader::Snapshot | Reader::Check | Reader::Operators => Labels::All,
     }

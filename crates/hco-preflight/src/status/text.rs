@@ -10,6 +10,7 @@ use super::conditions::{Cause, Condition};
 use super::golden_images::{GoldenImage, NotImported, SourceState, State};
 use crate::foreign::{self, Foreign, one_line};
 use crate::headroom::Headroom;
+use crate::plan::machines::Counted;
 use crate::prose::count;
 use crate::report::{LABEL_FIRST, counted, some};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
@@ -45,6 +46,8 @@ fn head(text: &mut String, status: &Status) {
     let import = import.map(|it| if it == "enabled" { "on" } else { "off" });
     let shown = |value: &Option<Foreign>| value.as_ref().map(Foreign::to_string);
     let nodes = (!status.nodes.is_empty()).then(|| counted(&status.nodes));
+    let machines = &status.virtual_machine_architectures;
+    let machines: Vec<String> = machines.iter().map(architecture).collect();
     for (what, value) in [
         ("multi-architecture import", import.map(str::to_owned)),
         ("HCO", status.hco_version_shown.clone()),
@@ -65,6 +68,21 @@ fn head(text: &mut String, status: &Status) {
         let value = value.unwrap_or_else(|| "none".to_owned());
         let _ = writeln!(text, "{what:<36}{value}");
     }
+    if !machines.is_empty() {
+        let _ = writeln!(text, "{:<36}{}", "VMs", machines.join(", "));
+    }
+}
+
+fn architecture(of: &Counted) -> String {
+    let architecture = of.architecture.as_ref();
+    let name = architecture.map_or_else(|| "unknown".to_owned(), Foreign::to_string);
+    let decides = match of.reason {
+        "explicit" => "",
+        "preference" => " by preference",
+        "datasource" => " by boot source",
+        _ => " by KubeVirt's default",
+    };
+    format!("{name}{decides} ({})", of.virtual_machines)
 }
 
 fn conditions(text: &mut String, conditions: &[Condition], program: &str) {

@@ -57,8 +57,8 @@ pub struct BootImage {
     pub name: String,
     /// The object that names it.
     pub named_by: NamedBy,
-    /// The architecture in its `platform`; `None` if nothing states it. The node of CDI's importer, or the node of the
-    /// VM's pod, then decides.
+    /// The architecture in its `platform`; `None` if nothing states it. The node of CDI's importer, or for a
+    /// containerDisk the architecture of the VM, then decides.
     pub platform: Option<String>,
 }
 

@@ -32,7 +32,7 @@ fn where_the_architecture_comes_from_is_in_the_json() {
     );
 }
 
-/// On nodes of several architectures, a containerDisk is for the architecture of the VM's node.
+/// On nodes of several architectures, a containerDisk is for the architecture of the VM.
 #[rstest]
 #[case::mixed("amd64=3,arm64=2", true)]
 #[case::one_architecture("amd64=3", false)]
@@ -42,7 +42,7 @@ fn an_image_of_unstated_architecture_is_noted(#[case] nodes: &str, #[case] is_no
     std::fs::write(&file, text).unwrap();
     let output = run(&format!("check -f {} --arch {nodes}", file.display()));
     let notes = String::from_utf8(output.stderr).unwrap();
-    let note = "shows the architectures of an image: shop/web (quay.io/a/b:1)";
+    let note = "shop/web (quay.io/a/b:1): nothing states the architecture";
     assert_eq!(notes.contains(note), is_noted, "{notes}");
     let stated = text.replace(
         "    spec:\n      volumes",
@@ -69,7 +69,7 @@ fn the_image_of_a_data_volume_is_noted(#[case] platform: &str, #[case] is_noted:
         file.display()
     ));
     let notes = String::from_utf8(output.stderr).unwrap();
-    let note = "shows the architectures of an image: shop/web (docker://quay.io/a/b:1)";
+    let note = "shop/web (docker://quay.io/a/b:1): nothing states the architecture";
     assert_eq!(notes.contains(note), is_noted, "{notes}");
 }
 
