@@ -33,15 +33,29 @@ pub(crate) fn first_of<'t>(mut all: impl ExactSizeIterator<Item = &'t String>) -
     })
 }
 
-/// Breaks a text into lines of at most `width` characters. Only lines with a value can be longer.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
-    let options = Options::new(width.max(20))
+fn options<'o>(width: usize) -> Options<'o> {
+    Options::new(width)
         .word_separator(WordSeparator::Custom(words))
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit)
-        .break_words(false);
+        .break_words(false)
+}
+
+/// Breaks a text into lines of at most `width` characters. Only lines with a value can be longer.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let options = options(width.max(20));
     let lines = text.lines().flat_map(|line| textwrap::wrap(line, &options));
     lines.map(std::borrow::Cow::into_owned).collect()
+}
+
+/// The width of plans and statuses.
+const WIDTH: usize = 100;
+
+/// Breaks a line of a plan or a status, and indents its further lines.
+pub(crate) fn folded(line: &str, indent: usize) -> String {
+    let indent = " ".repeat(indent);
+    let options = options(WIDTH).subsequent_indent(&indent);
+    textwrap::wrap(line, options).join("\n")
 }
 
 /// Splits a text at blanks, except for blanks inside backticks, quotes and braces, and the blank between a key and its

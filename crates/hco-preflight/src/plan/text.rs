@@ -15,7 +15,7 @@ use crate::foreign::{Foreign, lines, one_line};
 use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
 use crate::object_name::parts;
-use crate::prose::count;
+use crate::prose::{count, folded};
 use crate::report::{
     Cron, CronChanges, LABEL_FIRST, NAMED, Retarget, counted, is_in, listed, some,
 };
@@ -74,14 +74,13 @@ pub(super) fn render(plan: &Plan, all: bool) -> String {
             }
         }
         for (reason, kinds) in by_reason {
-            let _ = writeln!(text, "  {}: {}", kinds.join(", "), one_line(reason));
+            let line = format!("  {}: {}", kinds.join(", "), one_line(reason));
+            let _ = writeln!(text, "{}", folded(&line, 6));
         }
         let has = |kind: &str| !plan.unread.iter().any(|unread| unread.kind == kind);
         if !has("DataImportCron") || !has("DataSource") {
-            let _ = writeln!(
-                text,
-                "  {DIM}For boot sources that were not read, the plan uses those that the operators would create from the current object.{DIM:#}"
-            );
+            let line = "  For boot sources that were not read, the plan uses those that the operators would create from the current object.";
+            let _ = writeln!(text, "{}", folded(line, 2));
         }
     }
     text
@@ -147,13 +146,11 @@ fn denial(text: &mut String, plan: &Plan, denied: &str) {
         (true, false) => writeln!(text, "{RED}denied{RED:#} by HCO:"),
     };
     for line in lines(denied).lines() {
-        let _ = writeln!(text, "  {line}");
+        let _ = writeln!(text, "{}", folded(&format!("  {line}"), 4));
     }
     if !plan.is_sent {
-        let _ = writeln!(
-            text,
-            "  The policy does not stop this, because the HyperConverged does not change. It would deny this object if it were created; later updates are not denied because of existing problems.\n\nThis happens:\n"
-        );
+        let line = "  The policy does not stop this, because the HyperConverged does not change. It would deny this object if it were created; later updates are not denied because of existing problems.";
+        let _ = writeln!(text, "{}\n\nThis happens:\n", folded(line, 2));
         return;
     }
     let what = match (plan.denied_by_hco, plan.denied_by_policy) {
@@ -186,7 +183,7 @@ fn head(text: &mut String, plan: &Plan) {
     };
     let nodes = |nodes: &BTreeMap<Foreign, usize>| (!nodes.is_empty()).then(|| counted(nodes));
     let mut row = |what: &str, value: &str| {
-        let _ = writeln!(text, "{what:<36}{value}");
+        let _ = writeln!(text, "{}", folded(&format!("{what:<36}{value}"), 36));
     };
     row(
         "multi-architecture import",
@@ -255,7 +252,8 @@ fn boot_sources(text: &mut String, plan: &Plan) {
             ),
             _ => format!("there is no forecast: {why}"),
         };
-        let _ = writeln!(text, "\n{BOLD}boot sources{BOLD:#}\n  {why}");
+        let why = folded(&format!("  {why}"), 2);
+        let _ = writeln!(text, "\n{BOLD}boot sources{BOLD:#}\n{why}");
         return;
     }
     stops(text, plan);
@@ -266,15 +264,12 @@ fn boot_sources(text: &mut String, plan: &Plan) {
     if asked.is_empty() {
         let unread = ["DataImportCron", "DataSource"];
         let is_known = !plan.unread.iter().any(|it| unread.contains(&it.kind));
-        let _ = writeln!(
-            text,
-            "\n{BOLD}boot sources{BOLD:#}\n  {}",
-            if is_known {
-                "nothing changes"
-            } else {
-                "nothing changes, if the boot sources in the cluster are those that the operators make of the current object (not all of them were read)"
-            }
-        );
+        let what = if is_known {
+            "  nothing changes"
+        } else {
+            "  nothing changes, if the boot sources in the cluster are those that the operators create from the current object (not all of them were read)"
+        };
+        let _ = writeln!(text, "\n{BOLD}boot sources{BOLD:#}\n{}", folded(what, 2));
     }
     asked.render(text, "");
     remarks(text, plan);
@@ -283,11 +278,14 @@ fn boot_sources(text: &mut String, plan: &Plan) {
 
 /// Remarks about all boot sources.
 fn remarks(text: &mut String, plan: &Plan) {
+    let mut remark = |what: &str| {
+        let line = format!("  {YELLOW}!{YELLOW:#} {what}");
+        let _ = writeln!(text, "{}", folded(&line, 4));
+    };
     for namespace in &plan.changes.new_namespaces {
-        let _ = writeln!(
-            text,
-            "  {YELLOW}!{YELLOW:#} The namespace {namespace} has to exist before the change: HCO and SSP do not create it, and without it SSP stops."
-        );
+        remark(&format!(
+            "The namespace {namespace} has to exist before the change: HCO and SSP do not create it, and without it SSP stops."
+        ));
     }
     let is_on = |import: &Option<Foreign>| import.as_ref().map(Foreign::raw) == Some("enabled");
     let Change { before, after } = &plan.multi_arch_import;
@@ -297,15 +295,13 @@ fn remarks(text: &mut String, plan: &Plan) {
         && plan.nodes.after.len() > 1
         && let Some(default) = default
     {
-        let _ = writeln!(
-            text,
-            "  {YELLOW}!{YELLOW:#} Boot sources that are imported without the multi-architecture import are not labelled with the architecture of their image: new VMs that are made from them get the architecture that they set, that of an older label, or {default}, whatever the architecture of the image, and may not boot."
-        );
+        remark(&format!(
+            "Boot sources that are imported without the multi-architecture import are not labelled with the architecture of their image: new VMs that are made from them get the architecture that they set, that of an older label, or {default}, whatever the architecture of the image, and may not boot."
+        ));
     }
     if plan.is_sent && !is_on(after) && plan.nodes.before.len() > 1 && plan.nodes.after.len() == 1 {
-        let _ = writeln!(
-            text,
-            "  {YELLOW}!{YELLOW:#} The placement imports nothing again: disks that were imported on a node of another architecture stay as they are. To import such a disk again, delete it."
+        remark(
+            "The placement imports nothing again: disks that were imported on a node of another architecture stay as they are. To import such a disk again, delete it.",
         );
     }
     let what = match &plan.completion {
@@ -321,7 +317,7 @@ fn remarks(text: &mut String, plan: &Plan) {
             )
         }
     };
-    let _ = writeln!(text, "  {YELLOW}!{YELLOW:#} {what}");
+    remark(&what);
 }
 
 /// The reason why SSP stops.
@@ -341,9 +337,10 @@ fn stops(text: &mut String, plan: &Plan) {
             "A DataImportCron is rejected: after these changes, and until you fix this, SSP deletes no DataImportCron that is no longer wanted, and does not update its VM templates"
         }
     };
-    let _ = writeln!(text, "\n{YELLOW}!{YELLOW:#} {what}");
+    let what = folded(&format!("{YELLOW}!{YELLOW:#} {what}"), 2);
+    let _ = writeln!(text, "\n{what}");
     for stop in &plan.stopped_by {
-        let _ = writeln!(text, "    {stop}");
+        let _ = writeln!(text, "{}", folded(&format!("    {stop}"), 6));
     }
     if !plan.is_asked {
         let _ = writeln!(text, "    `status` shows how to fix this.");
@@ -387,11 +384,16 @@ impl Rows {
             let width = names.max().unwrap_or_default().min(40);
             for (name, (sign, what)) in rows {
                 let (style, sign) = sign.shown();
-                let _ = writeln!(
-                    text,
+                // The second line is a command.
+                let (what, command) = what.split_once('\n').unwrap_or((what, ""));
+                let line = format!(
                     "  {style}{sign}{style:#} {:<width$}  {what}",
                     one_line(name)
                 );
+                let _ = writeln!(text, "{}", folded(&line, 6));
+                if !command.is_empty() {
+                    let _ = writeln!(text, "{command}");
+                }
             }
             for (names, what) in [(&self.created, "created"), (&self.deleted, "deleted")] {
                 let own = names.iter().filter(|key| namespace_of(key) == namespace);
@@ -879,7 +881,8 @@ fn machines(text: &mut String, machines: &[Machine], all: bool) {
         };
         let decides = decides.map(|what| format!(" ({what} decides)"));
         let decides = decides.unwrap_or_default();
-        let _ = writeln!(text, "  {style}{sign}{style:#} {names}: {detail}{decides}");
+        let line = format!("  {style}{sign}{style:#} {names}: {detail}{decides}");
+        let _ = writeln!(text, "{}", folded(&line, 6));
     }
 }
 
@@ -918,6 +921,8 @@ fn storage(text: &mut String, plan: &Plan) {
         lines.push(less.to_owned());
     }
     if !lines.is_empty() {
-        let _ = writeln!(text, "\n{BOLD}storage{BOLD:#}\n  {}", lines.join("\n  "));
+        let lines = lines.iter().map(|line| folded(&format!("  {line}"), 2));
+        let lines: Vec<String> = lines.collect();
+        let _ = writeln!(text, "\n{BOLD}storage{BOLD:#}\n{}", lines.join("\n"));
     }
 }

@@ -11,7 +11,7 @@ use super::golden_images::{GoldenImage, NotImported, SourceState, State};
 use crate::foreign::{self, Foreign, one_line};
 use crate::headroom::Headroom;
 use crate::plan::machines::Counted;
-use crate::prose::count;
+use crate::prose::{count, folded};
 use crate::report::{LABEL_FIRST, counted, some};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 
@@ -35,7 +35,8 @@ pub(super) fn render(status: &Status, program: &str) -> String {
     if !status.unread.is_empty() {
         let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
         for unread in &status.unread {
-            let _ = writeln!(text, "  {}: {}", unread.kind, one_line(&unread.reason));
+            let line = format!("  {}: {}", unread.kind, one_line(&unread.reason));
+            let _ = writeln!(text, "{}", folded(&line, 6));
         }
     }
     text
@@ -66,10 +67,11 @@ fn head(text: &mut String, status: &Status) {
         ),
     ] {
         let value = value.unwrap_or_else(|| "none".to_owned());
-        let _ = writeln!(text, "{what:<36}{value}");
+        let _ = writeln!(text, "{}", folded(&format!("{what:<36}{value}"), 36));
     }
     if !machines.is_empty() {
-        let _ = writeln!(text, "{:<36}{}", "VMs", machines.join(", "));
+        let line = format!("{:<36}{}", "VMs", machines.join(", "));
+        let _ = writeln!(text, "{}", folded(&line, 36));
     }
 }
 
@@ -131,7 +133,7 @@ fn conditions(text: &mut String, conditions: &[Condition], program: &str) {
                     )
                 },
             );
-            let _ = writeln!(text, "      {message}");
+            let _ = writeln!(text, "{}", folded(&format!("      {message}"), 6));
         }
         messages.extend(&condition.message);
         let Some(cause) = &condition.cause else {
@@ -154,7 +156,7 @@ fn conditions(text: &mut String, conditions: &[Condition], program: &str) {
         }
         let _ = writeln!(text, "    {BOLD}cause{BOLD:#} {}", what.join(", "));
         if let Some(fact) = &cause.fact {
-            let _ = writeln!(text, "      {fact}");
+            let _ = writeln!(text, "{}", folded(&format!("      {fact}"), 6));
         }
         if let Some(fix) = &cause.fix {
             self::fix(text, fix);
@@ -194,10 +196,10 @@ fn stops(text: &mut String, status: &Status, program: &str) {
             1 => format!(", and with {them} the disk"),
             _ => format!(", and with {them} the disks"),
         };
-        let _ = writeln!(
-            text,
-            "\n{RED}!{RED:#} SSP is about to delete {crons} that it cannot create again{with}: undo the change now."
+        let line = format!(
+            "{RED}!{RED:#} SSP is about to delete {crons} that it cannot create again{with}: undo the change now."
         );
+        let _ = writeln!(text, "\n{}", folded(&line, 2));
     }
     if stops.peek().is_none() {
         return;
@@ -214,12 +216,10 @@ fn stops(text: &mut String, status: &Status, program: &str) {
             "A DataImportCron is rejected: SSP deletes no DataImportCron that is no longer wanted."
         }
     };
-    let _ = writeln!(
-        text,
-        "\n{BOLD}what stops SSP{BOLD:#}\n  {RED}✘{RED:#} {what}"
-    );
+    let what = folded(&format!("  {RED}✘{RED:#} {what}"), 4);
+    let _ = writeln!(text, "\n{BOLD}what stops SSP{BOLD:#}\n{what}");
     for stop in stops {
-        let _ = writeln!(text, "      {stop}");
+        let _ = writeln!(text, "{}", folded(&format!("      {stop}"), 8));
     }
     for (rule, fix) in &status.fixes {
         self::fix(text, fix);
@@ -251,12 +251,9 @@ fn golden_images(text: &mut String, status: &Status) {
         let width = widths.max().unwrap_or_default().min(40);
         for image in images {
             let (style, sign) = shown(image.state);
-            let _ = writeln!(
-                text,
-                "  {style}{sign}{style:#} {:<width$}  {}",
-                name(image),
-                words(image, status)
-            );
+            let words = words(image, status);
+            let line = format!("  {style}{sign}{style:#} {:<width$}  {words}", name(image));
+            let _ = writeln!(text, "{}", folded(&line, 6));
             if let Some(command) = &image.command {
                 let when = match image.state {
                     State::NotManaged => "fix",
@@ -273,7 +270,8 @@ fn not_imported(text: &mut String, status: &Status) {
         let _ = writeln!(text, "\n{BOLD}templates that are not imported{BOLD:#}");
     }
     for NotImported { template, why } in &status.not_imported {
-        let _ = writeln!(text, "  {DIM}·{DIM:#} {template}: {why}");
+        let line = format!("  {DIM}·{DIM:#} {template}: {why}");
+        let _ = writeln!(text, "{}", folded(&line, 6));
     }
 }
 
@@ -373,7 +371,8 @@ fn machines(text: &mut String, status: &Status) {
     for ((node, detail), machines) in alike {
         let why = node.map(|node| format!("the placement excludes its node {node}: "));
         let (machines, why) = (some(&machines), why.unwrap_or_default());
-        let _ = writeln!(text, "  {YELLOW}!{YELLOW:#} {machines}: {why}{detail}");
+        let line = format!("  {YELLOW}!{YELLOW:#} {machines}: {why}{detail}");
+        let _ = writeln!(text, "{}", folded(&line, 6));
     }
 }
 

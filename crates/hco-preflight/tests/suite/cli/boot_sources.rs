@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use rstest::{Context, rstest};
 use serde_json::{Map, Value, json};
 
-use super::{run, scratch};
+use super::{run, scratch, unfolded};
 
 const GOLDEN: &str = "kubevirt-os-images";
 
@@ -166,8 +166,7 @@ fn words(test: &str, source: &str, retention: &str, edits: &Value) -> String {
 
 #[track_caller]
 fn shows(words: &str, rows: &[&str]) {
-    let output = run(words);
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = unfolded(&run(words).stdout);
     for row in rows {
         let has = |line: &str| {
             let line: Vec<&str> = line.split_whitespace().collect();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::plan::objects_beside;
 use super::schemas::{mistakes, schema_of};
-use super::{files, run, scratch};
+use super::{files, run, scratch, unfolded};
 
 const GOLDEN: &str = "kubevirt-os-images";
 
@@ -26,9 +26,9 @@ fn edited(directory: &Path, file: &str, edits: &[(&str, &str)]) -> PathBuf {
 
 fn text_of(words: &str) -> String {
     let output = run(words);
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = unfolded(&output.stdout);
     assert!(
-        !text.is_empty(),
+        !output.stdout.is_empty(),
         "{words}: {}",
         String::from_utf8_lossy(&output.stderr)
     );

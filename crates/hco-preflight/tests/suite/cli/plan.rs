@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
-use super::{check, command_on, run, scratch};
+use super::{check, command_on, run, scratch, unfolded};
 use e2e_tests::{ApiServer, recorded};
 
 #[rstest]
@@ -311,7 +311,7 @@ fn text_beside(name: &str, beside: &[Value], changes: &[(&str, &str)]) -> String
         file.display(),
         objects.display()
     ));
-    String::from_utf8(output.stdout).unwrap()
+    unfolded(&output.stdout)
 }
 
 /// SSP does not create a DataImportCron for a common boot source with an uploaded disk. The disk has the name of the
@@ -457,7 +457,7 @@ fn a_running_virtual_machine_without_an_architecture_gets_another_one(
     let name = format!("plan-chosen-{}", context.description.unwrap());
     let file = objects_beside(&name, &[vm, instance]);
     let words = format!("plan -q --what-if arm64=-1 --from {}", file.display());
-    let plan = String::from_utf8(run(&words).stdout).unwrap();
+    let plan = unfolded(&run(&words).stdout);
     assert!(plan.contains(wanted), "{plan}");
     assert!(!plan.contains("KubeVirt would choose"), "{plan}");
 }
@@ -495,7 +495,7 @@ fn a_virtual_machine_on_an_excluded_node_is_said() {
     assert_eq!(machine["name"], "vm", "{status:#}");
     assert_eq!(machine["node"], "node-7", "{status:#}");
     let output = run(&format!("status -q --from {}", file.display()));
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = unfolded(&output.stdout);
     let row =
         "! default/vm: the placement excludes its node node-7: it runs there without virt-handler";
     assert!(text.contains(row), "{text}");
@@ -564,7 +564,7 @@ fn a_virtual_machine_that_waits_for_a_disk_is_named() {
         ],
     );
     let output = run(&format!("status -q --from {}", file.display()));
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = unfolded(&output.stdout);
     let section = "\nvirtual machines\n  ! default/a, default/b: a disk is still to be made from images/nowhere, which does not exist; use another boot source\n  ! default/c: a disk is still to be made from images/unready, which is not ready\n  ! default/f: a disk is still to be made from kubevirt-os-images/fedora, which is not created yet\n\n";
     assert!(text.contains(section), "{text}");
     let output = run(&format!("status -q -o json --from {}", file.display()));
