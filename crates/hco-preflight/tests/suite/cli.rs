@@ -112,22 +112,9 @@ fn run_with(words: &str, input: &str) -> Output {
         .unwrap()
 }
 
-/// The text of a plan or a status with folded lines on one line.
+/// The text of a plan or a status, without folds.
 fn unfolded(output: &[u8]) -> String {
-    let text = std::str::from_utf8(output).unwrap();
-    let mut unfolded = String::new();
-    let mut width = 0;
-    for line in text.lines() {
-        let word = line.split_whitespace().next().unwrap_or_default();
-        // Commands are not folded.
-        let is_command = width > 100 || line.contains(": kubectl ");
-        let is_full = width + 1 + word.chars().count() > 100;
-        let is_folded = line.starts_with("  ") && is_full && !is_command;
-        unfolded.push(if is_folded { ' ' } else { '\n' });
-        unfolded.push_str(if is_folded { line.trim_start() } else { line });
-        width = line.chars().count();
-    }
-    unfolded + "\n"
+    e2e_tests::unfolded(std::str::from_utf8(output).unwrap())
 }
 
 /// The complete output of a run.

@@ -1,6 +1,7 @@
 //! Scenario 15: what plan says of the changes that administrators make, and that a snapshot gives the same plan, byte for
 //! byte.
 
+use e2e_tests::unfolded;
 use serde_json::{Value, json};
 
 use super::boot_sources::{BootSources, GOLDEN, template};
@@ -33,8 +34,9 @@ impl BootSources<'_> {
     fn plans(&self, words: &[&str], code: i32, lines: &[&str]) {
         let plan = self.sees(&[&["plan"], words].concat());
         assert_eq!(plan.code, Some(code), "{plan:?}");
+        let text = unfolded(&plan.stdout);
         for line in lines {
-            let is_there = plan.stdout.lines().any(|it| it.trim() == *line);
+            let is_there = text.lines().any(|it| it.trim() == *line);
             assert!(is_there, "{line}\n\n{}", plan.stdout);
         }
     }

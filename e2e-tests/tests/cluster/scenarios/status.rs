@@ -2,6 +2,7 @@
 //! no others.
 
 use e2e_tests::module::ROOT;
+use e2e_tests::unfolded;
 use serde_json::{Value, json};
 
 use super::boot_sources::{BootSources, GOLDEN, template};
@@ -22,7 +23,7 @@ fn permissions(world: &World<'_>) {
     let without = developer.preflight(&["status", "--cluster", "-q"]);
     assert_eq!(without.code, Some(2), "{without:?}");
     let unread = "you are not allowed to list dataimportcrons.cdi.kubevirt.io";
-    assert!(without.stdout.contains(unread), "{without:?}");
+    assert!(unfolded(&without.stdout).contains(unread), "{without:?}");
     let folder = format!("{ROOT}/deploy/preflight-plan");
     let manifests = world.admin.run(&["kustomize", &folder]);
     let role = manifests.stdout.split("---\n");
