@@ -22,7 +22,7 @@ fn permissions(world: &World<'_>) {
     let developer = &world.developer;
     let without = developer.preflight(&["status", "--cluster", "-q"]);
     assert_eq!(without.code, Some(2), "{without:?}");
-    let unread = "you are not allowed to list dataimportcrons.cdi.kubevirt.io";
+    let unread = "dataimportcrons.cdi.kubevirt.io is forbidden";
     assert!(unfolded(&without.stdout).contains(unread), "{without:?}");
     let folder = format!("{ROOT}/deploy/preflight-plan");
     let manifests = world.admin.run(&["kustomize", &folder]);
