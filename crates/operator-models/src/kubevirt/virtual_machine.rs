@@ -3,6 +3,7 @@
 use kube_objects::json::{Json, Object, Reading, WrongType};
 use kube_objects::placement::{ARCHITECTURE_LABEL, Placement, node_affinity};
 use kube_objects::request::GroupVersionKind;
+use kube_objects::text::folds_to;
 
 use super::installation::KubeVirt;
 use super::preference::{Preference, PreferenceName};
@@ -289,7 +290,8 @@ impl VirtualMachine {
                 vm_architecture: Some([VM_ARCHITECTURE, architecture].concat()),
             };
         }
-        let lower = (!architecture.is_empty()).then(|| lower(architecture));
+        // MIRRORS: Go strings.ToLower. An architecture is ASCII, because it is the value of a label.
+        let lower = (!architecture.is_empty()).then(|| architecture.to_ascii_lowercase());
         Launcher {
             architecture: self.node_selector.clone().or(lower),
             vm_architecture: None,
@@ -474,38 +476,6 @@ impl SourceRef {
             },
             name: reading.text(&reference, "name"),
         };
-        is_data_source(&reading.text(&reference, "kind")).then_some(source)
-    }
-}
-
-/// MIRRORS: Go strings.EqualFold. Only the letter s of this word has another letter that folds to it.
-fn is_data_source(kind: &str) -> bool {
-    let folded = kind.chars().map(|letter| match letter {
-        '\u{17f}' => 's',
-        other => other.to_ascii_lowercase(),
-    });
-    folded.eq("datasource".chars())
-}
-
-/// MIRRORS: Go strings.ToLower. An architecture is ASCII, because it is the value of a label.
-fn lower(architecture: &str) -> String {
-    architecture.to_ascii_lowercase()
-}
-
-#[cfg(test)]
-mod tests {
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    use super::*;
-
-    #[test]
-    fn a_kind_is_compared_as_go_folds_it() {
-        for kind in ["DataSource", "datasource", "Data\u{17f}ource"] {
-            assert!(is_data_source(kind), "{kind}");
-        }
-        for kind in ["", "DataSources", "DataImportCron"] {
-            assert!(!is_data_source(kind), "{kind}");
-        }
+        folds_to(&reading.text(&reference, "kind"), "DataSource").then_some(source)
     }
 }
