@@ -2,24 +2,12 @@
 
 use crate::cdi::data_import_cron::{DataImportCron, Spec};
 
-/// How CDI handles the imports of a deleted `DataImportCron`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Retention {
-    /// CDI deletes the `DataSource`, the disks, and the snapshots.
-    None,
-    /// CDI keeps them.
-    All,
-}
-
-impl Retention {
-    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go,
-    /// setDataImportCronResourceLabels: only None sets the label for the clean-up; any other value counts as All.
-    pub fn new(spec: &Spec<'_>) -> Self {
-        match spec.retention_policy.as_deref() {
-            Some("None") => Self::None,
-            _ => Self::All,
-        }
-    }
+/// Whether CDI deletes the `DataSource`, the disks, and the snapshots of a deleted `DataImportCron`.
+///
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, setDataImportCronResourceLabels:
+/// only None sets the label for the clean-up; any other value counts as All.
+pub fn deletes_imports(spec: &Spec<'_>) -> bool {
+    spec.retention_policy.as_deref() == Some("None")
 }
 
 /// Completes a spec as HCO's mutating webhook does, and as HCO does with the templates that it ships, from 1.18 on.
@@ -98,15 +86,10 @@ mod tests {
 
     #[test]
     fn only_the_policy_none_deletes_disks() {
-        for (text, retention) in [
-            (r#"{"retentionPolicy": "None"}"#, Retention::None),
-            (r#"{"retentionPolicy": "All"}"#, Retention::All),
-            (r#"{"retentionPolicy": "Forever"}"#, Retention::All),
-            (r#"{"retentionPolicy": "none"}"#, Retention::All),
-            (r#"{"retentionPolicy": ""}"#, Retention::All),
-            ("{}", Retention::All),
-        ] {
-            assert_eq!(Retention::new(&spec(text)), retention, "{text}");
+        assert!(deletes_imports(&spec(r#"{"retentionPolicy": "None"}"#)));
+        for policy in ["\"All\"", "\"none\"", "\"\"", "null"] {
+            let text = format!(r#"{{"retentionPolicy": {policy}}}"#);
+            assert!(!deletes_imports(&spec(&text)), "{text}");
         }
     }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::objects::{Kind, Objects, Real};
 use super::{CreatedBy, Cron, Forecast, Yield};
 use crate::cdi::data_import_cron as cdi;
-use crate::cdi::retention::{Retention, differences};
+use crate::cdi::retention::{deletes_imports, differences};
 use crate::ssp::data_sources::Key;
 
 /// The crons, DataSources, and disks of golden images.
@@ -165,7 +165,7 @@ impl<'a> State<'a> {
             if let Some(disk) = &cron.disk {
                 let state = self.disks.entry(disk.clone()).or_default();
                 state.cron = Some(Rc::clone(&key.name));
-                state.is_cleaned_up |= Retention::new(cron.cron.spec) == Retention::None;
+                state.is_cleaned_up |= deletes_imports(cron.cron.spec);
             }
         }
     }
@@ -422,7 +422,7 @@ impl<'a> State<'a> {
             }
             let source = self.sources.entry(cron.source.clone()).or_default();
             source.cron = Some(Rc::clone(&key.name));
-            source.is_cleaned_up |= Retention::new(cron.cron.spec) == Retention::None;
+            source.is_cleaned_up |= deletes_imports(cron.cron.spec);
             if cron.disk.is_some() {
                 source.points_to = None;
                 source.disk.clone_from(&cron.disk);
@@ -471,7 +471,7 @@ impl<'a> State<'a> {
                 DiskState::default()
             });
             state.last_use = self.uses;
-            state.is_cleaned_up |= Retention::new(cron.cron.spec) == Retention::None;
+            state.is_cleaned_up |= deletes_imports(cron.cron.spec);
             state.cron = Some(Rc::clone(&key.name));
             let old = by_cron.remove(key).unwrap_or_default();
             let old = old.into_iter().filter(|old| *old != disk);
