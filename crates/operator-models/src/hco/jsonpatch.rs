@@ -122,60 +122,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pointer_on_above_or_below_is_related() {
-        for pointer in [
-            "",
-            "/spec",
-            "/spec/cluster",
-            "/spec/cluster/workloadArchitectures/0",
-            "x/spec",
-        ] {
-            assert!(are_related(pointer, "/spec/cluster"), "{pointer}");
-        }
-        for pointer in [
-            "/spec/clusterX",
-            "/metadata",
-            "/spec/",
-            "/spec/commonTemplates",
-        ] {
-            assert!(!are_related(pointer, "/spec/cluster"), "{pointer}");
-        }
-    }
-
-    #[test]
-    fn a_test_changes_nothing_and_a_from_does() {
-        let touched = |operation: &str| {
-            let patch = format!("[{operation}]");
-            let operations = operations(&patch).unwrap();
-            operations[0].touched(&["/spec/cluster"]).map(str::to_owned)
-        };
-        assert_eq!(
-            touched(r#"{"op":"test","path":"/spec/cluster","value":1}"#),
-            None
-        );
-        assert_eq!(
-            touched(r#"{"op":"move","path":"/spec/x","from":"/spec/cluster"}"#).as_deref(),
-            Some("/spec/cluster")
-        );
-    }
-
-    #[test]
-    fn hco_applies_only_operations_below_the_spec() {
-        for (operation, applies) in [
-            (r#"{"op":"add","path":"/spec/x","value":1}"#, true),
-            (r#"{"op":"test","path":"/metadata/name","value":1}"#, false),
-            (r#"{"op":"add","path":"/spec","value":1}"#, false),
-            (r#"{"op":"add","path":1}"#, false),
-            (r#"{"op":"add"}"#, false),
-            ("null", false),
-        ] {
-            let patch = format!("[{operation}]");
-            let operations = operations(&patch).unwrap();
-            assert_eq!(operations[0].is_applicable(), applies, "{operation}");
-        }
-    }
-
-    #[test]
     fn what_is_no_list_of_operations_is_invalid() {
         for patch in ["", "{}", "[1]", "nonsense"] {
             assert!(operations(patch).is_none(), "{patch}");
