@@ -195,10 +195,6 @@ impl<'a> Forecast<'a> {
     }
 
     /// The same as [`Forecast::new`], but reuses equal templates of the forecast of another object.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`Forecast::new`].
     pub fn beside(given: &Given<'a>, other: &[SspTemplate<'a>]) -> Result<Self, Rejected<'a>> {
         if is_rejected_by_hco(given.hco, given.common, given.version) {
             return Err(Rejected::ByHco);

@@ -131,10 +131,6 @@ pub enum Reason {
 
 impl BootSource {
     /// Reads a DataSource.
-    ///
-    /// # Errors
-    ///
-    /// A field has another type than CDI's schema says.
     pub fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {
         let object = Object::root(json);
         let labels = object.object("metadata").object("labels");
@@ -171,10 +167,6 @@ impl Reason {
 
 impl VirtualMachine {
     /// Reads a VirtualMachine.
-    ///
-    /// # Errors
-    ///
-    /// A field has another type than KubeVirt's schema says.
     pub fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {
         let machine = Object::root(json);
         let metadata = machine.object("metadata");
@@ -394,10 +386,6 @@ impl BootImage {
     }
 
     /// The image in its registry; `None` if the URL does not name a registry.
-    ///
-    /// # Errors
-    ///
-    /// Why CDI cannot import it.
     pub fn image(&self) -> Option<Result<Image, Unimportable>> {
         match self.named_by {
             // The name of a containerDisk has no scheme.
