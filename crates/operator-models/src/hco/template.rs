@@ -132,8 +132,8 @@ impl Source {
 pub struct RegistrySource {
     /// For example `docker://quay.io/containerdisks/fedora:latest`.
     pub url: Option<String>,
-    image_stream: Option<String>,
-    pull_method: Option<String>,
+    pub(crate) image_stream: Option<String>,
+    pub(crate) pull_method: Option<String>,
     secret_ref: Option<String>,
     cert_config_map: Option<String>,
     platform_architecture: Option<String>,
@@ -153,7 +153,7 @@ impl RegistrySource {
         self.image_stream.is_some()
     }
 
-    fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
+    pub(crate) fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
         let is_present = field.is_present();
         let registry = field.object();
         let platform = registry.field("platform");
