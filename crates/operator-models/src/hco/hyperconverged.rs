@@ -283,8 +283,7 @@ pub struct HyperConverged<'a> {
     pub imports_common: bool,
     /// The namespace of the golden images that HCO ships, unless the spec lists them; empty if HCO chooses it.
     pub common_namespace: String,
-    /// The namespace of the golden images that HCO ships, for templates that are not in the spec; empty if HCO chooses
-    /// it.
+    /// The templates of the spec.
     pub templates: Vec<Template<'a>>,
     /// The placement of the workloads.
     pub placement: Placement,
