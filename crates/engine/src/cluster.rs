@@ -105,13 +105,9 @@ pub trait Host: Cluster + Registry {}
 
 impl<T: Cluster + Registry> Host for T {}
 
-/// The calls about the cluster.
+/// The calls about the cluster. Errors are the host's, unchanged.
 pub trait Cluster {
     /// The nodes, as JSON of a `v1` `NodeList`, masked to `status.nodeInfo.architecture`.
-    ///
-    /// # Errors
-    ///
-    /// The host's error, unchanged.
     fn nodes(&self) -> Result<Vec<u8>, String>;
 
     /// Whether a service account has a permission: the status of a `SubjectAccessReview` as JSON; `None` if the host
@@ -121,10 +117,6 @@ pub trait Cluster {
     }
 
     /// All objects of a cluster, as JSON of a list, masked to [`Resource::fields`].
-    ///
-    /// # Errors
-    ///
-    /// The host's error, unchanged.
     fn list(&self, resource: Resource) -> Result<Vec<u8>, String> {
         Err(["there are no ", resource.plural(), " here"].concat())
     }
@@ -155,32 +147,4 @@ pub(crate) fn is_forbidden(
 fn is_allowed(status: &[u8]) -> Option<bool> {
     let status = Object::root(Json::parse(status).ok()?);
     status.field("allowed").boolean().ok()?
-}
-
-#[cfg(test)]
-mod tests {
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    use super::*;
-
-    struct Nodes;
-
-    impl Cluster for Nodes {
-        fn nodes(&self) -> Result<Vec<u8>, String> {
-            Ok(Vec::new())
-        }
-    }
-
-    #[test]
-    fn a_host_that_has_only_nodes_has_no_other_objects() {
-        assert_eq!(Nodes.nodes(), Ok(Vec::new()));
-        for (resource, error) in [
-            (Resource::Nodes, "there are no nodes here"),
-            (Resource::KubeVirts, "there are no kubevirts here"),
-        ] {
-            assert_eq!(Nodes.list(resource), Err(error.to_owned()));
-        }
-        assert_eq!(Nodes.data_source("images", "fedora"), None);
-    }
 }

@@ -19,10 +19,6 @@ pub(crate) struct Comparison<'a> {
 
 impl<'a> Comparison<'a> {
     /// Reads the comparison from a payload; `None` if the payload has none of its fields.
-    ///
-    /// # Errors
-    ///
-    /// A sentence about the field that cannot be read.
     pub(crate) fn read(payload: &Object<'a>) -> Result<Option<Self>, String> {
         let before = payload.field("before");
         let version = version(payload)?;

@@ -127,52 +127,6 @@ struct Reader<'a> {
 
 impl Lookup for Reader<'_> {
     fn data_source(&mut self, namespace: &str, name: &str) -> Option<BootSource> {
-        self.read_data_source(namespace, name)
-    }
-
-    fn preference(&mut self, name: &PreferenceName) -> Option<Preference> {
-        self.read_preference(name)
-    }
-}
-
-impl Reader<'_> {
-    /// Reads the DataSources that KubeVirt uses to choose the architecture, the DataSource of the boot disk, and its
-    /// sibling for the architecture of the VM.
-    fn read_data_sources(&mut self, vm: &VirtualMachine) {
-        let kubevirt = self.context.kubevirt.clone();
-        let (architecture, _) = vm.resolve(&kubevirt, self);
-        // The preference of a VM that states its architecture can require another one.
-        vm.preference(self);
-        let Some(boot) = vm.boot_data_source() else {
-            return;
-        };
-        let label = boot.label(|namespace, name| self.read_data_source(namespace, name));
-        let architecture = Architecture::parse(&architecture);
-        if let Some(architecture) =
-            architecture.filter(|it| label.is_some_and(|label| label != it.name()))
-            && let Some((namespace, name)) = self.context.sibling(boot, architecture)
-        {
-            self.read_data_source(&namespace, &name);
-        }
-    }
-
-    fn read_preference(&mut self, name: &PreferenceName) -> Option<Preference> {
-        if let Some(known) = self.context.preferences.get(name) {
-            return known.clone();
-        }
-        let namespace = name.namespace.as_deref();
-        // The host puts both into a path.
-        if !namespace.is_none_or(is_dns1123_label) || !is_dns1123_subdomain(&name.name) {
-            return None;
-        }
-        let text = self.cluster.preference(name);
-        let read = text.and_then(|text| Preference::read(Json::parse(&text).ok()?).ok());
-        let preferences = &mut self.context.preferences;
-        preferences.insert(name.clone(), read.clone());
-        read
-    }
-
-    fn read_data_source(&mut self, namespace: &str, name: &str) -> Option<BootSource> {
         /// The maximum number of DataSources that one request reads.
         ///
         /// DIVERGES: KubeVirt has no limit.
@@ -194,6 +148,44 @@ impl Reader<'_> {
         };
         self.context.data_sources.insert(key, read.clone());
         read
+    }
+
+    fn preference(&mut self, name: &PreferenceName) -> Option<Preference> {
+        if let Some(known) = self.context.preferences.get(name) {
+            return known.clone();
+        }
+        let namespace = name.namespace.as_deref();
+        // The host puts both into a path.
+        if !namespace.is_none_or(is_dns1123_label) || !is_dns1123_subdomain(&name.name) {
+            return None;
+        }
+        let text = self.cluster.preference(name);
+        let read = text.and_then(|text| Preference::read(Json::parse(&text).ok()?).ok());
+        let preferences = &mut self.context.preferences;
+        preferences.insert(name.clone(), read.clone());
+        read
+    }
+}
+
+impl Reader<'_> {
+    /// Reads the DataSources that KubeVirt uses to choose the architecture, the DataSource of the boot disk, and its
+    /// sibling for the architecture of the VM.
+    fn read_data_sources(&mut self, vm: &VirtualMachine) {
+        let kubevirt = self.context.kubevirt.clone();
+        let (architecture, _) = vm.resolve(&kubevirt, self);
+        // The preference of a VM that states its architecture can require another one.
+        vm.preference(self);
+        let Some(boot) = vm.boot_data_source() else {
+            return;
+        };
+        let label = boot.label(|namespace, name| self.data_source(namespace, name));
+        let architecture = Architecture::parse(&architecture);
+        if let Some(architecture) =
+            architecture.filter(|it| label.is_some_and(|label| label != it.name()))
+            && let Some((namespace, name)) = self.context.sibling(boot, architecture)
+        {
+            self.data_source(&namespace, &name);
+        }
     }
 
     /// Lists all objects of a kind, and reads the list.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::finding::Outcome;
 
 /// The response to a request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// Whether the request is allowed.
@@ -258,28 +258,7 @@ impl Report {
     pub(crate) fn accepted() -> Self {
         Self {
             allowed: true,
-            code: None,
-            message: None,
-            nodes: None,
-            nodes_from: None,
-            workload_architectures: None,
-            control_plane_architectures: None,
-            hco_version: None,
-            default_architecture: None,
-            multi_arch_import: None,
-            templates: None,
-            forecast: None,
-            forecast_before: None,
-            changes: None,
-            virtual_machine: None,
-            findings: Vec::new(),
-            patch: Vec::new(),
-            more_findings: 0,
-            repairs: Vec::new(),
-            repaired_object: None,
-            not_checked: Vec::new(),
-            warnings: Vec::new(),
-            audit_annotations: BTreeMap::new(),
+            ..Self::default()
         }
     }
 }

@@ -291,8 +291,13 @@ mod tests {
     #[test]
     fn no_settings_at_all_are_the_default() {
         assert!(Settings::read(None).is_ok());
-        for json in ["null", "{}", r#"{"description":null,"levels":null}"#] {
+        for json in [
+            "null",
+            "{}",
+            r#"{"description":null,"levels":null,"repair":{"architectures-malformed":null}}"#,
+        ] {
             let settings = parse(json).unwrap();
+            assert!(settings.repairs.is_empty());
             assert_eq!(settings.updates, Updates::Ratchet, "{json:?}");
             assert!(settings.common_templates.is_none());
         }
@@ -346,20 +351,6 @@ mod tests {
              - hcoVersion: must be a version of HCO or of OpenShift Virtualization in quotes, for example \"1.18\" or \"4.22\"; it is a number"
         );
         assert!(problems(r#"{"hcoVersion":"latest"}"#).ends_with("; it is `latest`"));
-    }
-
-    #[test]
-    fn the_last_of_two_equal_keys_wins() {
-        let settings = parse(
-            r#"{"updates":"strict","updates":"ratchet","levels":{"template-invalid":"warn","template-invalid":"ignore"}}"#,
-        )
-        .unwrap();
-        assert_eq!(settings.updates, Updates::Ratchet);
-        let rule = RULES
-            .iter()
-            .find(|rule| rule.id == "template-invalid")
-            .unwrap();
-        assert_eq!(settings.level(rule, None), Level::Ignore);
     }
 
     #[test]
@@ -426,14 +417,6 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_are_no_object_are_one_problem() {
-        assert_eq!(
-            problems("[1]"),
-            "1 problem in the settings:\n- settings: must be an object, not a list"
-        );
-    }
-
-    #[test]
     fn for_a_template_its_name_wins_then_the_longest_prefix_rule_by_rule() {
         let settings = parse(
             r#"{"levels":{"architectures-missing":"warn"},
@@ -459,21 +442,6 @@ mod tests {
         ] {
             assert_eq!(level(rule, template), wanted, "{rule} {template:?}");
         }
-    }
-
-    #[test]
-    fn prefixes_of_the_same_length_are_apart() {
-        let settings = parse(
-            r#"{"templates":{"b-*":{"template-invalid":"ignore"},"a-*":{"template-invalid":"warn"},
-                "b-*":{"template-invalid":"warn"},"c-*":{"template-invalid":"ignore"}}}"#,
-        )
-        .unwrap();
-        let rule = RULES.iter().find(|rule| rule.id == "template-invalid");
-        let level = |template| settings.level(rule.unwrap(), Some(template));
-        assert_eq!(
-            ["a-1", "b-1", "c-1", "d-1"].map(level),
-            [Level::Warn, Level::Warn, Level::Ignore, Level::Deny]
-        );
     }
 
     #[test]
@@ -518,15 +486,6 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn a_repair_that_is_null_is_none() {
-        let settings = parse(r#"{"repair":{"architectures-malformed":null}}"#).unwrap();
-        let rule = RULES
-            .iter()
-            .find(|rule| rule.id == "architectures-malformed");
-        assert!(settings.repair(rule.unwrap()).is_none());
     }
 
     #[test]

@@ -143,8 +143,7 @@ impl<'a> Stated<'a> {
 
     /// The path of a template's image.
     pub(crate) fn image_path(&self, template: &Template<'_>) -> FieldPath {
-        let source = ["spec", "template", "spec", "source", "registry", "url"];
-        self.path_of(template).keys(&source)
+        self.source_path(template).keys(&["registry", "url"])
     }
 
     /// The path of a change to golden images. It is the most general changed field, because the others depend on it.

@@ -30,10 +30,6 @@ pub(crate) struct World<'a> {
 
 impl<'a> World<'a> {
     /// Reads the nodes, then the images for their architectures.
-    ///
-    /// # Errors
-    ///
-    /// If the payload contains a node list that is invalid.
     pub(crate) fn read(
         needs: &Needs<'a>,
         new: &Stated<'a>,

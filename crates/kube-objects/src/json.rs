@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::path::{FieldPath, Segment};
-use crate::text::quote;
+use crate::text::{folds_to, quote};
 
 /// A value as it is written in the document, without surrounding whitespace. Its syntax is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,17 +241,9 @@ impl<'a> Object<'a> {
         self.field_where(key, |name| name == key)
     }
 
-    /// The field whose name folds to this name, which is ASCII.
-    ///
-    /// MIRRORS: Go encoding/json, foldName: in addition to ASCII letters, the long s (U+017F) folds to s and the
-    /// Kelvin sign (U+212A) to k.
+    /// The field whose name Go takes for this name, which is ASCII.
     pub fn field_of_any_case(&self, key: &'static str) -> Field<'a> {
-        let fold = |character: char| match character {
-            '\u{17f}' => 's',
-            '\u{212a}' => 'k',
-            other => other.to_ascii_lowercase(),
-        };
-        self.field_where(key, |name| name.chars().map(fold).eq(key.chars().map(fold)))
+        self.field_where(key, |name| folds_to(name, key))
     }
 
     fn field_where(&self, key: &'static str, is_it: impl Fn(&str) -> bool) -> Field<'a> {

@@ -37,13 +37,6 @@ pub trait Nodes<'a> {
 /// Reads a list. It may be masked: only the labels, the name, and `status.nodeInfo.architecture` of a node are read.
 ///
 /// Like Go's decoder, it uses the last of several equal keys, and treats null as a missing value.
-///
-/// # Errors
-///
-/// If the bytes are not a list of nodes: not valid JSON, an object of another kind, an item that is not an
-/// object, or a value of the wrong type where one is read.
-// In its caller, it would be compiled for size as the caller is.
-#[inline(never)]
 pub fn read<'a>(list: &'a [u8], nodes: &mut dyn Nodes<'a>) -> Result<(), ListError> {
     let mut reader = Reader::new(list);
     let mut nodes = NodeReader { nodes, item: None };

@@ -239,63 +239,12 @@ mod tests {
     use rstest::rstest;
     use serde_json::{Value, json};
 
-    use super::{ARCHITECTURE_LABEL, Placement, node_affinity};
-    use crate::json::{Field, Json};
+    use super::{ARCHITECTURE_LABEL, Placement};
 
-    #[rstest]
-    #[case::another_value(json!([{"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]}]), true)]
-    #[case::this_value(json!([{"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}]}]), false)]
-    #[case::not_this_value(json!([{"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "NotIn", "values": ["arm64"]}]}]), true)]
-    #[case::another_term_allows_it(json!([
-        {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]},
-        {"matchExpressions": [{"key": "zone", "operator": "Exists"}]},
-    ]), false)]
-    #[case::another_label(json!([{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}]), false)]
-    #[case::invalid(json!([{"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "Is"}]}]), false)]
-    #[case::no_terms(json!([]), false)]
-    fn an_affinity_can_exclude_a_value(#[case] terms: Value, #[case] is_excluded: bool) {
-        let required = "requiredDuringSchedulingIgnoredDuringExecution";
-        let text = json!({required: {"nodeSelectorTerms": terms}}).to_string();
-        let field = Field::root(Json::parse(text.as_bytes()).unwrap());
-        let placement = Placement::parse([], node_affinity(&field).unwrap());
-        let came_to = placement.affinity_excludes(ARCHITECTURE_LABEL, "arm64");
-        assert_eq!(came_to, is_excluded);
-    }
-
-    #[rstest]
-    #[case::nothing(json!(null), json!(null), false)]
-    #[case::empty_selector(json!({}), json!({}), false)]
-    #[case::selector(json!({"a": "b"}), json!(null), true)]
-    #[case::preference(
-        json!(null),
-        json!({"preferredDuringSchedulingIgnoredDuringExecution": [
-            {"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}
-        ]}),
-        false
-    )]
-    #[case::required_without_terms(
-        json!(null),
-        json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}),
-        true
-    )]
-    fn a_placement_restricts(
-        #[case] selector: Value,
-        #[case] affinity: Value,
-        #[case] restricts: bool,
-    ) {
-        assert_eq!(placement(selector, affinity).has_requirements(), restricts);
-    }
-
-    #[rstest]
-    #[case::its_name(field("metadata.name", "In", "n1"), true)]
-    #[case::another_field(field("metadata.namespace", "In", "x"), true)]
-    #[case::with_an_expression(
-        json!([{"matchExpressions": [{"key": "none", "operator": "Exists"}],
-            "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]),
-        false
-    )]
-    fn a_node_without_a_name_meets_any_field(#[case] terms: Value, #[case] matches: bool) {
-        assert_eq!(is_match(&required(&terms), ""), matches);
+    #[test]
+    fn an_invalid_affinity_excludes_nothing() {
+        let affinity = required(&expression(ARCHITECTURE_LABEL, "Is", &["amd64"]));
+        assert!(!affinity.affinity_excludes(ARCHITECTURE_LABEL, "arm64"));
     }
 
     #[rstest]
@@ -304,38 +253,10 @@ mod tests {
         "nodeSelectorTerms[0].matchExpressions[0].operator: the operator must be \
          In, NotIn, Exists, DoesNotExist, Gt, or Lt (/ in [_])"
     )]
-    #[case::index_of_the_original_list(
-        json!([{}, {"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": "a", "operator": "In"}]}]),
-        "nodeSelectorTerms[1].matchExpressions[1].values: In and NotIn require at least one value (a In)"
-    )]
-    #[case::values_of_exists(
-        json!([{"matchExpressions": [{"key": "a", "operator": "DoesNotExist", "values": [""]}]}]),
-        "nodeSelectorTerms[0].matchExpressions[0].values: \
-         Exists and DoesNotExist take no values (a DoesNotExist [])"
-    )]
-    #[case::a_value(
-        expression("kubernetes.io/arch", "In", &["amd64", "arm64 "]),
-        "nodeSelectorTerms[0].matchExpressions[0].values[1]: a label value can contain only \
-         letters, digits, `-`, `_`, and `.`, and must begin and end with a letter or digit (kubernetes.io/arch In [amd64 arm64 ])"
-    )]
-    #[case::two_numbers(
-        expression("a", "Gt", &["1", "2"]),
-        "nodeSelectorTerms[0].matchExpressions[0].values: Gt and Lt require exactly one value (a Gt [1 2])"
-    )]
-    #[case::no_number(
-        expression("a", "Lt", &["1_0"]),
-        "nodeSelectorTerms[0].matchExpressions[0].values[0]: \
-         Gt and Lt require a 64-bit integer (a Lt [1_0])"
-    )]
     #[case::field_operator(
         field("metadata.name", "Exists", "x"),
         "nodeSelectorTerms[0].matchFields[0].operator: matchFields supports only \
          the operators In and NotIn (metadata.name Exists [x])"
-    )]
-    #[case::field_values(
-        json!([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a", "b"]}]}]),
-        "nodeSelectorTerms[0].matchFields[0].values: \
-         matchFields requires exactly one value (metadata.name In [a b])"
     )]
     fn a_requirement_is_invalid(#[case] terms: Value, #[case] expected: &str) {
         let errors: Vec<_> = required(&terms)
@@ -353,16 +274,7 @@ mod tests {
     }
 
     #[rstest]
-    #[case::nothing(json!(null), json!(null), false, None)]
-    #[case::selector(json!({"kubernetes.io/arch": "arm64"}), json!(null), true, None)]
     #[case::old_label(json!({"beta.kubernetes.io/arch": "arm64"}), json!(null), true, None)]
-    #[case::another_label(json!({"kubernetes.io/os": "linux"}), json!(null), false, None)]
-    #[case::required(
-        json!(null),
-        json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [exists("a"), exists("kubernetes.io/arch")]}}),
-        true,
-        None
-    )]
     #[case::field_of_that_name(
         json!(null),
         json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": field("kubernetes.io/arch", "In", "x")}}),
@@ -412,20 +324,5 @@ mod tests {
 
     fn field(key: &str, operator: &str, value: &str) -> Value {
         json!([{"matchFields": [{"key": key, "operator": operator, "values": [value]}]}])
-    }
-
-    /// Whether the placement matches a node with this name.
-    fn is_match(placement: &Placement, name: &str) -> bool {
-        placement.matches(
-            name,
-            [
-                ("zone", "a"),
-                ("empty", ""),
-                ("rack", "7"),
-                ("cold", "-5"),
-                ("warm", "+5"),
-                ("huge", "99999999999999999999"),
-            ],
-        )
     }
 }

@@ -45,10 +45,6 @@ pub struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// Reads a request.
-    ///
-    /// # Errors
-    ///
-    /// The first field of the wrong type.
     pub fn read(field: &Field<'a>) -> Result<Self, WrongType<'a>> {
         let request = field.object();
         let mut reading = Reading::default();

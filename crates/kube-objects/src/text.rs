@@ -127,6 +127,19 @@ pub fn ascii_lower(value: &str) -> Cow<'_, str> {
     }
 }
 
+/// Whether Go's decoder and `strings.EqualFold` take a text for this word, which is ASCII.
+///
+/// MIRRORS: Go encoding/json/fold.go, foldName: of the characters outside ASCII, only the long s (U+017F) and the Kelvin
+/// sign (U+212A) fold to a letter.
+pub fn folds_to(text: &str, word: &str) -> bool {
+    let folded = text.chars().map(|character| match character {
+        '\u{17f}' => 's',
+        '\u{212a}' => 'k',
+        other => other.to_ascii_lowercase(),
+    });
+    folded.eq(word.chars().map(|letter| letter.to_ascii_lowercase()))
+}
+
 /// Whether two texts are the same in lower case.
 pub fn is_same_in_lower_case(one: &str, other: &str) -> bool {
     one.chars().map(lower).eq(other.chars().map(lower))

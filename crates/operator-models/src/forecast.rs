@@ -16,7 +16,7 @@ use crate::hco::import::Import;
 use crate::hco::node::Census;
 use crate::hco::version::HcoVersion;
 use crate::kubevirt::default_architecture::default_architecture;
-use crate::ssp::architecture::{Architecture, Cluster, Unusable};
+use crate::ssp::architecture::{Architecture, Unusable, architectures};
 use crate::ssp::data_sources::{self as ssp, Key, Wanted};
 
 pub use self::changes::{
@@ -195,10 +195,6 @@ impl<'a> Forecast<'a> {
     }
 
     /// The same as [`Forecast::new`], but reuses equal templates of the forecast of another object.
-    ///
-    /// # Errors
-    ///
-    /// The same as [`Forecast::new`].
     pub fn beside(given: &Given<'a>, other: &[SspTemplate<'a>]) -> Result<Self, Rejected<'a>> {
         if is_rejected_by_hco(given.hco, given.common, given.version) {
             return Err(Rejected::ByHco);
@@ -224,16 +220,11 @@ impl<'a> Forecast<'a> {
         if let Some(template) = rejected {
             return Err(Rejected::ContentType(template.name));
         }
-        let cluster = Cluster {
-            control_plane: &given.census.control_plane,
-            workload: &given.census.workload,
-        };
         let is_multi_arch = given
             .patched_import
             .unwrap_or(given.import == Import::Enabled);
-        let architectures = cluster
-            .architectures(is_multi_arch)
-            .map_err(Rejected::Architectures)?;
+        let architectures =
+            architectures(given.census, is_multi_arch).map_err(Rejected::Architectures)?;
         if templates.iter().any(|template| template.name.is_empty()) {
             return Err(Rejected::NameMissing);
         }
@@ -273,16 +264,16 @@ impl<'a> Forecast<'a> {
 
     /// Adds the DataSources of SSP, then the DataSources of CDI.
     fn add_data_sources(&mut self, wanted: &Wanted) {
-        let crons = self.crons.iter().enumerate();
-        let by_key: BTreeMap<&Key, usize> =
-            crons.map(|(index, cron)| (&cron.source, index)).collect();
         let golden = Key::new(self.golden_namespace, "");
         let mut sources = BTreeMap::new();
         for (name, source) in &wanted.bundle_sources {
             let key = golden.beside(name.as_str());
             let (points_to, label, cron) = match source {
                 ssp::WantedSource::Pointer(to) => (Some(to.clone()), None, None),
-                ssp::WantedSource::Own { label } => (None, *label, by_key.get(&key).copied()),
+                ssp::WantedSource::Own { label } => {
+                    let cron = self.crons.iter().position(|cron| cron.source == key);
+                    (None, *label, cron)
+                }
             };
             let managing = cron.and_then(|index| self.crons.get(index));
             let label_of_cron = managing
@@ -550,8 +541,8 @@ fn crons(wanted: &Wanted, templates: &[SspTemplate<'_>]) -> Vec<Cron> {
 
 fn same_names(crons: &[Cron]) -> BTreeSet<Key> {
     let mut names = BTreeSet::new();
-    let same = crons.iter().filter(|cron| !names.insert(&cron.key));
-    same.map(|cron| cron.key.clone()).collect()
+    let keys = crons.iter().map(|cron| cron.key.clone());
+    keys.filter(|key| !names.insert(key.clone())).collect()
 }
 
 impl SspTemplate<'_> {

@@ -24,7 +24,7 @@ pub(super) struct Consequences {
     /// The templates of these denials; the empty name for a denial without a template.
     templates: BTreeSet<String>,
     /// The boot sources that no longer have a disk.
-    pub(super) lost: BTreeSet<Key>,
+    pub(super) lost: Vec<Key>,
 }
 
 impl Fixes<'_, '_> {
@@ -55,7 +55,7 @@ impl Fixes<'_, '_> {
 
     /// The forecast assumes that an image supports every architecture. Removes the disks of architectures that it does
     /// not support.
-    fn without_impossible_disks(&self, mut lost: BTreeSet<Key>) -> BTreeSet<Key> {
+    fn without_impossible_disks(&self, mut lost: Vec<Key>) -> Vec<Key> {
         for image in &self.facts.golden_images {
             let contents = self.facts.contents_of(image).and_then(Result::ok);
             let forecast = self.facts.forecast();
@@ -111,7 +111,7 @@ impl Fixes<'_, '_> {
         Some(Consequences {
             revealed,
             templates,
-            lost: lost.into_iter().flatten().collect(),
+            lost: lost.unwrap_or_default(),
         })
     }
 }

@@ -1,7 +1,5 @@
 //! See `boot-source-removed.md`.
 
-use std::collections::BTreeSet;
-
 use kube_objects::path::FieldPath;
 use operator_models::ssp::data_sources::Key;
 
@@ -17,7 +15,7 @@ pub(crate) static RULE: Rule = Rule::about_object("boot-source-removed", Level::
     .exempt_from_ratchet();
 
 /// Boot sources that had a disk, and will not have one.
-pub(crate) struct RemovedBootSources<'f>(&'f BTreeSet<Key>);
+pub(crate) struct RemovedBootSources<'f>(&'f [Key]);
 
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSources: SSP deletes the DataSources
 /// that it no longer wants. containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.

@@ -29,7 +29,8 @@ pub(crate) struct ReplacedBootSources {
 pub(crate) fn check(facts: &Facts<'_>) -> Option<ReplacedBootSources> {
     let changes = facts.changes.as_ref()?;
     let imported = changes.disks.deleted.intersection(&changes.disks.imported);
-    let mut replaced = changes.empty_meanwhile.clone();
+    let mut replaced = BTreeSet::new();
+    replaced.extend(changes.empty_meanwhile.iter().cloned());
     replaced.extend(imported.map(|disk| disk.data_source.clone()));
     let mut deleted = changes.disks.deleted.iter();
     let is_deleted = deleted.any(|disk| replaced.contains(&disk.data_source));

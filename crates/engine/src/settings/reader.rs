@@ -227,35 +227,33 @@ impl Reader {
         value
     }
 
-    /// A version of HCO or of OpenShift Virtualization.
-    pub(super) fn version(&mut self, path: &str, field: &Field<'_>) -> Option<String> {
+    /// A string that meets a condition. `expected` describes it.
+    fn string_where(
+        &mut self,
+        path: &str,
+        field: &Field<'_>,
+        expected: &str,
+        is_valid: impl Fn(&str) -> bool,
+    ) -> Option<String> {
         let written = field.string().ok().flatten();
-        let version = written.filter(|written| HcoVersion::parse(written).is_some());
-        if version.is_none() {
-            self.problem(
-                path,
-                &format!(
-                    "must be a version of HCO or of OpenShift Virtualization in quotes, for example \"1.18\" or \"4.22\"; it is {}",
-                    shown(field)
-                ),
-            );
+        let valid = written.filter(|written| is_valid(written));
+        if valid.is_none() {
+            self.problem(path, &format!("{expected}; it is {}", shown(field)));
         }
-        version
+        valid
+    }
+
+    pub(super) fn version(&mut self, path: &str, field: &Field<'_>) -> Option<String> {
+        let expected = "must be a version of HCO or of OpenShift Virtualization in quotes, for example \"1.18\" or \"4.22\"";
+        self.string_where(path, field, expected, |written| {
+            HcoVersion::parse(written).is_some()
+        })
     }
 
     pub(super) fn namespace(&mut self, path: &str, field: &Field<'_>) -> Option<String> {
-        let written = field.string().ok().flatten();
-        let namespace = written.filter(|written| is_dns1123_label(written));
-        if namespace.is_none() {
-            self.problem(
-                path,
-                &format!(
-                    "must be the name of a namespace, for example openshift-virtualization-os-images; it is {}",
-                    shown(field)
-                ),
-            );
-        }
-        namespace
+        let expected =
+            "must be the name of a namespace, for example openshift-virtualization-os-images";
+        self.string_where(path, field, expected, is_dns1123_label)
     }
 
     /// Hosts of registries, with the port if it is not the default.
@@ -278,24 +276,18 @@ impl Reader {
     }
 
     pub(super) fn account(&mut self, field: &Field<'_>) -> Option<ServiceAccount> {
-        let written = field.string().ok().flatten();
-        if let Some((namespace, name)) = written.as_deref().and_then(|it| it.split_once('/'))
-            && is_dns1123_label(namespace)
-            && is_dns1123_subdomain(name)
-        {
-            return Some(ServiceAccount {
-                namespace: namespace.to_owned(),
-                name: name.to_owned(),
-            });
-        }
-        self.problem(
-            "serviceAccount",
-            &format!(
-                "must be the service account of the policy-server in the form NAMESPACE/NAME, for example kubewarden/policy-server; it is {}",
-                shown(field)
-            ),
-        );
-        None
+        let expected = "must be the service account of the policy-server in the form NAMESPACE/NAME, for example kubewarden/policy-server";
+        let is_account = |written: &str| {
+            written.split_once('/').is_some_and(|(namespace, name)| {
+                is_dns1123_label(namespace) && is_dns1123_subdomain(name)
+            })
+        };
+        let written = self.string_where("serviceAccount", field, expected, is_account)?;
+        let (namespace, name) = written.split_once('/')?;
+        Some(ServiceAccount {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        })
     }
 
     pub(super) fn registry(&mut self, name: &str, field: &Field<'_>) -> Option<String> {
@@ -306,17 +298,9 @@ impl Reader {
                 "must be the name of a template: lowercase letters, digits, `-` and `.`",
             );
         }
-        let url = field.string().ok().flatten();
-        if url.as_deref().is_none_or(|url| url.trim().is_empty()) {
-            self.problem(
-                &path,
-                &format!(
-                    "must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest; it is {}",
-                    shown(field)
-                ),
-            );
-        }
-        url
+        let expected =
+            "must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest";
+        self.string_where(&path, field, expected, |url| !url.trim().is_empty())
     }
 }
 

@@ -37,8 +37,6 @@ impl<'p> Matcher<'p> {
     /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
     /// `RequiredNodeAffinity.Match`, and hyperconverged-cluster-operator,
     /// pkg/internal/nodeinfo/nodeinfo.go, `isWorkloadNodeFunc`, which treats an error as no match.
-    // In its caller, it would be compiled for size as the caller is.
-    #[inline(never)]
     pub fn matches(&self, name: &str, labels: &LabelValues<'_>) -> bool {
         let mut node_selector = self.node_selector.iter();
         node_selector.all(|(slot, value)| labels.get(*slot) == Some(*value))

@@ -1,8 +1,8 @@
 //! Compares a cluster before and after a change of the object or of the nodes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::state::{Disk, State};
+use super::state::{Disk, ReconcileLog, State};
 use super::{Forecast, Rejected};
 use crate::ssp::data_sources::Key;
 
@@ -16,39 +16,39 @@ pub struct Changes {
     /// The changes of disks.
     pub disks: DiskChanges,
     /// The DataSources that have a disk before and after, but not while the new import runs.
-    pub empty_meanwhile: BTreeSet<Key>,
+    pub empty_meanwhile: Vec<Key>,
     /// The DataSources that had a disk and no longer have one.
-    pub lost_image: BTreeSet<Key>,
+    pub lost_image: Vec<Key>,
 }
 
 /// The changes of crons.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CronChanges {
     /// New crons.
-    pub created: BTreeSet<Key>,
+    pub created: Vec<Key>,
     /// Deleted crons.
-    pub deleted: BTreeSet<Key>,
+    pub deleted: Vec<Key>,
     /// Crons that were deleted and created again.
-    pub recreated: BTreeSet<Key>,
+    pub recreated: Vec<Key>,
     /// The changed fields of the spec that cause this, for each recreated cron.
     pub changed_fields: Vec<Vec<String>>,
     /// All other crons.
-    pub unchanged: BTreeSet<Key>,
+    pub unchanged: Vec<Key>,
 }
 
 /// The changes of DataSources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DataSourceChanges {
     /// New DataSources.
-    pub created: BTreeSet<Key>,
+    pub created: Vec<Key>,
     /// Deleted DataSources.
-    pub deleted: BTreeSet<Key>,
+    pub deleted: Vec<Key>,
     /// DataSources that point to another DataSource than before.
     pub retargeted: Vec<Retarget>,
     /// DataSources that were deleted and created again.
-    pub recreated: BTreeSet<Key>,
+    pub recreated: Vec<Key>,
     /// All other DataSources.
-    pub unchanged: BTreeSet<Key>,
+    pub unchanged: Vec<Key>,
 }
 
 /// A DataSource that points to another DataSource than before.
@@ -78,101 +78,99 @@ pub struct DiskChanges {
 /// The changes when a cluster reaches the forecast. A rejected object changes nothing.
 pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected<'_>>) -> Changes {
     let mut state = before.clone();
-    let log = after.map(|after| state.reconcile(after)).ok();
-    let log = log.unwrap_or_else(|| super::state::ReconcileLog {
-        filled_meanwhile: before.filled(),
-        ..super::state::ReconcileLog::default()
-    });
-    let mut crons = CronChanges::default();
-    for key in state.crons.keys() {
-        let set = if !before.crons.contains_key(key) {
-            &mut crons.created
-        } else if log.deleted_crons.contains(key) {
-            let fields = log.changed_fields.get(key).cloned();
-            crons.changed_fields.push(fields.unwrap_or_default());
-            &mut crons.recreated
-        } else {
-            &mut crons.unchanged
-        };
-        set.insert(key.clone());
-    }
-    for key in before.crons.keys() {
-        if !state.crons.contains_key(key) {
-            crons.deleted.insert(key.clone());
-        }
-    }
-    let mut sources = DataSourceChanges::default();
-    for (key, source) in &state.sources {
-        let Some(old) = before.sources.get(key) else {
-            sources.created.insert(key.clone());
-            continue;
-        };
-        let is_retargeted = old.points_to != source.points_to;
-        let is_recreated = log.deleted_sources.contains(key);
-        if is_retargeted {
-            sources.retargeted.push(Retarget {
-                key: key.clone(),
-                from: old.points_to.clone(),
-                to: source.points_to.clone(),
-            });
-        }
-        if is_recreated {
-            sources.recreated.insert(key.clone());
-        }
-        if !is_retargeted && !is_recreated {
-            sources.unchanged.insert(key.clone());
-        }
-    }
-    for key in before.sources.keys() {
-        if !state.sources.contains_key(key) {
-            sources.deleted.insert(key.clone());
-        }
-    }
+    let log = match after {
+        Ok(after) => state.reconcile(after),
+        Err(_) => ReconcileLog {
+            filled_meanwhile: before.filled(),
+            ..ReconcileLog::default()
+        },
+    };
     let (filled_before, filled_after) = (before.filled(), state.filled());
-    let both = filled_before.intersection(&filled_after);
-    let meanwhile = both.filter(|key| !log.filled_meanwhile.contains(*key));
-    let mut empty_meanwhile = BTreeSet::new();
-    empty_meanwhile.extend(meanwhile.cloned());
-    let lost_image = lost(&filled_before, &filled_after);
+    let stay_filled = filled_before.intersection(&filled_after);
+    let empty_meanwhile = stay_filled.filter(|key| !log.filled_meanwhile.contains(*key));
     Changes {
-        crons: (!state.never_settles).then_some(crons),
-        data_sources: sources,
-        disks: disks(before, &state, log.imported),
-        empty_meanwhile,
-        lost_image,
+        crons: (!state.never_settles).then(|| cron_changes(before, &state, &log)),
+        data_sources: source_changes(before, &state, &log.deleted_sources),
+        empty_meanwhile: empty_meanwhile.cloned().collect(),
+        lost_image: lost(&filled_before, &filled_after),
+        disks: disk_changes(before, &state, log.imported),
     }
 }
 
 /// The DataSources that permanently lose their disk when a cluster reaches the forecast.
-pub fn lost_image<'a>(mut state: State<'a>, after: &'a Forecast<'a>) -> BTreeSet<Key> {
+pub fn lost_image<'a>(mut state: State<'a>, after: &'a Forecast<'a>) -> Vec<Key> {
     let filled = state.filled();
     state.reconcile(after);
     lost(&filled, &state.filled())
 }
 
-fn lost(filled_before: &BTreeSet<Key>, filled_after: &BTreeSet<Key>) -> BTreeSet<Key> {
-    let mut lost = BTreeSet::new();
-    lost.extend(filled_before.difference(filled_after).cloned());
-    lost
+fn lost(filled_before: &BTreeSet<Key>, filled_after: &BTreeSet<Key>) -> Vec<Key> {
+    filled_before.difference(filled_after).cloned().collect()
 }
 
-fn disks(before: &State<'_>, after: &State<'_>, imported: BTreeSet<Disk>) -> DiskChanges {
-    let used: BTreeSet<&Disk> = {
-        let mut used = BTreeSet::new();
-        used.extend(
-            after
-                .sources
-                .values()
-                .filter_map(|source| source.disk.as_ref()),
-        );
-        used
+fn cron_changes(before: &State<'_>, after: &State<'_>, log: &ReconcileLog) -> CronChanges {
+    let existed = |key: &Key| before.crons.contains_key(key);
+    let recreated = keys(&after.crons, |key| {
+        existed(key) && log.deleted_crons.contains_key(key)
+    });
+    CronChanges {
+        created: keys(&after.crons, |key| !existed(key)),
+        deleted: keys(&before.crons, |key| !after.crons.contains_key(key)),
+        changed_fields: recreated
+            .iter()
+            .filter_map(|key| log.deleted_crons.get(key).cloned())
+            .collect(),
+        recreated,
+        unchanged: keys(&after.crons, |key| {
+            existed(key) && !log.deleted_crons.contains_key(key)
+        }),
+    }
+}
+
+fn source_changes(
+    before: &State<'_>,
+    after: &State<'_>,
+    deleted: &BTreeSet<Key>,
+) -> DataSourceChanges {
+    let mut changes = DataSourceChanges {
+        created: keys(&after.sources, |key| !before.sources.contains_key(key)),
+        deleted: keys(&before.sources, |key| !after.sources.contains_key(key)),
+        ..DataSourceChanges::default()
     };
+    for (key, source) in &after.sources {
+        let Some(old) = before.sources.get(key) else {
+            continue;
+        };
+        let is_retargeted = old.points_to != source.points_to;
+        if is_retargeted {
+            changes.retargeted.push(Retarget {
+                key: key.clone(),
+                from: old.points_to.clone(),
+                to: source.points_to.clone(),
+            });
+        }
+        if deleted.contains(key) {
+            changes.recreated.push(key.clone());
+        } else if !is_retargeted {
+            changes.unchanged.push(key.clone());
+        }
+    }
+    changes
+}
+
+/// The keys of a map that meet a condition.
+fn keys<V>(map: &BTreeMap<Key, V>, is_wanted: impl Fn(&Key) -> bool) -> Vec<Key> {
+    map.keys().filter(|key| is_wanted(key)).cloned().collect()
+}
+
+fn disk_changes(before: &State<'_>, after: &State<'_>, imported: BTreeSet<Disk>) -> DiskChanges {
     let mut changes = DiskChanges::default();
     for disk in after.disks.keys() {
         if before.disks.contains_key(disk) && !imported.contains(disk) {
             changes.kept.insert(disk.clone());
         }
-        if !used.contains(disk) {
+        let mut sources = after.sources.values();
+        if !sources.any(|source| source.disk.as_ref() == Some(disk)) {
             changes.leftover.insert(disk.clone());
         }
     }

@@ -56,10 +56,6 @@ pub(super) struct Real<'a> {
 impl<'a> Objects<'a> {
     /// Reads a list of objects, which may contain lists of objects. An empty list means that there are no objects of
     /// its kind. Kinds that do not affect the forecast are ignored.
-    ///
-    /// # Errors
-    ///
-    /// If a field has a type that its schema does not allow.
     pub fn read(list: &Field<'a>) -> Result<Self, WrongType<'a>> {
         let mut read = Self::default();
         read.list(list, "", 2)?;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::objects::{Kind, Objects, Real};
 use super::{CreatedBy, Cron, Forecast, Yield};
 use crate::cdi::data_import_cron as cdi;
-use crate::cdi::retention::{Retention, differences};
+use crate::cdi::retention::{deletes_imports, differences};
 use crate::ssp::data_sources::Key;
 
 /// The crons, DataSources, and disks of golden images.
@@ -82,10 +82,8 @@ pub(super) struct DiskState {
 /// The events during the transition to a new state.
 #[derive(Debug, Default)]
 pub(super) struct ReconcileLog {
-    /// The crons that were deleted, and possibly created again.
-    pub(super) deleted_crons: BTreeSet<Key>,
-    /// The changed fields of the specs that caused crons to be created again.
-    pub(super) changed_fields: BTreeMap<Key, Vec<String>>,
+    /// The crons that were deleted, and the changed fields of the specs that caused them to be created again.
+    pub(super) deleted_crons: BTreeMap<Key, Vec<String>>,
     /// The DataSources that did not exist for a while, and possibly still do not exist.
     pub(super) deleted_sources: BTreeSet<Key>,
     /// The disks that were imported.
@@ -167,7 +165,7 @@ impl<'a> State<'a> {
             if let Some(disk) = &cron.disk {
                 let state = self.disks.entry(disk.clone()).or_default();
                 state.cron = Some(Rc::clone(&key.name));
-                state.is_cleaned_up |= Retention::new(cron.cron.spec) == Retention::None;
+                state.is_cleaned_up |= deletes_imports(cron.cron.spec);
             }
         }
     }
@@ -326,8 +324,7 @@ impl<'a> State<'a> {
                 is_stopped |= is_rejected;
             } else {
                 self.crons.remove(&cron.key);
-                deleted.insert(cron.key.clone());
-                log.changed_fields.insert(cron.key.clone(), changed);
+                deleted.insert(cron.key.clone(), changed);
             }
         }
         if is_stopped {
@@ -335,11 +332,12 @@ impl<'a> State<'a> {
             self.create_crons(forecast);
             return;
         }
-        let wanted: BTreeSet<&Key> = crons.iter().map(|cron| &cron.key).collect();
+        let mut wanted = BTreeSet::new();
+        wanted.extend(crons.iter().map(|cron| cron.key.clone()));
         self.crons.retain(|key, cron| {
             let is_kept = !cron.is_of_ssp || wanted.contains(key);
             if !is_kept {
-                deleted.insert(key.clone());
+                deleted.insert(key.clone(), Vec::new());
             }
             is_kept
         });
@@ -374,11 +372,11 @@ impl<'a> State<'a> {
     /// CDI's clean-up after a cron is deleted.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
-    fn clean_up(&mut self, deleted: &BTreeSet<Key>, removed: &mut BTreeSet<Key>) {
+    fn clean_up(&mut self, deleted: &BTreeMap<Key, Vec<String>>, removed: &mut BTreeSet<Key>) {
         let crons = &self.crons;
         let is_deleted = |beside: &Key, cron: &Rc<str>| {
             let cron = beside.beside(Rc::clone(cron));
-            deleted.contains(&cron) && !crons.contains_key(&cron)
+            deleted.contains_key(&cron) && !crons.contains_key(&cron)
         };
         self.sources.retain(|key, source| {
             let cron = source.cron.as_ref().filter(|_| source.is_cleaned_up);
@@ -424,7 +422,7 @@ impl<'a> State<'a> {
             }
             let source = self.sources.entry(cron.source.clone()).or_default();
             source.cron = Some(Rc::clone(&key.name));
-            source.is_cleaned_up |= Retention::new(cron.cron.spec) == Retention::None;
+            source.is_cleaned_up |= deletes_imports(cron.cron.spec);
             if cron.disk.is_some() {
                 source.points_to = None;
                 source.disk.clone_from(&cron.disk);
@@ -473,7 +471,7 @@ impl<'a> State<'a> {
                 DiskState::default()
             });
             state.last_use = self.uses;
-            state.is_cleaned_up |= Retention::new(cron.cron.spec) == Retention::None;
+            state.is_cleaned_up |= deletes_imports(cron.cron.spec);
             state.cron = Some(Rc::clone(&key.name));
             let old = by_cron.remove(key).unwrap_or_default();
             let old = old.into_iter().filter(|old| *old != disk);

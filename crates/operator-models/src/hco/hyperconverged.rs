@@ -12,7 +12,6 @@ use crate::hco::template::{StatusTemplate, Template};
 
 /// The annotation in which HCO's conversion stores the fields that only v1 has.
 const V1_ONLY: &str = "hco.kubevirt.io/v1-only-fields";
-const COMMON_NAMESPACE: &str = "commonBootImageNamespace";
 
 /// The fields that rules evaluate, independent of the API version. If these fields are equal in two objects, the policy
 /// gives both the same verdict.
@@ -57,56 +56,44 @@ impl<'a> JudgedFields<'a> {
     fn of(object: &Object<'a>, version: ApiVersion) -> Self {
         let spec = object.object("spec");
         let annotations = object.object("metadata").object("annotations");
-        let patches = Patches {
-            ssp: annotations.field("ssp.kubevirt.io/jsonpatch"),
-            kubevirt: annotations.field("kubevirt.kubevirt.io/jsonpatch"),
-            cdi: annotations.field("containerizeddataimporter.kubevirt.io/jsonpatch"),
-        };
-        match version {
-            ApiVersion::V1beta1 => {
-                let workloads = spec.object("workloads").object("nodePlacement");
-                let infra_field = spec.object("infra").field("nodePlacement");
-                let infra = infra_field.object();
-                Self {
-                    import: spec.object("featureGates").field(GATE),
-                    gates: Field::nowhere(),
-                    v1_only: annotations.field(V1_ONLY),
-                    common_import: spec.field("enableCommonBootImageImport"),
-                    common_namespace: spec.field(COMMON_NAMESPACE),
-                    templates: spec.field("dataImportCronTemplates"),
-                    node_selector: workloads.field("nodeSelector"),
-                    node_affinity: workloads.object("affinity").field("nodeAffinity"),
-                    infra_required: infra
-                        .object("affinity")
-                        .object("nodeAffinity")
-                        .field(REQUIRED),
-                    infra: infra_field,
-                    patches,
-                }
-            }
+        let (sources, workload, infra, import, gates) = match version {
+            ApiVersion::V1beta1 => (
+                object.object("spec"),
+                spec.object("workloads").object("nodePlacement"),
+                spec.object("infra").field("nodePlacement"),
+                spec.object("featureGates").field(GATE),
+                Field::nowhere(),
+            ),
             ApiVersion::V1 => {
                 let sources = spec.object("workloadSources");
                 let placements = spec.object("deployment").object("nodePlacements");
-                let workload = placements.object("workload");
-                let infra_field = placements.field("infra");
-                let infra = infra_field.object();
-                Self {
-                    import: sources.field(GATE),
-                    gates: spec.field("featureGates"),
-                    v1_only: annotations.field(V1_ONLY),
-                    common_import: sources.field("enableCommonBootImageImport"),
-                    common_namespace: sources.field(COMMON_NAMESPACE),
-                    templates: sources.field("dataImportCronTemplates"),
-                    node_selector: workload.field("nodeSelector"),
-                    node_affinity: workload.object("affinity").field("nodeAffinity"),
-                    infra_required: infra
-                        .object("affinity")
-                        .object("nodeAffinity")
-                        .field(REQUIRED),
-                    infra: infra_field,
-                    patches,
-                }
+                let import = sources.field(GATE);
+                (
+                    sources,
+                    placements.object("workload"),
+                    placements.field("infra"),
+                    import,
+                    spec.field("featureGates"),
+                )
             }
+        };
+        let infra_affinity = infra.object().object("affinity");
+        Self {
+            import,
+            gates,
+            v1_only: annotations.field(V1_ONLY),
+            common_import: sources.field("enableCommonBootImageImport"),
+            common_namespace: sources.field("commonBootImageNamespace"),
+            templates: sources.field("dataImportCronTemplates"),
+            node_selector: workload.field("nodeSelector"),
+            node_affinity: workload.object("affinity").field("nodeAffinity"),
+            infra_required: infra_affinity.object("nodeAffinity").field(REQUIRED),
+            infra,
+            patches: Patches {
+                ssp: annotations.field("ssp.kubevirt.io/jsonpatch"),
+                kubevirt: annotations.field("kubevirt.kubevirt.io/jsonpatch"),
+                cdi: annotations.field("containerizeddataimporter.kubevirt.io/jsonpatch"),
+            },
         }
     }
 }
@@ -296,8 +283,7 @@ pub struct HyperConverged<'a> {
     pub imports_common: bool,
     /// The namespace of the golden images that HCO ships, unless the spec lists them; empty if HCO chooses it.
     pub common_namespace: String,
-    /// The namespace of the golden images that HCO ships, for templates that are not in the spec; empty if HCO chooses
-    /// it.
+    /// The templates of the spec.
     pub templates: Vec<Template<'a>>,
     /// The placement of the workloads.
     pub placement: Placement,

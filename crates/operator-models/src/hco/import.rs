@@ -284,104 +284,6 @@ mod tests {
 
     use super::*;
 
-    const MAIN: HcoVersion = HcoVersion::NEWEST;
-
-    fn import(field: Option<bool>, gates: &[bool]) -> ImportFields {
-        let gate = |enabled: &bool| Gate {
-            name: GATE.to_uppercase(),
-            enabled: *enabled,
-            is_import: true,
-            has_plain_key: true,
-        };
-        ImportFields {
-            api_version: ApiVersion::V1,
-            field,
-            gates: gates.iter().map(gate).collect(),
-            v1_only: Ok(V1Only::default()),
-        }
-    }
-
-    /// The field and the gate before the update, the field and the gate after it, and the resulting import.
-    #[test]
-    fn an_update_ends_as_the_mutator_leaves_it() {
-        let (on, off, no) = (Some(true), Some(false), None);
-        let (enabled, disabled) = (Some(Import::Enabled), Some(Import::Disabled));
-        let denied = None;
-        let gate = |gate: Option<bool>| gate.into_iter().collect::<Vec<bool>>();
-        for (old, new, wanted) in [
-            // The gate is not in the new object: the field counts; without it, the import is off.
-            ((on, on), (on, no), enabled),
-            ((no, on), (no, no), disabled),
-            // The gate changed, the field did not.
-            ((no, no), (no, on), enabled),
-            ((off, no), (off, on), enabled),
-            ((on, on), (on, off), disabled),
-            // Both changed.
-            ((no, no), (on, on), enabled),
-            ((no, no), (on, off), denied),
-            ((no, no), (off, on), denied),
-            // The field was removed and the gate was added: an absent field counts as off.
-            ((off, no), (no, on), denied),
-            ((on, no), (no, off), disabled),
-            // The field changed, the gate did not: HCO drops the gate.
-            ((off, off), (on, off), enabled),
-            ((on, on), (off, on), disabled),
-            ((on, on), (no, on), disabled),
-            // Nothing changed.
-            ((no, on), (no, on), enabled),
-            ((off, on), (off, on), disabled),
-        ] {
-            let row = format!("{old:?} -> {new:?}");
-            let old = import(old.0, &gate(old.1));
-            let new = import(new.0, &gate(new.1));
-            let is_denied = new.contradicts_itself(Some(&old), MAIN);
-            let import = (!is_denied).then(|| new.resolve_update(&old, MAIN));
-            assert_eq!(import, wanted, "{row}");
-        }
-    }
-
-    #[test]
-    fn before_1_19_there_is_no_field_and_the_gate_has_its_exact_name() {
-        let resolve = |field, gates: &[bool], name: &str| {
-            let mut import = import(field, gates);
-            for gate in &mut import.gates {
-                name.clone_into(&mut gate.name);
-            }
-            import.resolve(HcoVersion::V1_18)
-        };
-        assert_eq!(resolve(Some(true), &[], ""), Import::Disabled);
-        assert_eq!(resolve(Some(false), &[true], GATE), Import::Enabled);
-        assert_eq!(
-            resolve(None, &[true], &GATE.to_uppercase()),
-            Import::Disabled
-        );
-        let contradiction = import(Some(false), &[true]);
-        assert!(!contradiction.contradicts_itself(None, HcoVersion::V1_18));
-        let v1beta1 = ImportFields {
-            api_version: ApiVersion::V1beta1,
-            v1_only: V1Only::parse(Some("{\"multiArchEnabled\":true}")),
-            ..import(None, &[])
-        };
-        assert_eq!(v1beta1.resolve(HcoVersion::V1_18), Import::Disabled);
-        assert_eq!(v1beta1.resolve(MAIN), Import::Enabled);
-    }
-
-    #[test]
-    fn of_a_gate_that_is_listed_twice_only_the_first_entry_is_dropped() {
-        let update =
-            |gates: &[bool]| import(None, gates).resolve_update(&import(Some(true), gates), MAIN);
-        assert_eq!(update(&[true, true]), Import::Enabled);
-        assert_eq!(update(&[true, false]), Import::Disabled);
-        assert_eq!(update(&[true]), Import::Disabled);
-    }
-
-    #[test]
-    fn on_creation_a_gate_that_contradicts_the_field_is_denied() {
-        assert!(import(Some(true), &[false]).contradicts_itself(None, MAIN));
-        assert!(!import(Some(true), &[true]).contradicts_itself(None, MAIN));
-        assert!(!import(None, &[false]).contradicts_itself(None, MAIN));
-    }
-
     #[test]
     fn an_annotation_with_one_wrong_type_is_unreadable() {
         for annotation in [
@@ -405,13 +307,5 @@ mod tests {
         ] {
             assert!(V1Only::parse(Some(annotation)).is_ok(), "{annotation}");
         }
-    }
-
-    #[test]
-    fn keys_of_the_annotation_are_read_in_any_case() {
-        let parsed = V1Only::parse(Some("{\"MULTIARCHENABLED\":true}")).unwrap();
-        assert_eq!(parsed.enabled, Some(true));
-        let folded = V1Only::parse(Some("{\"featureGate\u{17f}\":[{\"NAME\":\"x\"}]}")).unwrap();
-        assert_eq!(folded.gates.len(), 1);
     }
 }

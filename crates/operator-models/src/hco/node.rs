@@ -31,10 +31,6 @@ pub struct Census {
 /// Counts the nodes of a list, once for each placement.
 ///
 /// MIRRORS: hyperconverged-cluster-operator, pkg/internal/nodeinfo/nodeinfo.go, `processNodeInfo`.
-///
-/// # Errors
-///
-/// The errors of [`node_list::read`].
 pub fn census(list: &[u8], placements: &[&Placement]) -> Result<Vec<Census>, ListError> {
     let mut tally = Tally::new(placements);
     node_list::read(list, &mut tally)?;

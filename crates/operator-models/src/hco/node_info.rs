@@ -20,10 +20,6 @@ impl Observed {
     ///
     /// MIRRORS: hyperconverged-cluster-operator api/v1beta1, `NodeInfoStatus`; kubevirt
     /// pkg/virt-operator/resource/placement/placement.go, `RequireControlPlanePreferNonWorker`, unless HCO places it.
-    ///
-    /// # Errors
-    ///
-    /// A field of the list or of an object has the wrong type.
     pub fn read(list: Json<'_>) -> Result<Self, WrongType<'_>> {
         let mut reading = Reading::default();
         let items = reading.objects(&Object::root(list).field("items"));

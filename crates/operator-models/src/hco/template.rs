@@ -3,14 +3,13 @@
 use kube_objects::json::{Field, Json, Reading, WrongType};
 use kube_objects::text::ascii_lower;
 
+use crate::kubevirt::virtual_machine::{DEFAULT_PREFERENCE, DEFAULT_PREFERENCE_KIND};
+
 /// The annotation with the architectures of a template's image.
 pub const ARCHITECTURES: &str = "ssp.kubevirt.io/dict.architectures";
 /// The annotation that enables or disables a template.
 pub const ENABLE: &str = "dataimportcrontemplate.kubevirt.io/enable";
 
-/// The label with the preference that VMs infer from a volume, and the label with its kind.
-const PREFERENCE: &str = "instancetype.kubevirt.io/default-preference";
-const PREFERENCE_KIND: &str = "instancetype.kubevirt.io/default-preference-kind";
 const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
 
 /// An entry of dataImportCronTemplates.
@@ -68,7 +67,8 @@ impl<'a> Template<'a> {
         let annotations = metadata.object("annotations");
         let labels = metadata.object("labels");
         let label = |name| labels.field(name).string().ok().flatten();
-        let is_cluster_wide = label(PREFERENCE_KIND).is_none_or(|kind| kind == CLUSTER_PREFERENCE);
+        let is_cluster_wide =
+            label(DEFAULT_PREFERENCE_KIND).is_none_or(|kind| kind == CLUSTER_PREFERENCE);
         let mut reading = Reading::default();
         let enable = reading.take(annotations.entry(ENABLE));
         let source = Source::read(&template.field("spec"));
@@ -77,7 +77,7 @@ impl<'a> Template<'a> {
             json: item.json_or_null(),
             name: reading.text(&metadata, "name"),
             architectures: reading.take(annotations.entry(ARCHITECTURES)),
-            default_preference: label(PREFERENCE).filter(|_| is_cluster_wide),
+            default_preference: label(DEFAULT_PREFERENCE).filter(|_| is_cluster_wide),
             enable: match enable {
                 None => Enable::Enabled,
                 Some(value) => match &*ascii_lower(&value) {
@@ -132,8 +132,8 @@ impl Source {
 pub struct RegistrySource {
     /// For example `docker://quay.io/containerdisks/fedora:latest`.
     pub url: Option<String>,
-    image_stream: Option<String>,
-    pull_method: Option<String>,
+    pub(crate) image_stream: Option<String>,
+    pub(crate) pull_method: Option<String>,
     secret_ref: Option<String>,
     cert_config_map: Option<String>,
     platform_architecture: Option<String>,
@@ -153,7 +153,7 @@ impl RegistrySource {
         self.image_stream.is_some()
     }
 
-    fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
+    pub(crate) fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
         let is_present = field.is_present();
         let registry = field.object();
         let platform = registry.field("platform");

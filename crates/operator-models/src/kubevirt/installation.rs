@@ -25,10 +25,6 @@ pub struct KubeVirt {
 
 impl KubeVirt {
     /// The only object of a list. If there are none or several, returns the default.
-    ///
-    /// # Errors
-    ///
-    /// A field of the list or of an object has the wrong type.
     pub fn only(list: Json<'_>) -> Result<Self, WrongType<'_>> {
         let mut reading = Reading::default();
         let items = reading.objects(&Object::root(list).field("items"));
@@ -127,36 +123,6 @@ mod tests {
     fn read(text: &str) -> KubeVirt {
         let list = format!(r#"{{"items":[{text}]}}"#);
         KubeVirt::only(Json::parse(list.as_bytes()).unwrap()).unwrap()
-    }
-
-    #[test]
-    fn the_labels_of_data_sources_count_since_1_6_4() {
-        for (version, reads) in [
-            ("v1.6.3", false),
-            ("v1.6.4", true),
-            ("v1.7.0", true),
-            ("v1.10.0-rc.0", true),
-            ("v2.0.0", true),
-            ("main", true),
-        ] {
-            let text = format!(r#"{{"status":{{"observedKubeVirtVersion":"{version}"}}}}"#);
-            assert_eq!(read(&text).reads_labels(), reads, "{version}");
-        }
-        assert!(read("{}").reads_labels());
-    }
-
-    #[test]
-    fn virt_api_rejects_other_architectures_up_to_1_7_without_the_gate() {
-        let of = |gates: &str, version: &str| {
-            read(&format!(
-                r#"{{"spec":{{"configuration":{{"developerConfiguration":{{"featureGates":[{gates}]}}}}}},
-                    "status":{{"observedKubeVirtVersion":"{version}"}}}}"#
-            ))
-        };
-        assert!(of("", "v1.7.4").rejects_other_architectures());
-        assert!(!of(r#""MultiArchitecture""#, "v1.7.4").rejects_other_architectures());
-        assert!(!of("", "v1.8.0").rejects_other_architectures());
-        assert!(!of("", "main").rejects_other_architectures());
     }
 
     #[test]

@@ -50,10 +50,6 @@ pub fn required_architecture(preference: &str) -> Option<&'static str> {
 
 impl Preference {
     /// Reads a preference.
-    ///
-    /// # Errors
-    ///
-    /// A field has another type than KubeVirt's schema says.
     pub fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {
         let spec = Object::root(json).object("spec");
         let mut reading = Reading::default();

@@ -3,6 +3,7 @@
 use kube_objects::json::{Json, Object, Reading, WrongType};
 use kube_objects::placement::{ARCHITECTURE_LABEL, Placement, node_affinity};
 use kube_objects::request::GroupVersionKind;
+use kube_objects::text::folds_to;
 
 use super::installation::KubeVirt;
 use super::preference::{Preference, PreferenceName};
@@ -130,10 +131,6 @@ pub enum Reason {
 
 impl BootSource {
     /// Reads a DataSource.
-    ///
-    /// # Errors
-    ///
-    /// A field has another type than CDI's schema says.
     pub fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {
         let object = Object::root(json);
         let labels = object.object("metadata").object("labels");
@@ -170,10 +167,6 @@ impl Reason {
 
 impl VirtualMachine {
     /// Reads a VirtualMachine.
-    ///
-    /// # Errors
-    ///
-    /// A field has another type than KubeVirt's schema says.
     pub fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {
         let machine = Object::root(json);
         let metadata = machine.object("metadata");
@@ -289,7 +282,8 @@ impl VirtualMachine {
                 vm_architecture: Some([VM_ARCHITECTURE, architecture].concat()),
             };
         }
-        let lower = (!architecture.is_empty()).then(|| lower(architecture));
+        // MIRRORS: Go strings.ToLower. An architecture is ASCII, because it is the value of a label.
+        let lower = (!architecture.is_empty()).then(|| architecture.to_ascii_lowercase());
         Launcher {
             architecture: self.node_selector.clone().or(lower),
             vm_architecture: None,
@@ -392,10 +386,6 @@ impl BootImage {
     }
 
     /// The image in its registry; `None` if the URL does not name a registry.
-    ///
-    /// # Errors
-    ///
-    /// Why CDI cannot import it.
     pub fn image(&self) -> Option<Result<Image, Unimportable>> {
         match self.named_by {
             // The name of a containerDisk has no scheme.
@@ -474,38 +464,6 @@ impl SourceRef {
             },
             name: reading.text(&reference, "name"),
         };
-        is_data_source(&reading.text(&reference, "kind")).then_some(source)
-    }
-}
-
-/// MIRRORS: Go strings.EqualFold. Only the letter s of this word has another letter that folds to it.
-fn is_data_source(kind: &str) -> bool {
-    let folded = kind.chars().map(|letter| match letter {
-        '\u{17f}' => 's',
-        other => other.to_ascii_lowercase(),
-    });
-    folded.eq("datasource".chars())
-}
-
-/// MIRRORS: Go strings.ToLower. An architecture is ASCII, because it is the value of a label.
-fn lower(architecture: &str) -> String {
-    architecture.to_ascii_lowercase()
-}
-
-#[cfg(test)]
-mod tests {
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    use super::*;
-
-    #[test]
-    fn a_kind_is_compared_as_go_folds_it() {
-        for kind in ["DataSource", "datasource", "Data\u{17f}ource"] {
-            assert!(is_data_source(kind), "{kind}");
-        }
-        for kind in ["", "DataSources", "DataImportCron"] {
-            assert!(!is_data_source(kind), "{kind}");
-        }
+        folds_to(&reading.text(&reference, "kind"), "DataSource").then_some(source)
     }
 }

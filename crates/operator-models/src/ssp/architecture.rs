@@ -1,7 +1,5 @@
 //! The architectures that SSP supports, and the architectures that it reads from the cluster.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::hco::node::Census;
 
 /// The architectures that the SSP operator supports. SSP gets the golden images from HCO.
@@ -58,15 +56,6 @@ impl Architecture {
     }
 }
 
-/// The architectures of the cluster as HCO passes them to SSP, each list sorted.
-#[derive(Debug, Clone, Copy)]
-pub struct Cluster<'a> {
-    /// The architectures of the control-plane nodes.
-    pub control_plane: &'a BTreeSet<String>,
-    /// The architectures of the workload nodes, with the number of nodes.
-    pub workload: &'a BTreeMap<String, usize>,
-}
-
 /// Why SSP cannot use the architectures of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unusable<'a> {
@@ -76,42 +65,32 @@ pub enum Unusable<'a> {
     Unknown(&'a str),
 }
 
-impl<'a> Cluster<'a> {
-    /// The architectures in SSP's order: the architectures of the control-plane nodes first. With the import off, only
-    /// the first one.
-    ///
-    /// SSP's webhook checks all architectures, whether the import is on or off. If there are none and the import is
-    /// off, SSP uses the architecture that it runs on, for which this function returns amd64.
-    ///
-    /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateCluster; internal/architecture/architecture.go,
-    /// `GetSSPArchs`.
-    pub fn architectures(self, is_multi_arch: bool) -> Result<Vec<Architecture>, Unusable<'a>> {
-        let known = |name: &'a String| Architecture::parse(name).ok_or(Unusable::Unknown(name));
-        let workload = self
-            .workload
-            .keys()
-            .map(known)
-            .collect::<Result<Vec<_>, _>>()?;
-        let mut architectures = self
-            .control_plane
-            .iter()
-            .map(known)
-            .collect::<Result<Vec<_>, _>>()?;
-        for architecture in workload {
-            if !architectures.contains(&architecture) {
-                architectures.push(architecture);
-            }
+/// The architectures in SSP's order: the architectures of the control-plane nodes first. With the import off, only the
+/// first one.
+///
+/// SSP's webhook checks all architectures, whether the import is on or off. If there are none and the import is off,
+/// SSP uses the architecture that it runs on, for which this function returns amd64.
+///
+/// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateCluster; internal/architecture/architecture.go,
+/// `GetSSPArchs`.
+pub fn architectures(
+    census: &Census,
+    is_multi_arch: bool,
+) -> Result<Vec<Architecture>, Unusable<'_>> {
+    let mut all = census.workload.keys().chain(&census.control_plane);
+    if let Some(unknown) = all.find(|name| !is_known(name)) {
+        return Err(Unusable::Unknown(unknown));
+    }
+    let mut architectures = Vec::new();
+    let names = census.control_plane.iter().chain(census.workload.keys());
+    for architecture in names.filter_map(|name| Architecture::parse(name)) {
+        if !architectures.contains(&architecture) {
+            architectures.push(architecture);
         }
-        if architectures.is_empty() {
-            return if is_multi_arch {
-                Err(Unusable::None)
-            } else {
-                Ok(vec![Architecture::Amd64])
-            };
-        }
-        if !is_multi_arch {
-            architectures.truncate(1);
-        }
-        Ok(architectures)
+    }
+    match (is_multi_arch, architectures.first()) {
+        (true, None) => Err(Unusable::None),
+        (true, Some(_)) => Ok(architectures),
+        (false, first) => Ok(vec![first.copied().unwrap_or(Architecture::Amd64)]),
     }
 }

@@ -132,7 +132,7 @@ fn lags(changes: &Changes, after: Option<&Forecast<'_>>) -> Option<&'static str>
     None
 }
 
-fn names(keys: &BTreeSet<Key>) -> Value {
+fn names(keys: &[Key]) -> Value {
     json!(keys.iter().map(ToString::to_string).collect::<Vec<_>>())
 }
 

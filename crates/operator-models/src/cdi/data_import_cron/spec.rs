@@ -28,10 +28,6 @@ pub struct Spec<'a> {
 
 impl<'a> Spec<'a> {
     /// Reads the field `spec` of a template.
-    ///
-    /// # Errors
-    ///
-    /// A field has another type, which HCO's schema rejects.
     pub fn read(spec: &Object<'a>) -> Result<Self, WrongType<'a>> {
         let mut reading = Reading::default();
         let read = Self::take(spec, &mut reading);
