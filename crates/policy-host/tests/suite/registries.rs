@@ -227,20 +227,16 @@ fn a_large_answer_is_not_read_to_its_end() {
     assert_eq!([all.recv(), all.recv()], [Ok(true), Ok(false)]);
 }
 
-#[test]
-fn a_registry_that_never_answers_is_not_waited_for() {
-    let registry = SilentServer::start();
-    let registries = registries().with_patience(Duration::from_millis(50));
-    let error = architectures(&registries, &format!("{}/a:1", registry.address)).unwrap_err();
-    assert!(error == "no response within 50ms", "{error}");
-}
-
 /// An insecure registry may be reached in several ways, and each way would reach the time limit.
-#[test]
-fn the_ways_to_a_registry_have_one_deadline() {
+#[rstest]
+#[case::one_way(false)]
+#[case::several_ways(true)]
+fn a_registry_that_never_answers_is_not_waited_for(#[case] is_insecure: bool) {
     let registry = SilentServer::start();
-    let insecure = json!({"insecure_sources": [registry.address.to_string()]}).to_string();
-    let registries = Registries::new(sources(&insecure)).with_patience(Duration::from_millis(50));
+    let insecure = is_insecure.then(|| registry.address.to_string());
+    let insecure: Vec<String> = insecure.into_iter().collect();
+    let sources = sources(&json!({"insecure_sources": insecure}).to_string());
+    let registries = Registries::new(sources).with_patience(Duration::from_millis(50));
     let error = architectures(&registries, &format!("{}/a:1", registry.address)).unwrap_err();
     assert!(error == "no response within 50ms", "{error}");
 }
