@@ -18,7 +18,7 @@ setup: ## Check for rustup and a C compiler, and install the toolchain; most tar
 
 # The build script of policy-host builds the module. It is the only place with the flags and the profile.
 policy.wasm: setup ## Build the policy
-	$(CARGO) build --quiet --locked -p policy-host --no-default-features --features module
+	$(CARGO) build --quiet --locked -p policy-host --no-default-features
 	@cp $(TARGET)/policy-module/wasm32-unknown-unknown/wasm/hco_architecture_guard.wasm $@
 
 KWCTL = command -v kwctl >/dev/null || { echo 'kwctl is missing: install it from https://github.com/kubewarden/adm-controller/releases' >&2; exit 1; }

@@ -1,20 +1,28 @@
-//! A fake API server that replays recorded answers.
+//! A fake API server that replays recorded answers, by HTTPS, because no client sends credentials by HTTP.
 //!
 //! `api_server.jsonl` holds what kube-apiserver 1.36.3 answered, with HCO's CRD of 2026-08 and three nodes;
 //! without managed fields, and of the core resources those that are requested.
 
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::thread;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
+
+use crate::certificate;
 
 /// A running API server; it ends with the process.
 ///
-/// The server selects an answer by its `request`, which can end with a star for any suffix, and by the user, `as`. It sends
+/// It also reads plain HTTP, as a proxy does. The server selects an answer by its `request`, which can end with a star for any suffix, and by the user, `as`. It sends
 /// the answer at most `times` times, with the headers `Retry-After` and `Location` if `retry_after` and `location` are set,
 /// and does not respond if `silent` is set. It replaces `$ASKED` with the number of requests so far.
 pub struct ApiServer {
@@ -22,6 +30,20 @@ pub struct ApiServer {
     kubeconfig: PathBuf,
     asked: Arc<Mutex<Vec<String>>>,
 }
+
+/// The certificate of all servers, in PEM, and their TLS.
+static TLS: LazyLock<(String, Arc<ServerConfig>)> = LazyLock::new(|| {
+    let (certificate, key) = certificate();
+    let chain = CertificateDer::pem_slice_iter(certificate.as_bytes());
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain.map(Result::unwrap).collect(), key)
+        .unwrap();
+    (certificate, Arc::new(config))
+});
 
 /// The recorded answers.
 pub fn recorded() -> Vec<Value> {
@@ -45,7 +67,7 @@ impl ApiServer {
             for stream in listener.incoming().flatten() {
                 let (answers, seen) = (Arc::clone(&answers), Arc::clone(&seen));
                 // If a connection breaks, the client has disconnected.
-                thread::spawn(move || serve(&stream, &answers, &seen));
+                thread::spawn(move || connected(stream, &answers, &seen));
             }
         });
         let mut server = Self::at(address);
@@ -64,7 +86,10 @@ impl ApiServer {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "admin",
-            "clusters": [{"name": "c", "cluster": {"server": format!("http://{address}")}}],
+            "clusters": [{"name": "c", "cluster": {
+                "server": format!("https://{address}"),
+                "certificate-authority-data": STANDARD.encode(&TLS.0),
+            }}],
             "users": Value::from(users.map(user).to_vec()),
             "contexts": Value::from(users.map(of).to_vec()),
         });
@@ -98,8 +123,23 @@ impl Drop for ApiServer {
     }
 }
 
+fn connected(
+    stream: TcpStream,
+    answers: &[(Value, AtomicUsize)],
+    asked: &Mutex<Vec<String>>,
+) -> io::Result<()> {
+    const HANDSHAKE: u8 = 0x16;
+    let mut first = [0];
+    stream.peek(&mut first)?;
+    if first != [HANDSHAKE] {
+        return serve(stream, answers, asked);
+    }
+    let connection = ServerConnection::new(Arc::clone(&TLS.1)).map_err(io::Error::other)?;
+    serve(StreamOwned::new(connection, stream), answers, asked)
+}
+
 fn serve(
-    stream: &TcpStream,
+    stream: impl Read + Write,
     answers: &[(Value, AtomicUsize)],
     asked: &Mutex<Vec<String>>,
 ) -> io::Result<()> {
@@ -176,10 +216,11 @@ fn serve(
             None => (json!(404), "404 page not found\n".to_owned(), String::new()),
         };
         write!(
-            &mut &*stream,
+            reader.get_mut(),
             "HTTP/1.1 {status} Recorded\r\nContent-Type: application/json\r\n{headers}Content-Length: {}\r\n\r\n{body}",
             body.len()
         )?;
+        reader.get_mut().flush()?;
     }
 }
 

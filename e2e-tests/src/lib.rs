@@ -11,8 +11,11 @@
 )]
 
 mod answer;
+#[cfg(all(feature = "tls", not(target_family = "wasm")))]
 mod api_server;
 mod case;
+#[cfg(all(feature = "tls", not(target_family = "wasm")))]
+mod certificate;
 mod cluster;
 mod crd;
 mod docker_registry;
@@ -37,8 +40,11 @@ mod test_registry;
 pub const ONLY_IN_FILES: &str = "vm-preference-contradicts";
 
 pub use answer::Answer;
+#[cfg(all(feature = "tls", not(target_family = "wasm")))]
 pub use api_server::{ApiServer, recorded};
 pub use case::{Case, Expected, cases};
+#[cfg(all(feature = "tls", not(target_family = "wasm")))]
+pub use certificate::certificate;
 pub use cluster::{Call, ClusterOf, FakeCluster, Refusal, cluster, clusters};
 pub use crd::crd;
 pub use docker_registry::{DOCKER, DockerRegistry, Manifest, MediaTypes, OCI};

@@ -35,6 +35,11 @@ impl TestRegistry {
         }
     }
 
+    /// The directory of its images, for another registry that serves them too.
+    pub fn data(&self) -> PathBuf {
+        self.directory.join("data")
+    }
+
     /// Host and port.
     pub fn host(&self) -> String {
         self.address.to_string()

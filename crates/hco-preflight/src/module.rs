@@ -30,7 +30,7 @@ impl Module {
         let cache = cache_directory().filter(|_| !no_cache);
         let uncached = cache.as_deref().and_then(|cache| private(cache).err());
         let options = Options {
-            deadline: Some(DEADLINE),
+            deadline: DEADLINE,
             cache: cache.filter(|_| uncached.is_none()),
             ..Options::default()
         };
@@ -61,7 +61,7 @@ impl Module {
         let settings = settings.to_string();
         match self {
             Self::Compiled(policy) => {
-                let verdict = policy.validate_settings(settings.as_bytes()).result?;
+                let verdict = policy.validate_settings(settings.as_bytes())?;
                 let no_reason = || "the module does not report a reason".to_owned();
                 Ok((!verdict.valid).then(|| verdict.message.unwrap_or_else(no_reason)))
             }
@@ -72,7 +72,7 @@ impl Module {
     /// Evaluates a payload.
     pub(crate) fn judge(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Report> {
         let answer = match self {
-            Self::Compiled(policy) => policy.report(payload, host).result?,
+            Self::Compiled(policy) => policy.report(payload, host)?,
             Self::Linked => serde_json::to_vec(&engine::report_change(payload, &NodesOnly(host)))?,
         };
         serde_json::from_slice(&answer).context(

@@ -138,8 +138,7 @@ impl Part {
         let architecture = &self.architecture;
         if !self.is_control_plane {
             let counts = [(architecture.clone(), self.number)];
-            let nodes = NodeList::of_objects(&[]).joined_by(&counts.into());
-            return nodes.to_objects();
+            return NodeList::workers(&counts.into(), "joined-").to_objects();
         }
         let node = |index| {
             json!({

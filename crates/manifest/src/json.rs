@@ -1,12 +1,15 @@
 //! Reads JSON with its lines. `serde_json` parses one level at a time.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::error::{DEPTH, MAX_DOCUMENTS, ManifestError};
-use crate::fields::{Field, Fields};
 use crate::place::{Below, Form, Place};
 use crate::scalar;
 
@@ -35,23 +38,20 @@ pub(crate) fn documents(
             Some(Ok(value)) => source.tree(value.get(), 0),
             Some(Err(error)) => Err(wrong(&error, 0)),
         };
-        match read {
-            Ok(_) if documents.len() >= MAX_DOCUMENTS => {
-                return Err(Stopped {
-                    offset,
-                    lines: source.breaks_before(offset),
-                    error: ManifestError::too_many(1 + source.breaks_before(offset)),
-                });
+        let lines = source.breaks_before(offset);
+        let error = match read {
+            Ok(document) if documents.len() < MAX_DOCUMENTS => {
+                documents.push(document);
+                continue;
             }
-            Ok(document) => documents.push(document),
-            Err(error) => {
-                return Err(Stopped {
-                    offset,
-                    lines: source.breaks_before(offset),
-                    error,
-                });
-            }
-        }
+            Ok(_) => ManifestError::too_many(1 + lines),
+            Err(error) => error,
+        };
+        return Err(Stopped {
+            offset,
+            lines,
+            error,
+        });
     }
 }
 
@@ -139,5 +139,39 @@ impl<'t> Source<'t> {
             }
         };
         Ok((value, Place::new(line, bytes, Form::Flow, below)))
+    }
+}
+
+/// The fields of an object in their order, with duplicates. Their values stay text.
+struct Fields<'t>(Vec<Field<'t>>);
+
+struct Field<'t> {
+    name: Cow<'t, str>,
+    /// The name as it is written.
+    key: &'t RawValue,
+    value: &'t RawValue,
+}
+
+#[derive(Deserialize)]
+struct Name<'t>(#[serde(borrow)] Cow<'t, str>);
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Fields<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+                let mut fields = Vec::new();
+                while let Some((key, value)) = map.next_entry::<&RawValue, &RawValue>()? {
+                    let Name(name) = serde_json::from_str(key.get()).map_err(A::Error::custom)?;
+                    fields.push(Field { name, key, value });
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Reader)
     }
 }

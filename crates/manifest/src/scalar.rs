@@ -21,6 +21,10 @@ pub(crate) enum Scalar<'t> {
 
 const CORE: &str = "tag:yaml.org,2002:";
 
+/// The beginning of an error about a field name, and the end of one that quotation marks correct.
+pub(crate) const NAME: &str = "a field name";
+pub(crate) const QUOTES: &str = "put it in quotes";
+
 /// Resolves a scalar.
 ///
 /// `plain` means that the scalar has no quotation marks. The tag is the full one.
@@ -83,11 +87,17 @@ fn untagged(text: Cow<'_, str>) -> Scalar<'_> {
         _ => {}
     }
     let number = match text.as_bytes().first() {
-        Some(b'.') if underscores_separate_digits(&text) => float(&text),
+        // Go requires each underscore to be between two digits here.
+        Some(b'.') if text.trim_start_matches('.').split('_').all(is_number) => float(&text),
         Some(b'0'..=b'9' | b'+' | b'-') => int(&text).or_else(|| float(&text)),
         _ => None,
     };
     number.unwrap_or(Scalar::Text(text))
+}
+
+fn is_number(text: &str) -> bool {
+    let is_digit = |it: char| it.is_ascii_digit();
+    text.starts_with(is_digit) && text.ends_with(is_digit)
 }
 
 /// MIRRORS: Go `strconv.ParseInt` and `ParseUint` with base 0, for a text without its underscores.
@@ -133,18 +143,6 @@ fn float(text: &str) -> Option<Scalar<'static>> {
     float.is_finite().then_some(Scalar::Float(float))
 }
 
-/// After a leading dot, Go requires each underscore to be between two digits.
-fn underscores_separate_digits(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let is_digit = |at: Option<usize>| {
-        let byte = at.and_then(|at| bytes.get(at));
-        byte.is_some_and(u8::is_ascii_digit)
-    };
-    bytes.iter().enumerate().all(|(at, &byte)| {
-        byte != b'_' || is_digit(at.checked_sub(1)) && is_digit(at.checked_add(1))
-    })
-}
-
 impl Scalar<'_> {
     /// The value as JSON.
     ///
@@ -159,12 +157,7 @@ impl Scalar<'_> {
             Self::Unsigned(int) => as_the_server_has_it(int.into()),
             Self::Float(float) => match Number::from_f64(float) {
                 Some(number) => as_the_server_has_it(number.into()),
-                None => {
-                    return Err(format!(
-                        "`{}` is a number that JSON cannot represent",
-                        special(float)
-                    ));
-                }
+                None => return Err(format!("JSON cannot represent the number {float}")),
             },
             Self::Text(text) => text.into_owned().into(),
         })
@@ -173,6 +166,7 @@ impl Scalar<'_> {
     /// The name of a field.
     ///
     /// MIRRORS: `sigs.k8s.io/yaml` v1.6.0 yaml.go, `convertToJSONableObject`.
+    /// DIVERGES: kubectl also accepts floats.
     ///
     /// # Errors
     ///
@@ -182,46 +176,12 @@ impl Scalar<'_> {
             Self::Text(text) => Ok(text.into_owned()),
             Self::Bool(bool) => Ok(bool.to_string()),
             Self::Int(int) => Ok(int.to_string()),
-            #[expect(clippy::cast_possible_truncation, reason = "that is what Go does")]
-            Self::Float(float) => Ok(short_float(float as f32)),
-            Self::Null => Err("a field name is null; put it in quotes".to_owned()),
-            Self::Unsigned(int) => Err(format!(
-                "a field name is the number {int}; put it in quotes"
-            )),
+            Self::Null => Err(format!("{NAME} is null; {QUOTES}")),
+            Self::Unsigned(int) => Err(format!("{NAME} is the number {int}; {QUOTES}")),
+            Self::Float(float) => Err(format!("{NAME} is the number {float}; {QUOTES}")),
         }
     }
 }
-
-fn special(float: f64) -> &'static str {
-    if float.is_nan() {
-        ".nan"
-    } else if float > 0.0 {
-        ".inf"
-    } else {
-        "-.inf"
-    }
-}
-
-/// MIRRORS: Go `strconv.FormatFloat(f, 'g', -1, 32)`.
-fn short_float(float: f32) -> String {
-    if !float.is_finite() {
-        return special(f64::from(float)).to_owned();
-    }
-    let text = format!("{float:e}");
-    let Some((digits, exponent)) = text.split_once('e') else {
-        return text;
-    };
-    match exponent.parse::<i32>() {
-        Ok(exponent) if exponent < -4 || exponent >= LONGEST.max(1) => {
-            let sign = if exponent < 0 { '-' } else { '+' };
-            format!("{digits}e{sign}{:02}", exponent.abs())
-        }
-        _ => format!("{float}"),
-    }
-}
-
-/// From this exponent on, Go writes a float with an exponent.
-const LONGEST: i32 = 6;
 
 /// A number as the API server reads it from kubectl: kubectl writes whole numbers without a fraction, and the API server
 /// reads them as integers if they fit.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{DEPTH, MAX_DOCUMENTS, ManifestError};
 use crate::place::{Below, Form, Place};
-use crate::scalar;
+use crate::scalar::{self, NAME, QUOTES, Scalar};
 
 /// The bytes that aliases may add to a document: several times the limit of an API server for an object.
 ///
@@ -62,7 +62,7 @@ fn check_breaks(text: &str, lines: usize) -> Result<(), ManifestError> {
 }
 
 /// The error of the parser, in a text that begins after this number of lines in its file.
-pub fn wrong(error: &ScanError, lines: usize) -> ManifestError {
+fn wrong(error: &ScanError, lines: usize) -> ManifestError {
     let at = error.marker();
     ManifestError::new(lines + at.line(), at.col() + 1, error.info())
 }
@@ -99,7 +99,7 @@ impl Bytes {
 
 /// Builds values from events.
 #[derive(Default)]
-pub struct Reader {
+struct Reader {
     lines: usize,
     bytes: Bytes,
     /// The maps and lists around the next event, the innermost last.
@@ -111,9 +111,8 @@ pub struct Reader {
 
 /// A value, with the data that the map or list around it needs.
 #[derive(Clone)]
-pub struct Node {
-    /// The value.
-    pub value: Value,
+struct Node {
+    value: Value,
     place: Place,
     /// The number of levels below it.
     depth: usize,
@@ -155,7 +154,7 @@ enum Key {
 
 impl Reader {
     /// Handles an event. Returns the value that it completes, if no map or list is around it.
-    pub fn event(&mut self, event: Event<'_>, span: &Span) -> Result<Option<Node>, ManifestError> {
+    fn event(&mut self, event: Event<'_>, span: &Span) -> Result<Option<Node>, ManifestError> {
         let mark = &span.start;
         let bytes = self.bytes.of(span);
         let line = self.lines + mark.line();
@@ -193,17 +192,15 @@ impl Reader {
                 let tag = tag.map(|tag| in_full(&tag));
                 let plain = style == ScalarStyle::Plain;
                 if self.expects_key() {
-                    let key = if text == "<<"
-                        && (plain && tag.is_none() || is_merge(tag.as_deref()))
-                    {
+                    if anchor > 0 {
+                        return Err(wrong(format!("{NAME} has an anchor; {QUOTES}")));
+                    }
+                    let merges = |tag: &String| tag == "tag:yaml.org,2002:merge";
+                    let key = if text == "<<" && tag.as_ref().map_or(plain, merges) {
                         Key::Merge(bytes.start)
                     } else {
-                        let scalar = scalar::resolve(text, plain, tag.as_deref()).map_err(wrong)?;
-                        let name = scalar.clone().into_key().map_err(wrong)?;
-                        if anchor > 0 {
-                            let value = scalar.into_value().map_err(wrong)?;
-                            self.remember(anchor, &Node::scalar(value, Place::elsewhere(line)));
-                        }
+                        let name = scalar::resolve(text, plain, tag.as_deref());
+                        let name = name.and_then(Scalar::into_key).map_err(wrong)?;
                         Key::Name(name, line, bytes.start)
                     };
                     self.set_key(key);
@@ -217,14 +214,11 @@ impl Reader {
                 node
             }
             Event::Alias(anchor) => {
-                let start = bytes.start;
-                let place = Place::scalar(line, bytes, Form::Alias);
-                let node = self.alias(anchor, place).map_err(wrong)?;
                 if self.expects_key() {
-                    self.set_key(Key::Name(key_of(&node.value).map_err(wrong)?, line, start));
-                    return Ok(None);
+                    return Err(wrong(format!("{NAME} is an alias; {QUOTES}")));
                 }
-                node
+                let place = Place::scalar(line, bytes, Form::Alias);
+                self.alias(anchor, place).map_err(wrong)?
             }
             Event::DocumentStart(_) => {
                 self.anchors.clear();
@@ -247,16 +241,11 @@ impl Reader {
         }
     }
 
-    /// Whether a map or a list has begun.
-    pub fn is_inside(&self) -> bool {
-        !self.open.is_empty()
-    }
-
     fn begin(&mut self, anchor: usize, span: &Span, inside: Inside) -> Result<(), ManifestError> {
         let line = self.lines + span.start.line();
         let column = span.start.col() + 1;
         if self.expects_key() {
-            let what = "a field name is a map or a list; it must be a string";
+            let what = format!("{NAME} is a map or a list; it must be a string");
             return Err(ManifestError::new(line, column, what));
         }
         if self.open.len() > DEPTH {
@@ -443,19 +432,6 @@ fn form_of(style: ScalarStyle, is_empty: bool) -> Form {
     }
 }
 
-/// DIVERGES: the key of an alias is the JSON of its anchor. kubectl writes some floats differently.
-fn key_of(value: &Value) -> Result<String, String> {
-    match value {
-        Value::String(text) => Ok(text.clone()),
-        Value::Number(_) | Value::Bool(_) => Ok(value.to_string()),
-        _ => Err("a field name is an alias of a value that is not a string".to_owned()),
-    }
-}
-
 fn in_full(tag: &Tag) -> String {
     format!("{}{}", tag.handle, tag.suffix)
-}
-
-fn is_merge(tag: Option<&str>) -> bool {
-    tag == Some("tag:yaml.org,2002:merge")
 }

@@ -10,7 +10,7 @@ use policy_host::{HostCalls, Options, Policy};
 use crate::measure::timed;
 
 const UNHURRIED: Options = Options {
-    deadline: Some(Duration::from_mins(1)),
+    deadline: Duration::from_mins(1),
     memory: None,
     cache: None,
 };
@@ -93,7 +93,7 @@ impl HostCalls for Host {
 pub(crate) fn judge(policy: &Policy, payload: &[u8], host: &Arc<Host>) -> Duration {
     *host.ready.lock().unwrap() = Some(host.list.clone());
     let calls: Arc<dyn HostCalls> = Arc::clone(host) as _;
-    timed(|| drop(policy.call("validate", payload, calls).result.unwrap()))
+    timed(|| drop(policy.call("validate", payload, calls).unwrap()))
 }
 
 /// The minimum linear memory with which a module still answers. It is found by trial: the provider does not expose
@@ -109,7 +109,7 @@ pub(crate) fn least_memory(module: &[u8], payload: &[u8], host: &Arc<Host>) -> u
         };
         let calls: Arc<dyn HostCalls> = Arc::clone(host) as _;
         let fits = Policy::from_bytes(module, &options)
-            .is_ok_and(|policy| policy.call("validate", payload, calls).result.is_ok());
+            .is_ok_and(|policy| policy.call("validate", payload, calls).is_ok());
         if fits {
             enough = pages;
         } else {

@@ -7,22 +7,19 @@ use wasmtime_provider::wasmtime::{Cache, CacheConfig};
 /// The user's cache directory: `$XDG_CACHE_HOME/hco-preflight`, else `~/.cache/hco-preflight`;
 /// `~/Library/Caches/hco-preflight` on macOS. `None` if there is no home directory.
 pub fn cache_directory() -> Option<PathBuf> {
-    directory(std::env::consts::OS, |name| {
-        std::env::var_os(name).map(PathBuf::from)
-    })
-}
-
-fn directory(system: &str, variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     // The XDG specification requires programs to ignore relative paths.
-    let absolute = |name| variable(name).filter(|path| path.is_absolute());
-    let caches = match system {
-        "macos" => absolute("HOME").map(|home| home.join("Library").join("Caches")),
-        "windows" => absolute("LOCALAPPDATA"),
-        _ => {
-            absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))
-        }
+    let absolute = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|it| it.is_absolute())
     };
-    caches.map(|caches| caches.join("hco-preflight"))
+    let home = || absolute("HOME");
+    let caches = if cfg!(target_os = "macos") {
+        home()?.join("Library/Caches")
+    } else {
+        absolute("XDG_CACHE_HOME").or_else(|| Some(home()?.join(".cache")))?
+    };
+    Some(caches.join("hco-preflight"))
 }
 
 /// Opens wasmtime's cache in a subdirectory, because wasmtime removes files that it does not know. `None` if the
@@ -44,7 +41,6 @@ pub fn private(directory: &Path) -> Result<(), String> {
     let name = directory.display();
     let unusable = |error: std::io::Error| format!("{name} cannot be created: {error}");
     let mut builder = std::fs::DirBuilder::new();
-    #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder
         .recursive(true)
@@ -61,7 +57,6 @@ pub fn private(directory: &Path) -> Result<(), String> {
 
 /// A directory or file of the cache that another user owns or can write to, or a link. Wasmtime's statistics are not
 /// code and are written later, so only their owner is checked.
-#[cfg(unix)]
 fn foreign_entry(path: &Path) -> std::io::Result<Option<PathBuf>> {
     use std::os::unix::fs::MetadataExt as _;
     let metadata = path.symlink_metadata()?;
@@ -82,7 +77,6 @@ fn foreign_entry(path: &Path) -> std::io::Result<Option<PathBuf>> {
 }
 
 /// Makes the files that wasmtime wrote writable only for the user, whatever the umask is.
-#[cfg(unix)]
 pub(crate) fn restrict(path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     let is_directory = path.is_dir();
@@ -91,41 +85,5 @@ pub(crate) fn restrict(path: &Path) {
     let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode));
     for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
         restrict(&entry.path());
-    }
-}
-
-/// Other systems separate the caches of users.
-#[cfg(not(unix))]
-fn foreign_entry(_: &Path) -> std::io::Result<Option<PathBuf>> {
-    Ok(None)
-}
-
-/// Other systems separate the caches of users.
-#[cfg(not(unix))]
-pub(crate) fn restrict(_: &Path) {}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    #[rstest]
-    #[case::xdg("linux", &[("XDG_CACHE_HOME", "/x"), ("HOME", "/h")], Some("/x/hco-preflight"))]
-    #[case::home("linux", &[("HOME", "/h")], Some("/h/.cache/hco-preflight"))]
-    #[case::relative("linux", &[("XDG_CACHE_HOME", "x"), ("HOME", "/h")], Some("/h/.cache/hco-preflight"))]
-    #[case::empty("linux", &[("XDG_CACHE_HOME", ""), ("HOME", "")], None)]
-    #[case::nothing("linux", &[], None)]
-    #[case::mac("macos", &[("XDG_CACHE_HOME", "/x"), ("HOME", "/h")], Some("/h/Library/Caches/hco-preflight"))]
-    fn the_directory_is_where_users_expect_it(
-        #[case] system: &str,
-        #[case] variables: &[(&str, &str)],
-        #[case] expected: Option<&str>,
-    ) {
-        let variable = |name: &str| {
-            let found = variables.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| PathBuf::from(value))
-        };
-        assert_eq!(directory(system, variable), expected.map(PathBuf::from));
     }
 }

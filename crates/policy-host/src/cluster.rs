@@ -1,18 +1,15 @@
-//! A live cluster: its nodes, objects, and permissions, and its answers to a guest's host calls.
+//! A live cluster: its nodes and objects.
 //!
 //! It only reads. Lists are reduced page by page, as they arrive.
 
 mod api;
 mod connection;
 mod error;
-mod host;
 mod login;
 
 use std::time::{Duration, Instant};
 
 use kube::Client;
-use kube::api::ListParams;
-use manifest::Fields;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -20,7 +17,6 @@ use tokio::runtime::{Builder, Runtime};
 pub use connection::Connection;
 pub use error::ClusterError;
 
-use crate::node_list::reduction::Reduction;
 use crate::node_list::{Labels, NodeList};
 use api::Asked;
 use connection::Target;
@@ -32,8 +28,6 @@ pub struct Cluster {
     client: Client,
     server: String,
     context: Option<String>,
-    /// The text of an error if the server rejects the credentials: the rejected account, and advice.
-    rejected: String,
     warning: Option<&'static str>,
     /// The proxy for connections to the server.
     proxy: Option<String>,
@@ -51,11 +45,8 @@ const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 
 const PLURAL: &str = "hyperconvergeds";
 
-/// The group of policies.
+/// The API group of Kubewarden's policies.
 const KUBEWARDEN: &str = "policies.kubewarden.io";
-
-/// The version of Kubewarden's policies that this file reads.
-const POLICIES: &str = "policies.kubewarden.io/v1";
 
 impl Cluster {
     /// Connects to the cluster that `kubectl` would use with these flags: from `KUBECONFIG` or the kubeconfig in the
@@ -69,13 +60,14 @@ impl Cluster {
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(ClusterError::Runtime)?;
+            .map_err(|error| {
+                ClusterError::Other(format!("the client cannot be started: {error}"))
+            })?;
         let Target {
             mut config,
             context,
-            rejected,
             warning,
-        } = runtime.block_on(connection.config())?;
+        } = runtime.block_on(connection.target())?;
         let server = api::address(&config.cluster_url.to_string());
         let proxy = config.proxy_url.as_ref();
         let proxy = proxy.map(|proxy| api::address(&proxy.to_string()));
@@ -83,14 +75,13 @@ impl Cluster {
         let client = {
             // The client starts its own task.
             let _guard = runtime.enter();
-            Client::try_from(config).map_err(ClusterError::of_client)?
+            Client::try_from(config).map_err(unusable)?
         };
         Ok(Self {
             runtime: Some(runtime),
             client,
             server,
             context,
-            rejected,
             warning,
             proxy,
             timeout: connection.request_timeout,
@@ -119,26 +110,37 @@ impl Cluster {
         self.client.default_namespace()
     }
 
-    /// The nodes, reduced to the fields that the policy of this project reads.
+    /// The nodes, reduced to the fields that are read.
     pub fn nodes(&self, labels: &Labels) -> Result<NodeList, ClusterError> {
-        let asked = Asked::new("list", "nodes");
-        let nodes = self.list("/api/v1/nodes", &asked, ListParams::default(), |item| {
-            let node = Reduction::Judged(labels).of(item, 1);
-            node.map_err(ClusterError::Nodes)
-        })?;
-        Ok(NodeList::of(nodes))
+        let mut nodes = NodeList::default();
+        self.list("/api/v1/nodes", |node| Ok(nodes.add(node, labels)?))?;
+        Ok(nodes)
     }
 
     /// The `HyperConverged` objects of a namespace or of all namespaces, in the version that `kubectl` would show if
     /// the policy reads it, else in a version that the policy reads.
     pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
-        let api_version = self.served()?;
-        let mut all = self.objects(&api_version, PLURAL, namespace)?;
-        for object in all.iter_mut().filter_map(Value::as_object_mut) {
+        let Group {
+            preferred_version,
+            versions,
+        } = self.group()?.ok_or(ClusterError::NotServed)?;
+        let mut served = preferred_version.into_iter().chain(versions);
+        let version = served.find(|served| VERSIONS.contains(&&*served.version));
+        let Version { version } = version.ok_or(ClusterError::NotServed)?;
+        let api_version = format!("{GROUP}/{version}");
+        let Some(path) = path(&api_version, namespace, PLURAL) else {
+            return Ok(Vec::new());
+        };
+        let mut all = Vec::new();
+        self.list(&path, |mut object| {
             // The API server writes these fields into the items of some lists, and omits them in others.
-            object.insert("apiVersion".to_owned(), json!(api_version));
-            object.insert("kind".to_owned(), json!("HyperConverged"));
-        }
+            if let Some(object) = object.as_object_mut() {
+                object.insert("apiVersion".to_owned(), json!(api_version));
+                object.insert("kind".to_owned(), json!("HyperConverged"));
+            }
+            all.push(object);
+            Ok(())
+        })?;
         Ok(all)
     }
 
@@ -149,66 +151,32 @@ impl Cluster {
         path: &str,
         mut of: impl FnMut(&Value) -> Option<T>,
     ) -> Result<Vec<T>, ClusterError> {
-        let (parent, resource) = path.rsplit_once('/').unwrap_or_default();
-        let api_version = parent.strip_prefix("/apis/").unwrap_or("v1");
-        let asked = Asked::of("list", resource, api_version);
-        let objects = self.list(path, &asked, ListParams::default(), |item| {
-            let object = asked.read(item)?;
-            Ok(of(&object))
+        let mut all = Vec::new();
+        let read = self.list(path, |object| {
+            all.extend(of(&object));
+            Ok(())
         });
-        match objects {
+        match read {
             Err(ClusterError::Refused { code: 404, .. }) => Ok(Vec::new()),
-            objects => Ok(objects?.into_iter().flatten().collect()),
+            read => read.map(|()| all),
         }
     }
 
     /// Whether Kubewarden is installed. Every user may request this.
     pub fn has_kubewarden(&self) -> Result<bool, ClusterError> {
-        let asked = Asked::new("get", &format!("/apis/{KUBEWARDEN}"));
-        let group = self.get("/apis", KUBEWARDEN, &asked)?;
-        Ok(group.is_some())
+        Ok(self.get("/apis", KUBEWARDEN)?.is_some())
     }
 
-    /// The `ClusterAdmissionPolicies` of Kubewarden, or the `AdmissionPolicies` of a namespace.
-    pub fn policies(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
-        let resource = match namespace {
-            None => "clusteradmissionpolicies",
-            Some(_) => "admissionpolicies",
-        };
-        self.objects(POLICIES, resource, namespace)
-    }
-
-    /// The `ClusterAdmissionPolicyGroups` of Kubewarden, or the `AdmissionPolicyGroups` of a namespace; empty if the
-    /// cluster does not serve them.
-    pub fn policy_groups(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
-        let resource = match namespace {
-            None => "clusteradmissionpolicygroups",
-            Some(_) => "admissionpolicygroups",
-        };
-        match self.objects(POLICIES, resource, namespace) {
-            Err(ClusterError::Refused { code: 404, .. }) => Ok(Vec::new()),
-            groups => groups,
-        }
-    }
-
-    /// The objects of a resource, in all namespaces or in one.
-    fn objects(
+    /// The objects of a resource of Kubewarden, in all namespaces or in one; empty if the cluster does not serve it.
+    pub fn policies(
         &self,
-        api_version: &str,
         resource: &str,
         namespace: Option<&str>,
     ) -> Result<Vec<Value>, ClusterError> {
-        let namespace = match namespace {
-            None => String::new(),
-            // The namespace becomes a part of a path.
-            Some(namespace) if !is_name(namespace) => return Ok(Vec::new()),
-            Some(namespace) => format!("/namespaces/{namespace}"),
-        };
-        let path = format!("/apis/{api_version}{namespace}/{resource}");
-        let asked = Asked::of("list", resource, api_version);
-        self.list(&path, &asked, ListParams::default(), |item| {
-            asked.read(item)
-        })
+        match path(&format!("{KUBEWARDEN}/v1"), namespace, resource) {
+            Some(path) => self.all(&path, |policy| Some(policy.clone())),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// An object of a namespace; `None` if it does not exist.
@@ -219,42 +187,45 @@ impl Cluster {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>, ClusterError> {
-        // No object has an invalid name or namespace, and both become parts of a path.
-        if ![namespace, name].into_iter().all(is_name) {
-            return Ok(None);
-        }
-        let path = format!("/apis/{api_version}/namespaces/{namespace}/{resource}");
-        let asked = Asked::of("get", resource, api_version);
-        let Some(text) = self.get(&path, name, &asked)? else {
-            return Ok(None);
-        };
-        let object: Value = asked.read(&text)?;
-        let its_name = object.pointer("/metadata/name").and_then(Value::as_str);
-        if its_name != Some(name) {
+        let path = path(api_version, Some(namespace), resource).filter(|_| is_name(name));
+        let Some(path) = path else { return Ok(None) };
+        let object = self.get(&path, name)?;
+        let named = object.as_ref().and_then(|it| it.pointer("/metadata/name"));
+        if object.is_some() && named.and_then(Value::as_str) != Some(name) {
+            let asked = Asked::new("get", &path);
             return Err(self.foreign(&asked, "it is not the object of this name"));
         }
-        Ok(Some(object))
+        Ok(object)
     }
 
-    /// One `HyperConverged` in the given version; `None` if it does not exist.
+    /// One `HyperConverged` in the given version; `None` if it does not exist. It fails if the cluster serves only
+    /// other versions. If it serves none, the operator is not installed yet.
     pub fn hyperconverged(
         &self,
         api_version: &str,
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>, ClusterError> {
-        let is_version = VERSIONS
-            .iter()
-            .any(|version| api_version == format!("{GROUP}/{version}"));
-        let found = if is_version {
-            self.named(api_version, PLURAL, namespace, name)?
-        } else {
-            None
-        };
-        if found.is_none() && [namespace, name].into_iter().all(is_name) {
-            self.check_served(api_version)?;
+        if ![namespace, name].into_iter().all(is_name) {
+            return Ok(None);
         }
-        Ok(found)
+        let is = |version: &str| api_version == format!("{GROUP}/{version}");
+        if VERSIONS.into_iter().any(is)
+            && let Some(found) = self.named(api_version, PLURAL, namespace, name)?
+        {
+            return Ok(Some(found));
+        }
+        let Some(Group { versions, .. }) = self.group()? else {
+            return Ok(None);
+        };
+        let served: Vec<&str> = versions.iter().map(|served| &*served.version).collect();
+        if served.iter().any(|version| is(version)) {
+            return Ok(None);
+        }
+        Err(ClusterError::Other(format!(
+            "the cluster does not serve {api_version}; it serves {}",
+            served.join(", ")
+        )))
     }
 
     /// One `VirtualMachine`; `None` if it does not exist.
@@ -266,53 +237,32 @@ impl Cluster {
         self.named("kubevirt.io/v1", "virtualmachines", namespace, name)
     }
 
-    /// Rejects a version that this cluster does not serve. If the cluster serves none, the operator is not installed
-    /// yet.
-    fn check_served(&self, api_version: &str) -> Result<(), ClusterError> {
-        let Some(Group { versions, .. }) = self.group()? else {
-            return Ok(());
-        };
-        let is_it = |served: &Version| api_version == format!("{GROUP}/{}", served.version);
-        if versions.iter().any(is_it) {
-            return Ok(());
-        }
-        let served: Vec<&str> = versions.iter().map(|served| &*served.version).collect();
-        Err(ClusterError::Other(format!(
-            "the cluster does not serve {api_version}; it serves {}",
-            served.join(", ")
-        )))
-    }
-
-    /// The status of an access review.
-    fn review(&self, kind: &str, spec: &Value) -> Result<Value, ClusterError> {
-        let plural = format!("{}s", kind.to_ascii_lowercase());
-        let asked = Asked::new("create", &format!("{plural}.authorization.k8s.io"));
-        let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": kind, "spec": spec});
-        let path = format!("/apis/authorization.k8s.io/v1/{plural}");
-        let answer = self.post(&path, &review, &asked)?;
-        let answer: Fields<'_> = asked.read(&answer)?;
-        asked.read(answer.get("status").unwrap_or("null"))
-    }
-
     /// The API group of `HyperConverged`, if there is one.
     fn group(&self) -> Result<Option<Group>, ClusterError> {
-        let asked = Asked::new("get", &format!("/apis/{GROUP}"));
-        let text = self.get("/apis", GROUP, &asked)?;
-        text.map(|text| asked.read(&text)).transpose()
+        let group = self.get("/apis", GROUP)?.map(serde_json::from_value);
+        group
+            .transpose()
+            .map_err(|_| self.foreign(&Asked::new("get", "/apis"), "it is not an API group"))
     }
+}
 
-    /// The version of `HyperConverged` to request.
-    fn served(&self) -> Result<String, ClusterError> {
-        let Group {
-            preferred_version,
-            versions,
-        } = self.group()?.ok_or(ClusterError::NotServed)?;
-        preferred_version
-            .into_iter()
-            .chain(versions)
-            .find(|served| VERSIONS.contains(&&*served.version))
-            .map(|served| format!("{GROUP}/{}", served.version))
-            .ok_or(ClusterError::NotServed)
+fn unusable(error: kube::Error) -> ClusterError {
+    match error {
+        kube::Error::ProxyProtocolUnsupported { proxy_url }
+        | kube::Error::ProxyProtocolDisabled { proxy_url, .. } => ClusterError::Other(format!(
+            "the protocol of the proxy {} is not supported; correct `proxy-url` in the kubeconfig, or HTTPS_PROXY",
+            api::address(&proxy_url.to_string())
+        )),
+        error => ClusterError::of_kubeconfig(error),
+    }
+}
+
+/// The path of a list, in all namespaces or in one. No namespace has an invalid name, which would change the path.
+fn path(api_version: &str, namespace: Option<&str>, resource: &str) -> Option<String> {
+    match namespace {
+        None => Some(format!("/apis/{api_version}/{resource}")),
+        Some(namespace) => is_name(namespace)
+            .then(|| format!("/apis/{api_version}/namespaces/{namespace}/{resource}")),
     }
 }
 

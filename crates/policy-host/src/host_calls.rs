@@ -1,11 +1,14 @@
-//! The interface between the guest and its host: a cluster, or a replacement.
+//! The interface between the guest and its host.
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
 
 /// Answers the guest's host calls.
 ///
 /// The guest gets the text of an error unchanged.
 pub trait HostCalls: Send + Sync {
-    /// Answers a call of the binding `kubewarden`, such as `list_resources_all` in `kubernetes`. It does not get the
-    /// logs of the guest (`tracing`, `log`), see [`Evaluation::logs`](crate::Evaluation::logs).
+    /// Answers a call of the binding `kubewarden`, such as `list_resources_all` in `kubernetes`.
     ///
     /// # Errors
     ///
@@ -22,24 +25,21 @@ where
     }
 }
 
+/// A host on which every call fails with this error.
+pub fn failing(error: impl Into<String>) -> Arc<dyn HostCalls> {
+    let error = error.into();
+    Arc::new(move |_: &str, _: &str, _: &[u8]| Err(error.clone()))
+}
+
 /// The text that a guest gets for an error in the handler of its request.
 ///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs,
 /// `send_request_and_wait_for_response`.
 pub fn handler_error(cause: impl std::fmt::Display) -> String {
-    format!("{HANDLER_ERROR}{cause}")
+    format!("Callback evaluation failure: {cause}")
 }
 
-/// The error if a cluster does not have an object.
-///
-/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/client.rs.
-pub(crate) fn not_found(
-    api_version: &str,
-    kind: &str,
-    name: &str,
-    namespace: Option<&str>,
-) -> String {
-    format!("Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'")
+/// The payload of a host call.
+pub(crate) fn read<T: DeserializeOwned>(payload: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(payload).map_err(|error| error.to_string())
 }
-
-pub(crate) const HANDLER_ERROR: &str = "Callback evaluation failure: ";

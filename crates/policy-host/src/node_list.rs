@@ -1,64 +1,35 @@
-//! Nodes from a file, in place of a cluster.
+//! Nodes in place of a cluster, with the fields that the policy and the command read.
 
 mod counts;
-pub(crate) mod reduction;
-mod stream;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
-use manifest::{Fields, Limited, ManifestError};
+use manifest::{ManifestError, each_in_json, objects};
+use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Map, Value, json};
 
 pub use counts::Counts;
-pub use reduction::Labels;
 
-use crate::host_calls::{HostCalls, handler_error, not_found};
-use crate::mask;
-use crate::request::Request;
-use reduction::Reduction;
-use stream::Stopped;
+use crate::host_calls::{HostCalls, read};
+use crate::objects::Objects;
 
-/// Nodes in the output format of `kubectl get nodes -o yaml` or `-o json`, which this host serves as a cluster would.
-/// Every account may read them.
-///
-/// A reduced list has only the fields of each node that the policy of this project reads: name, labels, and
-/// architecture.
-///
-/// DIVERGES: the host always sends the whole metadata, whatever the mask says. For a large cluster, that is a hundred
-/// megabytes in each of the file, the list, the host and the guest, and this project's module does not use them. For
-/// another module, use a list that is not reduced.
+/// Nodes, reduced to the fields that are read, which this host serves as a cluster would. Every account may read them.
+/// They are kept as text, because there can be thousands.
 #[derive(Debug, Default)]
 pub struct NodeList {
     items: Vec<Box<RawValue>>,
-    /// The answer to the last list call. A policy always uses the same mask, and a program evaluates many objects.
-    last: Mutex<Option<(Masks, Vec<u8>)>>,
 }
 
-type Masks = Option<BTreeSet<String>>;
-
-/// Why a file is not a list of nodes.
+/// Why a text is not a list of nodes.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeListError {
-    /// The file cannot be read.
-    #[error("the node list `{}` cannot be read", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        #[source]
-        source: std::io::Error,
-    },
-    /// The file is empty.
+    /// There are no nodes.
     #[error("the node list is empty; create it with `kubectl get nodes -o yaml`")]
     Empty,
     /// It is not JSON.
     #[error("the node list is not valid JSON")]
-    Json(#[source] serde_json::Error),
+    Json(#[from] serde_json::Error),
     /// It is not YAML.
     #[error("the node list is not valid YAML")]
     Yaml(#[from] ManifestError),
@@ -67,57 +38,112 @@ pub enum NodeListError {
     Kind(String),
 }
 
-impl NodeList {
-    /// Reads JSON or YAML from a file, and keeps all fields.
-    pub fn from_file(path: &Path) -> Result<Self, NodeListError> {
-        read_file(path, Reduction::Everything)
-    }
+/// The labels of a node that a list has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Labels {
+    /// All labels.
+    All,
+    /// The labels with one of these keys, and the labels that are always read.
+    Only(BTreeSet<String>),
+}
 
-    /// Reads JSON or YAML, and keeps all fields: a `List` or `NodeList`, or a single `Node`.
-    pub fn from_text(text: &[u8]) -> Result<Self, NodeListError> {
-        read_text(text, Reduction::Everything)
-    }
+/// The labels that are read for every object. They determine a node's role, and the nodes on which workloads can be
+/// placed.
+const ALWAYS: [&str; 4] = [
+    "kubernetes.io/arch",
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
+    "node-role.kubernetes.io/worker",
+];
 
-    /// Reads JSON or YAML from a file, and keeps the fields that the policy of this project reads. A YAML file is never
-    /// in memory as a whole.
-    pub fn reduced_from_file(path: &Path, labels: &Labels) -> Result<Self, NodeListError> {
-        read_file(path, Reduction::Judged(labels))
-    }
+/// The fields that are read. A value of an unexpected type stays unchanged, so that the module can report it.
+const FIELDS: [(&str, &[&str]); 6] = [
+    ("", &["metadata", "spec", "status"]),
+    ("/metadata", &["name", "labels"]),
+    ("/spec", &["unschedulable"]),
+    ("/status", &["allocatable", "nodeInfo"]),
+    ("/status/allocatable", &["cpu", "memory"]),
+    ("/status/nodeInfo", &["architecture"]),
+];
 
-    /// Reads JSON or YAML, and keeps the fields that the policy of this project reads.
-    pub fn reduced_from_text(text: &[u8], labels: &Labels) -> Result<Self, NodeListError> {
-        read_text(text, Reduction::Judged(labels))
-    }
-
-    /// Creates this number of workers for each architecture, and no control-plane nodes.
-    pub fn made_up(counts: &BTreeMap<String, usize>) -> Self {
-        Self::of(raw_nodes(counts, ""))
-    }
-
-    /// The list with this number of additional workers for each architecture.
-    #[must_use]
-    pub fn joined_by(&self, counts: &BTreeMap<String, usize>) -> Self {
-        let mut items = self.items.clone();
-        items.extend(raw_nodes(counts, "joined-"));
-        Self::of(items)
-    }
-
-    pub(crate) fn of(items: Vec<Box<RawValue>>) -> Self {
-        Self {
-            items,
-            last: Mutex::new(None),
+impl Labels {
+    /// The labels that can affect these objects. A placement contains the full key of a label, so a key that is not a
+    /// string in any of these objects has no effect.
+    pub fn named_in<'v>(objects: impl IntoIterator<Item = &'v Value>) -> Self {
+        let mut keys = BTreeSet::new();
+        let mut left: Vec<&Value> = objects.into_iter().collect();
+        while let Some(value) = left.pop() {
+            match value {
+                Value::String(text) => {
+                    keys.insert(text.clone());
+                }
+                Value::Array(items) => left.extend(items),
+                Value::Object(fields) => {
+                    keys.extend(fields.keys().cloned());
+                    left.extend(fields.values());
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
         }
+        Self::Only(keys)
+    }
+
+    fn keep(&self, key: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(keys) => keys.contains(key) || ALWAYS.contains(&key),
+        }
+    }
+}
+
+impl NodeList {
+    /// Reads JSON or YAML in the output format of `kubectl get nodes`: a `List` or `NodeList`, or a single `Node`.
+    ///
+    /// # Errors
+    ///
+    /// If it is neither, or contains something else.
+    pub fn from_text(text: &[u8], labels: &Labels) -> Result<Self, NodeListError> {
+        const MARK: &[u8] = "\u{feff}".as_bytes();
+        let text = text.strip_prefix(MARK).unwrap_or(text);
+        let mut nodes = Self::default();
+        let mut added = Ok(());
+        if text.trim_ascii_start().starts_with(b"{") {
+            each_in_json(text, &mut |object| {
+                if added.is_ok() {
+                    added = nodes.add(object, labels);
+                }
+            })?;
+        } else {
+            for object in objects(text)? {
+                nodes.add(object.value, labels)?;
+            }
+        }
+        added?;
+        match nodes.items.as_slice() {
+            [] => Err(NodeListError::Empty),
+            _ => Ok(nodes),
+        }
+    }
+
+    /// Creates this number of workers for each architecture, whose names begin with this prefix.
+    pub fn workers(counts: &BTreeMap<String, usize>, prefix: &str) -> Self {
+        Self::of_objects(&counts::nodes(counts, prefix).collect::<Vec<_>>())
     }
 
     /// A list of these nodes, with the fields that were kept.
     pub fn of_objects(nodes: &[Value]) -> Self {
         let items = nodes.iter().map(to_raw_value);
-        Self::of(items.filter_map(Result::ok).collect())
+        Self {
+            items: items.filter_map(Result::ok).collect(),
+        }
     }
 
     /// The nodes, with the fields that are kept.
     pub fn to_objects(&self) -> Vec<Value> {
-        self.objects().map(Value::Object).collect()
+        let items = self.items.iter();
+        items
+            .filter_map(|item| serde_json::from_str(item.get()).ok())
+            .collect()
     }
 
     /// The nodes as JSON.
@@ -135,198 +161,45 @@ impl NodeList {
         self.items.is_empty()
     }
 
-    fn objects(&self) -> impl Iterator<Item = Map<String, Value>> {
-        self.items
-            .iter()
-            .filter_map(|item| serde_json::from_str(item.get()).ok())
-    }
-
-    fn list(&self, masks: Masks) -> Vec<u8> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, list)) = &*last
-            && *known == masks
-        {
-            return list.clone();
+    /// Adds the fields of a node that are kept.
+    pub(crate) fn add(&mut self, mut node: Value, labels: &Labels) -> Result<(), NodeListError> {
+        match node.get("kind").and_then(Value::as_str) {
+            Some("Node") => {}
+            Some(kind) => return Err(NodeListError::Kind(format!("a `{kind}`"))),
+            None if node.get("metadata").is_some() => {}
+            None => return Err(NodeListError::Kind("neither a kind nor items".to_owned())),
         }
-        let list = mask::list("v1", "Node", masks.as_ref(), self.objects());
-        *last = Some((masks, list.clone()));
-        list
-    }
-
-    fn answer(&self, request: Request) -> Result<Vec<u8>, String> {
-        match request {
-            Request::KubernetesListResourceAll {
-                api_version,
-                kind,
-                label_selector,
-                field_selector,
-                field_masks,
-            } => {
-                check_kind(&api_version, &kind)?;
-                // A real host passes selectors to the API server. There is no API server here, and a list that ignored
-                // selectors would be silently wrong.
-                for selector in [label_selector, field_selector].into_iter().flatten() {
-                    if !selector.is_empty() {
-                        return Err(format!(
-                            "a node list from a file does not support the selector `{selector}`"
-                        ));
-                    }
-                }
-                Ok(self.list(field_masks))
+        for (pointer, kept) in FIELDS {
+            if let Some(Value::Object(fields)) = node.pointer_mut(pointer) {
+                fields.retain(|name, _| kept.contains(&name.as_str()));
             }
-            Request::KubernetesListResourceNamespace {
-                api_version, kind, ..
-            } => {
-                check_kind(&api_version, &kind)?;
-                Err(format!(
-                    "resource {api_version}/{kind} is cluster wide. Cannot search for it inside of a namespace"
-                ))
-            }
-            Request::KubernetesGetResource {
-                api_version,
-                kind,
-                name,
-                namespace,
-                field_masks,
-                ..
-            } => {
-                check_kind(&api_version, &kind)?;
-                let named = |object: &Map<String, Value>| {
-                    object.get("metadata").and_then(|data| data.get("name")) == Some(&json!(name))
-                };
-                match self.objects().find(named) {
-                    Some(object) => {
-                        Ok(mask::got(object, &api_version, &kind, field_masks.as_ref())
-                            .to_string()
-                            .into_bytes())
-                    }
-                    None => Err(not_found(&api_version, &kind, &name, namespace.as_deref())),
-                }
-            }
-            Request::KubernetesCanI { .. } => Ok(json!({"allowed": true}).to_string().into_bytes()),
-            Request::OciManifest { image }
-            | Request::OciManifestDigest { image }
-            | Request::OciManifestAndConfig { image } => Err(format!(
-                "the image `{image}` cannot be read: only nodes are available"
-            )),
-            Request::DNSLookupHost { host } => Err(format!(
-                "the host `{host}` cannot be looked up: only nodes are available"
-            )),
         }
+        if let Some(Value::Object(all)) = node.pointer_mut("/metadata/labels") {
+            all.retain(|key, _| labels.keep(key));
+        }
+        self.items.push(to_raw_value(&node)?);
+        Ok(())
     }
 }
 
 impl HostCalls for NodeList {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        let request = Request::parse(namespace, operation, payload)?;
-        self.answer(request).map_err(handler_error)
-    }
-}
-
-/// MIRRORS: kubewarden-controller crates/policy-evaluator/src/callback_handler/kubernetes/client.rs,
-/// `build_kube_resource`, for a cluster that serves only nodes.
-fn check_kind(api_version: &str, kind: &str) -> Result<(), String> {
-    if (api_version, kind) == ("v1", "Node") {
-        Ok(())
-    } else {
-        Err(format!("Cannot find resource {api_version}/{kind}"))
-    }
-}
-
-fn raw_nodes(counts: &BTreeMap<String, usize>, prefix: &str) -> Vec<Box<RawValue>> {
-    counts::nodes(counts, prefix)
-        .filter_map(|node| to_raw_value(&node).ok())
-        .collect()
-}
-
-fn read_file(path: &Path, reduction: Reduction<'_>) -> Result<NodeList, NodeListError> {
-    let file = File::open(path).map(|file| BufReader::with_capacity(1 << 16, Limited::new(file)));
-    let nodes = file.map_err(Stopped::File);
-    let nodes = nodes.and_then(|file| read(file, reduction));
-    nodes.map_err(|stopped| match stopped {
-        Stopped::List(error) => error,
-        Stopped::File(source) => NodeListError::Unreadable {
-            path: path.to_owned(),
-            source,
-        },
-    })
-}
-
-fn read_text(text: &[u8], reduction: Reduction<'_>) -> Result<NodeList, NodeListError> {
-    read(text, reduction).map_err(|stopped| match stopped {
-        Stopped::List(error) => error,
-        // A text in memory cannot have read errors.
-        Stopped::File(_) => NodeListError::Empty,
-    })
-}
-
-fn read(mut text: impl BufRead, reduction: Reduction<'_>) -> Result<NodeList, Stopped> {
-    let start = text.fill_buf()?;
-    if start.starts_with(MARK) {
-        text.consume(MARK.len());
-    }
-    let nodes = if text.fill_buf()?.trim_ascii_start().starts_with(b"{") {
-        let mut bytes = Vec::new();
-        text.read_to_end(&mut bytes)?;
-        of_json(&bytes, reduction)?
-    } else {
-        stream::nodes(text, reduction)?
-    };
-    Ok(NodeList::of(nodes))
-}
-
-/// The byte order mark that some editors on Windows write before UTF-8.
-const MARK: &[u8] = "\u{feff}".as_bytes();
-
-fn of_json(text: &[u8], reduction: Reduction<'_>) -> Result<Vec<Box<RawValue>>, NodeListError> {
-    let list: Fields<'_> = serde_json::from_slice(text).map_err(NodeListError::Json)?;
-    let kind = list.get("kind").map(|kind| kind.trim_matches('"'));
-    let items = list.get("items").map(serde_json::from_str);
-    match (kind, items) {
-        (Some("List" | "NodeList") | None, Some(Ok(items))) => {
-            let items: Vec<&RawValue> = items;
-            let mut lines = Lines {
-                text,
-                before: 0,
-                line: 1,
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct List<'n> {
+            api_version: &'n str,
+            kind: &'n str,
+            items: &'n [Box<RawValue>],
+        }
+        let is_list = (namespace, operation) == ("kubernetes", "list_resources_all");
+        if is_list && read::<Value>(payload)?.get("kind") == Some(&Value::from("Node")) {
+            let list = List {
+                api_version: "v1",
+                kind: "NodeList",
+                items: &self.items,
             };
-            items
-                .into_iter()
-                .map(|item| reduction.of(item.get(), lines.of(item.get())))
-                .collect()
+            return serde_json::to_vec(&list).map_err(|error| error.to_string());
         }
-        (kind, _) => {
-            let whole = || std::str::from_utf8(text).unwrap_or_default();
-            single(kind, || reduction.of(whole(), 1)).map(|node| vec![node])
-        }
-    }
-}
-
-/// A document without items can be a node.
-fn single<T>(
-    kind: Option<&str>,
-    node: impl FnOnce() -> Result<T, NodeListError>,
-) -> Result<T, NodeListError> {
-    match kind {
-        Some("Node") => node(),
-        Some(kind) => Err(NodeListError::Kind(format!("a `{kind}`"))),
-        None => Err(NodeListError::Kind("neither a kind nor items".to_owned())),
-    }
-}
-
-/// Counts the lines before each of several parts of a text, which are passed in their order.
-struct Lines<'t> {
-    text: &'t [u8],
-    before: usize,
-    line: usize,
-}
-
-impl Lines<'_> {
-    fn of(&mut self, part: &str) -> usize {
-        let offset = part.as_ptr() as usize - self.text.as_ptr() as usize;
-        let between = self.text.get(self.before..offset).unwrap_or_default();
-        self.line += between.split(|&byte| byte == b'\n').count() - 1;
-        self.before = offset;
-        self.line
+        Objects::default().call(namespace, operation, payload)
     }
 }

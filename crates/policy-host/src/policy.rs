@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -17,8 +17,7 @@ use wasmtime_provider::{
 
 use crate::cache;
 use crate::error::HostError;
-use crate::failing::Failing;
-use crate::host_calls::HostCalls;
+use crate::host_calls::{HostCalls, failing};
 
 /// The module of the policy, built by `build.rs` from the sources in this workspace.
 static MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/policy.wasm"));
@@ -26,8 +25,8 @@ static MODULE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/policy.wasm"));
 /// Options for running a module.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The time limit of an evaluation; `None` means no limit. Policy-server's default is 2 s.
-    pub deadline: Option<Duration>,
+    /// The time limit of an evaluation. Policy-server's default is 2 s.
+    pub deadline: Duration,
     /// The maximum memory of a guest in bytes; `None` means as much as it can address. A guest that exceeds the limit
     /// traps. Policy-server sets no limit.
     pub memory: Option<usize>,
@@ -40,7 +39,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            deadline: Some(Duration::from_secs(2)),
+            deadline: Duration::from_secs(2),
             memory: None,
             cache: None,
         }
@@ -51,20 +50,9 @@ impl Default for Options {
 /// instance, so a guest's state does not affect the next evaluation.
 pub struct Policy {
     pre: WasmtimeEngineProviderPre,
-    deadlines: Option<EpochDeadlines>,
     deadline: Duration,
     /// Stops the ticks when it is dropped.
-    _ticks: Option<Sender<()>>,
-}
-
-/// The result of a call.
-#[derive(Debug)]
-pub struct Evaluation<T> {
-    /// The answer.
-    pub result: Result<T, HostError>,
-    /// The messages that the guest logged through the host, in its own JSON, even if it failed afterwards. Its standard
-    /// error, such as the text of a panic, goes to the standard error of this process.
-    pub logs: Vec<String>,
+    _ticks: Sender<()>,
 }
 
 /// The answer to `validate`.
@@ -107,15 +95,6 @@ impl Policy {
     /// # Errors
     ///
     /// If the engine cannot run on this machine.
-    pub fn embedded() -> Result<Self, HostError> {
-        Self::embedded_with(&Options::default())
-    }
-
-    /// The policy of this project, with other options.
-    ///
-    /// # Errors
-    ///
-    /// If the engine cannot run on this machine.
     pub fn embedded_with(options: &Options) -> Result<Self, HostError> {
         Self::from_bytes(MODULE, options)
     }
@@ -135,7 +114,7 @@ impl Policy {
         let mut config = Config::new();
         // MIRRORS: kubewarden-controller crates/policy-server/src/lib.rs, `PolicyServer::new_from_config`.
         config.wasm_function_references(true);
-        config.epoch_interruption(options.deadline.is_some());
+        config.epoch_interruption(true);
         let cache = options.cache.as_deref();
         let opened = cache.and_then(|directory| Some((directory, cache::open(directory)?)));
         let (cache, opened) = opened.unzip();
@@ -145,7 +124,7 @@ impl Policy {
         if let Some(directory) = cache {
             cache::restrict(directory);
         }
-        let ticks = options.deadline.map(|deadline| tick(&engine, deadline));
+        let ticks = tick(&engine, options.deadline);
         let mut builder = WasmtimeEngineProviderBuilder::new()
             .engine(engine)
             .module(module);
@@ -157,36 +136,38 @@ impl Policy {
         }
         Ok(Self {
             pre: builder.build_pre().map_err(|error| wrong(&error))?,
-            deadlines: options.deadline.map(|_| EpochDeadlines {
-                wapc_init: TICKS + 1,
-                wapc_func: TICKS + 1,
-            }),
-            deadline: options.deadline.unwrap_or_default(),
+            deadline: options.deadline,
             _ticks: ticks,
         })
     }
 
     /// Evaluates a request. The payload is `{"request": …, "settings": …}`.
-    pub fn validate(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Evaluation<Verdict> {
+    ///
+    /// # Errors
+    ///
+    /// If the guest does not answer, or not as Kubewarden defines it.
+    pub fn validate(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Verdict, HostError> {
         self.decoded("validate", payload, host)
     }
 
     /// The findings of this project's policy. It takes the payload of [`Policy::validate`] and returns a report as
     /// JSON.
-    pub fn report(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Evaluation<Vec<u8>> {
+    ///
+    /// # Errors
+    ///
+    /// If the guest does not answer.
+    pub fn report(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Vec<u8>, HostError> {
         self.call("report", payload, host)
     }
 
     /// Evaluates settings, given as JSON.
-    pub fn validate_settings(&self, settings: &[u8]) -> Evaluation<SettingsVerdict> {
-        let host = Arc::new(Failing::without_cluster());
+    ///
+    /// # Errors
+    ///
+    /// If the guest does not answer, or not as Kubewarden defines it.
+    pub fn validate_settings(&self, settings: &[u8]) -> Result<SettingsVerdict, HostError> {
+        let host = failing("settings are valid whatever the cluster is");
         self.decoded("validate_settings", settings, host)
-    }
-
-    /// The version of Kubewarden's protocol that the module speaks, such as `v1`.
-    pub fn protocol_version(&self) -> Evaluation<String> {
-        let host = Arc::new(Failing::without_cluster());
-        self.decoded("protocol_version", &[], host)
     }
 
     fn decoded<T: DeserializeOwned>(
@@ -194,57 +175,38 @@ impl Policy {
         operation: &str,
         payload: &[u8],
         host: Arc<dyn HostCalls>,
-    ) -> Evaluation<T> {
-        let answered = self.call(operation, payload, host);
-        let decode = |answer: Vec<u8>| {
-            serde_json::from_slice(&answer).map_err(|source| HostError::Answer {
-                operation: operation.to_owned(),
-                source,
-            })
-        };
-        Evaluation {
-            result: answered.result.and_then(decode),
-            logs: answered.logs,
-        }
+    ) -> Result<T, HostError> {
+        let answer = self.call(operation, payload, host)?;
+        serde_json::from_slice(&answer).map_err(|source| HostError::Answer {
+            operation: operation.to_owned(),
+            source,
+        })
     }
 
     /// Calls any operation of the module, in a new instance.
+    ///
+    /// # Errors
+    ///
+    /// If the guest does not answer.
     pub fn call(
         &self,
         operation: &str,
         payload: &[u8],
         host: Arc<dyn HostCalls>,
-    ) -> Evaluation<Vec<u8>> {
-        let logs = Arc::new(Mutex::new(Vec::new()));
-        let result = self.run(operation, payload, host, Arc::clone(&logs));
-        let mut logs = logs.lock().unwrap_or_else(PoisonError::into_inner);
-        Evaluation {
-            result,
-            logs: std::mem::take(&mut *logs),
-        }
-    }
-
-    fn run(
-        &self,
-        operation: &str,
-        payload: &[u8],
-        host: Arc<dyn HostCalls>,
-        logs: Arc<Mutex<Vec<String>>>,
     ) -> Result<Vec<u8>, HostError> {
+        let deadlines = EpochDeadlines {
+            wapc_init: TICKS + 1,
+            wapc_func: TICKS + 1,
+        };
         let provider = self
             .pre
-            .rehydrate(self.deadlines)
+            .rehydrate(Some(deadlines))
             .map_err(|error| HostError::Start(error.to_string()))?;
-        let guest = WapcHost::new(
-            Box::new(provider),
-            Some(Box::new(
-                move |_, binding, namespace, operation, payload| {
-                    dispatch(&*host, &logs, binding, namespace, operation, payload)
-                        .map_err(Into::into)
-                },
-            )),
-        )
-        .map_err(|error| match error.to_string() {
+        let dispatch = move |_, binding: &str, namespace: &str, operation: &str, payload: &[u8]| {
+            dispatch(&*host, binding, namespace, operation, payload).map_err(Into::into)
+        };
+        let guest = WapcHost::new(Box::new(provider), Some(Box::new(dispatch)));
+        let guest = guest.map_err(|error| match error.to_string() {
             text if text.contains(INTERRUPTED) => HostError::Deadline(self.deadline),
             text => HostError::Start(text),
         })?;
@@ -283,28 +245,21 @@ const INTERRUPTED: &str = "interrupted, execution deadline exceeded";
 /// The beginning of the text of a trap in wasmtime.
 const TRAPPED: &str = "error while executing at wasm backtrace";
 
+/// Passes a host call on, and drops the logs of the guest.
+///
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs, `host_callback`.
 fn dispatch(
     host: &dyn HostCalls,
-    logs: &Mutex<Vec<String>>,
     binding: &str,
     namespace: &str,
     operation: &str,
     payload: &[u8],
 ) -> Result<Vec<u8>, String> {
-    if binding != "kubewarden" {
-        return Err(format!("unknown binding: {binding}"));
+    match (binding, namespace, operation) {
+        ("kubewarden", "tracing", "log") => Ok(Vec::new()),
+        ("kubewarden", ..) => host.call(namespace, operation, payload),
+        _ => Err(format!("unknown binding: {binding}")),
     }
-    if namespace != "tracing" {
-        return host.call(namespace, operation, payload);
-    }
-    if operation != "log" {
-        return Err(format!("unknown operation: {operation}"));
-    }
-    logs.lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(String::from_utf8_lossy(payload).into_owned());
-    Ok(Vec::new())
 }
 
 /// The number of ticks of a deadline. The deadline is accurate to one twentieth.

@@ -4,7 +4,7 @@ mod connection;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result, anyhow};
 use engine::{Contents, Image, Unknown, is_architecture};
@@ -12,14 +12,13 @@ use oci_client::Reference;
 use registry::{Deadline, Logins, Sources};
 
 use self::connection::{Connection, UNREACHED, Unreached};
-use crate::host_calls::{HostCalls, handler_error};
-use crate::request::Request;
+use crate::host_calls::{HostCalls, handler_error, read};
 
 /// The number of images that are read at the same time. Registries limit the rate of requests.
 const AT_ONCE: usize = 4;
 
-/// The time limit for the look-up of an image: credential helper, login, manifest and configuration together, in all
-/// ways in which the registry may be reached. The module can wait for two images before it is interrupted.
+/// The time limit for a request about an image: credential helper, login, manifest and configuration together, in all
+/// ways in which the registry may be reached. The module can wait for two requests before it is interrupted.
 const PATIENCE: Duration = Duration::from_secs(12);
 
 /// The maximum length of an error. A usual error is a sentence or two, but a registry can send more.
@@ -38,8 +37,6 @@ pub struct Registries {
     logins: Logins,
     patience: Duration,
     answers: Mutex<BTreeMap<(Question, String), Answer>>,
-    /// The time that the look-up of each image has taken so far.
-    spent: Mutex<BTreeMap<String, Duration>>,
 }
 
 type Answer = Result<Vec<u8>, String>;
@@ -47,7 +44,6 @@ type Answer = Result<Vec<u8>, String>;
 /// The kinds of requests about an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Question {
-    Digest,
     Manifest,
     ManifestAndConfig,
 }
@@ -60,11 +56,10 @@ impl Registries {
             logins: Logins::of_the_environment(),
             patience: PATIENCE,
             answers: Mutex::default(),
-            spent: Mutex::default(),
         }
     }
 
-    /// Sets another time limit for the look-up of an image. The default is 12 seconds.
+    /// Sets another time limit for a request about an image. The default is 12 seconds.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
@@ -125,14 +120,7 @@ impl Registries {
         if let Some(answer) = lock(&self.answers).get(&key) {
             return answer.clone();
         }
-        let started = Instant::now();
-        let spent = lock(&self.spent).get(image).copied().unwrap_or_default();
-        let deadline = Deadline {
-            at: started + self.patience.saturating_sub(spent),
-            patience: self.patience,
-        };
-        let answer = self.read(question, image, deadline);
-        lock(&self.spent).insert(image.to_owned(), spent + started.elapsed());
+        let answer = self.read(question, image, Deadline::within(self.patience));
         // The error is printed to a terminal, or to the log of a cluster.
         let answer = answer.map_err(|error| engine::escape(&format!("{error:#}"), LONGEST_ERROR));
         lock(&self.answers).insert(key, answer.clone());
@@ -153,9 +141,8 @@ impl Registries {
         let mut failures = Vec::new();
         for way in self.sources.ways(host)? {
             let answer = runtime.block_on(async {
-                let config = self.sources.config(&way);
                 let answer = async {
-                    let connection = Connection::new(&reference, &login, &config)?;
+                    let connection = Connection::new(&reference, &login, &self.sources, &way)?;
                     connection.answer(question).await
                 };
                 tokio::time::timeout(deadline.left(), answer).await
@@ -218,14 +205,12 @@ fn question(
     operation: &str,
     payload: &[u8],
 ) -> Result<(Question, String), String> {
-    match Request::parse(namespace, operation, payload)? {
-        Request::OciManifestDigest { image } => Ok((Question::Digest, image)),
-        Request::OciManifest { image } => Ok((Question::Manifest, image)),
-        Request::OciManifestAndConfig { image } => Ok((Question::ManifestAndConfig, image)),
-        other => Err(handler_error(format_args!(
-            "a registry cannot answer {other:?}"
-        ))),
-    }
+    let question = match (namespace, operation) {
+        ("oci", "v1/oci_manifest") => Question::Manifest,
+        ("oci", "v1/oci_manifest_config") => Question::ManifestAndConfig,
+        _ => return Err(handler_error("only images can be read")),
+    };
+    Ok((question, read(payload)?))
 }
 
 /// Runs a function for all items, four at a time.
@@ -248,26 +233,4 @@ fn for_each<T: Send>(items: BTreeSet<T>, run: impl Fn(T) + Sync) {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A registry with HTTPS also answers to HTTP.
-    #[test]
-    fn the_first_answer_is_the_reason() {
-        let unreached = || Error::from(Unreached("wrong certificate".to_owned()));
-        let ways = |first: Error, second: Error| {
-            let failures = vec![("1", unreached()), ("2", first), ("3", second)];
-            reason(failures).to_string()
-        };
-        assert_eq!(ways(anyhow!("401"), anyhow!("400")), "2: 401");
-        assert_eq!(ways(unreached(), anyhow!("400")), "3: 400");
-        let none = ways(unreached(), unreached());
-        assert!(
-            none.ends_with(": 1: wrong certificate; 2: wrong certificate; 3: wrong certificate")
-        );
-        assert_eq!(reason(vec![("1", anyhow!("401"))]).to_string(), "401");
-    }
 }

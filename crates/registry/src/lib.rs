@@ -11,10 +11,9 @@ mod logins;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
-use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol};
 use serde::Deserialize;
 
 pub use logins::{Deadline, Login, Logins};
@@ -64,28 +63,19 @@ enum Authority {
 /// The proxies to use.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default)]
-struct Proxies {
+pub struct Proxies {
+    /// For connections by HTTP.
     #[serde(rename = "http_proxy")]
-    http: Option<String>,
+    pub http: Option<String>,
+    /// For connections by HTTPS.
     #[serde(rename = "https_proxy")]
-    https: Option<String>,
+    pub https: Option<String>,
     /// Hosts that are reached without a proxy.
     #[serde(rename = "no_proxy")]
-    none: Option<String>,
+    pub none: Option<String>,
 }
 
 impl Sources {
-    /// Reads a file.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read.
-    pub fn from_file(path: &Path) -> Result<Self> {
-        let place = || path.display().to_string();
-        let bytes = std::fs::read(path).with_context(place)?;
-        Self::from_bytes(&bytes).with_context(place)
-    }
-
     /// Reads the contents of a file.
     ///
     /// # Errors
@@ -114,30 +104,10 @@ impl Sources {
         Ok(ways)
     }
 
-    /// The settings that a client needs for this protocol.
-    pub fn config(&self, way: &Way) -> ClientConfig {
-        // Fails if the process has a provider already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+    /// The proxies of the file, or of the environment.
+    pub fn proxies(&self) -> Proxies {
         let given = self.proxies.clone();
-        let proxies = given.unwrap_or_else(Proxies::of_the_environment);
-        let mut config = ClientConfig {
-            http_proxy: proxies.http,
-            https_proxy: proxies.https,
-            no_proxy: proxies.none,
-            ..ClientConfig::default()
-        };
-        match way {
-            Way::Http => config.protocol = ClientProtocol::Http,
-            Way::HttpsUnverified => config.accept_invalid_certificates = true,
-            Way::Https(authorities) => {
-                let certificate = |data: &Vec<u8>| Certificate {
-                    encoding: CertificateEncoding::Pem,
-                    data: data.clone(),
-                };
-                config.extra_root_certificates = authorities.iter().map(certificate).collect();
-            }
-        }
-        config
+        given.unwrap_or_else(Proxies::of_the_environment)
     }
 
     /// The certificates, as PEM, that are trusted for a host; empty if only the system's are.
@@ -156,11 +126,7 @@ impl Sources {
 impl Proxies {
     /// The environment variables, in upper or lower case. An empty one counts as missing, as in curl.
     fn of_the_environment() -> Self {
-        Self::of(|name| std::env::var(name).ok())
-    }
-
-    fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
-        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let read = |name: &str| set(name).or_else(|| set(&name.to_ascii_lowercase()));
         Self {
             http: read("HTTP_PROXY"),
@@ -180,7 +146,7 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 /// Whether a host, with or without a port, is this machine.
-pub fn is_loopback(host: &str) -> bool {
+fn is_loopback(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.parse::<u16>().is_ok() => name,
         _ => host,
@@ -194,44 +160,26 @@ mod tests {
     use super::*;
 
     fn sources(text: &str) -> Sources {
-        yaml_serde::from_str(text).unwrap()
-    }
-
-    #[test]
-    fn an_empty_proxy_is_none() {
-        let proxies = Proxies::of(|name| match name {
-            "https_proxy" => Some("http://proxy".to_owned()),
-            "HTTPS_PROXY" | "HTTP_PROXY" => Some(String::new()),
-            _ => None,
-        });
-        assert_eq!(proxies.https.as_deref(), Some("http://proxy"));
-        assert_eq!((proxies.http, proxies.none), (None, None));
+        Sources::from_bytes(text.as_bytes()).unwrap()
     }
 
     #[test]
     fn plain_http_is_for_loopback_alone() {
         let sources = sources("{}");
-        for host in [
-            "localhost:5000",
-            "127.0.0.1:5000",
-            "127.1.2.3",
-            "[::1]:5000",
-        ] {
+        for host in ["localhost:5000", "127.1.2.3", "[::1]:5000"] {
             assert_eq!(sources.ways(host).unwrap(), [Way::Http], "{host}");
         }
         for host in ["ghcr.io", "localhost.example.com", "10.0.0.1:5000"] {
-            assert_eq!(
-                sources.ways(host).unwrap(),
-                [Way::Https(Vec::new())],
-                "{host}"
-            );
+            let https = [Way::Https(Vec::new())];
+            assert_eq!(sources.ways(host).unwrap(), https, "{host}");
         }
     }
 
+    /// Fields that only kwctl reads are ignored.
     #[test]
     fn sources_say_which_registry_is_insecure_and_which_has_its_own_authority() {
         let sources = sources(
-            "{insecure_sources: ['a:1', '127.0.0.1:1'], source_authorities: {'localhost:1': [{type: Data, data: PEM}]}}",
+            "{insecure_sources: ['a:1', '127.0.0.1:1'], source_authorities: {'localhost:1': [{type: Data, data: PEM}]}, proxies: {no_proxy: example.com}, other: 1}",
         );
         for insecure in ["a:1", "127.0.0.1:1"] {
             assert_eq!(
@@ -243,18 +191,6 @@ mod tests {
             sources.ways("localhost:1").unwrap(),
             [Way::Https(vec![b"PEM".to_vec()])]
         );
-    }
-
-    #[test]
-    fn a_file_of_kwctl_is_read() {
-        let text = "insecure_sources: ['registry.example.com:5000']\n\
-                    source_authorities:\n  other.example.com:\n  - {type: Data, data: PEM}\n\
-                    proxies: {no_proxy: example.com}\nsomething_else: 1\n";
-        let sources = sources(text);
-        assert!(sources.insecure.contains("registry.example.com:5000"));
-        assert_eq!(sources.authorities("other.example.com").unwrap(), [b"PEM"]);
-        assert!(sources.authorities("example.com").unwrap().is_empty());
-        let no_proxy = sources.proxies.and_then(|proxies| proxies.none);
-        assert_eq!(no_proxy.as_deref(), Some("example.com"));
+        assert_eq!(sources.proxies().none.as_deref(), Some("example.com"));
     }
 }

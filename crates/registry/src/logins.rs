@@ -8,20 +8,19 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{Read, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use base64::Engine as _;
-use base64::alphabet::STANDARD;
-use base64::engine::DecodePaddingMode::Indifferent;
-use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+use base64::engine::general_purpose::STANDARD;
 use oci_client::Reference;
 use oci_client::secrets::RegistryAuth;
+use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 
 /// The host of Docker Hub in the names of images.
@@ -101,8 +100,6 @@ struct File {
 struct Entry {
     /// `USER:PASSWORD` in base64.
     auth: String,
-    username: String,
-    password: String,
     identitytoken: String,
 }
 
@@ -227,21 +224,15 @@ impl Entry {
     fn credentials(&self) -> Result<Option<RegistryAuth>> {
         ensure!(self.identitytoken.is_empty(), IDENTITY_TOKEN);
         if self.auth.is_empty() {
-            // As in a secret that a user wrote without `auth`.
-            let is_there = !self.username.is_empty() && !self.password.is_empty();
-            let basic = || RegistryAuth::Basic(self.username.clone(), self.password.clone());
-            return Ok(is_there.then(basic));
+            return Ok(None);
         }
-        let padded_or_not = GeneralPurposeConfig::new().with_decode_padding_mode(Indifferent);
-        let decoded = GeneralPurpose::new(&STANDARD, padded_or_not).decode(&self.auth);
         // Text that cannot be decoded is still secret.
-        let decoded = decoded.ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let decoded = STANDARD.decode(&self.auth).ok();
+        let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
         let (user, password) = decoded
             .as_deref()
             .and_then(|decoded| decoded.split_once(':'))
             .context("`auth` must be USER:PASSWORD in base64")?;
-        // Some versions of docker append zero bytes.
-        let password = password.trim_end_matches('\0');
         Ok(Some(RegistryAuth::Basic(
             user.to_owned(),
             password.to_owned(),
@@ -272,15 +263,31 @@ fn from_program(program: &Path, server: &str, deadline: Deadline) -> Result<Opti
         // A helper that does not read its input prints the reason.
         let _ = input.write_all(server.as_bytes());
     }
-    let Some((status, output)) = output_of(&mut child, || deadline.left(), kill)? else {
+    let id = child.id();
+    let (sender, ended) = channel();
+    thread::spawn(move || {
+        // The channel is closed after the deadline.
+        let _ = sender.send(child.wait_with_output());
+    });
+    let Ok(output) = ended.recv_timeout(deadline.left()) else {
+        if let Some(id) = i32::try_from(id).ok().and_then(Pid::from_raw) {
+            // It can have exited already.
+            let _ = kill_process(id, Signal::KILL);
+        }
         bail!(
             "the credential helper `{name}` did not respond for {server} within {:?}; fix it, or remove it from the file",
             deadline.patience
         );
     };
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = output?;
     if !status.success() {
         // Helpers write errors to the standard output.
-        let texts = output.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
+        let texts =
+            [&stdout, &stderr].map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
         if texts.iter().any(|text| text == NOT_FOUND) {
             return Ok(None);
         }
@@ -291,65 +298,11 @@ fn from_program(program: &Path, server: &str, deadline: Deadline) -> Result<Opti
         );
     }
     // The error does not include the cause, which could quote the secret.
-    let [stdout, _] = output;
     let answer = serde_json::from_slice::<HelperAnswer>(&stdout).ok();
     let HelperAnswer { username, secret } = answer
         .with_context(|| format!("the output of the credential helper `{name}` is not valid"))?;
     ensure!(username != "<token>", IDENTITY_TOKEN);
     Ok(Some(RegistryAuth::Basic(username, secret)))
-}
-
-/// Ends a program. It can have exited already.
-fn kill(child: &mut Child) {
-    let _ = child.kill();
-}
-
-/// How a program ends, and its standard output and standard error. Nothing if it does not end in the time that is left: then
-/// `end` ends it.
-fn output_of(
-    child: &mut Child,
-    left: impl Fn() -> Duration,
-    end: impl Fn(&mut Child),
-) -> std::io::Result<Option<(ExitStatus, [Vec<u8>; 2])>> {
-    const PAUSE: Duration = Duration::from_millis(5);
-    let stdout = child.stdout.take().map(in_background);
-    let stderr = child.stderr.take().map(in_background);
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if left().is_zero() {
-            end(child);
-            child.wait()?;
-            return Ok(None);
-        }
-        thread::sleep(PAUSE.min(left()));
-    };
-    // Its child processes can keep its output open.
-    let read = |output: Option<Receiver<Vec<u8>>>| match output {
-        Some(output) => output.recv_timeout(left()).ok(),
-        None => Some(Vec::new()),
-    };
-    let output = read(stdout).zip(read(stderr));
-    if output.is_none() {
-        end(child);
-    }
-    Ok(output.map(|(stdout, stderr)| (status, [stdout, stderr])))
-}
-
-/// Reads the output of a program on another thread.
-fn in_background(output: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
-    /// Credentials have less than a kilobyte.
-    const LIMIT: u64 = 1 << 20;
-    let (sender, receiver) = channel();
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        // The text before an error can be more useful than the error.
-        let _ = output.take(LIMIT).read_to_end(&mut bytes);
-        // The channel is closed after the deadline.
-        let _ = sender.send(bytes);
-    });
-    receiver
 }
 
 /// The name of a registry, or of a part of one, without the scheme and the path that docker adds.
@@ -384,11 +337,9 @@ mod tests {
         Deadline::within(Duration::from_millis(milliseconds))
     }
 
-    /// The look-up ends the helper, and does not wait for it.
     #[test]
     fn a_helper_that_does_not_end_is_an_error() {
         use std::os::unix::fs::PermissionsExt as _;
-        use std::os::unix::process::ExitStatusExt as _;
         let directory = tempfile::tempdir().unwrap();
         let program = directory.path().join("helper");
         std::fs::write(&program, "#!/bin/sh\nexec tail -f /dev/null\n").unwrap();
@@ -399,25 +350,17 @@ mod tests {
         let expected =
             "helper` did not respond for quay.io within 50ms; fix it, or remove it from the file";
         assert!(error.to_string().ends_with(expected), "{error}");
-        let mut child = Command::new("tail")
-            .args(["-f", "/dev/null"])
-            .spawn()
-            .unwrap();
-        let ended = output_of(&mut child, || Duration::ZERO, kill).unwrap();
-        assert!(ended.is_none());
-        let killed = child.try_wait().unwrap().and_then(|status| status.signal());
-        assert_eq!(killed, Some(9));
     }
 
     fn basic(user: &str) -> RegistryAuth {
         RegistryAuth::Basic(user.to_owned(), "p:w".to_owned())
     }
 
-    /// `a:p:w` to `c:p:w`: padded, not padded, and with the zero byte that some versions of docker append.
+    /// `a:p:w` to `c:p:w`.
     const FILE: &str = r#"{"auths": {
         "quay.io": {"auth": "YTpwOnc="},
-        "quay.io/org": {"auth": "YjpwOnc"},
-        "quay.io/org/one": {"auth": "YzpwOncA"},
+        "quay.io/org": {"auth": "YjpwOnc="},
+        "quay.io/org/one": {"auth": "YzpwOnc="},
         "https://index.docker.io/v1/": {"auth": "YTpwOnc="},
         "registry:5000": {}
     }}"#;
@@ -449,14 +392,6 @@ mod tests {
             (
                 r#"{"auths": {"quay.io": {"auth": "YTpwOnc=", "identitytoken": "x"}}}"#,
                 "identity tokens are not supported",
-            ),
-            (
-                r#"{"credsStore": "of-nobody"}"#,
-                "`docker-credential-of-nobody` cannot be started",
-            ),
-            (
-                r#"{"credHelpers": {"quay.io": "of-nobody"}, "auths": {"quay.io": {"auth": "YTpwOnc="}}}"#,
-                "`docker-credential-of-nobody` cannot be started",
             ),
         ] {
             let found = format!("{:#}", found(text, "quay.io/a").unwrap_err());

@@ -9,10 +9,9 @@ use std::time::Duration;
 use e2e_tests::ports::free_address;
 use e2e_tests::{
     DOCKER, DockerRegistry, Fault, NodeServer, OCI, PolicyServer, ScriptedRegistry, SilentServer,
-    Starter, WORKERS, http, module,
+    Starter, WORKERS, certificate, http, module,
 };
 use policy_host::Policy;
-use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Map, Value, json};
 
 use crate::Programs;
@@ -112,7 +111,7 @@ impl AllRegistries {
         unknown_password.push_single("single", Some("1"), "s390x", OCI)?;
 
         let signed = |name: &str| -> Result<(DockerRegistry, String), String> {
-            let (certificate, key) = certificate()?;
+            let (certificate, key) = certificate();
             let write = |what: &str, text: &str| {
                 let file = scratch.join(format!("{name}-{what}.pem"));
                 std::fs::write(&file, text).map_err(|error| error.to_string())?;
@@ -271,17 +270,6 @@ fn result_of(fault: Fault) -> Expected {
         Fault::Forbidden => Expected::Unreadable("OCI API error: a ::error::"),
         Fault::Large => Expected::Unreadable("the manifest is larger than 1 MiB"),
     }
-}
-
-/// A self-signed certificate for the loopback address, and its key.
-fn certificate() -> Result<(String, String), String> {
-    let params = CertificateParams::new(["127.0.0.1".to_owned()]);
-    let params = params.map_err(|error| error.to_string())?;
-    let key = KeyPair::generate().map_err(|error| error.to_string())?;
-    let certificate = params
-        .self_signed(&key)
-        .map_err(|error| error.to_string())?;
-    Ok((certificate.pem(), key.serialize_pem()))
 }
 
 /// The policy's response to a template with an image.

@@ -132,7 +132,7 @@ fn is_repaired(policy: &Policy, case: &Case) -> Result<bool, String> {
         let mut request = case.request();
         request["object"] = object.clone();
         let payload = json!({"request": request, "settings": settings}).to_string();
-        let verdict = policy.validate(payload.as_bytes(), host(case)).result;
+        let verdict = policy.validate(payload.as_bytes(), host(case));
         verdict.map_err(|error| error.to_string())
     };
     let mut is_repaired = false;
@@ -168,7 +168,7 @@ fn difference(policy: &Policy, judged: &Judged<'_>) -> Option<String> {
         Ok(native) => native,
         Err(error) => return Some(error.to_string()),
     };
-    let report = match policy.report(&payload, host()).result {
+    let report = match policy.report(&payload, host()) {
         Ok(report) => report,
         Err(error) => return Some(error.to_string()),
     };
@@ -179,7 +179,7 @@ fn difference(policy: &Policy, judged: &Judged<'_>) -> Option<String> {
             String::from_utf8_lossy(&native)
         ));
     }
-    let validate = || policy.call("validate", &payload, host()).result;
+    let validate = || policy.call("validate", &payload, host());
     let (answer, again) = match (validate(), validate()) {
         (Ok(answer), Ok(again)) => (answer, again),
         (Err(error), _) | (_, Err(error)) => return Some(error.to_string()),

@@ -21,7 +21,7 @@ use super::connect::{Connected, cluster_until};
 use super::judge::Prepared;
 use super::live::Live;
 use super::nodes::Hosts;
-use super::nodes::check_connection;
+use super::nodes::{check_connection, of_file};
 use super::question::{Question, Written};
 use super::snapshot::{Reader, Snapshot, hyperconverged};
 use super::unshipped::Unshipped;
@@ -487,11 +487,8 @@ fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) ->
 }
 
 fn nodes_of(path: &Path, question: &Question) -> Result<Vec<Value>> {
-    let text = files::text(path)?;
     let labels = Labels::named_in(question.objects());
-    let list = NodeList::reduced_from_text(&text, &labels);
-    let list = list.with_context(|| format!("--nodes {}", foreign::path(path)))?;
-    let nodes = list.to_objects();
+    let nodes = of_file(path, &labels)?.to_objects();
     if nodes.iter().all(|node| name(node).is_empty()) {
         bail!("--nodes {}: there are no nodes", foreign::path(path));
     }

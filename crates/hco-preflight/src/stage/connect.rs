@@ -151,11 +151,6 @@ fn asked(context: Option<&str>, server: &str, connection: &Connection) -> String
     let impersonated = connection.impersonate.as_deref();
     let whose = match context {
         Some(context) => format!("the context `{context}`"),
-        // The service account of a pod is not sent to a server that the user names.
-        None if connection.server.is_some() && connection.token.is_some() => {
-            "the token of --token, without a kubeconfig".to_owned()
-        }
-        None if connection.server.is_some() => "no credentials, without a kubeconfig".to_owned(),
         None => "the service account of this Pod, because there is no kubeconfig".to_owned(),
     };
     let user = impersonated.map(|user| format!(", as the user `{user}`"));
@@ -307,23 +302,6 @@ mod tests {
         assert_eq!(
             asked(None, "https://10.0.0.1/", &Connection::default()),
             "using the service account of this Pod, because there is no kubeconfig; API server https://10.0.0.1/"
-        );
-    }
-
-    #[test]
-    fn an_address_alone_comes_without_credentials() {
-        let mut connection = Connection {
-            server: Some("https://10.0.0.1/".to_owned()),
-            ..Connection::default()
-        };
-        assert_eq!(
-            asked(None, "https://10.0.0.1/", &connection),
-            "using no credentials, without a kubeconfig; API server https://10.0.0.1/"
-        );
-        connection.token = Some("t".to_owned());
-        assert_eq!(
-            asked(None, "https://10.0.0.1/", &connection),
-            "using the token of --token, without a kubeconfig; API server https://10.0.0.1/"
         );
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use policy_host::{Failing, HostCalls, Registries, handler_error};
+use policy_host::{HostCalls, Registries, failing, handler_error};
 use serde_json::Value;
 
 use crate::args::Subject;
@@ -29,7 +29,7 @@ impl Images {
             ignore_images(settings, notes);
             let why = handler_error("images are not looked up without --images");
             return Ok(Self {
-                host: Arc::new(Failing::new(why)),
+                host: failing(why),
                 registries: None,
             });
         }

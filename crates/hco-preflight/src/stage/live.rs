@@ -198,12 +198,20 @@ impl<'l> Live<'l> {
         namespace: Option<&str>,
     ) -> Result<Vec<Value>, ClusterError> {
         match self {
-            Self::Cluster(cluster) if kind.ends_with("Group") => cluster.policy_groups(namespace),
-            Self::Cluster(cluster) => cluster.policies(namespace),
+            Self::Cluster(cluster) => cluster.policies(&resource(kind), namespace),
             Self::Files(snapshot) => Ok(snapshot
                 .of(kind)
                 .filter(|it| in_namespace(namespace, it))
                 .collect()),
         }
+    }
+}
+
+/// The resource of a kind: its plural in small letters.
+fn resource(kind: &str) -> String {
+    let kind = kind.to_ascii_lowercase();
+    match kind.strip_suffix('y') {
+        Some(stem) => format!("{stem}ies"),
+        None => format!("{kind}s"),
     }
 }

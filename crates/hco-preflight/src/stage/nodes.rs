@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use policy_host::{Cluster, HostCalls, Labels, NodeList, NodeListError};
+use policy_host::{Cluster, HostCalls, Labels, NodeList};
 
 use super::snapshot::Snapshot;
 use crate::args::{self, Subject};
@@ -93,7 +93,7 @@ pub(crate) fn hosts(
     let list = match (&subject.nodes, cluster, &subject.arch) {
         (Some(path), ..) => of_file(path, labels)?,
         (None, Some(cluster), _) => cluster.nodes(labels)?,
-        (None, None, Some(counts)) => NodeList::made_up(&counts.0),
+        (None, None, Some(counts)) => NodeList::workers(&counts.0, ""),
         (None, None, None) => match files {
             Some(files) if files.nodes.is_empty() => {
                 bail!("--from has no nodes: add the output of `kubectl get nodes -o yaml`")
@@ -115,15 +115,8 @@ pub(crate) fn hosts(
     })
 }
 
-fn of_file(path: &Path, labels: &Labels) -> Result<NodeList> {
-    let read = if path == Path::new("-") {
-        NodeList::reduced_from_text(&files::text(path)?, labels)
-    } else {
-        NodeList::reduced_from_file(path, labels)
-    };
-    match read {
-        // The error already contains the name of the file.
-        Err(error @ NodeListError::Unreadable { .. }) => Err(error.into()),
-        read => read.with_context(|| format!("--nodes {}", foreign::path(path))),
-    }
+/// The nodes in a file.
+pub(super) fn of_file(path: &Path, labels: &Labels) -> Result<NodeList> {
+    NodeList::from_text(&files::text(path)?, labels)
+        .with_context(|| format!("--nodes {}", foreign::path(path)))
 }

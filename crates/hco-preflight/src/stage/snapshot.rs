@@ -451,7 +451,7 @@ impl Snapshot {
         let labels = labels(reader, snapshot.hyperconvergeds.iter().chain(object));
         if !nodes.is_empty() {
             let list = format!(r#"{{"kind":"NodeList","items":[{}]}}"#, nodes.join(","));
-            let list = NodeList::reduced_from_text(list.as_bytes(), &labels);
+            let list = NodeList::from_text(list.as_bytes(), &labels);
             let list = list.with_context(|| one_line(&path.display().to_string()))?;
             snapshot.nodes = list;
         }

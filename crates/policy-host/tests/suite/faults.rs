@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use policy_host::{Failing, HostCalls, HostError, Options, Policy, Verdict};
+use policy_host::{HostCalls, HostError, Options, Policy, Verdict, failing};
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::{POLICY, nodes, payload};
 
 fn validate(payload: &[u8], host: Arc<dyn HostCalls>) -> Verdict {
-    match POLICY.validate(payload, host).result {
+    match POLICY.validate(payload, host) {
         Ok(verdict) => verdict,
         Err(error) => panic!("{error}"),
     }
@@ -71,7 +71,7 @@ fn every_host_call_may_fail(#[case] account: Option<&str>) {
         "\u{0}\u{1b}[31m\nred",
         &"x".repeat(1 << 20),
     ] {
-        let verdict = validate(&whole, Arc::new(Failing::new(text)));
+        let verdict = validate(&whole, failing(text));
         assert_eq!((verdict.accepted, verdict.code), (false, Some(500)));
         let message = verdict.message.unwrap();
         assert!(message.contains("[nodes-unreadable]"), "{message}");
@@ -133,7 +133,7 @@ fn nesting_ends_in_a_verdict(#[case] open: &str, #[case] close: &str, #[case] de
         assert_eq!(verdict.accepted, verdict.message.is_none(), "{place}");
     }
     validate(deep.as_bytes(), nodes());
-    let settings = POLICY.validate_settings(deep.as_bytes()).result;
+    let settings = POLICY.validate_settings(deep.as_bytes());
     assert!(!settings.unwrap().valid);
 }
 
@@ -152,7 +152,7 @@ const LOOPS_ON_LONG_NAMES: &str = "(if (i32.gt_u (local.get 0) (i32.const 4)) (t
 
 fn short_deadline() -> Options {
     Options {
-        deadline: Some(Duration::from_millis(50)),
+        deadline: Duration::from_millis(50),
         ..crate::options()
     }
 }
@@ -162,13 +162,13 @@ fn a_guest_that_runs_for_ever_is_interrupted_and_the_policy_used_again() {
     let module = endless("", LOOPS_ON_LONG_NAMES);
     let policy = Policy::from_bytes(module.as_bytes(), &short_deadline()).unwrap();
     for _ in 0..3 {
-        let error = policy.call("forever", b"", nodes()).result.unwrap_err();
+        let error = policy.call("forever", b"", nodes()).unwrap_err();
         assert!(matches!(error, HostError::Deadline(_)), "{error}");
         assert_eq!(
             error.to_string(),
             "the module was interrupted because it ran for more than 50ms"
         );
-        let error = policy.call("once", b"", nodes()).result.unwrap_err();
+        let error = policy.call("once", b"", nodes()).unwrap_err();
         assert!(matches!(error, HostError::Guest { .. }), "{error}");
     }
 }
@@ -177,7 +177,7 @@ fn a_guest_that_runs_for_ever_is_interrupted_and_the_policy_used_again() {
 fn a_guest_that_never_starts_is_interrupted() {
     let module = endless("(loop br 0)", "");
     let policy = Policy::from_bytes(module.as_bytes(), &short_deadline()).unwrap();
-    let error = policy.call("once", b"", nodes()).result.unwrap_err();
+    let error = policy.call("once", b"", nodes()).unwrap_err();
     assert!(matches!(error, HostError::Deadline(_)), "{error}");
 }
 
@@ -203,7 +203,7 @@ struct AfterTheDeadline {
 
 impl HostCalls for AfterTheDeadline {
     fn call(&self, _: &str, _: &str, _: &[u8]) -> Result<Vec<u8>, String> {
-        let error = self.policy.call("forever", b"", nodes()).result;
+        let error = self.policy.call("forever", b"", nodes());
         assert!(matches!(error, Err(HostError::Deadline(_))));
         self.answered.store(true, Ordering::SeqCst);
         Ok(Vec::new())
@@ -220,7 +220,7 @@ fn a_host_call_is_not_interrupted_and_the_guest_ends_after_it() {
         answered: AtomicBool::new(false),
     });
     let calls: Arc<dyn HostCalls> = Arc::clone(&host) as _;
-    let error = policy.call("once", b"", calls).result.unwrap_err();
+    let error = policy.call("once", b"", calls).unwrap_err();
     assert!(host.answered.load(Ordering::SeqCst));
     assert!(matches!(error, HostError::Deadline(_)), "{error}");
 }
@@ -229,7 +229,7 @@ fn a_host_call_is_not_interrupted_and_the_guest_ends_after_it() {
 fn a_trap_is_not_an_error_of_the_guest() {
     let module = endless("", "unreachable");
     let policy = Policy::from_bytes(module.as_bytes(), &short_deadline()).unwrap();
-    let error = policy.call("once", b"", nodes()).result.unwrap_err();
+    let error = policy.call("once", b"", nodes()).unwrap_err();
     assert!(matches!(error, HostError::Trap { .. }), "{error}");
 }
 
@@ -241,12 +241,11 @@ fn a_guest_that_wants_more_memory_than_it_may_have_is_an_error_and_the_policy_go
     };
     let policy = Policy::from_bytes(Policy::embedded_module(), &options).unwrap();
     let large = payload(&json!({"x": "x".repeat(16 << 20)}));
-    let error = policy.validate(&large, nodes()).result.unwrap_err();
+    let error = policy.validate(&large, nodes()).unwrap_err();
     assert!(matches!(error, HostError::Trap { .. }), "{error}");
     assert!(
         !policy
             .validate(&payload(&json!({})), nodes())
-            .result
             .unwrap()
             .accepted
     );

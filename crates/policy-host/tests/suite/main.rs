@@ -12,7 +12,6 @@ mod cache;
 mod cluster;
 mod faults;
 mod fuzzed;
-mod hosts;
 mod metered;
 mod node_lists;
 mod operations;
@@ -74,5 +73,8 @@ items:
 ";
 
 fn nodes() -> Arc<dyn HostCalls> {
-    Arc::new(policy_host::NodeList::from_text(NODES.as_bytes()).expect("it is a list"))
+    Arc::new(
+        policy_host::NodeList::from_text(NODES.as_bytes(), &policy_host::Labels::All)
+            .expect("it is a list"),
+    )
 }

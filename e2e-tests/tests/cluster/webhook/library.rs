@@ -10,7 +10,7 @@ use axum::{Json, Router};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use e2e_tests::module;
-use policy_host::{Cluster, Connection, HostCalls, HostError, Options, Registries, Verdict};
+use policy_host::{HostCalls, HostError, Options, Registries, Verdict, handler_error};
 use registry::Sources;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -20,6 +20,7 @@ use tokio::task::spawn_blocking;
 use super::grants::{Capabilities, Granted, Resource};
 use super::server::Server;
 use super::timely::Timely;
+use crate::api::Api;
 use crate::control_plane::ControlPlane;
 use crate::policy::Policy;
 
@@ -40,26 +41,22 @@ const WORKERS: usize = 2;
 const DEADLINE: u64 = 2;
 
 pub(super) fn start(policy: &Policy, control_plane: &ControlPlane, token: &str) -> Server {
-    let kubeconfig = control_plane.kubeconfig(control_plane.directory(), token);
+    let api = control_plane.api.with_token(token);
     let policy = policy.clone();
     let certificate = &control_plane.certificates.webhook;
-    Server::start(certificate, move || router(&policy, &kubeconfig))
+    Server::start(certificate, move || router(&policy, api))
 }
 
-fn router(policy: &Policy, kubeconfig: &std::path::Path) -> Router {
-    let host = Cluster::connect(&Connection {
-        kubeconfig: Some(kubeconfig.to_owned()),
-        ..Connection::default()
-    });
+fn router(policy: &Policy, api: Api) -> Router {
     let host = Host {
-        cluster: host.expect("a kubeconfig"),
+        api,
         registries: Registries::new(Sources::default()),
     };
     let entry = policy.entry("");
     let deadline = entry["timeoutEvalSeconds"].as_u64().unwrap_or(DEADLINE);
     let deadline = Duration::from_secs(deadline);
     let options = Options {
-        deadline: Some(deadline),
+        deadline,
         cache: Some(module::caches().join("hco-preflight")),
         ..Options::default()
     };
@@ -77,16 +74,52 @@ fn router(policy: &Policy, kubeconfig: &std::path::Path) -> Router {
 
 /// The API server, and registries on loopback.
 struct Host {
-    cluster: Cluster,
+    api: Api,
     registries: Registries,
 }
 
 impl HostCalls for Host {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        match namespace {
-            "oci" => self.registries.call(namespace, operation, payload),
-            _ => self.cluster.call(namespace, operation, payload),
+        if namespace == "oci" {
+            return self.registries.call(namespace, operation, payload);
         }
+        let request: Value = serde_json::from_slice(payload).map_err(|error| error.to_string())?;
+        let text = |field: &str| request[field].as_str().unwrap_or_default();
+        let (status, answer) = if operation == "can_i" {
+            let review = &request["subject_access_review"];
+            let review = json!({
+                "apiVersion": "authorization.k8s.io/v1",
+                "kind": "SubjectAccessReview",
+                "spec": {
+                    "user": review["user"],
+                    "groups": review["groups"],
+                    "resourceAttributes": review["resource_attributes"],
+                },
+            });
+            let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+            let (status, answer) = self.api.try_to("POST", path, Some(&review))?;
+            (status, answer.get("status").cloned().unwrap_or(answer))
+        } else {
+            let version = text("api_version");
+            let parent = if version == "v1" { "/api" } else { "/apis" };
+            let resource = format!("{}s", text("kind").to_ascii_lowercase());
+            let path = match request["namespace"].as_str() {
+                Some(namespace) => {
+                    format!(
+                        "{parent}/{version}/namespaces/{namespace}/{resource}/{}",
+                        text("name")
+                    )
+                }
+                None => format!("{parent}/{version}/{resource}"),
+            };
+            self.api.try_to("GET", &path, None)?
+        };
+        if status.is_success() {
+            return Ok(answer.to_string().into_bytes());
+        }
+        Err(handler_error(
+            answer["message"].as_str().unwrap_or_default(),
+        ))
     }
 }
 
@@ -116,7 +149,7 @@ async fn validate(
         spawn_blocking(move || {
             let host = Timely::new(Arc::clone(&serving.host), serving.limit);
             let host = Arc::new(host);
-            serving.module.validate(payload.as_bytes(), host).result
+            serving.module.validate(payload.as_bytes(), host)
         })
     };
     let judged = judged

@@ -204,22 +204,21 @@ fn a_command_logs_in(
     }
 }
 
-/// Credentials are not sent to this machine either, if a proxy is between.
+/// Not to this machine either, as in kubectl.
 #[test]
 fn credentials_that_are_not_sent_are_mentioned() {
     let server = ApiServer::start(recorded());
     let note = "note: no credentials are sent, because the address of the API server begins with http://; use https://\n";
-    let with = |name: &str, proxy: bool| {
+    let with = |name: &str, scheme: &str| {
         let path = kubeconfig(&server, name, |kubeconfig| {
-            if proxy {
-                let url = format!("http://{}", server.address());
-                kubeconfig["clusters"][0]["cluster"]["proxy-url"] = json!(url);
-            }
+            let address = format!("{scheme}://{}", server.address());
+            kubeconfig["clusters"][0]["cluster"]["server"] = json!(address);
         });
         let output = check_with(&path).output().unwrap();
-        text(&output.stderr).contains(note)
+        (text(&output.stderr).contains(note), output.status.code())
     };
-    assert!(with("withheld", true) && !with("not-withheld", false));
+    assert_eq!(with("withheld", "http"), (true, Some(2)));
+    assert_eq!(with("not-withheld", "https"), (false, Some(0)));
 }
 
 #[test]
@@ -385,7 +384,7 @@ fn the_proxy_of_the_environment_is_used_but_for_exceptions() {
         check.envs(variables.iter().copied());
         check.output().unwrap().status.code()
     };
-    let local = format!("http://{}", server.address());
+    let local = format!("https://{}", server.address());
     assert_eq!(through("proxy-local", &local, &[]), Some(0));
     // This address is this machine, where no server uses TLS. Only NO_PROXY excludes it.
     let here = server.address().replace("127.0.0.1", "https://0.0.0.0");
@@ -696,17 +695,12 @@ fn a_version_that_is_not_served_is_an_error() {
     assert_eq!(code, 2);
 }
 
-/// As in kubectl, an address and a token are sufficient, and the user can select another user of the kubeconfig.
+/// As in kubectl, the user can select another user of the kubeconfig, or use a token.
 #[test]
 fn the_server_and_who_asks_can_be_named() {
     let server = ApiServer::start(recorded());
-    let address = format!("http://{}", server.address());
-    let check = |words: &[&str], kubeconfig: bool| {
-        let mut check = if kubeconfig {
-            command_on(&server)
-        } else {
-            command()
-        };
+    let check = |words: &[&str]| {
+        let mut check = command_on(&server);
         check
             .args(["check", "-f", "other.yaml", "--cluster"])
             .args(words);
@@ -715,14 +709,12 @@ fn the_server_and_who_asks_can_be_named() {
     };
     let of_admin = "the cluster has no HyperConverged";
     let of_limited = "you are not allowed to";
-    assert!(check(&["--user", "limited"], true).contains(of_limited));
-    assert!(check(&["--token", "limited"], true).contains(of_limited));
-    assert!(check(&["--context", "limited", "--token", "admin"], true).contains(of_admin));
-    let alone = check(&["--server", &address, "--token", "admin"], false);
-    assert!(alone.contains(of_admin), "{alone}");
-    let nowhere = check(&["--server", "http://127.0.0.1:1"], true);
+    assert!(check(&["--user", "limited"]).contains(of_limited));
+    assert!(check(&["--token", "limited"]).contains(of_limited));
+    assert!(check(&["--context", "limited", "--token", "admin"]).contains(of_admin));
+    let nowhere = check(&["--server", "https://127.0.0.1:1"]);
     assert!(
-        nowhere.contains("the API server http://127.0.0.1:1/ cannot be reached"),
+        nowhere.contains("the API server https://127.0.0.1:1/ cannot be reached"),
         "{nowhere}"
     );
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Output;
 use std::sync::{Arc, Condvar, Mutex};
 
-use e2e_tests::{DockerRegistry, OCI, ScriptedRegistry, arm64, response};
+use e2e_tests::{DockerRegistry, OCI, ScriptedRegistry, arm64, certificate, response};
 use rstest::{Context, rstest};
 use serde_json::{Value, json};
 
@@ -262,9 +262,24 @@ fn helper(directory: &Path, name: &str, answer: &str) {
 #[ignore = "needs docker-registry: make e2e-registry"]
 fn credentials_are_those_of_docker_and_podman() {
     let directory = scratch("images-credentials");
-    let auth = DockerRegistry::with_password(&directory).unwrap();
-    let registry = TestRegistry::start(&auth);
-    registry.push_oci_index("private/fedora").unwrap();
+    let images = TestRegistry::start(&json!({}));
+    images.push_oci_index("private/fedora").unwrap();
+    // No credentials are sent by HTTP.
+    let (certificate, key) = certificate();
+    let file = |name: &str, text: &str| {
+        let file = directory.join(name);
+        std::fs::write(&file, text).unwrap();
+        file
+    };
+    let mut config = DockerRegistry::with_password(&directory).unwrap();
+    config["storage"] = json!({"filesystem": {"rootdirectory": images.data()}});
+    config["http"] = json!({"tls": {
+        "certificate": file("certificate", &certificate), "key": file("key", &key),
+    }});
+    let registry = TestRegistry::start(&config);
+    let authority = json!({registry.host(): [{"type": "Data", "data": certificate}]});
+    let sources = json!({"source_authorities": authority}).to_string();
+    let sources = file("sources.yml", &sources).display().to_string();
     helper(
         &directory,
         "good",
@@ -330,6 +345,7 @@ fn credentials_are_those_of_docker_and_podman() {
         command.env("PATH", &path).env("DOCKER_CONFIG", &directory);
         let output = command
             .args(["images", &format!("{host}/private/fedora:1")])
+            .args(["--sources-path", &sources])
             .output()
             .unwrap();
         assert_eq!(output.status.success(), is_read, "{name}: {output:?}");
@@ -346,6 +362,7 @@ fn credentials_are_those_of_docker_and_podman() {
             .env("REGISTRY_AUTH_FILE", &file_of_podman);
         let output = command
             .args(["images", &format!("{host}/private/fedora:1")])
+            .args(["--sources-path", &sources])
             .output()
             .unwrap();
         assert_eq!(output.status.success(), is_read, "{name}: {output:?}");
