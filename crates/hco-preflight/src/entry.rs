@@ -86,7 +86,7 @@ impl<'v> Entry<'v> {
             Level::Warn => Severity::Warning,
             Level::Carried => Severity::Carried,
         };
-        let rule = finding.rule.raw();
+        let rule = &*finding.rule;
         let template = finding.template.as_ref().map_or("", Foreign::raw);
         let text = format!("{}\nfix: {}", finding.fact, finding.fix);
         Self {
@@ -94,7 +94,7 @@ impl<'v> Entry<'v> {
             rule,
             object: Some(object),
             finding: Some(finding),
-            place: object.place_of(finding.line),
+            place: object.place_of(Some(finding)),
             text: object.with_mode(finding.level, text),
             fingerprint: fingerprint(&[
                 rule,

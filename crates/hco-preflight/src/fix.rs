@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use engine::PatchOperation;
 use manifest::{EditError, Edited, Object};
 use policy_host::Cluster;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::NamedTempFile;
 
 use self::patches::Destination;
@@ -27,7 +28,7 @@ use crate::notes::Notes;
 use crate::progress::Progress;
 use crate::prose::count;
 use crate::remedy::{edit, patch};
-use crate::report::{Finding, Level, Remedy, Report};
+use crate::report::{Conclusions as _, Finding, Level, Remedy, Report};
 use crate::stage::{self, Prepared, Purpose, Question, Unread};
 use crate::terminal::{Terminal, print_raw};
 use crate::verdict::{Judged, Verdicts};
@@ -197,7 +198,7 @@ struct Fixed<'q> {
     /// The object that is evaluated, as the API server gets it.
     sent: Value,
     /// The operations that produced it.
-    patch: Vec<Value>,
+    patch: Vec<PatchOperation>,
     /// The number of fixed findings.
     made: usize,
     /// The summaries of the fixes, with their costs.
@@ -209,7 +210,7 @@ struct Fixed<'q> {
     /// The object in the written file, where its line numbers can differ.
     written: Option<Object>,
     /// The patches for values that only the live object has.
-    only_live: Vec<Vec<Value>>,
+    only_live: Vec<Vec<PatchOperation>>,
     /// Whether the user has to edit the file manually, because the editor does not support its format.
     by_hand: bool,
 }
@@ -287,7 +288,7 @@ impl<'q> Fixed<'q> {
     /// Reports the findings whose remedies cannot be made in the file.
     fn report_only_live(&mut self, terminal: &Terminal) {
         for finding in &self.report.findings {
-            let mut patches = finding.remedies.iter().map(|remedy| &remedy.patch);
+            let mut patches = finding.fixes.iter().map(|remedy| &remedy.patch);
             if patches.any(|patch| self.only_live.contains(patch)) {
                 self.by_hand = true;
                 let rule = &finding.rule;
@@ -322,8 +323,8 @@ impl<'q> Fixed<'q> {
 
     fn judged(self) -> Judged {
         let mut judged = self.question.judged(self.report);
-        if let Some(object) = self.written {
-            judged.report.set_lines(&object);
+        if let (Some(written), Some(object)) = (&mut judged.written, self.written) {
+            written.object = Arc::new(object);
         }
         judged
     }
@@ -334,12 +335,10 @@ impl<'q> Fixed<'q> {
 fn chosen(
     findings: &[Finding],
     args: &args::Fix,
-    only_live: &[Vec<Value>],
+    only_live: &[Vec<PatchOperation>],
 ) -> Result<Vec<Remedy>, String> {
     let can_be_made = |remedy: &Remedy| !only_live.contains(&remedy.patch);
-    let with_alternatives = findings
-        .iter()
-        .find(|it| it.rule.raw() == WITH_ALTERNATIVES);
+    let with_alternatives = findings.iter().find(|it| it.rule == WITH_ALTERNATIVES);
     let prefer = args.prefer();
     if let (Some(prefer), Some(finding)) = (&prefer, with_alternatives) {
         let remedy = preferred(finding, prefer)?;
@@ -351,7 +350,7 @@ fn chosen(
     let is_placed = matches!(prefer, Some(Prefer::PlaceOn(_)));
     let is_wanted =
         |remedy: &&Remedy| can_be_made(remedy) && !(is_placed && enables_import(&remedy.patch));
-    let complete = findings.iter().filter_map(Finding::complete_remedy);
+    let complete = findings.iter().filter_map(Finding::complete_fix);
     let complete: Vec<Remedy> = complete.filter(is_wanted).cloned().collect();
     if !complete.is_empty() || !args.r#unsafe {
         return Ok(complete);
@@ -365,10 +364,15 @@ fn chosen(
 }
 
 /// The same fix without the empty parents that an earlier fix has added.
-fn without_repetitions(remedy: &Remedy, earlier: &[Value]) -> Remedy {
+fn without_repetitions(remedy: &Remedy, earlier: &[PatchOperation]) -> Remedy {
     let mut remedy = remedy.clone();
-    let is_empty = |value: &Value| *value == json!({}) || *value == json!([]);
-    let adds_parent = |operation: &Value| operation["op"] == "add" && is_empty(&operation["value"]);
+    let adds_parent = |operation: &PatchOperation| {
+        operation.op == "add"
+            && operation
+                .value
+                .as_ref()
+                .is_some_and(engine::Value::is_empty)
+    };
     remedy
         .patch
         .retain(|operation| !(adds_parent(operation) && earlier.contains(operation)));
@@ -377,7 +381,7 @@ fn without_repetitions(remedy: &Remedy, earlier: &[Value]) -> Remedy {
 
 /// The fix that a person has to review.
 fn to_review(finding: &Finding) -> Option<&Remedy> {
-    let remedy = finding.remedies.first()?;
+    let remedy = finding.fixes.first()?;
     let is_open = !remedy.complete && !remedy.patch.is_empty();
     (is_open && !is_choice(finding)).then_some(remedy)
 }
@@ -385,15 +389,12 @@ fn to_review(finding: &Finding) -> Option<&Remedy> {
 /// Whether only a person can choose a fix. For example, an annotation without effect does not justify enabling the
 /// import.
 fn is_choice(finding: &Finding) -> bool {
-    finding.rule.raw() == "architectures-ignored"
+    finding.rule == "architectures-ignored"
 }
 
 /// Why a person has to review a fix.
 fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
-    let mut paths = remedy
-        .patch
-        .iter()
-        .filter_map(|it| it.get("path")?.as_str());
+    let mut paths = remedy.patch.iter().map(|it| &it.path);
     if enables_import(&remedy.patch) {
         "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"
     } else if paths.any(|path| path.contains("/annotations/ssp.kubevirt.io~1dict.architectures"))
@@ -407,7 +408,7 @@ fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
 
 /// The fix for a preference.
 fn preferred<'f>(finding: &'f Finding, prefer: &Prefer) -> Result<&'f Remedy, String> {
-    let remedies = finding.remedies.iter();
+    let remedies = finding.fixes.iter();
     let ways: Vec<(Prefer, &Remedy)> = remedies.filter_map(|it| Some((way(it)?, it))).collect();
     if let Some((_, remedy)) = ways.iter().find(|(way, _)| way == prefer) {
         return Ok(remedy);
@@ -429,41 +430,39 @@ fn way(remedy: &Remedy) -> Option<Prefer> {
         return Some(Prefer::EnableImport);
     }
     remedy.patch.iter().find_map(|operation| {
-        let path = operation.get("path")?.as_str()?;
-        let is_label = path.ends_with("/nodeSelector/kubernetes.io~1arch");
-        let value = operation.get("value").filter(|_| is_label)?.as_str()?;
+        let is_label = operation
+            .path
+            .ends_with("/nodeSelector/kubernetes.io~1arch");
+        let value = operation.value.as_ref().filter(|_| is_label)?.as_str()?;
         Some(Prefer::PlaceOn(value.to_owned()))
     })
 }
 
 /// Whether a patch sets a field whose path has this suffix.
-fn has_path(patch: &[Value], end: &str) -> bool {
-    let mut paths = patch.iter().filter_map(|it| it.get("path")?.as_str());
-    paths.any(|path| path.ends_with(end))
+fn has_path(patch: &[PatchOperation], end: &str) -> bool {
+    patch.iter().any(|it| it.path.ends_with(end))
 }
 
 /// Whether a patch sets the field or the feature gate of the import.
-fn changes_import(patch: &[Value]) -> bool {
+fn changes_import(patch: &[PatchOperation]) -> bool {
     patch.iter().any(is_of_import)
 }
 
 /// Whether a patch enables the import.
-fn enables_import(patch: &[Value]) -> bool {
+fn enables_import(patch: &[PatchOperation]) -> bool {
     let mut operations = patch.iter().filter(|it| is_of_import(it));
     operations.any(|operation| {
-        let state = operation.pointer("/value/state");
-        let state = state.or(operation.get("value"));
-        state.is_none_or(|it| *it != "Disabled" && *it != Value::Bool(false))
+        let value = operation.value.as_ref();
+        let state = value.map(|value| value.member("state").unwrap_or(value));
+        state.is_none_or(|it| it.as_str() != Some("Disabled") && *it != false.into())
     })
 }
 
 /// Correcting the name of a gate is not meant: its state stays as the user has set it.
-fn is_of_import(operation: &Value) -> bool {
-    let path = operation.get("path").and_then(Value::as_str);
-    path.is_some_and(|path| {
-        let is_gate = path.starts_with("/spec/featureGates/") && !path.ends_with("/name");
-        path.ends_with("/enableMultiArchBootImageImport") || is_gate
-    })
+fn is_of_import(operation: &PatchOperation) -> bool {
+    let path = &operation.path;
+    let is_gate = path.starts_with("/spec/featureGates/") && !path.ends_with("/name");
+    path.ends_with("/enableMultiArchBootImageImport") || is_gate
 }
 
 /// Notes the costs of the changes before they are made.
@@ -661,12 +660,12 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
     let (mut by_hand, mut to_confirm) = (0, 0);
     for object in &verdicts.objects {
         if let Some(message) = object.message() {
-            terminal.failure(&format!("{}: {message}", object.at(None)));
+            terminal.failure(&format!("{}: {message}", object.at()));
         }
         let mut findings = object.report.findings.iter();
         // In these cases, the import must not be enabled, or another finding already covers it.
         let is_decided = matches!(args.prefer(), Some(Prefer::PlaceOn(_)))
-            || findings.any(|it| it.rule.raw() == WITH_ALTERNATIVES);
+            || findings.any(|it| it.rule == WITH_ALTERNATIVES);
         for finding in &object.report.findings {
             let is_denied = finding.level == Level::Deny;
             let review = to_review(finding).filter(|_| !args.r#unsafe);
@@ -676,7 +675,7 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
             } else if is_open {
                 by_hand += 1;
             }
-            let (at, rule, fact) = (object.at(finding.line), &finding.rule, &finding.fact);
+            let (at, rule, fact) = (object.at_finding(finding), &finding.rule, &finding.fact);
             let mut text = format!("{at}: [{rule}] {fact}");
             if is_open || review.is_some() {
                 let fix = finding.fix.replace('\n', "\n    ");
@@ -687,14 +686,15 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
             }
             if is_denied {
                 terminal.review(&text);
-            } else if !args.quiet && (is_open || review.is_some() || finding.is_unreadable_image())
+            } else if !args.quiet
+                && (is_open || review.is_some() || finding.rule == "image-unreadable")
             {
                 terminal.warning(&text);
             }
         }
         if !args.quiet {
             for note in &object.report.not_checked {
-                terminal.note(&one_line(&format!("{}: {note}", object.at(None))));
+                terminal.note(&one_line(&format!("{}: {note}", object.at())));
             }
         }
     }
@@ -730,12 +730,15 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn only_a_state_enables_the_import() {
         let enables = |path: &str, value: Value| {
-            enables_import(&[json!({"op": "add", "path": path, "value": value})])
+            let operation = json!({"op": "add", "path": path, "value": value});
+            enables_import(&[serde_json::from_value(operation).unwrap()])
         };
         let name = "enableMultiArchBootImageImport";
         assert!(enables(

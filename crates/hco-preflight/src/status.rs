@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use engine::{Import, Stopped};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ use crate::notes::Notes;
 use crate::object_name::{self, key, name};
 use crate::plan::machines::{Counted, counted_now};
 use crate::progress::Progress;
-use crate::report::{Cron, Report, is_in};
+use crate::report::{Conclusions as _, Cron, Report, is_in};
 use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
 use crate::templates;
@@ -41,7 +42,7 @@ pub(crate) struct Status {
     reached: Option<bool>,
     /// The reason why that is unknown.
     unknown: Option<String>,
-    multi_arch_import: Option<Foreign>,
+    multi_arch_import: Option<Import>,
     default_architecture: Option<Foreign>,
     /// Whether KubeVirt reads the labels of boot sources before the default architecture.
     #[serde(skip)]
@@ -54,7 +55,7 @@ pub(crate) struct Status {
     /// The workload nodes by architecture.
     nodes: BTreeMap<Foreign, usize>,
     /// The reason why SSP stops, according to the forecast.
-    stopped: Option<Foreign>,
+    stopped: Option<Stopped>,
     /// The objects that stop it.
     stopped_by: Vec<Stop>,
     /// The fixes for the stop: the rule and its fix.
@@ -194,7 +195,7 @@ impl Status {
         let golden_images = golden_images::of(observed);
         let data_sources = golden_images::data_sources(observed);
         let unknown = unknown(observed);
-        let stopped = report.forecast.as_ref().and_then(|it| it.stopped.clone());
+        let stopped = report.forecast.as_ref().and_then(|it| it.stopped);
         let stopped_by = stops::of(report, observed.after());
         let is_unknown = |image: &GoldenImage| image.state == State::Unknown;
         let is_missing = |image: &GoldenImage| !image.state.is_there() && !is_unknown(image);
@@ -207,7 +208,7 @@ impl Status {
             object: observed.object(),
             reached: unknown.is_none().then_some(reached),
             unknown,
-            multi_arch_import: report.multi_arch_import.clone(),
+            multi_arch_import: report.multi_arch_import,
             default_architecture: report.default_architecture.clone(),
             reads_labels: report.reads_data_source_labels(),
             hco_version: version.as_ref().map(|it| it.number.clone()),
@@ -251,7 +252,7 @@ fn fixes(observed: &Compared<'_>, stops: &[Stop]) -> Vec<(Foreign, String)> {
             continue;
         };
         let fix = restore(observed, stop).unwrap_or_else(|| finding.fix.clone());
-        let fix = (finding.rule.clone(), fix);
+        let fix = (Foreign::from(&*finding.rule), fix);
         if !fixes.contains(&fix) {
             fixes.push(fix);
         }

@@ -9,7 +9,7 @@ use crate::files::InFile;
 use crate::foreign::{Foreign, one_line};
 use crate::notes::Notes;
 use crate::policy::{Mode, Policy};
-use crate::report::{Finding, Level, Report};
+use crate::report::{Conclusions as _, Finding, Level, Report};
 
 /// The object with which an object was compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,19 +109,30 @@ impl Judged {
         format!("{} {}", self.identity.kind, self.unique_name())
     }
 
-    /// The place of the object, or of a line of it.
-    pub(crate) fn place_of(&self, line: Option<usize>) -> Option<Place> {
-        let Place { file, line: own } = self.place.clone()?;
-        let line = line.unwrap_or(own);
-        Some(Place { file, line })
+    /// The line of a finding in the file; `None` for an object in the cluster.
+    pub(crate) fn line_of(&self, finding: &Finding) -> Option<usize> {
+        let written = self.written.as_ref()?;
+        Some(written.object.line_of(&finding.path))
+    }
+
+    /// The place of the object, or of a finding in it.
+    pub(crate) fn place_of(&self, finding: Option<&Finding>) -> Option<Place> {
+        let place = self.place.clone()?;
+        let line = finding.and_then(|finding| self.line_of(finding));
+        Some(Place {
+            line: line.unwrap_or(place.line),
+            ..place
+        })
     }
 
     /// `FILE:LINE`, or a text for an object in the cluster.
-    pub(crate) fn at(&self, line: Option<usize>) -> String {
-        match &self.place {
-            Some(place) => format!("{}:{}", one_line(&place.file), line.unwrap_or(place.line)),
-            None => "in the cluster".to_owned(),
-        }
+    pub(crate) fn at(&self) -> String {
+        shown(self.place_of(None))
+    }
+
+    /// The same for a finding.
+    pub(crate) fn at_finding(&self, finding: &Finding) -> String {
+        shown(self.place_of(Some(finding)))
     }
 
     /// The flag because of which the module did not evaluate the object. It does not evaluate an update that changes
@@ -155,6 +166,13 @@ impl Judged {
     }
 }
 
+fn shown(place: Option<Place>) -> String {
+    match place {
+        Some(place) => format!("{}:{}", one_line(&place.file), place.line),
+        None => "in the cluster".to_owned(),
+    }
+}
+
 impl Verdicts {
     /// The exit code of the command.
     pub(crate) fn exit(&self) -> Exit {
@@ -176,7 +194,7 @@ impl Verdicts {
     /// Adds the module's notes.
     pub(crate) fn add_notes(&self, notes: &mut Notes) {
         for object in &self.objects {
-            let (at, report) = (object.at(None), &object.report);
+            let (at, report) = (object.at(), &object.report);
             for note in &report.not_checked {
                 notes.push(&format!("{at}: {note}"));
             }

@@ -209,12 +209,12 @@ fn with_metadata_of(live: &Value, object: &Value) -> Value {
 }
 
 /// The operations of the fixes if they are sufficient, without repeated ones; else the difference.
-fn shortest(base: &Value, wanted: &Value, remedies: &[Value]) -> Result<Patch> {
+fn shortest(base: &Value, wanted: &Value, remedies: &[engine::PatchOperation]) -> Result<Patch> {
     if base == wanted {
         // The live object already has the fields that the file lacks.
         return Ok(Patch(Vec::new()));
     }
-    let mut once: Vec<Value> = Vec::new();
+    let mut once = Vec::new();
     for operation in remedies {
         if !once.contains(operation) {
             once.push(operation.clone());
@@ -481,12 +481,13 @@ mod tests {
     #[test]
     fn the_difference_is_taken_where_the_remedies_are_not_enough() {
         let base = json!({"spec": {"a": 1}});
-        let remedies = [json!({"op": "add", "path": "/spec/b", "value": 2})];
-        let short = shortest(&base, &json!({"spec": {"a": 1, "b": 2}}), &remedies).unwrap();
-        assert_eq!(operations(&short), Value::from(remedies.to_vec()));
-        let done = json!({"spec": {"a": 1, "b": 2}});
+        let patch = json!([{"op": "add", "path": "/spec/b", "value": "2"}]);
+        let remedies: Vec<_> = serde_json::from_value(patch.clone()).unwrap();
+        let short = shortest(&base, &json!({"spec": {"a": 1, "b": "2"}}), &remedies).unwrap();
+        assert_eq!(operations(&short), patch);
+        let done = json!({"spec": {"a": 1, "b": "2"}});
         assert!(shortest(&done, &done, &remedies).unwrap().0.is_empty());
-        let wanted = json!({"spec": {"a": 3, "b": 2}});
+        let wanted = json!({"spec": {"a": 3, "b": "2"}});
         let whole = shortest(&base, &wanted, &remedies).unwrap();
         let mut patched = base;
         json_patch::patch(&mut patched, &whole).unwrap();

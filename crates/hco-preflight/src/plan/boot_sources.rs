@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engine::Stopped;
 use operator_models::ssp::architecture::is_known;
 use operator_models::ssp::bundle;
 use serde::Serialize;
@@ -224,7 +225,7 @@ impl BootSources {
                 .map(|source| (source.key(), source.clone()))
                 .collect(),
             origins: origins(wanted.object),
-            is_stopped: after.stopped.as_ref().map(Foreign::raw) == Some("data-import-cron"),
+            is_stopped: after.stopped == Some(Stopped::DataImportCron),
             images: images(wanted.object),
             architectures: wanted
                 .report
@@ -617,7 +618,7 @@ fn crons_before(compared: &Compared<'_>, forecast: &Forecast) -> BTreeMap<String
         });
         return crons.collect();
     }
-    let reaches_crons = forecast.stopped.as_ref().map(Foreign::raw) != Some("data-source");
+    let reaches_crons = forecast.stopped != Some(Stopped::DataSource);
     let templates = templates(compared.before().unwrap_or(compared.after()));
     let crons = forecast.crons.iter();
     let crons = crons.filter(|cron| cron.rejected.is_none() && reaches_crons);

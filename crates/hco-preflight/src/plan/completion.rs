@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::boot_sources::BootSources;
 use crate::foreign::Foreign;
 use crate::object_name::name;
+use crate::report::Conclusions as _;
 use crate::stage::Compared;
 use crate::templates;
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engine::Import;
 use kube_objects::json::Json;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
@@ -15,7 +16,7 @@ use crate::foreign::Foreign;
 use crate::made_from::sources;
 use crate::object_name::{key, name, namespace, parts};
 use crate::owner;
-use crate::report::{Changes, Forecast, Report, is_in};
+use crate::report::{Changes, Conclusions as _, Forecast, Report, is_in};
 use crate::stage::Compared;
 
 /// A VM, and the effect of the change on it.
@@ -407,7 +408,7 @@ fn preferences(compared: &Compared<'_>) -> BTreeMap<PreferenceName, Preference> 
 /// The only architectures whose VMs KubeVirt accepts. Up to HCO 1.17, with the import off, these are the architectures
 /// of the nodes on which virt-api can run.
 fn accepted(report: &Report, object: &Value) -> Option<Vec<String>> {
-    let is_on = report.multi_arch_import.as_ref().map(Foreign::raw) == Some("enabled");
+    let is_on = report.multi_arch_import == Some(Import::Enabled);
     let rejects = report.version()?.rejects_vms_without_import() && !is_on;
     let infra = [
         "/spec/infra/nodePlacement",

@@ -37,7 +37,7 @@ use crate::no_forecast::{NoForecast, denied_by_hco};
 use crate::notes::Notes;
 use crate::object_name::{in_namespace, key, name};
 use crate::progress::Progress;
-use crate::report::{Changes, Report};
+use crate::report::{Changes, Conclusions as _, Report};
 use crate::verdict::Against;
 
 /// The states before and after the change, and the engine's reports about them.
@@ -332,7 +332,7 @@ fn hosts(placement: &Placement, node: &Value) -> bool {
 /// A remark about a version of HCO that is older than the cluster's.
 fn downgrade(is: &Report, will_be: &Report) -> Option<String> {
     let version = |report: &Report| {
-        let shown = report.hco_version.as_ref()?.raw();
+        let shown = report.hco_version.as_ref()?;
         let text = shown.split(' ').next()?;
         Some((HcoVersion::parse(text)?, one_line(text)))
     };

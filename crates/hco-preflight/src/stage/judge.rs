@@ -23,7 +23,7 @@ use crate::kubectl::Kubectl;
 use crate::notes::Notes;
 use crate::object_name::key;
 use crate::progress::Progress;
-use crate::report::Report;
+use crate::report::{Report, merged};
 use crate::verdict::{Judged, Origin, Verdicts};
 
 /// All input of a check.
@@ -97,7 +97,7 @@ impl<'s> Prepared<'s> {
     fn ask(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Report> {
         let mut report = self.settled.module.judge(payload, host)?;
         let findings = report.findings.iter_mut().flat_map(|finding| {
-            let commands = finding.remedies.iter_mut();
+            let commands = finding.fixes.iter_mut();
             let commands = commands.filter_map(|it| it.command.as_mut());
             commands.chain([&mut finding.fix])
         });
@@ -211,7 +211,7 @@ impl<'s> Prepared<'s> {
         const NAMED: usize = 10;
         let excludes = |it: &&Judged| {
             let mut findings = it.report.findings.iter();
-            findings.any(|finding| finding.rule.raw() == "placement-drops-architecture")
+            findings.any(|finding| finding.rule == "placement-drops-architecture")
         };
         let object = verdicts.objects.iter().find(excludes);
         let (Some(object), Some(live)) = (object, self.settled.connected.live()) else {
@@ -240,7 +240,7 @@ impl<'s> Prepared<'s> {
         let named: Vec<&str> = lost.iter().take(NAMED).map(String::as_str).collect();
         notes.push(&format!(
             "{}: virtual machines run on the excluded nodes, and lose virt-handler: {}{more}",
-            object.at(None),
+            object.at(),
             named.join(", ")
         ));
     }
@@ -305,10 +305,10 @@ impl<'s> Prepared<'s> {
             let request = question.request(object);
             let payload = admission::payload(&request, &settings.value, beside);
             let next = self.ask(&payload, hosts.all())?;
-            match &mut report {
-                None => report = Some(next),
-                Some(report) => report.add(next),
-            }
+            report = Some(match report {
+                None => next,
+                Some(report) => merged(report, next),
+            });
         }
         Ok(report.unwrap_or_default())
     }

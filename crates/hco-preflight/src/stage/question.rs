@@ -1,6 +1,5 @@
 //! An object that the module evaluates.
 
-use manifest::Object;
 use serde_json::Value;
 
 use super::settings::Target;
@@ -114,16 +113,11 @@ impl Question {
         }
     }
 
-    /// The verdict for a report. The findings get the lines of this object.
-    pub(crate) fn judged(&self, mut report: Report) -> Judged {
-        let written = self.object.written().cloned();
-        if let Some(InFile { object, .. }) = &written {
-            let object: &Object = object;
-            report.set_lines(object);
-        }
+    /// The verdict for a report.
+    pub(crate) fn judged(&self, report: Report) -> Judged {
         Judged {
             place: self.place.clone(),
-            written,
+            written: self.object.written().cloned(),
             identity: self.identity.clone(),
             against: self.against.clone(),
             policy: None,

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use engine::Import;
 use operator_models::hco::version::HcoVersion;
 use operator_models::kubevirt::installation::{KubeVirt, MULTI_ARCHITECTURE};
 use operator_models::kubevirt::preference::{PreferenceName, SHIPPED};
@@ -18,7 +19,7 @@ use crate::field::text;
 use crate::foreign::Foreign;
 use crate::notes::Notes;
 use crate::object_name::key;
-use crate::report::{DataSource, Report};
+use crate::report::{Conclusions as _, DataSource, Report};
 
 /// The kinds of preferences.
 const PREFERENCES: [&str; 2] = ["VirtualMachinePreference", CLUSTER_PREFERENCE];
@@ -207,8 +208,7 @@ fn kubevirt(known: Option<&Value>, report: &Report) -> Value {
         .flatten();
     let gates = gates.filter(|gate| *gate != MULTI_ARCHITECTURE).cloned();
     let mut gates: Vec<Value> = gates.collect();
-    let enabled = report.multi_arch_import.as_ref();
-    if enabled.is_some_and(|import| import.raw() == "enabled") {
+    if report.multi_arch_import == Some(Import::Enabled) {
         gates.push(MULTI_ARCHITECTURE.into());
     }
     json!({

@@ -110,8 +110,8 @@ fn rejected(observed: &Compared<'_>, message: &str) -> Option<Cause> {
         template: Some(cron.template.clone()),
         path: path.or_else(field),
         nodes: Vec::new(),
-        rule: finding.map(|it| it.rule.clone()),
-        fact: finding.map(|it| it.fact.clone()),
+        rule: finding.map(|it| Foreign::from(&*it.rule)),
+        fact: finding.map(|it| Foreign::from(&*it.fact)),
         fix: finding.map(|it| it.fix.clone()),
     })
 }
@@ -129,12 +129,12 @@ fn unknown_architecture(observed: &Compared<'_>, message: &str) -> Option<Cause>
         path: None,
         nodes: nodes.map(|node| Foreign::from(name(node))).collect(),
         rule: Some(Foreign::from(rule)),
-        fact: finding.map(|it| it.fact.clone()),
+        fact: finding.map(|it| Foreign::from(&*it.fact)),
         fix: finding.map(|it| it.fix.clone()),
     })
 }
 
 fn finding<'r>(report: &'r Report, rule: &str) -> Option<&'r Finding> {
     let mut findings = report.findings.iter();
-    findings.find(|it| it.rule.raw() == rule)
+    findings.find(|it| it.rule == rule)
 }

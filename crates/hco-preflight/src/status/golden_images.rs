@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engine::Stopped;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -123,7 +124,7 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
     let changes = changes.crons.as_ref();
     // SSP creates the DataSources first: if one is rejected, it creates no DataImportCron.
     let stopped = forecast.stopped.as_ref();
-    let reaches_crons = stopped.is_none_or(|stopped| stopped.raw() != "data-source");
+    let reaches_crons = stopped.is_none_or(|stopped| *stopped != Stopped::DataSource);
     let mut images = Vec::new();
     for cron in &forecast.crons {
         let key = cron.key();

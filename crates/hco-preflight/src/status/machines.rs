@@ -11,7 +11,7 @@ use crate::foreign::Foreign;
 use crate::made_from::sources;
 use crate::object_name::{key, parts};
 use crate::plan::machines::{already_without, excluded, has_disks, unfinished};
-use crate::report::is_in;
+use crate::report::{Conclusions as _, is_in};
 use crate::stage::Compared;
 
 /// A virtual machine.
