@@ -2,10 +2,10 @@
 
 mod patches;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -21,7 +21,7 @@ use crate::args::{self, AsIf, FixFormat, Prefer, WITH_ALTERNATIVES};
 use crate::diff::diff;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::files::{InFile, Source};
+use crate::files::Source;
 use crate::foreign::{self, chain, one_line, shell_word};
 use crate::kubectl::Kubectl;
 use crate::notes::Notes;
@@ -29,7 +29,7 @@ use crate::progress::Progress;
 use crate::prose::count;
 use crate::remedy::{edit, patch};
 use crate::report::{Conclusions as _, Finding, Level, Remedy, Report};
-use crate::stage::{self, Prepared, Purpose, Question, Unread};
+use crate::stage::{Check, Purpose, Question, Unread};
 use crate::terminal::{Terminal, print_raw};
 use crate::verdict::{Judged, Verdicts};
 
@@ -47,12 +47,12 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         );
     }
     let mut notes = Notes::default();
-    let prepared = stage::prepare(&args.subject, Purpose::Fix(args.sent.as_if), &mut notes);
+    let check = Check::read(&args.subject, Purpose::Fix, &mut notes);
     if !args.quiet {
         terminal.notes(&notes);
     }
-    let mut prepared = match prepared {
-        Ok(prepared) => prepared,
+    let mut check = match check {
+        Ok(check) => check,
         Err(error) => match error.downcast()? {
             Unread::Nothing(what) if args.allow_empty => {
                 terminal.note(&what.to_string());
@@ -62,23 +62,23 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         },
     };
     // With repairs, the module would only report what it repairs, without a patch.
-    prepared.without_repairs();
-    let mut failures = prepared.failures().to_vec();
+    check.without_repairs();
+    let mut failures = check.failures.clone();
     let progress = Progress::start("checking");
-    let questions = once_for_each_file(prepared.questions()).into_iter();
-    let fixed = questions.map(|question| {
-        Fixed::new(question, &prepared, args).map_err(|failure| (question, failure))
-    });
+    let fixed = check
+        .questions
+        .iter()
+        .map(|question| Fixed::new(question, &check, args).map_err(|failure| (question, failure)));
     let mut fixed: Vec<_> = fixed.collect();
     drop(progress);
     for object in fixed.iter_mut().flatten() {
         object.report_only_live(terminal);
     }
     let connection = &args.subject.connection;
-    let context = prepared.cluster().and_then(Cluster::context);
+    let context = check.cluster.as_deref().and_then(Cluster::context);
     let destination = Destination {
         context,
-        is_cluster: prepared.cluster().is_some(),
+        is_cluster: check.cluster.is_some(),
         from: args.subject.from.as_deref(),
         connection,
         kubectl: Kubectl::on(connection, context),
@@ -98,9 +98,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     }
     if let (true, Some(format), false) = (changes, args.output, args.quiet) {
         for object in fixed.iter().filter(|it| it.made > 0) {
-            let others = patches::others(object, &destination);
-            let note = others.or_else(|| patches::kept_elsewhere(object.question));
-            if let Some(note) = note {
+            if let Some(note) = patches::others(object, &destination) {
                 terminal.note(&object.question.failure(note).to_string());
             }
         }
@@ -160,34 +158,16 @@ fn advice(
         Some(from) => format!("{name} plan --from {} ", shell_word(&foreign::path(from))),
         None => format!("{name} plan --cluster {}", destination.kubectl.flags()),
     };
-    let how = match (args.output, args.sent.as_if) {
-        (Some(_), _) => {
+    let how = match args.output {
+        Some(_) => {
             format!("`kubectl patch … --dry-run=server -o yaml | {plan}--as-if replace -f -`")
         }
-        (None, Some(AsIf::Replace)) => {
-            format!("`{plan}--as-if replace -f FILE`, with the corrected file,")
-        }
-        (None, _) => format!("`{plan}-f FILE`, with the corrected file,"),
+        None => format!("`{plan}-f FILE`, with the corrected file,"),
     };
     advice.push(format!(
         "this changes {what}: before you apply it, {how} lists what becomes of boot sources and virtual machines"
     ));
     advice
-}
-
-/// The objects of each file once, even if the user names a file twice or a symbolic link leads to it.
-fn once_for_each_file(questions: &[Question]) -> Vec<&Question> {
-    let mut sources: BTreeMap<PathBuf, Arc<Source>> = BTreeMap::new();
-    let is_once = |question: &&Question| {
-        let Some(InFile { source, .. }) = question.object.written() else {
-            return true;
-        };
-        let path = std::fs::canonicalize(&source.path);
-        let path = path.unwrap_or_else(|_| source.path.clone());
-        let first = sources.entry(path).or_insert_with(|| Arc::clone(source));
-        Arc::ptr_eq(first, source)
-    };
-    questions.iter().filter(is_once).collect()
 }
 
 /// An object after its fixes.
@@ -217,13 +197,9 @@ struct Fixed<'q> {
 
 impl<'q> Fixed<'q> {
     /// Applies the fixes of a report, and evaluates the object again until no fix is left.
-    fn new(
-        question: &'q Question,
-        prepared: &Prepared<'_>,
-        args: &args::Fix,
-    ) -> Result<Self, Failure> {
+    fn new(question: &'q Question, check: &Check<'_>, args: &args::Fix) -> Result<Self, Failure> {
         let sent = question.sent();
-        let report = prepared.report(question, sent)?;
+        let report = check.report(question, sent)?;
         let mut fixed = Self {
             question,
             value: question.object.value().clone(),
@@ -244,7 +220,7 @@ impl<'q> Fixed<'q> {
             if !is_changed.map_err(|error| question.failure(chain(&error)))? {
                 break;
             }
-            fixed.report = prepared.report(question, &fixed.sent)?;
+            fixed.report = check.report(question, &fixed.sent)?;
         }
         Ok(fixed)
     }
@@ -252,7 +228,7 @@ impl<'q> Fixed<'q> {
     /// Applies fixes. Returns whether the object changed, or a fix cannot be made in the file.
     fn apply(&mut self, remedies: &[Remedy], args: &args::Fix) -> Result<bool> {
         let in_file = args.output.is_none();
-        let as_if = args.sent.as_if.unwrap_or_default();
+        let as_if = args.subject.as_if.unwrap_or_default();
         let (before, known) = (self.sent.clone(), self.only_live.len());
         for remedy in remedies {
             let remedy = &without_repetitions(remedy, &self.patch);

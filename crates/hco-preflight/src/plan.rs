@@ -153,8 +153,7 @@ struct Change<T> {
 /// Prints the plan.
 pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
-    let subject = args.subject();
-    let compared = stage::compare(args, &subject, &mut notes);
+    let compared = stage::compare(args, &mut notes);
     if !args.quiet {
         terminal.notes(&notes);
     }
@@ -200,7 +199,7 @@ impl<T> Change<T> {
 }
 
 impl Plan {
-    fn of(compared: &Compared<'_>) -> Result<Self> {
+    fn of(compared: &Compared) -> Result<Self> {
         let report = &compared.will_be;
         if report.exit() == Exit::Unjudged {
             bail!("no plan can be made: {}", report.reason());
@@ -332,7 +331,7 @@ fn vm_templates(report: &Report) -> Vec<Foreign> {
 }
 
 /// Whether a remaining node has the same architecture and roles as a leaving one.
-fn others_could_leave(compared: &Compared<'_>) -> bool {
+fn others_could_leave(compared: &Compared) -> bool {
     let kind = |node: &Value| {
         let labels = node.pointer("/metadata/labels").and_then(Value::as_object);
         let labels = labels.into_iter().flatten().map(|(label, _)| label);
@@ -348,7 +347,7 @@ fn others_could_leave(compared: &Compared<'_>) -> bool {
 }
 
 /// Why the policy or HCO denies the object. It does not include fixes, because their commands change the live object.
-fn denied(compared: &Compared<'_>, by_hco: &[String]) -> Option<String> {
+fn denied(compared: &Compared, by_hco: &[String]) -> Option<String> {
     let report = &compared.will_be;
     if report.allowed && by_hco.is_empty() {
         return None;

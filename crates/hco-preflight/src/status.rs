@@ -127,7 +127,6 @@ const NOT_COMPLETE: &str = "the cluster was not read completely again before the
 
 /// Prints the status. With `--wait`, it polls until all golden images are ready or the time is up.
 pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
-    let subject = args.what_is.subject();
     let (mut pause, longest) = PAUSES;
     let shortest = pause;
     // Zero means a single poll without a time limit.
@@ -137,7 +136,7 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
     let mut is_first = true;
     let status = loop {
         let mut notes = Notes::default();
-        let observed = stage::observe(args, &subject, until, &mut notes);
+        let observed = stage::observe(args, until, &mut notes);
         if is_first && !args.quiet {
             terminal.notes(&notes);
         }
@@ -189,7 +188,7 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
 }
 
 impl Status {
-    fn of(observed: &Compared<'_>) -> Self {
+    fn of(observed: &Compared) -> Self {
         let report = &observed.will_be;
         let version = observed.version(report);
         let golden_images = golden_images::of(observed);
@@ -245,7 +244,7 @@ impl Status {
 }
 
 /// The fixes for the stops of SSP.
-fn fixes(observed: &Compared<'_>, stops: &[Stop]) -> Vec<(Foreign, String)> {
+fn fixes(observed: &Compared, stops: &[Stop]) -> Vec<(Foreign, String)> {
     let mut fixes: Vec<(Foreign, String)> = Vec::new();
     for stop in stops {
         let Some(finding) = stops::finding(&observed.will_be, &stop.template) else {
@@ -262,7 +261,7 @@ fn fixes(observed: &Compared<'_>, stops: &[Stop]) -> Vec<(Foreign, String)> {
 
 /// The value that the existing DataImportCron still has. With any other value, SSP deletes the DataImportCron. SSP adds
 /// the architecture to the `managedDataSource`.
-fn restore(observed: &Compared<'_>, stop: &Stop) -> Option<String> {
+fn restore(observed: &Compared, stop: &Stop) -> Option<String> {
     let (_, field) = stop.path.as_ref()?.raw().split_once("].")?;
     let is_of_user = field.starts_with("spec.") && field != "spec.managedDataSource";
     let name = format!("{}/{}", stop.namespace.raw(), stop.name.raw());
@@ -280,7 +279,7 @@ fn restore(observed: &Compared<'_>, stop: &Stop) -> Option<String> {
 /// HCO compares only the labels of nodes, so it overlooks a node that gets another architecture under its name.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/nodes/predicates.go, `nodeCountChangePredicate`.
-fn unnoticed(observed: &Compared<'_>) -> Option<String> {
+fn unnoticed(observed: &Compared) -> Option<String> {
     let listed = observed
         .after()
         .pointer("/status/nodeInfo/workloadsArchitectures")?;
@@ -308,7 +307,7 @@ fn unnoticed(observed: &Compared<'_>) -> Option<String> {
 }
 
 /// Why it is unknown whether all forecast objects exist.
-fn unknown(observed: &Compared<'_>) -> Option<String> {
+fn unknown(observed: &Compared) -> Option<String> {
     let report = &observed.will_be;
     if report.exit() == Exit::Unjudged {
         return Some(report.reason());

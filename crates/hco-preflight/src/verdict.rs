@@ -57,8 +57,6 @@ pub(crate) struct Verdicts {
     pub(crate) may_be_empty: bool,
     /// The cluster that was used.
     pub(crate) cluster: Option<Origin>,
-    /// The options of the command line that `fix` does not have.
-    pub(crate) not_for_fix: Vec<&'static str>,
 }
 
 /// A cluster.

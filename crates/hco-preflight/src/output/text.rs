@@ -313,13 +313,9 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
         } else {
             ""
         };
-        let except = match verdicts.not_for_fix.join(" and ") {
-            options if options.is_empty() => options,
-            options => format!(" except {options}"),
-        };
         let _ = write!(
             summary,
-            "; {fixable} fixable: `{name} fix` with the same options{more}{except}"
+            "; {fixable} fixable: `{name} fix` with the same options{more}"
         );
     }
     line!(text, "{summary}");

@@ -19,18 +19,15 @@ use crate::policy::{Mode, Policy};
 pub(crate) struct Settings {
     pub(crate) value: Value,
     pub(crate) policy: Option<Policy>,
-    /// The requests that the cluster does not send to the policy.
-    pub(super) excluded: BTreeSet<Target>,
+    /// The objects that the cluster evaluates with the policy; `None` for all objects.
+    pub(super) applies_to: Option<BTreeSet<Target>>,
 }
 
-/// The parts of a request that determine which policies get it.
+/// The properties of an object that determine which policies evaluate it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Target {
     pub(crate) namespace: String,
-    pub(crate) api_version: String,
     pub(crate) resource: &'static str,
-    /// `None` for a live object, which was created and can be updated.
-    pub(crate) operation: Option<&'static str>,
 }
 
 impl Settings {
@@ -40,10 +37,10 @@ impl Settings {
         mode != Some(Mode::Monitor)
     }
 
-    /// Whether a request is evaluated with these settings.
+    /// Whether an object is evaluated with these settings.
     pub(crate) fn apply_to(&self, target: &Target) -> bool {
-        let own = self.policy.as_ref().and_then(|it| it.namespace.as_ref());
-        own.is_none_or(|own| own.raw() == target.namespace) && !self.excluded.contains(target)
+        let targets = self.applies_to.as_ref();
+        targets.is_none_or(|targets| targets.contains(target))
     }
 }
 

@@ -104,7 +104,7 @@ pub(super) enum SourceState {
 }
 
 /// The golden images of the forecast, and the golden images that are no longer wanted.
-pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
+pub(super) fn of(observed: &Compared) -> Vec<GoldenImage> {
     let report = &observed.will_be;
     let Some(forecast) = &report.forecast else {
         return Vec::new();
@@ -204,7 +204,7 @@ pub(super) fn not_imported(report: &Report) -> Vec<NotImported> {
 
 /// The DataSources of templates that SSP or CDI will create, change, or delete, and the DataSources of deleted
 /// templates. The others depend on the VM templates in SSP's version.
-pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
+pub(super) fn data_sources(observed: &Compared) -> Vec<DataSource> {
     let report = &observed.will_be;
     let (Some(changes), true) = (&report.changes, observed.snapshot.has("DataSource")) else {
         return Vec::new();
