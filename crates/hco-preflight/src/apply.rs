@@ -143,17 +143,6 @@ mod tests {
     }
 
     #[test]
-    fn annotations_of_others_stay() {
-        let mut live = live();
-        let last = json!({"metadata": {"annotations": {"applied": ""}}}).to_string();
-        live["metadata"]["annotations"] =
-            json!({LAST_APPLIED: last, "applied": "", "of-others": ""});
-        let sent = sent(AsIf::Apply, &live, &json!({"metadata": {"name": "n"}}));
-        let expected = json!({LAST_APPLIED: last, "of-others": ""});
-        assert_eq!(sent["metadata"]["annotations"], expected);
-    }
-
-    #[test]
     fn without_what_was_applied_nothing_is_removed() {
         let mut live = live();
         live["metadata"]["annotations"] = json!({LAST_APPLIED: "no JSON"});
@@ -191,17 +180,5 @@ mod tests {
         ] {
             assert_eq!(edited(op, path), None, "{op} {path}");
         }
-    }
-
-    #[test]
-    fn replace_keeps_the_status_alone() {
-        let file = json!({"spec": {"b": 2}, "status": {"known": false}});
-        assert_eq!(
-            sent(AsIf::Replace, &live(), &file),
-            json!({"spec": {"b": 2}, "status": {"known": true}})
-        );
-        let mut live = live();
-        live.as_object_mut().unwrap().remove("status");
-        assert_eq!(sent(AsIf::Replace, &live, &file), json!({"spec": {"b": 2}}));
     }
 }

@@ -706,25 +706,7 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn only_a_state_enables_the_import() {
-        let enables = |path: &str, value: Value| {
-            let operation = json!({"op": "add", "path": path, "value": value});
-            enables_import(&[serde_json::from_value(operation).unwrap()])
-        };
-        let name = "enableMultiArchBootImageImport";
-        assert!(enables(
-            "/spec/featureGates/-",
-            json!({"name": name, "state": "Enabled"})
-        ));
-        assert!(enables("/spec/featureGates/0/state", json!("Enabled")));
-        assert!(!enables("/spec/featureGates/0/state", json!("Disabled")));
-        assert!(!enables("/spec/featureGates/0/name", json!(name)));
-    }
 
     #[test]
     fn a_file_that_somebody_else_changed_is_not_written() {

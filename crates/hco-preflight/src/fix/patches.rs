@@ -125,12 +125,7 @@ pub(super) fn others(fixed: &Fixed<'_>, destination: &Destination<'_>) -> Option
         .live
         .as_ref()
         .filter(|_| question.place.is_some())?;
-    let changed = |object: &Value| json_patch::diff(live, &destination.wanted(live, object)).0;
-    // Ignores changes that the fix reverts.
-    let left = changed(&fixed.sent);
-    let is_left = |it: &PatchOperation| left.iter().any(|left| left.path() == it.path());
-    let mut changes = changed(question.sent());
-    changes.retain(is_left);
+    let changes = json_patch::diff(live, &destination.wanted(live, question.sent())).0;
     let more = changes.len().saturating_sub(LISTED);
     let listed = changes.iter().take(LISTED).map(|it| match it {
         PatchOperation::Remove(it) => format!("removes {}", it.path),
@@ -443,31 +438,5 @@ mod tests {
                 patch[6],
             ])
         );
-    }
-
-    #[test]
-    fn the_metadata_of_the_server_is_not_patched() {
-        let live = json!({"metadata": {"name": "n", "uid": "u", "resourceVersion": "9"}});
-        let file = json!({"metadata": {"name": "n", "resourceVersion": "1", "generation": 1}});
-        assert_eq!(with_metadata_of(&live, &file), live);
-        let annotations = json!({LAST_APPLIED: "{}"});
-        let live = json!({"metadata": {"namespace": "ns", "annotations": annotations}});
-        assert_eq!(with_metadata_of(&live, &json!({"metadata": {}})), live);
-    }
-
-    #[test]
-    fn the_difference_is_taken_where_the_remedies_are_not_enough() {
-        let base = json!({"spec": {"a": 1}});
-        let patch = json!([{"op": "add", "path": "/spec/b", "value": "2"}]);
-        let remedies: Vec<_> = serde_json::from_value(patch.clone()).unwrap();
-        let short = shortest(&base, &json!({"spec": {"a": 1, "b": "2"}}), &remedies).unwrap();
-        assert_eq!(operations(&short), patch);
-        let done = json!({"spec": {"a": 1, "b": "2"}});
-        assert!(shortest(&done, &done, &remedies).unwrap().0.is_empty());
-        let wanted = json!({"spec": {"a": 3, "b": "2"}});
-        let whole = shortest(&base, &wanted, &remedies).unwrap();
-        let mut patched = base;
-        json_patch::patch(&mut patched, &whole).unwrap();
-        assert_eq!(patched, wanted);
     }
 }

@@ -72,18 +72,6 @@ fn read(path: &Path) -> Result<(Value, Option<&'static str>)> {
         )
     })?;
     let policy = policy(&documents).map_err(|what| anyhow!("{}: {what}", foreign::path(path)))?;
-    let is_kustomization = |it: &Object| {
-        matches!(
-            text(&it.value, "/kind"),
-            Some("Kustomization" | "Component")
-        )
-    };
-    if documents.iter().any(is_kustomization) {
-        bail!(
-            "{}: a kustomization has no settings; build it with `kubectl kustomize`, and name the file with the policy",
-            foreign::path(path)
-        );
-    }
     let settings = match (policy, documents.first()) {
         (Some(policy), _) => policy.value.pointer("/spec/settings").cloned(),
         (None, Some(first)) if documents.len() == 1 => Some(first.value.clone()),

@@ -424,7 +424,7 @@ fn without_permission_to_list_policies_the_defaults_are_used() {
     let server = ApiServer::start(answers);
     let output = command_on(&server).args(["check", "--cluster"]).output();
     let shown = shown("check --cluster", &output.unwrap());
-    let note = "note: using the default settings: some policies cannot be listed; among the others, no policy with the module hco-architecture-guard was found for the namespace `kubevirt-hyperconverged`; use --settings to specify other settings\n";
+    let note = "note: using the default settings: no policy with the module hco-architecture-guard was found for the namespace `kubevirt-hyperconverged` among the policies that you may list; use --settings to specify other settings\n";
     assert!(shown.contains(note), "{shown}");
 }
 
