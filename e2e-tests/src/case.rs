@@ -194,9 +194,9 @@ impl Expected {
             .iter()
             .map(|finding| {
                 let level = finding.level.name();
-                let template = finding.template.as_ref().filter(|name| !name.is_empty());
+                let template = finding.template.as_deref().filter(|name| !name.is_empty());
                 let template = template.map_or_else(String::new, |name| format!("/{name}"));
-                format!("{}{template}={level} {}", finding.rule, finding.path)
+                format!("{}{template}={level} {}", finding.rule, finding.path.raw())
             })
             .collect();
         findings.sort();

@@ -50,15 +50,19 @@ pub use evaluate::{evaluate, report, report_change, validate_settings};
 pub use finding::Outcome;
 pub use kube_objects::edit::PatchOperation;
 pub use kube_objects::placement;
-pub use kube_objects::text::{escape, is_invisible};
+pub use kube_objects::text::{Foreign, escape, is_invisible};
 pub use kube_objects::value::Value;
 pub use operator_models::cdi::image::{
     Availability, Contents, Image, ImageKind, Registry, Unimportable, Unknown,
 };
+pub use operator_models::forecast::Stopped;
 pub use operator_models::hco::import::Import;
 pub use operator_models::hco::node;
 pub use operator_models::kubevirt::preference::PreferenceName;
-pub use report::{Boot, FindingReport, FixReport, Report, TemplateReport, VirtualMachineReport};
+pub use report::{
+    Boot, ChangesReport, CronChangesReport, CronReport, DataSourceReport, FindingReport, FixReport,
+    ForecastReport, Report, RetargetReport, TemplateReport, VirtualMachineReport,
+};
 pub use rule::{ComparesNodes, Level, ObjectKind, Ratchet, RepairKind, Rule, Subject};
 pub use rules::RULES;
 pub use words::{HCO_CRASHES, HCO_DENIES, HCO_FAILS, why_unimportable, why_unknown};

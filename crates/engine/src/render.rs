@@ -9,7 +9,7 @@ mod warnings;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube_objects::edit::Edit;
-use kube_objects::text::{cut, escape, quote};
+use kube_objects::text::{Foreign, cut, escape, quote};
 use operator_models::forecast::Forecast;
 use operator_models::hco::golden_image::GoldenImage;
 use operator_models::hco::import::Import;
@@ -137,16 +137,23 @@ pub(crate) fn report(
 ) -> Report {
     let written = (detail == Detail::Everything).then_some(facts);
     let census = facts.counted;
-    let list = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<String>>();
+    let list = |names: Vec<&String>| -> Vec<Foreign> {
+        names.into_iter().map(|name| name.as_str().into()).collect()
+    };
     let report = Report {
         nodes: census
             .filter(|_| matches!(facts.nodes_source(), Some(NodesSource::List)))
-            .map(|census| census.workload.clone()),
+            .map(|census| {
+                let nodes = census.workload.iter();
+                nodes
+                    .map(|(name, count)| (name.as_str().into(), *count))
+                    .collect()
+            }),
         workload_architectures: census.map(|census| list(census.workload.keys().collect())),
         control_plane_architectures: census
             .map(|census| list(census.control_plane.iter().collect())),
         hco_version: Some(facts.version.shown.clone()),
-        default_architecture: facts.default_architecture().map(str::to_owned),
+        default_architecture: facts.default_architecture().map(Foreign::from),
         nodes_from: census.and(facts.nodes_source()).map(NodesSource::name),
         multi_arch_import: Some(facts.import),
         templates: census
@@ -230,9 +237,9 @@ impl<'e> Written<'e> {
 
 fn finding(rule: &Rule, shown: &Shown) -> FindingReport {
     FindingReport {
-        rule: rule.id,
+        rule: rule.id.into(),
         level: shown.outcome,
-        path: shown.path.to_string(),
+        path: shown.path.to_string().into(),
         // Not escaped, because programs compare the name.
         template: shown.template.as_deref().map(shortened),
         value: shortened(&shown.value),
@@ -242,9 +249,9 @@ fn finding(rule: &Rule, shown: &Shown) -> FindingReport {
     }
 }
 
-fn shortened(text: &str) -> String {
+fn shortened(text: &str) -> Foreign {
     let end = text.floor_char_boundary(NAME);
-    text.get(..end).unwrap_or(text).to_owned()
+    text.get(..end).unwrap_or(text).into()
 }
 
 fn fix_report(fix: &Fix) -> FixReport {
@@ -305,7 +312,7 @@ fn templates(facts: &Facts<'_>, census: &Census) -> Vec<TemplateReport> {
     let missing = facts.forecast().map(missing_crons).unwrap_or_default();
     images
         .map(|image| TemplateReport {
-            name: image.name.to_owned(),
+            name: image.name.into(),
             architectures: boots(facts, image, census, &missing),
         })
         .collect()
@@ -328,7 +335,7 @@ fn boots(
     image: &GoldenImage<'_>,
     census: &Census,
     missing: &BTreeSet<&str>,
-) -> BTreeMap<String, Boot> {
+) -> BTreeMap<Foreign, Boot> {
     // With the import off, the image is imported for the architecture of the node on which the import runs.
     let is_determined = facts.import == Import::Enabled || census.workload.len() == 1;
     let value = image.annotation.value().filter(|_| is_determined);
@@ -360,6 +367,6 @@ fn boots(
     };
     let architectures = census.workload.keys();
     architectures
-        .map(|name| (name.clone(), boot(name)))
+        .map(|name| (name.as_str().into(), boot(name)))
         .collect()
 }

@@ -246,7 +246,7 @@ pub(crate) fn repair(
 fn still_denied(report: &Report) -> String {
     let denying = report.findings.iter();
     let denying = denying.filter(|finding| finding.level == Outcome::Deny);
-    let mut rules: Vec<&str> = denying.map(|finding| finding.rule).collect();
+    let mut rules: Vec<&str> = denying.map(|finding| &*finding.rule).collect();
     rules.dedup();
     let rules = rules.join(", ");
     let text = format!("No repair was applied, because the object would still be denied: {rules}");
@@ -257,6 +257,8 @@ fn still_denied(report: &Report) -> String {
 mod tests {
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use kube_objects::text::Foreign;
 
     use super::*;
 
@@ -275,12 +277,12 @@ mod tests {
 
     #[test]
     fn the_rules_that_deny_the_repaired_object_are_named_once() {
-        let finding = |rule, level| crate::report::FindingReport {
-            rule,
+        let finding = |rule: &'static str, level| crate::report::FindingReport {
+            rule: rule.into(),
             level,
-            path: String::new(),
+            path: Foreign::default(),
             template: None,
-            value: String::new(),
+            value: Foreign::default(),
             fact: String::new(),
             fix: String::new(),
             fixes: Vec::new(),

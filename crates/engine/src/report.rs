@@ -1,16 +1,19 @@
 //! The response to a request as data. Other files render it: the message and the warnings for users, the audit
 //! annotations for programs. The `report` operation returns this type as JSON.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use kube_objects::edit::PatchOperation;
+use kube_objects::text::Foreign;
+use operator_models::forecast::Stopped;
 use operator_models::hco::import::Import;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::finding::Outcome;
 
 /// The response to a request.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// Whether the request is allowed.
@@ -21,19 +24,19 @@ pub struct Report {
     /// The message of a denial, for users.
     pub message: Option<String>,
     /// The workload nodes by architecture; `None` if no nodes were listed.
-    pub nodes: Option<BTreeMap<String, usize>>,
+    pub nodes: Option<BTreeMap<Foreign, usize>>,
     /// Where the nodes come from: `status` or `list`; `None` if they were not read.
     #[serde(skip)]
     pub nodes_from: Option<&'static str>,
     /// The workload architectures, sorted.
-    pub workload_architectures: Option<Vec<String>>,
+    pub workload_architectures: Option<Vec<Foreign>>,
     /// The architectures of the control-plane nodes, sorted.
-    pub control_plane_architectures: Option<Vec<String>>,
+    pub control_plane_architectures: Option<Vec<Foreign>>,
     /// The HCO version that was used for the evaluation, and its source; `None` if nothing was evaluated.
     pub hco_version: Option<String>,
     /// The architecture that KubeVirt gives to VMs that do not request one; `None` if no nodes were read, if there is
     /// none, or if this version of HCO does not set it.
-    pub default_architecture: Option<String>,
+    pub default_architecture: Option<Foreign>,
     /// The import, as HCO resolves it; `None` if nothing was evaluated.
     pub multi_arch_import: Option<Import>,
     /// Whether each golden image is imported for each workload architecture. Images of the spec come first. `None` if
@@ -61,7 +64,7 @@ pub struct Report {
     #[serde(skip)]
     pub repaired_object: Option<String>,
     /// Why images were not checked, one sentence for each reason.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_checked: Vec<String>,
     /// Warnings for the user.
     #[serde(skip)]
@@ -72,33 +75,33 @@ pub struct Report {
 }
 
 /// The values that KubeVirt derives for a VirtualMachine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VirtualMachineReport {
     /// The VM's architecture; `None` if KubeVirt's default decides and is unknown.
-    pub architecture: Option<String>,
+    pub architecture: Option<Foreign>,
     /// Where the architecture comes from: `explicit`, `preference`, `datasource`, or `default`.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     /// The preference that defines the architecture.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub preference: Option<String>,
+    pub preference: Option<Foreign>,
     /// The DataSource that defines the architecture, as `namespace/name`.
-    pub data_source: Option<String>,
+    pub data_source: Option<Foreign>,
     /// The value of `kubernetes.io/arch` in the node selector of the launcher pod.
-    pub node_selector: Option<String>,
+    pub node_selector: Option<Foreign>,
 }
 
 /// A golden image, and its state on each workload architecture.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TemplateReport {
     /// The name of its template.
-    pub name: String,
+    pub name: Foreign,
     /// The states by workload architecture.
-    pub architectures: BTreeMap<String, Boot>,
+    pub architectures: BTreeMap<Foreign, Boot>,
 }
 
 /// The state of a golden image on an architecture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Boot {
     /// It is imported, and the image was looked up: it supports the architecture.
@@ -112,7 +115,7 @@ pub enum Boot {
 }
 
 /// The objects that SSP and CDI create.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ForecastReport {
     /// The DataImportCrons that SSP wants.
@@ -120,56 +123,56 @@ pub struct ForecastReport {
     /// The DataSources that belong to a template.
     pub data_sources: Vec<DataSourceReport>,
     /// The templates for which SSP drops or overwrites a DataImportCron.
-    pub lost: Vec<String>,
+    pub lost: Vec<Foreign>,
     /// The templates that SSP does not get, because their annotation lists no workload architecture.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<Foreign>,
     /// The reason why SSP stops: `data-source` or `data-import-cron`; or `same-name`, where SSP creates only one of two
     /// crons.
-    pub stopped: Option<&'static str>,
+    pub stopped: Option<Stopped>,
 }
 
 /// A DataImportCron.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CronReport {
     /// The name of its template.
-    pub template: String,
+    pub template: Foreign,
     /// Its namespace.
-    pub namespace: String,
+    pub namespace: Foreign,
     /// Its name.
-    pub name: String,
+    pub name: Foreign,
     /// The architecture of its suffix; empty without one.
-    pub architecture: String,
+    pub architecture: Foreign,
     /// The DataSource that it manages.
-    pub managed_data_source: String,
+    pub managed_data_source: Foreign,
     /// Why it is rejected.
-    pub rejected: Option<String>,
+    pub rejected: Option<Foreign>,
     /// The field that causes the rejection; `None` for a template that HCO ships.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rejected_path: Option<String>,
+    pub rejected_path: Option<Foreign>,
     /// Why it never imports an image although it is accepted.
-    pub never_runs: Option<&'static str>,
+    pub never_runs: Option<Foreign>,
 }
 
 /// A DataSource.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DataSourceReport {
     /// Its namespace.
-    pub namespace: String,
+    pub namespace: Foreign,
     /// Its name.
-    pub name: String,
+    pub name: Foreign,
     /// The DataSource that it points to.
-    pub points_to: Option<String>,
+    pub points_to: Option<Foreign>,
     /// Its architecture label; empty without one.
-    pub architecture_label: String,
+    pub architecture_label: Foreign,
     /// Whether a disk will exist for it; `None` if SSP never stops changing the objects.
     pub filled: Option<bool>,
 }
 
 /// The changes that an update causes in the cluster. Names are `namespace/name`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangesReport {
     /// The changes of the DataImportCrons; `None` if two of them have the same name.
@@ -177,61 +180,61 @@ pub struct ChangesReport {
     /// The changes of the DataSources in the whole cluster.
     pub data_sources: DataSourceChangesReport,
     /// The DataSources that have a disk before and after, but not while the import runs.
-    pub empty_meanwhile: Vec<String>,
+    pub empty_meanwhile: Vec<Foreign>,
     /// The DataSources that had a disk, and will not have one.
-    pub lost_image: Vec<String>,
+    pub lost_image: Vec<Foreign>,
 }
 
 /// The changes of the DataImportCrons.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CronChangesReport {
     /// New DataImportCrons.
-    pub created: Vec<String>,
+    pub created: Vec<Foreign>,
     /// Deleted DataImportCrons.
-    pub deleted: Vec<String>,
+    pub deleted: Vec<Foreign>,
     /// DataImportCrons that are deleted and created again.
-    pub recreated: Vec<String>,
+    pub recreated: Vec<Foreign>,
     /// The changed fields of the spec that cause this, for each recreated DataImportCron.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub changed_fields: Vec<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_fields: Vec<Vec<Foreign>>,
 }
 
 /// The changes of the DataSources.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataSourceChangesReport {
     /// New DataSources.
-    pub created: Vec<String>,
+    pub created: Vec<Foreign>,
     /// Deleted DataSources.
-    pub deleted: Vec<String>,
+    pub deleted: Vec<Foreign>,
     /// DataSources that point to another DataSource than before.
     pub retargeted: Vec<RetargetReport>,
 }
 
 /// A DataSource that points to another DataSource than before.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetargetReport {
     /// The DataSource.
-    pub name: String,
+    pub name: Foreign,
     /// The DataSource to which it pointed; `None` if it had a disk of its own.
-    pub from: Option<String>,
+    pub from: Option<Foreign>,
     /// The DataSource to which it points; `None` if it has a disk of its own.
-    pub to: Option<String>,
+    pub to: Option<Foreign>,
 }
 
 /// A finding, and its outcome.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingReport {
     /// The id of the rule.
-    pub rule: &'static str,
+    pub rule: Cow<'static, str>,
     /// Its outcome.
     pub level: Outcome,
     /// The field with the problem.
-    pub path: String,
+    pub path: Foreign,
     /// The template with the problem.
-    pub template: Option<String>,
+    pub template: Option<Foreign>,
     /// Distinguishes it from other findings of the rule about the same template.
-    pub value: String,
+    pub value: Foreign,
     /// The state, then the consequence.
     pub fact: String,
     /// The first fixes, as text.
@@ -241,7 +244,7 @@ pub struct FindingReport {
 }
 
 /// A way to resolve a finding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FixReport {
     /// An imperative on one line.
     pub summary: String,
@@ -260,5 +263,49 @@ impl Report {
             allowed: true,
             ..Self::default()
         }
+    }
+}
+
+impl CronReport {
+    /// Its `namespace/name`.
+    pub fn key(&self) -> String {
+        key(&self.namespace, &self.name)
+    }
+
+    /// The `namespace/name` of the DataSource that it manages.
+    pub fn source(&self) -> String {
+        key(&self.namespace, &self.managed_data_source)
+    }
+}
+
+impl DataSourceReport {
+    /// Its `namespace/name`.
+    pub fn key(&self) -> String {
+        key(&self.namespace, &self.name)
+    }
+
+    /// The `namespace/name` of the DataSource that it points to.
+    pub fn target(&self) -> Option<String> {
+        Some(key(&self.namespace, self.points_to.as_ref()?))
+    }
+}
+
+fn key(namespace: &Foreign, name: &Foreign) -> String {
+    format!("{}/{}", namespace.raw(), name.raw())
+}
+
+impl CronChangesReport {
+    /// The changed fields that cause a DataImportCron to be deleted and created again.
+    pub fn changed_fields(&self, key: &str) -> &[Foreign] {
+        let index = self.recreated.iter().position(|name| name.raw() == key);
+        let fields = index.and_then(|index| self.changed_fields.get(index));
+        fields.map_or(&[], Vec::as_slice)
+    }
+}
+
+impl FindingReport {
+    /// The fix that resolves it without a human decision.
+    pub fn complete_fix(&self) -> Option<&FixReport> {
+        self.fixes.first().filter(|fix| fix.complete)
     }
 }

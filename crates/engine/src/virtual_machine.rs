@@ -1,5 +1,6 @@
 //! Evaluates a request about a VirtualMachine, and returns a report.
 
+use kube_objects::text::Foreign;
 use operator_models::kubevirt::virtual_machine::Reason;
 
 use crate::cluster::Cluster;
@@ -61,10 +62,12 @@ fn report(machine: &Machine<'_>) -> VirtualMachineReport {
     let is_preferred = machine.reason == Reason::Preference;
     let preference = machine.preference.as_ref().filter(|_| is_preferred);
     VirtualMachineReport {
-        architecture: Some(machine.architecture.clone()).filter(|name| !name.is_empty()),
-        reason: machine.reason.name(),
-        preference: preference.map(|(name, _)| name.name.clone()),
-        data_source: source.map(|source| format!("{}/{}", source.namespace, source.name)),
-        node_selector: machine.launcher.architecture.clone(),
+        architecture: Some(&*machine.architecture)
+            .filter(|name| !name.is_empty())
+            .map(Foreign::from),
+        reason: machine.reason.name().into(),
+        preference: preference.map(|(name, _)| name.name.as_str().into()),
+        data_source: source.map(|source| format!("{}/{}", source.namespace, source.name).into()),
+        node_selector: machine.launcher.architecture.as_deref().map(Foreign::from),
     }
 }

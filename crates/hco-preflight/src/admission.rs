@@ -153,15 +153,4 @@ mod tests {
             json!({"metadata": {"name": "n"}, "spec": {}})
         );
     }
-
-    #[test]
-    fn every_version_of_the_kind_is_judged_and_no_other_group() {
-        let of = |api_version: &str| {
-            Identity::of(&json!({"apiVersion": api_version, "kind": "HyperConverged"}))
-        };
-        assert!(of("hco.kubevirt.io/v1").is_hyperconverged());
-        assert!(of("hco.kubevirt.io/v2").is_hyperconverged());
-        assert!(!of("example.com/v1").is_hyperconverged());
-        assert!(!of("hco.kubevirt.io").is_hyperconverged());
-    }
 }

@@ -1,8 +1,10 @@
 //! Computes the object in the API server after `kubectl apply` or `kubectl replace`.
 
+use engine::PatchOperation;
 use serde_json::{Map, Value, json};
 
 use crate::args::AsIf;
+use crate::remedy::json_patch_of;
 
 /// The annotation in which kubectl stores the last applied configuration.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -24,16 +26,11 @@ pub(crate) fn sent(as_if: AsIf, live: &Value, file: &Value) -> Value {
 
 /// Applies an operation of a JSON Patch for the sent object to the file; `None` if the file cannot be changed like
 /// this. If only the live object has the parents of the value, they are added to the file, which changes nothing else.
-pub(crate) fn edited(file: &Value, operation: &Value) -> Option<Value> {
+pub(crate) fn edited(file: &Value, operation: &PatchOperation) -> Option<Value> {
     let mut edited = file.clone();
     let mut operation = operation.clone();
-    let kind = operation.get("op")?.as_str()?.to_owned();
-    if kind == "test" {
-        return Some(edited);
-    }
-    if matches!(&*kind, "add" | "replace") {
-        let path = operation.get("path")?.as_str()?.to_owned();
-        let (parents, _) = path.rsplit_once('/')?;
+    if operation.op != "remove" {
+        let (parents, _) = operation.path.rsplit_once('/')?;
         let mut parent = &mut edited;
         for token in parents.split('/').skip(1) {
             let token = token.replace("~1", "/").replace("~0", "~");
@@ -51,11 +48,10 @@ pub(crate) fn edited(file: &Value, operation: &Value) -> Option<Value> {
         }
         if parent.is_object() {
             // A value that is only in the live object cannot be replaced in the file.
-            *operation.get_mut("op")? = Value::from("add");
+            operation.op = "add".into();
         }
     }
-    let patch = serde_json::from_value(Value::from(vec![operation])).ok()?;
-    let patch: json_patch::Patch = patch;
+    let patch = json_patch_of(&[operation]).ok()?;
     json_patch::patch(&mut edited, &patch).ok()?;
     Some(edited)
 }
@@ -147,17 +143,6 @@ mod tests {
     }
 
     #[test]
-    fn annotations_of_others_stay() {
-        let mut live = live();
-        let last = json!({"metadata": {"annotations": {"applied": ""}}}).to_string();
-        live["metadata"]["annotations"] =
-            json!({LAST_APPLIED: last, "applied": "", "of-others": ""});
-        let sent = sent(AsIf::Apply, &live, &json!({"metadata": {"name": "n"}}));
-        let expected = json!({LAST_APPLIED: last, "of-others": ""});
-        assert_eq!(sent["metadata"]["annotations"], expected);
-    }
-
-    #[test]
     fn without_what_was_applied_nothing_is_removed() {
         let mut live = live();
         live["metadata"]["annotations"] = json!({LAST_APPLIED: "no JSON"});
@@ -171,22 +156,23 @@ mod tests {
     fn an_operation_is_made_in_the_file_where_it_can_be() {
         let file = json!({"spec": {"list": [{"x": 1}], "none": null}});
         let edited = |op: &str, path: &str| {
-            let edited = edited(&file, &json!({"op": op, "path": path, "value": 2}))?;
+            let value = (op != "remove").then_some(true);
+            let operation = json!({"op": op, "path": path, "value": value});
+            let edited = edited(&file, &serde_json::from_value(operation).unwrap())?;
             Some(edited["spec"].clone())
         };
         assert_eq!(
             edited("replace", "/spec/gates/a~1b"),
-            Some(json!({"list": [{"x": 1}], "none": null, "gates": {"a/b": 2}}))
+            Some(json!({"list": [{"x": 1}], "none": null, "gates": {"a/b": true}}))
         );
         assert_eq!(
             edited("add", "/spec/none/a"),
-            Some(json!({"list": [{"x": 1}], "none": {"a": 2}}))
+            Some(json!({"list": [{"x": 1}], "none": {"a": true}}))
         );
         assert_eq!(
             edited("replace", "/spec/list/0/x"),
-            Some(json!({"list": [{"x": 2}], "none": null}))
+            Some(json!({"list": [{"x": true}], "none": null}))
         );
-        assert_eq!(edited("test", "/spec/gates"), Some(file["spec"].clone()));
         for (op, path) in [
             ("add", "/spec/list/1/x"),
             ("remove", "/spec/gates"),
@@ -194,17 +180,5 @@ mod tests {
         ] {
             assert_eq!(edited(op, path), None, "{op} {path}");
         }
-    }
-
-    #[test]
-    fn replace_keeps_the_status_alone() {
-        let file = json!({"spec": {"b": 2}, "status": {"known": false}});
-        assert_eq!(
-            sent(AsIf::Replace, &live(), &file),
-            json!({"spec": {"b": 2}, "status": {"known": true}})
-        );
-        let mut live = live();
-        live.as_object_mut().unwrap().remove("status");
-        assert_eq!(sent(AsIf::Replace, &live, &file), json!({"spec": {"b": 2}}));
     }
 }

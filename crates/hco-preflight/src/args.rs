@@ -133,6 +133,16 @@ pub(crate) struct Subject {
     #[arg(long, value_name = "FILE", help_heading = "Objects")]
     pub(crate) old: Option<PathBuf>,
 
+    /// Evaluate the file as `kubectl apply` (default) or `kubectl replace` would send it
+    #[arg(
+        long,
+        value_enum,
+        value_name = "HOW",
+        conflicts_with = "old",
+        help_heading = "Objects"
+    )]
+    pub(crate) as_if: Option<AsIf>,
+
     /// Read nodes from FILE (output of `kubectl get nodes -o yaml` or `-o json`; - for standard input)
     #[arg(long, value_name = "FILE", help_heading = "Nodes", conflicts_with_all = ["cluster", "arch"])]
     pub(crate) nodes: Option<PathBuf>,
@@ -253,20 +263,6 @@ pub(crate) enum AsIf {
     Replace,
 }
 
-/// How a file reaches the cluster.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Sent {
-    /// Evaluate the file as `kubectl apply` (default) or `kubectl replace` would send it
-    #[arg(
-        long,
-        value_enum,
-        value_name = "HOW",
-        conflicts_with = "old",
-        help_heading = "Objects"
-    )]
-    pub(crate) as_if: Option<AsIf>,
-}
-
 /// `check`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = CHECK)]
@@ -277,9 +273,6 @@ pub(crate) struct Check {
     /// Succeed if no file contains an object to check, for example in a pre-commit hook, or if a cluster has none
     #[arg(long, help_heading = "Objects")]
     pub(crate) allow_empty: bool,
-
-    #[command(flatten)]
-    pub(crate) sent: Sent,
 
     /// The format of the output
     #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
@@ -342,9 +335,6 @@ pub(crate) struct Fix {
     /// Succeed if no file contains a HyperConverged, for example in a pre-commit hook
     #[arg(long, help_heading = "Objects")]
     pub(crate) allow_empty: bool,
-
-    #[command(flatten)]
-    pub(crate) sent: Sent,
 
     /// Write the corrected files instead of printing a diff; with `-f -`, print the corrected text
     #[arg(long, short = 'w', conflicts_with = "output", help_heading = "Changes")]
@@ -505,23 +495,9 @@ pub(crate) struct Plan {
     #[arg(long)]
     pub(crate) all_vms: bool,
 
-    /// The command with `-f -`, for a hint.
-    #[arg(skip)]
-    pub(crate) piped: String,
-
     /// Do not print notes
     #[arg(long, short = 'q')]
     pub(crate) quiet: bool,
-}
-
-impl Plan {
-    /// The policy of the plan, in the form that a check uses.
-    pub(crate) fn subject(&self) -> Subject {
-        Subject {
-            filename: self.filename.clone(),
-            ..self.what_is.subject()
-        }
-    }
 }
 
 const PLAN: &str = "\

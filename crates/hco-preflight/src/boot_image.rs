@@ -74,7 +74,7 @@ pub(crate) fn note(machines: impl Iterator<Item = (String, Option<BootImage>)>) 
 }
 
 /// The note about the VMs of a cluster whose disk is still to be created, or is created at each start.
-pub(crate) fn note_of(compared: &Compared<'_>) -> Option<String> {
+pub(crate) fn note_of(compared: &Compared) -> Option<String> {
     let workload = compared.will_be.workload_architectures.as_ref()?;
     if workload.len() < 2 {
         return None;

@@ -7,18 +7,16 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::output;
-use crate::stage::{self, Purpose, Unread};
+use crate::stage::{Check, Purpose, Unread};
 use crate::terminal::Terminal;
 use crate::verdict::Verdicts;
 
 /// Evaluates the objects, prints the verdicts, and returns the most severe exit code.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
-    let purpose = Purpose::Check(args.sent.as_if);
-    let prepared = stage::prepare(&args.subject, purpose, &mut notes);
-    let verdicts = prepared.map(|prepared| prepared.judge(&mut notes));
-    let mut verdicts = or_failures(verdicts, args, &mut notes);
-    verdicts.not_for_fix = not_for_fix(args);
+    let check = Check::read(&args.subject, Purpose::Check, &mut notes);
+    let verdicts = check.map(|check| check.judge());
+    let verdicts = or_failures(verdicts, args, &mut notes);
     if !args.quiet {
         verdicts.add_notes(&mut notes);
         terminal.notes(&notes);
@@ -49,14 +47,4 @@ fn or_failures(verdicts: Result<Verdicts>, args: &args::Check, notes: &mut Notes
         }
         verdicts
     })
-}
-
-/// The options in use that `fix` does not have.
-fn not_for_fix(args: &args::Check) -> Vec<&'static str> {
-    let all = [
-        ("--fail-on", args.fail_on != FailOn::Deny),
-        ("--old", args.subject.old.is_some()),
-    ];
-    let set = all.into_iter().filter(|(_, is_set)| *is_set);
-    set.map(|(option, _)| option).collect()
 }

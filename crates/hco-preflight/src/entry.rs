@@ -86,7 +86,7 @@ impl<'v> Entry<'v> {
             Level::Warn => Severity::Warning,
             Level::Carried => Severity::Carried,
         };
-        let rule = finding.rule.raw();
+        let rule = &*finding.rule;
         let template = finding.template.as_ref().map_or("", Foreign::raw);
         let text = format!("{}\nfix: {}", finding.fact, finding.fix);
         Self {
@@ -94,7 +94,7 @@ impl<'v> Entry<'v> {
             rule,
             object: Some(object),
             finding: Some(finding),
-            place: object.place_of(finding.line),
+            place: object.place_of(Some(finding)),
             text: object.with_mode(finding.level, text),
             fingerprint: fingerprint(&[
                 rule,
@@ -216,29 +216,4 @@ fn normal(path: &Path) -> PathBuf {
         }
     }
     normal
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_is_named_as_in_its_repository() {
-        let here = std::env::current_dir().unwrap();
-        let plain = in_repository("a.yaml");
-        assert_eq!(in_repository("./a.yaml"), plain);
-        assert_eq!(in_repository("b/../a.yaml"), plain);
-        let absolute = here.join("a.yaml");
-        assert_eq!(in_repository(absolute.to_str().unwrap()), plain);
-        assert_eq!(in_repository("/elsewhere/a.yaml"), "/elsewhere/a.yaml");
-    }
-
-    #[test]
-    fn the_repository_is_above() {
-        let directory = tempfile::tempdir().unwrap();
-        let below = directory.path().join("a/b");
-        std::fs::create_dir_all(&below).unwrap();
-        std::fs::create_dir(directory.path().join(".git")).unwrap();
-        assert_eq!(repository(&below).as_deref(), Some(directory.path()));
-    }
 }

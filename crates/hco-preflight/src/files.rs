@@ -277,16 +277,10 @@ impl Files {
         if let Some(directory) = tree.kustomizations.with_patch(path)
             && (root.is_none() || names_ours(&text) || directory.names_ours)
         {
-            let (name, piped) = (shell_word(&one_line(&directory.name)), &tree.walk.piped);
-            return self.notes.push(&if directory.is_component {
-                format!(
-                    "skipped the component {name} and its patches; it is checked with what a kustomization builds of it"
-                )
-            } else {
-                format!(
-                    "skipped the kustomization {name} and its patches; for what it builds, run `kubectl kustomize {name} | {piped}`"
-                )
-            });
+            let name = shell_word(&one_line(&directory.name));
+            return self.notes.push(&format!(
+                "skipped the kustomization {name} and its patches; to include what it builds, pipe `kubectl kustomize {name}` to -f -"
+            ));
         }
         match documents(&text) {
             Ok(documents) => {
@@ -318,12 +312,11 @@ impl Files {
             }
             Err(error) => {
                 let hint = if is_template(&text) {
-                    let (chart, piped) = (chart(path), &tree.walk.piped);
-                    format!("; if it is a Helm template, run `helm template {chart} | {piped}`")
+                    "; if it is a Helm template, pipe `helm template CHART` to -f -"
                 } else {
-                    String::new()
+                    ""
                 };
-                self.unreadable(&file, &error, &hint);
+                self.unreadable(&file, &error, hint);
             }
         }
     }
@@ -409,17 +402,6 @@ impl Files {
     }
 }
 
-/// The directory of the chart that contains a file, quoted for a shell.
-fn chart(file: &Path) -> String {
-    let mut above = file.ancestors().skip(1);
-    let chart = above.find(|directory| directory.join("Chart.yaml").is_file());
-    match chart.map(|directory| directory.display().to_string()) {
-        None => "CHART".to_owned(),
-        Some(here) if here.is_empty() => ".".to_owned(),
-        Some(chart) => shell_word(&one_line(&chart)),
-    }
-}
-
 /// Selects the files of a directory.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Walk {
@@ -439,10 +421,6 @@ pub(crate) struct Walk {
     /// Whether the command does not have an option for subdirectories.
     #[arg(skip)]
     pub(crate) is_flat: bool,
-
-    /// The command with `-f -`, for a hint.
-    #[arg(skip)]
-    pub(crate) piped: String,
 }
 
 /// The field of a distributed object whose value only the cluster knows; `None` if all values are known.

@@ -2,16 +2,17 @@
 
 mod patches;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use engine::PatchOperation;
 use manifest::{EditError, Edited, Object};
 use policy_host::Cluster;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::NamedTempFile;
 
 use self::patches::Destination;
@@ -20,15 +21,15 @@ use crate::args::{self, AsIf, FixFormat, Prefer, WITH_ALTERNATIVES};
 use crate::diff::diff;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::files::{InFile, Source};
+use crate::files::Source;
 use crate::foreign::{self, chain, one_line, shell_word};
 use crate::kubectl::Kubectl;
 use crate::notes::Notes;
 use crate::progress::Progress;
 use crate::prose::count;
 use crate::remedy::{edit, patch};
-use crate::report::{Finding, Level, Remedy, Report};
-use crate::stage::{self, Prepared, Purpose, Question, Unread};
+use crate::report::{Conclusions as _, Finding, Level, Remedy, Report};
+use crate::stage::{Check, Purpose, Question, Unread};
 use crate::terminal::{Terminal, print_raw};
 use crate::verdict::{Judged, Verdicts};
 
@@ -46,12 +47,12 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         );
     }
     let mut notes = Notes::default();
-    let prepared = stage::prepare(&args.subject, Purpose::Fix(args.sent.as_if), &mut notes);
+    let check = Check::read(&args.subject, Purpose::Fix, &mut notes);
     if !args.quiet {
         terminal.notes(&notes);
     }
-    let mut prepared = match prepared {
-        Ok(prepared) => prepared,
+    let mut check = match check {
+        Ok(check) => check,
         Err(error) => match error.downcast()? {
             Unread::Nothing(what) if args.allow_empty => {
                 terminal.note(&what.to_string());
@@ -61,23 +62,23 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         },
     };
     // With repairs, the module would only report what it repairs, without a patch.
-    prepared.without_repairs();
-    let mut failures = prepared.failures().to_vec();
+    check.without_repairs();
+    let mut failures = check.failures.clone();
     let progress = Progress::start("checking");
-    let questions = once_for_each_file(prepared.questions()).into_iter();
-    let fixed = questions.map(|question| {
-        Fixed::new(question, &prepared, args).map_err(|failure| (question, failure))
-    });
+    let fixed = check
+        .questions
+        .iter()
+        .map(|question| Fixed::new(question, &check, args).map_err(|failure| (question, failure)));
     let mut fixed: Vec<_> = fixed.collect();
     drop(progress);
     for object in fixed.iter_mut().flatten() {
         object.report_only_live(terminal);
     }
     let connection = &args.subject.connection;
-    let context = prepared.cluster().and_then(Cluster::context);
+    let context = check.cluster.as_deref().and_then(Cluster::context);
     let destination = Destination {
         context,
-        is_cluster: prepared.cluster().is_some(),
+        is_cluster: check.cluster.is_some(),
         from: args.subject.from.as_deref(),
         connection,
         kubectl: Kubectl::on(connection, context),
@@ -97,9 +98,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     }
     if let (true, Some(format), false) = (changes, args.output, args.quiet) {
         for object in fixed.iter().filter(|it| it.made > 0) {
-            let others = patches::others(object, &destination);
-            let note = others.or_else(|| patches::kept_elsewhere(object.question));
-            if let Some(note) = note {
+            if let Some(note) = patches::others(object, &destination) {
                 terminal.note(&object.question.failure(note).to_string());
             }
         }
@@ -159,34 +158,16 @@ fn advice(
         Some(from) => format!("{name} plan --from {} ", shell_word(&foreign::path(from))),
         None => format!("{name} plan --cluster {}", destination.kubectl.flags()),
     };
-    let how = match (args.output, args.sent.as_if) {
-        (Some(_), _) => {
+    let how = match args.output {
+        Some(_) => {
             format!("`kubectl patch … --dry-run=server -o yaml | {plan}--as-if replace -f -`")
         }
-        (None, Some(AsIf::Replace)) => {
-            format!("`{plan}--as-if replace -f FILE`, with the corrected file,")
-        }
-        (None, _) => format!("`{plan}-f FILE`, with the corrected file,"),
+        None => format!("`{plan}-f FILE`, with the corrected file,"),
     };
     advice.push(format!(
         "this changes {what}: before you apply it, {how} lists what becomes of boot sources and virtual machines"
     ));
     advice
-}
-
-/// The objects of each file once, even if the user names a file twice or a symbolic link leads to it.
-fn once_for_each_file(questions: &[Question]) -> Vec<&Question> {
-    let mut sources: BTreeMap<PathBuf, Arc<Source>> = BTreeMap::new();
-    let is_once = |question: &&Question| {
-        let Some(InFile { source, .. }) = question.object.written() else {
-            return true;
-        };
-        let path = std::fs::canonicalize(&source.path);
-        let path = path.unwrap_or_else(|_| source.path.clone());
-        let first = sources.entry(path).or_insert_with(|| Arc::clone(source));
-        Arc::ptr_eq(first, source)
-    };
-    questions.iter().filter(is_once).collect()
 }
 
 /// An object after its fixes.
@@ -197,7 +178,7 @@ struct Fixed<'q> {
     /// The object that is evaluated, as the API server gets it.
     sent: Value,
     /// The operations that produced it.
-    patch: Vec<Value>,
+    patch: Vec<PatchOperation>,
     /// The number of fixed findings.
     made: usize,
     /// The summaries of the fixes, with their costs.
@@ -209,20 +190,16 @@ struct Fixed<'q> {
     /// The object in the written file, where its line numbers can differ.
     written: Option<Object>,
     /// The patches for values that only the live object has.
-    only_live: Vec<Vec<Value>>,
+    only_live: Vec<Vec<PatchOperation>>,
     /// Whether the user has to edit the file manually, because the editor does not support its format.
     by_hand: bool,
 }
 
 impl<'q> Fixed<'q> {
     /// Applies the fixes of a report, and evaluates the object again until no fix is left.
-    fn new(
-        question: &'q Question,
-        prepared: &Prepared<'_>,
-        args: &args::Fix,
-    ) -> Result<Self, Failure> {
+    fn new(question: &'q Question, check: &Check<'_>, args: &args::Fix) -> Result<Self, Failure> {
         let sent = question.sent();
-        let report = prepared.report(question, sent)?;
+        let report = check.report(question, sent)?;
         let mut fixed = Self {
             question,
             value: question.object.value().clone(),
@@ -243,7 +220,7 @@ impl<'q> Fixed<'q> {
             if !is_changed.map_err(|error| question.failure(chain(&error)))? {
                 break;
             }
-            fixed.report = prepared.report(question, &fixed.sent)?;
+            fixed.report = check.report(question, &fixed.sent)?;
         }
         Ok(fixed)
     }
@@ -251,7 +228,7 @@ impl<'q> Fixed<'q> {
     /// Applies fixes. Returns whether the object changed, or a fix cannot be made in the file.
     fn apply(&mut self, remedies: &[Remedy], args: &args::Fix) -> Result<bool> {
         let in_file = args.output.is_none();
-        let as_if = args.sent.as_if.unwrap_or_default();
+        let as_if = args.subject.as_if.unwrap_or_default();
         let (before, known) = (self.sent.clone(), self.only_live.len());
         for remedy in remedies {
             let remedy = &without_repetitions(remedy, &self.patch);
@@ -287,7 +264,7 @@ impl<'q> Fixed<'q> {
     /// Reports the findings whose remedies cannot be made in the file.
     fn report_only_live(&mut self, terminal: &Terminal) {
         for finding in &self.report.findings {
-            let mut patches = finding.remedies.iter().map(|remedy| &remedy.patch);
+            let mut patches = finding.fixes.iter().map(|remedy| &remedy.patch);
             if patches.any(|patch| self.only_live.contains(patch)) {
                 self.by_hand = true;
                 let rule = &finding.rule;
@@ -322,8 +299,8 @@ impl<'q> Fixed<'q> {
 
     fn judged(self) -> Judged {
         let mut judged = self.question.judged(self.report);
-        if let Some(object) = self.written {
-            judged.report.set_lines(&object);
+        if let (Some(written), Some(object)) = (&mut judged.written, self.written) {
+            written.object = Arc::new(object);
         }
         judged
     }
@@ -334,12 +311,10 @@ impl<'q> Fixed<'q> {
 fn chosen(
     findings: &[Finding],
     args: &args::Fix,
-    only_live: &[Vec<Value>],
+    only_live: &[Vec<PatchOperation>],
 ) -> Result<Vec<Remedy>, String> {
     let can_be_made = |remedy: &Remedy| !only_live.contains(&remedy.patch);
-    let with_alternatives = findings
-        .iter()
-        .find(|it| it.rule.raw() == WITH_ALTERNATIVES);
+    let with_alternatives = findings.iter().find(|it| it.rule == WITH_ALTERNATIVES);
     let prefer = args.prefer();
     if let (Some(prefer), Some(finding)) = (&prefer, with_alternatives) {
         let remedy = preferred(finding, prefer)?;
@@ -351,7 +326,7 @@ fn chosen(
     let is_placed = matches!(prefer, Some(Prefer::PlaceOn(_)));
     let is_wanted =
         |remedy: &&Remedy| can_be_made(remedy) && !(is_placed && enables_import(&remedy.patch));
-    let complete = findings.iter().filter_map(Finding::complete_remedy);
+    let complete = findings.iter().filter_map(Finding::complete_fix);
     let complete: Vec<Remedy> = complete.filter(is_wanted).cloned().collect();
     if !complete.is_empty() || !args.r#unsafe {
         return Ok(complete);
@@ -365,10 +340,15 @@ fn chosen(
 }
 
 /// The same fix without the empty parents that an earlier fix has added.
-fn without_repetitions(remedy: &Remedy, earlier: &[Value]) -> Remedy {
+fn without_repetitions(remedy: &Remedy, earlier: &[PatchOperation]) -> Remedy {
     let mut remedy = remedy.clone();
-    let is_empty = |value: &Value| *value == json!({}) || *value == json!([]);
-    let adds_parent = |operation: &Value| operation["op"] == "add" && is_empty(&operation["value"]);
+    let adds_parent = |operation: &PatchOperation| {
+        operation.op == "add"
+            && operation
+                .value
+                .as_ref()
+                .is_some_and(engine::Value::is_empty)
+    };
     remedy
         .patch
         .retain(|operation| !(adds_parent(operation) && earlier.contains(operation)));
@@ -377,7 +357,7 @@ fn without_repetitions(remedy: &Remedy, earlier: &[Value]) -> Remedy {
 
 /// The fix that a person has to review.
 fn to_review(finding: &Finding) -> Option<&Remedy> {
-    let remedy = finding.remedies.first()?;
+    let remedy = finding.fixes.first()?;
     let is_open = !remedy.complete && !remedy.patch.is_empty();
     (is_open && !is_choice(finding)).then_some(remedy)
 }
@@ -385,15 +365,12 @@ fn to_review(finding: &Finding) -> Option<&Remedy> {
 /// Whether only a person can choose a fix. For example, an annotation without effect does not justify enabling the
 /// import.
 fn is_choice(finding: &Finding) -> bool {
-    finding.rule.raw() == "architectures-ignored"
+    finding.rule == "architectures-ignored"
 }
 
 /// Why a person has to review a fix.
 fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
-    let mut paths = remedy
-        .patch
-        .iter()
-        .filter_map(|it| it.get("path")?.as_str());
+    let mut paths = remedy.patch.iter().map(|it| &it.path);
     if enables_import(&remedy.patch) {
         "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"
     } else if paths.any(|path| path.contains("/annotations/ssp.kubevirt.io~1dict.architectures"))
@@ -407,7 +384,7 @@ fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
 
 /// The fix for a preference.
 fn preferred<'f>(finding: &'f Finding, prefer: &Prefer) -> Result<&'f Remedy, String> {
-    let remedies = finding.remedies.iter();
+    let remedies = finding.fixes.iter();
     let ways: Vec<(Prefer, &Remedy)> = remedies.filter_map(|it| Some((way(it)?, it))).collect();
     if let Some((_, remedy)) = ways.iter().find(|(way, _)| way == prefer) {
         return Ok(remedy);
@@ -429,41 +406,39 @@ fn way(remedy: &Remedy) -> Option<Prefer> {
         return Some(Prefer::EnableImport);
     }
     remedy.patch.iter().find_map(|operation| {
-        let path = operation.get("path")?.as_str()?;
-        let is_label = path.ends_with("/nodeSelector/kubernetes.io~1arch");
-        let value = operation.get("value").filter(|_| is_label)?.as_str()?;
+        let is_label = operation
+            .path
+            .ends_with("/nodeSelector/kubernetes.io~1arch");
+        let value = operation.value.as_ref().filter(|_| is_label)?.as_str()?;
         Some(Prefer::PlaceOn(value.to_owned()))
     })
 }
 
 /// Whether a patch sets a field whose path has this suffix.
-fn has_path(patch: &[Value], end: &str) -> bool {
-    let mut paths = patch.iter().filter_map(|it| it.get("path")?.as_str());
-    paths.any(|path| path.ends_with(end))
+fn has_path(patch: &[PatchOperation], end: &str) -> bool {
+    patch.iter().any(|it| it.path.ends_with(end))
 }
 
 /// Whether a patch sets the field or the feature gate of the import.
-fn changes_import(patch: &[Value]) -> bool {
+fn changes_import(patch: &[PatchOperation]) -> bool {
     patch.iter().any(is_of_import)
 }
 
 /// Whether a patch enables the import.
-fn enables_import(patch: &[Value]) -> bool {
+fn enables_import(patch: &[PatchOperation]) -> bool {
     let mut operations = patch.iter().filter(|it| is_of_import(it));
     operations.any(|operation| {
-        let state = operation.pointer("/value/state");
-        let state = state.or(operation.get("value"));
-        state.is_none_or(|it| *it != "Disabled" && *it != Value::Bool(false))
+        let value = operation.value.as_ref();
+        let state = value.map(|value| value.member("state").unwrap_or(value));
+        state.is_none_or(|it| it.as_str() != Some("Disabled") && *it != false.into())
     })
 }
 
 /// Correcting the name of a gate is not meant: its state stays as the user has set it.
-fn is_of_import(operation: &Value) -> bool {
-    let path = operation.get("path").and_then(Value::as_str);
-    path.is_some_and(|path| {
-        let is_gate = path.starts_with("/spec/featureGates/") && !path.ends_with("/name");
-        path.ends_with("/enableMultiArchBootImageImport") || is_gate
-    })
+fn is_of_import(operation: &PatchOperation) -> bool {
+    let path = &operation.path;
+    let is_gate = path.starts_with("/spec/featureGates/") && !path.ends_with("/name");
+    path.ends_with("/enableMultiArchBootImageImport") || is_gate
 }
 
 /// Notes the costs of the changes before they are made.
@@ -661,12 +636,12 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
     let (mut by_hand, mut to_confirm) = (0, 0);
     for object in &verdicts.objects {
         if let Some(message) = object.message() {
-            terminal.failure(&format!("{}: {message}", object.at(None)));
+            terminal.failure(&format!("{}: {message}", object.at()));
         }
         let mut findings = object.report.findings.iter();
         // In these cases, the import must not be enabled, or another finding already covers it.
         let is_decided = matches!(args.prefer(), Some(Prefer::PlaceOn(_)))
-            || findings.any(|it| it.rule.raw() == WITH_ALTERNATIVES);
+            || findings.any(|it| it.rule == WITH_ALTERNATIVES);
         for finding in &object.report.findings {
             let is_denied = finding.level == Level::Deny;
             let review = to_review(finding).filter(|_| !args.r#unsafe);
@@ -676,7 +651,7 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
             } else if is_open {
                 by_hand += 1;
             }
-            let (at, rule, fact) = (object.at(finding.line), &finding.rule, &finding.fact);
+            let (at, rule, fact) = (object.at_finding(finding), &finding.rule, &finding.fact);
             let mut text = format!("{at}: [{rule}] {fact}");
             if is_open || review.is_some() {
                 let fix = finding.fix.replace('\n', "\n    ");
@@ -687,14 +662,15 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
             }
             if is_denied {
                 terminal.review(&text);
-            } else if !args.quiet && (is_open || review.is_some() || finding.is_unreadable_image())
+            } else if !args.quiet
+                && (is_open || review.is_some() || finding.rule == "image-unreadable")
             {
                 terminal.warning(&text);
             }
         }
         if !args.quiet {
             for note in &object.report.not_checked {
-                terminal.note(&one_line(&format!("{}: {note}", object.at(None))));
+                terminal.note(&one_line(&format!("{}: {note}", object.at())));
             }
         }
     }
@@ -731,21 +707,6 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_a_state_enables_the_import() {
-        let enables = |path: &str, value: Value| {
-            enables_import(&[json!({"op": "add", "path": path, "value": value})])
-        };
-        let name = "enableMultiArchBootImageImport";
-        assert!(enables(
-            "/spec/featureGates/-",
-            json!({"name": name, "state": "Enabled"})
-        ));
-        assert!(enables("/spec/featureGates/0/state", json!("Enabled")));
-        assert!(!enables("/spec/featureGates/0/state", json!("Disabled")));
-        assert!(!enables("/spec/featureGates/0/name", json!(name)));
-    }
 
     #[test]
     fn a_file_that_somebody_else_changed_is_not_written() {

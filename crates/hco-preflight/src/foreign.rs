@@ -1,44 +1,11 @@
-//! External text: from a manifest, the nodes, a cluster, or a module.
+//! Escapes external text: from a manifest, the nodes, a cluster, or a module.
 
-use std::borrow::Borrow;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::path::Path;
 
+pub(crate) use engine::Foreign;
 use engine::{escape, is_invisible};
 use policy_host::{ClusterError, HostError, NodeListError};
-use serde::{Deserialize, Serialize};
-
-/// External text. It cannot be printed unchanged: `Display` writes it as one line, and escapes all characters that a
-/// terminal executes, hides or reorders. Programs that read JSON get it unchanged.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct Foreign(String);
-
-impl Foreign {
-    /// The unchanged text, for comparisons and look-ups.
-    pub(crate) fn raw(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<&str> for Foreign {
-    fn from(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-}
-
-/// For look-ups in a map.
-impl Borrow<str> for Foreign {
-    fn borrow(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for Foreign {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&one_line(&self.0))
-    }
-}
 
 /// External text as one line. A separate line could look like a line of this program, or be a command for the runner of
 /// a pipeline.
@@ -146,9 +113,9 @@ mod tests {
 
     #[test]
     fn nothing_is_printed_raw() {
-        let text = Foreign("a\n::error::\u{1b}[2J\u{202e}b".to_owned());
+        let text = Foreign::from("a\n::error::\u{1b}[2J\u{202e}b");
         assert_eq!(text.to_string(), "a\\u{a}::error::\\u{1b}[2J\\u{202e}b");
-        assert_eq!(format!("{:<4}|", Foreign("é".to_owned())), "é   |");
+        assert_eq!(format!("{:<4}|", Foreign::from("é")), "é   |");
         assert_eq!(lines("a\n\u{7}"), "a\n\\u{7}");
     }
 

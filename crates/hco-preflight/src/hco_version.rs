@@ -19,8 +19,8 @@ pub(crate) struct ShownVersion {
 }
 
 impl ShownVersion {
-    pub(crate) fn of(version: &Foreign, object: &Value, given: Option<&str>) -> Option<Self> {
-        let (number, origin) = version.raw().split_once(' ')?;
+    pub(crate) fn of(version: &str, object: &Value, given: Option<&str>) -> Option<Self> {
+        let (number, origin) = version.split_once(' ')?;
         let origin = origin.trim_matches(['(', ')']);
         let written = match origin {
             "given" => given,

@@ -127,7 +127,7 @@ struct Machine {
 
 impl Headroom {
     /// The state after the change; `None` if the running VMs were not read.
-    pub(crate) fn of(compared: &Compared<'_>) -> Option<Self> {
+    pub(crate) fn of(compared: &Compared) -> Option<Self> {
         let kind = "VirtualMachineInstance";
         if !compared.snapshot.has(kind) {
             return None;

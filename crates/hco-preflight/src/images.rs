@@ -195,7 +195,6 @@ fn read(args: &args::Images) -> Files {
         let everything = Walk {
             recursive: true,
             include_ignored: true,
-            piped: args.walk.piped.clone(),
             ..Walk::default()
         };
         let from = files::read(std::slice::from_ref(path), everything, WANTED);

@@ -10,7 +10,7 @@ use manifest::Limited;
 use policy_host::{HostCalls, Options, Policy, cache_directory, private};
 use serde_json::{Value, json};
 
-use crate::foreign;
+use crate::foreign::{self, one_line};
 use crate::notes::Notes;
 use crate::progress::Progress;
 use crate::report::Report;
@@ -71,14 +71,33 @@ impl Module {
 
     /// Evaluates a payload.
     pub(crate) fn judge(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Report> {
-        let answer = match self {
-            Self::Compiled(policy) => policy.report(payload, host)?,
-            Self::Linked => serde_json::to_vec(&engine::report_change(payload, &NodesOnly(host)))?,
+        let policy = match self {
+            Self::Compiled(policy) => policy,
+            Self::Linked => return Ok(engine::report_change(payload, &NodesOnly(host))),
         };
-        serde_json::from_slice(&answer).context(
+        let answer = policy.report(payload, host)?;
+        let report = serde_json::from_slice(&answer).context(
             "the module's report cannot be read; --policy supports only builds of this policy",
-        )
+        )?;
+        Ok(escaped(report))
     }
+}
+
+/// A report whose sentences can be printed. The embedded module has escaped them; another module may not have.
+fn escaped(mut report: Report) -> Report {
+    let sentences = report.repairs.iter_mut().chain(&mut report.not_checked);
+    for sentence in sentences.chain(&mut report.message) {
+        *sentence = foreign::lines(sentence);
+    }
+    for finding in &mut report.findings {
+        finding.rule = one_line(&finding.rule).into();
+        finding.fact = one_line(&finding.fact);
+        finding.fix = foreign::lines(&finding.fix);
+        for fix in &mut finding.fixes {
+            fix.summary = one_line(&fix.summary);
+        }
+    }
+    report
 }
 
 /// The nodes of a host.

@@ -35,11 +35,8 @@ impl NoForecast {
         }
         let facts = denied_by_hco(report, object);
         let find = |has: &dyn Fn(&Finding) -> bool| report.findings.iter().find(|it| has(it));
-        let fails = find(&|it| {
-            let fact = it.fact.raw();
-            fact.ends_with(HCO_CRASHES) || fact.ends_with(HCO_FAILS)
-        });
-        let is_patch = |it: &Finding| it.rule.raw() == "jsonpatch-overrides-architectures";
+        let fails = find(&|it| it.fact.ends_with(HCO_CRASHES) || it.fact.ends_with(HCO_FAILS));
+        let is_patch = |it: &Finding| it.rule == "jsonpatch-overrides-architectures";
         Some(if !facts.is_empty() {
             Self::DeniedByHco(facts)
         } else if report.templates.is_none() {
@@ -74,7 +71,7 @@ impl NoForecast {
 /// Why HCO would deny the object, regardless of the policy; empty if it would not. The rules about requests that HCO's
 /// webhook denies report this.
 pub(crate) fn denied_by_hco(report: &Report, object: &Value) -> Vec<String> {
-    let denies = |it: &&Finding| it.fact.raw().ends_with(HCO_DENIES);
+    let denies = |it: &&Finding| it.fact.ends_with(HCO_DENIES);
     let findings = report.findings.iter().filter(denies);
     let mut facts: Vec<String> = findings
         .map(|it| format!("[{}] {}", it.rule, it.fact))
@@ -118,7 +115,7 @@ fn rejected_by_ssp(report: &Report, nodes: &[Value]) -> Option<String> {
     }
     let is_unnamed = |it: &&Finding| {
         let template = it.template.as_ref();
-        it.rule.raw() == "template-name-invalid" && template.is_some_and(|it| it.raw().is_empty())
+        it.rule == "template-name-invalid" && template.is_some_and(|it| it.raw().is_empty())
     };
     let unnamed = report.findings.iter().find(is_unnamed)?;
     Some(format!("a template without a name ({})", unnamed.path))

@@ -11,6 +11,7 @@ mod text;
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
+use engine::{Import, Stopped};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -23,7 +24,7 @@ use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
 use crate::notes::Notes;
 use crate::object_name::name;
-use crate::report::{Level, Report};
+use crate::report::{Conclusions as _, Level, Report};
 use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
@@ -60,7 +61,7 @@ pub(crate) struct Plan {
     /// Whether the policy denies it.
     #[serde(skip)]
     denied_by_policy: bool,
-    multi_arch_import: Change<Option<Foreign>>,
+    multi_arch_import: Change<Option<Import>>,
     default_architecture: Change<Option<Foreign>>,
     /// Whether HCO does not set a default, so that KubeVirt keeps its current one.
     #[serde(skip)]
@@ -88,7 +89,7 @@ pub(crate) struct Plan {
     /// The reason why there is no forecast.
     unknown: Option<String>,
     /// The reason why SSP stops.
-    stopped: Option<Foreign>,
+    stopped: Option<Stopped>,
     /// The objects that stop it.
     stopped_by: Vec<Stop>,
     #[serde(flatten)]
@@ -152,8 +153,7 @@ struct Change<T> {
 /// Prints the plan.
 pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
-    let subject = args.subject();
-    let compared = stage::compare(args, &subject, &mut notes);
+    let compared = stage::compare(args, &mut notes);
     if !args.quiet {
         terminal.notes(&notes);
     }
@@ -199,7 +199,7 @@ impl<T> Change<T> {
 }
 
 impl Plan {
-    fn of(compared: &Compared<'_>) -> Result<Self> {
+    fn of(compared: &Compared) -> Result<Self> {
         let report = &compared.will_be;
         if report.exit() == Exit::Unjudged {
             bail!("no plan can be made: {}", report.reason());
@@ -228,7 +228,7 @@ impl Plan {
             denied: denied(compared, &by_hco),
             denied_by_hco: !is_stored,
             denied_by_policy: !report.allowed,
-            multi_arch_import: reports.map(|it| it.multi_arch_import.clone()),
+            multi_arch_import: reports.map(|it| it.multi_arch_import),
             default_architecture: reports.map(default),
             hco_version: versions.map(|it| Some(it.as_ref()?.number.clone())),
             hco_version_origin: versions.map(|it| Some(it.as_ref()?.origin.clone())),
@@ -254,7 +254,7 @@ impl Plan {
             vm_templates: reports.map(|it| vm_templates(it)),
             leaving_nodes: compared.leaving.clone(),
             reads_labels: report.reads_data_source_labels(),
-            stopped: report.forecast.as_ref().and_then(|it| it.stopped.clone()),
+            stopped: report.forecast.as_ref().and_then(|it| it.stopped),
             stopped_by: stops::of(report, compared.after()),
             pending: pending_sources.as_ref().map(Changed::of),
             virtual_machines: machines::affected(compared),
@@ -286,14 +286,11 @@ impl Plan {
 
     /// Whether anything changes.
     fn changes(&self) -> bool {
-        let values = [
-            &self.multi_arch_import,
-            &self.default_architecture,
-            &self.hco_version,
-        ];
+        let values = [&self.default_architecture, &self.hco_version];
         let sources = &self.changes.data_sources;
         let crons = self.changes.crons.as_ref();
         values.iter().any(|it| it.before != it.after)
+            || self.multi_arch_import.before != self.multi_arch_import.after
             || self.nodes.before != self.nodes.after
             || self.control_plane.before != self.control_plane.after
             || self.vm_templates.before != self.vm_templates.after
@@ -326,7 +323,7 @@ fn vm_templates(report: &Report) -> Vec<Foreign> {
             architectures.push(architecture.clone());
         }
     }
-    if report.multi_arch_import.as_ref().map(Foreign::raw) != Some("enabled") {
+    if report.multi_arch_import != Some(Import::Enabled) {
         architectures.truncate(1);
     }
     architectures.sort();
@@ -334,7 +331,7 @@ fn vm_templates(report: &Report) -> Vec<Foreign> {
 }
 
 /// Whether a remaining node has the same architecture and roles as a leaving one.
-fn others_could_leave(compared: &Compared<'_>) -> bool {
+fn others_could_leave(compared: &Compared) -> bool {
     let kind = |node: &Value| {
         let labels = node.pointer("/metadata/labels").and_then(Value::as_object);
         let labels = labels.into_iter().flatten().map(|(label, _)| label);
@@ -350,7 +347,7 @@ fn others_could_leave(compared: &Compared<'_>) -> bool {
 }
 
 /// Why the policy or HCO denies the object. It does not include fixes, because their commands change the live object.
-fn denied(compared: &Compared<'_>, by_hco: &[String]) -> Option<String> {
+fn denied(compared: &Compared, by_hco: &[String]) -> Option<String> {
     let report = &compared.will_be;
     if report.allowed && by_hco.is_empty() {
         return None;

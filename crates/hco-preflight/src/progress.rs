@@ -12,8 +12,6 @@ static SHOWN: Mutex<Option<String>> = Mutex::new(None);
 
 /// Prints a text above the current line.
 pub(crate) fn above<T>(print: impl FnOnce() -> T) -> T {
-    #[cfg(test)]
-    tests::ABOVE.set(tests::ABOVE.get() + 1);
     let shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
     above_line(shown.as_deref(), &mut std::io::stderr(), print)
 }
@@ -79,16 +77,10 @@ impl Drop for Progress {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use std::cell::Cell;
+mod tests {
     use std::sync::mpsc::{Receiver, channel};
 
     use super::*;
-
-    thread_local! {
-        /// The number of texts that were printed above the line.
-        pub(crate) static ABOVE: Cell<usize> = const { Cell::new(0) };
-    }
 
     /// Sends the written text to a channel.
     struct Seen(Sender<String>);
@@ -119,13 +111,6 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_short_wait_shows_nothing() {
-        let (to, seen) = seen();
-        drop(Progress::after(Duration::from_hours(1), "x".to_owned(), to));
-        assert_eq!(seen.iter().collect::<String>(), "");
-    }
-
-    #[test]
     fn what_is_printed_stands_above_the_line() {
         let (mut to, seen) = seen();
         let mut same = Seen(to.0.clone());
@@ -134,13 +119,5 @@ pub(crate) mod tests {
         drop((to, same));
         let text: String = seen.iter().collect();
         assert_eq!(text, "\r\x1b[Knote: x\nreading nodes …");
-    }
-
-    #[test]
-    fn where_there_is_no_line_nothing_is_cleared() {
-        let (mut to, seen) = seen();
-        above_line(None, &mut to, || ());
-        drop(to);
-        assert_eq!(seen.iter().collect::<String>(), "");
     }
 }

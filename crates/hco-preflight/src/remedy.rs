@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use engine::PatchOperation;
 use manifest::{EditError, Edited, Object, TextEdit, edited};
 use serde_json::Value;
 
@@ -10,8 +11,9 @@ use crate::files::{InFile, Source};
 use crate::report::Remedy;
 
 /// Operations as a patch.
-pub(crate) fn json_patch_of(operations: &[Value]) -> Result<json_patch::Patch> {
-    serde_json::from_value(Value::from(operations.to_vec()))
+pub(crate) fn json_patch_of(operations: &[PatchOperation]) -> Result<json_patch::Patch> {
+    serde_json::to_value(operations)
+        .and_then(serde_json::from_value)
         .context("a fix from the module is not a valid JSON Patch")
 }
 

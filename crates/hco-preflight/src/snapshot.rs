@@ -1,6 +1,5 @@
 //! `snapshot`: writes the objects that `plan` and `status` read from a cluster, for `--from`.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -40,20 +39,7 @@ pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
         return Ok(Exit::Accepted);
     }
     let path = &args.output;
-    // The command does not replace a device or a link with a file.
-    if std::fs::symlink_metadata(path).is_ok_and(|it| !it.is_file()) {
-        let written = std::fs::write(path, text);
-        written.with_context(|| format!("{} cannot be written", foreign::path(path)))?;
-        return Ok(Exit::Accepted);
-    }
-    let written = tempfile::NamedTempFile::new_in(match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    })
-    .and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.persist(path).map_err(|error| error.error)
-    });
+    let written = std::fs::write(path, text);
     written.with_context(|| format!("{} cannot be written", foreign::path(path)))?;
     Ok(Exit::Accepted)
 }

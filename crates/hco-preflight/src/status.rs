@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use engine::{Import, Stopped};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ use crate::notes::Notes;
 use crate::object_name::{self, key, name};
 use crate::plan::machines::{Counted, counted_now};
 use crate::progress::Progress;
-use crate::report::{Cron, Report, is_in};
+use crate::report::{Conclusions as _, Cron, Report, is_in};
 use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
 use crate::templates;
@@ -41,7 +42,7 @@ pub(crate) struct Status {
     reached: Option<bool>,
     /// The reason why that is unknown.
     unknown: Option<String>,
-    multi_arch_import: Option<Foreign>,
+    multi_arch_import: Option<Import>,
     default_architecture: Option<Foreign>,
     /// Whether KubeVirt reads the labels of boot sources before the default architecture.
     #[serde(skip)]
@@ -54,7 +55,7 @@ pub(crate) struct Status {
     /// The workload nodes by architecture.
     nodes: BTreeMap<Foreign, usize>,
     /// The reason why SSP stops, according to the forecast.
-    stopped: Option<Foreign>,
+    stopped: Option<Stopped>,
     /// The objects that stop it.
     stopped_by: Vec<Stop>,
     /// The fixes for the stop: the rule and its fix.
@@ -126,7 +127,6 @@ const NOT_COMPLETE: &str = "the cluster was not read completely again before the
 
 /// Prints the status. With `--wait`, it polls until all golden images are ready or the time is up.
 pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
-    let subject = args.what_is.subject();
     let (mut pause, longest) = PAUSES;
     let shortest = pause;
     // Zero means a single poll without a time limit.
@@ -136,7 +136,7 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
     let mut is_first = true;
     let status = loop {
         let mut notes = Notes::default();
-        let observed = stage::observe(args, &subject, until, &mut notes);
+        let observed = stage::observe(args, until, &mut notes);
         if is_first && !args.quiet {
             terminal.notes(&notes);
         }
@@ -188,13 +188,13 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
 }
 
 impl Status {
-    fn of(observed: &Compared<'_>) -> Self {
+    fn of(observed: &Compared) -> Self {
         let report = &observed.will_be;
         let version = observed.version(report);
         let golden_images = golden_images::of(observed);
         let data_sources = golden_images::data_sources(observed);
         let unknown = unknown(observed);
-        let stopped = report.forecast.as_ref().and_then(|it| it.stopped.clone());
+        let stopped = report.forecast.as_ref().and_then(|it| it.stopped);
         let stopped_by = stops::of(report, observed.after());
         let is_unknown = |image: &GoldenImage| image.state == State::Unknown;
         let is_missing = |image: &GoldenImage| !image.state.is_there() && !is_unknown(image);
@@ -207,7 +207,7 @@ impl Status {
             object: observed.object(),
             reached: unknown.is_none().then_some(reached),
             unknown,
-            multi_arch_import: report.multi_arch_import.clone(),
+            multi_arch_import: report.multi_arch_import,
             default_architecture: report.default_architecture.clone(),
             reads_labels: report.reads_data_source_labels(),
             hco_version: version.as_ref().map(|it| it.number.clone()),
@@ -244,14 +244,14 @@ impl Status {
 }
 
 /// The fixes for the stops of SSP.
-fn fixes(observed: &Compared<'_>, stops: &[Stop]) -> Vec<(Foreign, String)> {
+fn fixes(observed: &Compared, stops: &[Stop]) -> Vec<(Foreign, String)> {
     let mut fixes: Vec<(Foreign, String)> = Vec::new();
     for stop in stops {
         let Some(finding) = stops::finding(&observed.will_be, &stop.template) else {
             continue;
         };
         let fix = restore(observed, stop).unwrap_or_else(|| finding.fix.clone());
-        let fix = (finding.rule.clone(), fix);
+        let fix = (Foreign::from(&*finding.rule), fix);
         if !fixes.contains(&fix) {
             fixes.push(fix);
         }
@@ -261,7 +261,7 @@ fn fixes(observed: &Compared<'_>, stops: &[Stop]) -> Vec<(Foreign, String)> {
 
 /// The value that the existing DataImportCron still has. With any other value, SSP deletes the DataImportCron. SSP adds
 /// the architecture to the `managedDataSource`.
-fn restore(observed: &Compared<'_>, stop: &Stop) -> Option<String> {
+fn restore(observed: &Compared, stop: &Stop) -> Option<String> {
     let (_, field) = stop.path.as_ref()?.raw().split_once("].")?;
     let is_of_user = field.starts_with("spec.") && field != "spec.managedDataSource";
     let name = format!("{}/{}", stop.namespace.raw(), stop.name.raw());
@@ -279,7 +279,7 @@ fn restore(observed: &Compared<'_>, stop: &Stop) -> Option<String> {
 /// HCO compares only the labels of nodes, so it overlooks a node that gets another architecture under its name.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/nodes/predicates.go, `nodeCountChangePredicate`.
-fn unnoticed(observed: &Compared<'_>) -> Option<String> {
+fn unnoticed(observed: &Compared) -> Option<String> {
     let listed = observed
         .after()
         .pointer("/status/nodeInfo/workloadsArchitectures")?;
@@ -307,7 +307,7 @@ fn unnoticed(observed: &Compared<'_>) -> Option<String> {
 }
 
 /// Why it is unknown whether all forecast objects exist.
-fn unknown(observed: &Compared<'_>) -> Option<String> {
+fn unknown(observed: &Compared) -> Option<String> {
     let report = &observed.will_be;
     if report.exit() == Exit::Unjudged {
         return Some(report.reason());

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use engine::Stopped;
 use operator_models::cdi::data_source::examine_names;
 use serde::Serialize;
 use serde_json::Value;
@@ -57,8 +58,8 @@ pub(crate) fn of(report: &Report, object: &Value) -> Vec<Stop> {
     };
     let of_cron = |cron: &Cron, field| stop("DataImportCron", &cron.key(), &cron.template, field);
     let crons = || forecast.crons.iter();
-    match forecast.stopped.as_ref().map(Foreign::raw) {
-        Some("data-source") => {
+    match forecast.stopped {
+        Some(Stopped::DataSource) => {
             let sources = rejected_sources(forecast);
             let stops =
                 sources.map(|(key, cron, field)| stop("DataSource", &key, &cron.template, field));
@@ -66,7 +67,7 @@ pub(crate) fn of(report: &Report, object: &Value) -> Vec<Stop> {
             stops.dedup();
             stops
         }
-        Some("data-import-cron") => {
+        Some(Stopped::DataImportCron) => {
             let rejected = crons().filter(|cron| cron.rejected.is_some());
             let stops = rejected.map(|cron| Stop {
                 path: cron.rejected_path.clone(),
@@ -74,12 +75,12 @@ pub(crate) fn of(report: &Report, object: &Value) -> Vec<Stop> {
             });
             stops.collect()
         }
-        Some("same-name") => {
+        Some(Stopped::SameName) => {
             let is_shared = |cron: &&Cron| crons().filter(|it| it.key() == cron.key()).count() > 1;
             let shared = crons().filter(is_shared);
             shared.map(|cron| of_cron(cron, ".metadata.name")).collect()
         }
-        _ => Vec::new(),
+        None => Vec::new(),
     }
 }
 
@@ -120,7 +121,7 @@ pub(crate) fn finding<'r>(report: &'r Report, template: &Foreign) -> Option<&'r 
     let rank = |rule: &str| REJECTIONS.iter().position(|it| *it == rule);
     let findings = report.findings.iter();
     let of_template = findings.filter(|it| it.template.as_ref() == Some(template));
-    let ranked = of_template.filter_map(|it| Some((rank(it.rule.raw())?, it)));
+    let ranked = of_template.filter_map(|it| Some((rank(&it.rule)?, it)));
     ranked
         .min_by_key(|(rank, _)| *rank)
         .map(|(_, finding)| finding)

@@ -139,19 +139,3 @@ fn quietly(written: std::io::Result<()>) -> Result<()> {
         written => written.context("cannot write to standard output"),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::progress::tests::ABOVE;
-
-    #[test]
-    fn everything_is_printed_above_the_line_of_the_progress() {
-        let terminal = Terminal::new(Color::Never, String::new());
-        let before = ABOVE.get();
-        terminal.print("").unwrap();
-        print_raw(b"").unwrap();
-        terminal.note("x");
-        assert_eq!(ABOVE.get() - before, 3);
-    }
-}

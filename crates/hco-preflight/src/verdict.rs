@@ -9,7 +9,7 @@ use crate::files::InFile;
 use crate::foreign::{Foreign, one_line};
 use crate::notes::Notes;
 use crate::policy::{Mode, Policy};
-use crate::report::{Finding, Level, Report};
+use crate::report::{Conclusions as _, Finding, Level, Report};
 
 /// The object with which an object was compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,8 +57,6 @@ pub(crate) struct Verdicts {
     pub(crate) may_be_empty: bool,
     /// The cluster that was used.
     pub(crate) cluster: Option<Origin>,
-    /// The options of the command line that `fix` does not have.
-    pub(crate) not_for_fix: Vec<&'static str>,
 }
 
 /// A cluster.
@@ -109,19 +107,30 @@ impl Judged {
         format!("{} {}", self.identity.kind, self.unique_name())
     }
 
-    /// The place of the object, or of a line of it.
-    pub(crate) fn place_of(&self, line: Option<usize>) -> Option<Place> {
-        let Place { file, line: own } = self.place.clone()?;
-        let line = line.unwrap_or(own);
-        Some(Place { file, line })
+    /// The line of a finding in the file; `None` for an object in the cluster.
+    pub(crate) fn line_of(&self, finding: &Finding) -> Option<usize> {
+        let written = self.written.as_ref()?;
+        Some(written.object.line_of(&finding.path))
+    }
+
+    /// The place of the object, or of a finding in it.
+    pub(crate) fn place_of(&self, finding: Option<&Finding>) -> Option<Place> {
+        let place = self.place.clone()?;
+        let line = finding.and_then(|finding| self.line_of(finding));
+        Some(Place {
+            line: line.unwrap_or(place.line),
+            ..place
+        })
     }
 
     /// `FILE:LINE`, or a text for an object in the cluster.
-    pub(crate) fn at(&self, line: Option<usize>) -> String {
-        match &self.place {
-            Some(place) => format!("{}:{}", one_line(&place.file), line.unwrap_or(place.line)),
-            None => "in the cluster".to_owned(),
-        }
+    pub(crate) fn at(&self) -> String {
+        shown(self.place_of(None))
+    }
+
+    /// The same for a finding.
+    pub(crate) fn at_finding(&self, finding: &Finding) -> String {
+        shown(self.place_of(Some(finding)))
     }
 
     /// The flag because of which the module did not evaluate the object. It does not evaluate an update that changes
@@ -155,6 +164,13 @@ impl Judged {
     }
 }
 
+fn shown(place: Option<Place>) -> String {
+    match place {
+        Some(place) => format!("{}:{}", one_line(&place.file), place.line),
+        None => "in the cluster".to_owned(),
+    }
+}
+
 impl Verdicts {
     /// The exit code of the command.
     pub(crate) fn exit(&self) -> Exit {
@@ -176,7 +192,7 @@ impl Verdicts {
     /// Adds the module's notes.
     pub(crate) fn add_notes(&self, notes: &mut Notes) {
         for object in &self.objects {
-            let (at, report) = (object.at(None), &object.report);
+            let (at, report) = (object.at(), &object.report);
             for note in &report.not_checked {
                 notes.push(&format!("{at}: {note}"));
             }
@@ -199,64 +215,5 @@ impl Verdicts {
 
     fn deciding(&self) -> impl Iterator<Item = &Judged> {
         self.objects.iter().filter(|object| object.decides)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn judged(allowed: bool, code: Option<u16>) -> Judged {
-        Judged {
-            place: None,
-            written: None,
-            identity: Identity::default(),
-            against: Against::Nothing,
-            policy: None,
-            policies_unread: false,
-            is_one_of_several: false,
-            decides: true,
-            report: Report {
-                allowed,
-                code,
-                ..Report::default()
-            },
-        }
-    }
-
-    #[test]
-    fn two_beats_one_beats_zero() {
-        let exit = |objects: Vec<Judged>| {
-            let failures = Vec::new();
-            Verdicts {
-                objects,
-                failures,
-                ..Verdicts::default()
-            }
-            .exit()
-        };
-        let accepted = judged(true, None);
-        let denied = judged(false, Some(403));
-        assert_eq!(exit(vec![accepted.clone()]), Exit::Accepted);
-        assert_eq!(exit(vec![denied.clone(), accepted.clone()]), Exit::Denied);
-        for code in [400, 500] {
-            let unjudged = judged(false, Some(code));
-            assert_eq!(
-                exit(vec![unjudged, denied.clone(), accepted.clone()]),
-                Exit::Unjudged
-            );
-        }
-        assert_eq!(exit(vec![]), Exit::Unjudged, "nothing was judged");
-    }
-
-    #[test]
-    fn a_file_that_cannot_be_read_is_not_judged() {
-        let verdicts = Verdicts {
-            objects: vec![judged(true, None)],
-            failures: vec![Failure::in_file("a.yaml", None, "no such file")],
-            may_be_empty: true,
-            ..Verdicts::default()
-        };
-        assert_eq!(verdicts.exit(), Exit::Unjudged);
     }
 }

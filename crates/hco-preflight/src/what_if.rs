@@ -68,14 +68,6 @@ impl FromStr for WhatIf {
 }
 
 impl WhatIf {
-    /// The workers that join, by architecture.
-    pub(crate) fn joining_workers(&self) -> impl Iterator<Item = (&str, usize)> {
-        let joining = self.0.iter();
-        joining
-            .filter(|part| !part.leave && !part.is_control_plane)
-            .map(|part| (part.architecture.as_str(), part.number))
-    }
-
     /// The nodes after the change. The last nodes by name leave.
     ///
     /// # Errors
@@ -101,25 +93,8 @@ impl WhatIf {
                 } else {
                     "worker node"
                 };
-                let is_both = |node: &&Value| {
-                    let worker = "/metadata/labels/node-role.kubernetes.io~1worker";
-                    Part {
-                        is_control_plane: true,
-                        ..part.clone()
-                    }
-                    .matches(node)
-                        && node.pointer(worker).is_some()
-                };
-                let hint = if !part.is_control_plane && nodes.iter().any(|node| is_both(&node)) {
-                    format!(
-                        "; nodes that are control-plane nodes as well leave with control-plane:{}=-{}",
-                        part.architecture, part.number
-                    )
-                } else {
-                    String::new()
-                };
                 bail!(
-                    "--what-if: {} of {} cannot leave: there {} {}{hint}",
+                    "--what-if: {} of {} cannot leave: there {} {}",
                     count(part.number, role),
                     part.architecture,
                     if names.len() == 1 { "is" } else { "are" },
@@ -208,19 +183,6 @@ mod tests {
             error,
             "--what-if: 3 worker nodes of arm64 cannot leave: there are 2"
         );
-    }
-
-    /// A compact cluster has nodes with both roles.
-    #[test]
-    fn nodes_with_both_roles_are_control_plane_nodes() {
-        let mut both = node("a", "arm64", "worker");
-        both["metadata"]["labels"]["node-role.kubernetes.io/control-plane"] = json!("");
-        let apply = |text: &str| text.parse::<WhatIf>().unwrap().apply(&[both.clone()]);
-        assert_eq!(
-            apply("arm64=-1").unwrap_err().to_string(),
-            "--what-if: 1 worker node of arm64 cannot leave: there are 0; nodes that are control-plane nodes as well leave with control-plane:arm64=-1"
-        );
-        assert!(apply("control-plane:arm64=-1").unwrap().is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::json::{Field, Json, Kind};
 use crate::path::{FieldPath, Segment};
@@ -32,10 +32,10 @@ pub enum Change {
 }
 
 /// An edit as an operation of a JSON Patch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatchOperation {
     /// `add`, `replace`, or `remove`.
-    pub op: &'static str,
+    pub op: Cow<'static, str>,
     /// A JSON pointer.
     pub path: String,
     /// The new value; absent for `remove`.
@@ -79,7 +79,7 @@ impl Edit {
             Change::Remove => ("remove", None),
         };
         PatchOperation {
-            op,
+            op: op.into(),
             path: self.path.pointer(),
             value,
         }

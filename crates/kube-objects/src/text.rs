@@ -1,7 +1,10 @@
 //! User input in our sentences: escaped, shortened, and in backticks.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::borrow::{Borrow, Cow};
+use std::fmt::{self, Write as _};
+use std::ops::Deref;
+
+use serde::{Deserialize, Serialize};
 
 /// The maximum number of characters of a user's value that a sentence shows.
 const SHOWN: usize = 48;
@@ -54,6 +57,63 @@ pub fn is_invisible(character: char) -> bool {
         || matches!(character,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// External text. `Display` writes it as one line, in which all characters that a terminal executes, hides, or reorders
+/// are escaped. JSON contains it unchanged.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Foreign(String);
+
+impl Foreign {
+    /// The unchanged text, for comparisons and look-ups.
+    pub fn raw(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for Foreign {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl From<String> for Foreign {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl Deref for Foreign {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq<str> for Foreign {
+    fn eq(&self, other: &str) -> bool {
+        self.0 == other
+    }
+}
+
+impl PartialEq<&str> for Foreign {
+    fn eq(&self, other: &&str) -> bool {
+        self.0 == *other
+    }
+}
+
+impl Borrow<str> for Foreign {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&escape(&self.0, usize::MAX))
+    }
 }
 
 /// Shortens a line to at most `limit` bytes, at a character boundary, with an ellipsis.

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,10 +26,42 @@ impl Value {
         Self::Object(members.map(|(key, value)| (key.into(), value)).collect())
     }
 
+    /// `None` if it contains a number or null, which no edit sets.
+    fn from_json(value: serde_json::Value) -> Option<Self> {
+        Some(match value {
+            serde_json::Value::Bool(value) => Self::Boolean(value),
+            serde_json::Value::String(text) => Self::String(text),
+            serde_json::Value::Array(items) => Self::List(
+                items
+                    .into_iter()
+                    .map(Self::from_json)
+                    .collect::<Option<_>>()?,
+            ),
+            serde_json::Value::Object(members) => Self::Object(
+                members
+                    .into_iter()
+                    .map(|(key, value)| Some((key.into(), Self::from_json(value)?)))
+                    .collect::<Option<_>>()?,
+            ),
+            serde_json::Value::Null | serde_json::Value::Number(_) => return None,
+        })
+    }
+
     /// The text of a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A member of an object.
+    pub fn member(&self, name: &str) -> Option<&Self> {
+        match self {
+            Self::Object(members) => members
+                .iter()
+                .find(|(key, _)| key == name)
+                .map(|(_, it)| it),
             _ => None,
         }
     }
@@ -53,6 +86,13 @@ impl Serialize for Value {
                 serializer.collect_map(members.iter().map(|(key, value)| (key, value)))
             }
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        Self::from_json(value).ok_or_else(|| D::Error::custom("a number or null"))
     }
 }
 

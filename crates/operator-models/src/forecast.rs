@@ -8,6 +8,8 @@ mod state;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::cdi::data_import_cron::{self, Polling, Rejection, Verdict};
 use crate::cdi::data_source;
 use crate::hco::golden_image::{CommonTemplates, invalid};
@@ -128,7 +130,8 @@ pub struct DataSource {
 }
 
 /// Why SSP stops, or why the result is undetermined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Stopped {
     /// A DataSource is rejected: SSP creates no cron at all.
     DataSource,
@@ -139,17 +142,6 @@ pub enum Stopped {
     ///
     /// MIRRORS: ssp-operator e918359d internal/common/resource.go, Reconcile; internal/common/cache.go, `VersionCache`.
     SameName,
-}
-
-impl Stopped {
-    /// The name in the report.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::DataSource => "data-source",
-            Self::DataImportCron => "data-import-cron",
-            Self::SameName => "same-name",
-        }
-    }
 }
 
 /// The objects that the operators create from a HyperConverged.

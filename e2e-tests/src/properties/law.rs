@@ -107,7 +107,7 @@ fn filled(report: &Report) -> BTreeSet<(&str, &str)> {
     let sources = report.forecast.iter().flat_map(|it| &it.data_sources);
     let filled = sources.filter(|source| source.filled == Some(true));
     filled
-        .map(|it| (it.namespace.as_str(), it.name.as_str()))
+        .map(|it| (it.namespace.raw(), it.name.raw()))
         .collect()
 }
 
@@ -122,18 +122,18 @@ fn impossible(report: &Report) -> BTreeSet<(&str, &str)> {
     let forecast = report.forecast.iter();
     let crons = forecast.flat_map(|forecast| {
         let crons = forecast.crons.iter();
-        crons.filter(|cron| !cron.architecture.is_empty() && wrong.contains(cron.template.as_str()))
+        crons.filter(|cron| !cron.architecture.is_empty() && wrong.contains(cron.template.raw()))
     });
     let own: BTreeSet<_> = crons
-        .map(|cron| (cron.namespace.as_str(), cron.managed_data_source.as_str()))
+        .map(|cron| (cron.namespace.raw(), cron.managed_data_source.raw()))
         .collect();
     let sources = report.forecast.iter().flat_map(|it| &it.data_sources);
     let pointers = sources.filter(|source| {
         let target = source.points_to.as_deref().unwrap_or_default();
-        own.contains(&(source.namespace.as_str(), target))
+        own.contains(&(source.namespace.raw(), target))
     });
     let pointers: Vec<_> = pointers
-        .map(|it| (it.namespace.as_str(), it.name.as_str()))
+        .map(|it| (it.namespace.raw(), it.name.raw()))
         .collect();
     own.into_iter().chain(pointers).collect()
 }
@@ -143,11 +143,11 @@ fn complete(finding: &FindingReport) -> Option<&FixReport> {
     finding.fixes.first().filter(|remedy| remedy.complete)
 }
 
-fn subject(finding: &FindingReport) -> (&'static str, Option<&str>) {
-    (finding.rule, finding.template.as_deref())
+fn subject(finding: &FindingReport) -> (&str, Option<&str>) {
+    (&finding.rule, finding.template.as_deref())
 }
 
-fn denials(report: &Report) -> impl Iterator<Item = (&'static str, Option<&str>)> {
+fn denials(report: &Report) -> impl Iterator<Item = (&str, Option<&str>)> {
     let denying = report.findings.iter();
     let denying = denying.filter(|finding| finding.level == Outcome::Deny);
     denying.map(subject)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kube_objects::text::percent_encode;
+use kube_objects::text::{Foreign, percent_encode};
 
 use super::{Conclusion, NAME};
 use crate::finding::{Described, Outcome};
@@ -34,8 +34,8 @@ pub(super) fn annotations(
             "default-architecture",
             report
                 .default_architecture
-                .as_deref()
-                .map(|name| percent_encode(name, NAME)),
+                .as_ref()
+                .map(|name| percent_encode(name.raw(), NAME)),
         ),
         (
             "multi-arch-import",
@@ -53,10 +53,10 @@ pub(super) fn annotations(
     annotations
 }
 
-fn architectures(names: Option<&[String]>) -> Option<String> {
+fn architectures(names: Option<&[Foreign]>) -> Option<String> {
     let names: Vec<String> = names?
         .iter()
-        .map(|name| percent_encode(name, NAME))
+        .map(|name| percent_encode(name.raw(), NAME))
         .collect();
     Some(match names.as_slice() {
         [] => "none".to_owned(),

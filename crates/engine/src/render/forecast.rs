@@ -1,8 +1,8 @@
 //! The part of the report with the forecast and the changes.
 
-use kube_objects::text::cut;
+use kube_objects::text::{Foreign, cut};
 use operator_models::cdi::data_import_cron::NeverRuns;
-use operator_models::forecast::{Changes, Cron, Forecast, Stopped};
+use operator_models::forecast::{Changes, Cron, Forecast};
 use operator_models::ssp::architecture::Architecture;
 use operator_models::ssp::data_sources::Key;
 
@@ -26,24 +26,25 @@ pub(super) fn forecast(facts: &Facts<'_>) -> Option<ForecastReport> {
             .collect(),
         data_sources: sources
             .map(|(key, source)| DataSourceReport {
-                namespace: key.namespace.to_string(),
-                name: key.name.to_string(),
-                points_to: source.points_to.clone(),
-                architecture_label: source.architecture_label.clone().into_owned(),
+                namespace: (&*key.namespace).into(),
+                name: (&*key.name).into(),
+                points_to: source.points_to.clone().map(Foreign::from),
+                architecture_label: (&*source.architecture_label).into(),
                 filled: source.filled,
             })
             .collect(),
         lost: forecast
             .lost_templates()
             .into_iter()
-            .map(str::to_owned)
+            .map(Foreign::from)
             .collect(),
         left_out: forecast
             .left_out
             .iter()
-            .map(|it| (*it).to_owned())
+            .copied()
+            .map(Foreign::from)
             .collect(),
-        stopped: forecast.stopped.map(Stopped::name),
+        stopped: forecast.stopped,
     })
 }
 
@@ -51,20 +52,24 @@ fn cron(facts: &Facts<'_>, forecast: &Forecast<'_>, cron: &Cron) -> CronReport {
     let template = forecast.templates.get(cron.template);
     let index = template.and_then(|template| template.index);
     CronReport {
-        template: template.map_or_else(String::new, |template| template.name.to_owned()),
-        namespace: cron.key.namespace.to_string(),
-        name: cron.key.name.to_string(),
-        architecture: cron.architecture.map_or("", Architecture::name).to_owned(),
-        managed_data_source: cron.source.name.to_string(),
-        rejected: cron.rejected().map(|reason| cut(rejection(reason), 256)),
+        template: template.map_or("", |template| template.name).into(),
+        namespace: (&*cron.key.namespace).into(),
+        name: (&*cron.key.name).into(),
+        architecture: cron.architecture.map_or("", Architecture::name).into(),
+        managed_data_source: (&*cron.source.name).into(),
+        rejected: cron
+            .rejected()
+            .map(|reason| cut(rejection(reason), 256).into()),
         rejected_path: cron
             .rejected()
             .zip(index)
-            .map(|(reason, index)| rejected_path(facts, index, reason).to_string()),
-        never_runs: cron.verdict.never_runs.first().map(|reason| match reason {
-            NeverRuns::ScheduleEmpty => "the schedule is empty",
-            NeverRuns::TimeZone => "the schedule contains a time zone",
-            NeverRuns::NameTooLong => "the name is too long for a CronJob",
+            .map(|(reason, index)| rejected_path(facts, index, reason).to_string().into()),
+        never_runs: cron.verdict.never_runs.first().map(|reason| {
+            Foreign::from(match reason {
+                NeverRuns::ScheduleEmpty => "the schedule is empty",
+                NeverRuns::TimeZone => "the schedule contains a time zone",
+                NeverRuns::NameTooLong => "the name is too long for a CronJob",
+            })
         }),
     }
 }
@@ -78,7 +83,11 @@ pub(super) fn changes(changes: &Changes) -> ChangesReport {
             created: names(&crons.created),
             deleted: names(&crons.deleted),
             recreated: names(&crons.recreated),
-            changed_fields: crons.changed_fields.clone(),
+            changed_fields: crons
+                .changed_fields
+                .iter()
+                .map(|fields| fields.iter().map(|field| field.as_str().into()).collect())
+                .collect(),
         }),
         data_sources: DataSourceChangesReport {
             created: names(&sources.created),
@@ -87,9 +96,9 @@ pub(super) fn changes(changes: &Changes) -> ChangesReport {
                 .retargeted
                 .iter()
                 .map(|retarget| RetargetReport {
-                    name: retarget.key.to_string(),
-                    from: retarget.from.clone(),
-                    to: retarget.to.clone(),
+                    name: retarget.key.to_string().into(),
+                    from: retarget.from.clone().map(Foreign::from),
+                    to: retarget.to.clone().map(Foreign::from),
                 })
                 .collect(),
         },
@@ -98,6 +107,6 @@ pub(super) fn changes(changes: &Changes) -> ChangesReport {
     }
 }
 
-fn names<'k>(keys: impl IntoIterator<Item = &'k Key>) -> Vec<String> {
-    keys.into_iter().map(Key::to_string).collect()
+fn names<'k>(keys: impl IntoIterator<Item = &'k Key>) -> Vec<Foreign> {
+    keys.into_iter().map(|key| key.to_string().into()).collect()
 }

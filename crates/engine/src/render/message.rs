@@ -49,7 +49,9 @@ fn paragraph(rule: &Written<'_>) -> String {
     };
     let mut text = format!(
         "\n\n[{}] {}\n{}",
-        rule.described.rule.id, first.path, first.fact
+        rule.described.rule.id,
+        first.path.raw(),
+        first.fact
     );
     text.push_str(&also(first, others, more));
     let mut fixes = vec![first.fix.as_str()];
@@ -68,10 +70,10 @@ fn paragraph(rule: &Written<'_>) -> String {
 fn also(first: &FindingReport, others: &[&FindingReport], mut more: usize) -> String {
     let mut text = String::new();
     // Findings with the same path are about the same template and are adjacent.
-    let mut last = first.path.as_str();
+    let mut last = &first.path;
     let mut named = 0;
     for finding in others {
-        if finding.path == last {
+        if finding.path == *last {
             continue;
         }
         last = &finding.path;
@@ -83,9 +85,14 @@ fn also(first: &FindingReport, others: &[&FindingReport], mut more: usize) -> St
         named += 1;
         match &finding.template {
             Some(name) => {
-                let _ = write!(text, "{} ({})", quote(name), short(&finding.path));
+                let _ = write!(
+                    text,
+                    "{} ({})",
+                    quote(name.raw()),
+                    short(finding.path.raw())
+                );
             }
-            None => text.push_str(&finding.path),
+            None => text.push_str(finding.path.raw()),
         }
     }
     match (named, more) {
@@ -113,6 +120,8 @@ mod tests {
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
+    use kube_objects::text::Foreign;
+
     use super::*;
     use crate::finding::Described;
     use crate::rules::architectures_untidy;
@@ -128,11 +137,11 @@ mod tests {
         let written = |fact: usize| Written {
             described: &described,
             findings: vec![FindingReport {
-                rule: "a",
+                rule: "a".into(),
                 level: Outcome::Deny,
-                path: "p".to_owned(),
+                path: "p".into(),
                 template: None,
-                value: String::new(),
+                value: Foreign::default(),
                 fact: "y".repeat(fact),
                 fix: "z".to_owned(),
                 fixes: Vec::new(),

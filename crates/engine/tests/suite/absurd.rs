@@ -367,7 +367,7 @@ fn an_architecture_that_is_too_long_is_cut() {
                 .unwrap(),
             &workload
         );
-        let mut rules = report.findings.iter().map(|finding| finding.rule);
+        let mut rules = report.findings.iter().map(|finding| &*finding.rule);
         assert!(
             rules.any(|rule| rule == "cluster-architecture-unknown"),
             "{length}"

@@ -88,7 +88,7 @@ fn new_nodes_are_compared_with_those_before() {
         "the import is off"
     );
     let finding = report.findings.iter();
-    let found: Vec<_> = finding.map(|finding| finding.rule).collect();
+    let found: Vec<_> = finding.map(|finding| &*finding.rule).collect();
     assert!(found.contains(&"multi-arch-import-disabled"), "{found:?}");
     assert!(!report.allowed);
 }

@@ -208,7 +208,7 @@ fn compare_alerts(expected: &Value, report: &Report) -> Result<(), Difference> {
             .filter(|finding| finding.rule == rule);
         findings
             .inspect(|finding| assert_eq!(finding.level, Outcome::Deny))
-            .map(|finding| finding.template.clone().unwrap_or_default())
+            .map(|finding| finding.template.as_deref().unwrap_or_default().to_owned())
             .collect()
     };
     let alerts = &expected["alerts"];

@@ -336,7 +336,11 @@ fn an_image_with_a_digest_is_no_look_up() {
     let host = case.host();
     let report = engine::evaluate(payload.to_string().as_bytes(), &host);
     assert_eq!(host.calls().len(), 1 + 6 * 3);
-    let rules: Vec<&str> = report.findings.iter().map(|finding| finding.rule).collect();
+    let rules: Vec<&str> = report
+        .findings
+        .iter()
+        .map(|finding| &*finding.rule)
+        .collect();
     assert_eq!(rules, ["image-unreadable"]);
     assert!(report.not_checked.is_empty(), "{report:#?}");
 }

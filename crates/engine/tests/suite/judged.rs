@@ -1,14 +1,15 @@
 //! Every field that a rule reads must be in the list of evaluated fields. Otherwise, the policy accepts an update of
 //! the field without an evaluation.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use e2e_tests::{Case, FakeCluster, cases};
-use engine::RULES;
+use engine::{Foreign, RULES};
 use serde_json::{Value, json};
 
 /// The rules and templates of the findings.
-type Words = BTreeSet<(&'static str, Option<String>)>;
+type Words = BTreeSet<(Cow<'static, str>, Option<Foreign>)>;
 
 #[test]
 fn every_field_that_a_rule_reads_is_judged() {
@@ -25,9 +26,9 @@ fn every_field_that_a_rule_reads_is_judged() {
             let different: Vec<_> = found.symmetric_difference(&found_after).collect();
             // The same field of another template or case adds nothing.
             let field = pointer.replace(|it: char| it.is_ascii_digit(), "");
-            let rules = different.iter().map(|(rule, _)| *rule);
+            let rules = different.iter().map(|(rule, _)| rule.clone());
             if rules
-                .filter(|rule| seen.insert((*rule, field.clone())))
+                .filter(|rule| seen.insert((rule.clone(), field.clone())))
                 .count()
                 == 0
             {

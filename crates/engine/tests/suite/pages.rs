@@ -35,7 +35,11 @@ fn the_fixes_raise_no_finding() {
             }});
             let cluster = FakeCluster::of(&ClusterOf::Name(example.cluster)).with_images(images);
             let report = engine::evaluate(payload.to_string().as_bytes(), &cluster);
-            let rules: Vec<&str> = report.findings.iter().map(|finding| finding.rule).collect();
+            let rules: Vec<&str> = report
+                .findings
+                .iter()
+                .map(|finding| &*finding.rule)
+                .collect();
             assert_eq!(rules, Vec::<&str>::new(), "{}: {object}", page.id);
             evaluated += 1;
         }

@@ -61,7 +61,11 @@ fn report(preference: &str, architecture: &Value) -> Report {
 }
 
 fn rules(report: &Report) -> Vec<&str> {
-    report.findings.iter().map(|finding| finding.rule).collect()
+    report
+        .findings
+        .iter()
+        .map(|finding| &*finding.rule)
+        .collect()
 }
 
 #[test]

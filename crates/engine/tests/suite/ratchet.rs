@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use engine::{FindingReport, Outcome, RULES, Ratchet, Report};
+use engine::{FindingReport, Foreign, Outcome, RULES, Ratchet, Report};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -29,13 +29,13 @@ fn changed(version: &str, object: &Value) -> Value {
 }
 
 /// A denial without its position in a list.
-fn denials(report: &Report) -> BTreeSet<(String, Option<String>, String)> {
+fn denials(report: &Report) -> BTreeSet<(String, Option<Foreign>, String)> {
     let findings = report.findings.iter();
     findings
         .filter(|finding| finding.level == Outcome::Deny)
         .map(|finding| {
             (
-                finding.rule.to_owned(),
+                finding.rule.to_string(),
                 finding.template.clone(),
                 finding.fact.clone(),
             )
@@ -116,7 +116,7 @@ proptest! {
                 ["boot-source-replaced", "boot-source-removed", "default-architecture-changes", "placement-drops-architecture"].contains(&rule)
             };
             let mut findings = update.findings;
-            findings.retain(|finding| !is_about_updates(finding.rule));
+            findings.retain(|finding| !is_about_updates(&finding.rule));
             // The fix of a problem can depend on the update.
             let facts = |findings: Vec<FindingReport>| -> Vec<_> {
                 findings.into_iter().map(|it| (it.rule, it.level, it.path, it.template, it.fact)).collect()
@@ -150,14 +150,14 @@ proptest! {
             templates.remove(removed);
         }
         let after = judge(&request, &edited, &nodes);
-        let subjects = |report: &Report| -> BTreeSet<(String, Option<String>)> {
+        let subjects = |report: &Report| -> BTreeSet<(String, Option<Foreign>)> {
             denials(report).into_iter().map(|(rule, template, _)| (rule, template)).collect()
         };
         let (after, before) = (subjects(&after), subjects(&before));
         // If HCO refuses the whole object, the problems that other operators would report are hidden.
         let hides = ["template-invalid", "template-duplicated", "placement-invalid", "v1-only-fields-unreadable"];
-        let is_nameless = |template: &Option<String>| template.as_deref().is_none_or(str::is_empty);
-        let hides = |(rule, template): &(String, Option<String>)| {
+        let is_nameless = |template: &Option<Foreign>| template.as_deref().is_none_or(str::is_empty);
+        let hides = |(rule, template): &(String, Option<Foreign>)| {
             hides.contains(&rule.as_str()) || rule == "template-name-invalid" && is_nameless(template)
         };
         if before.iter().any(hides) {

@@ -507,9 +507,9 @@ fn repair(request: &Request, nodes: &[Value]) -> Result<usize, String> {
         return wrong("changes that no repair names, or none");
     }
     for finding in without.findings.iter().chain(&report.findings) {
-        let is_kept = finding.level == Outcome::Carried || repairs.get(finding.rule).is_none();
+        let is_kept = finding.level == Outcome::Carried || repairs.get(&*finding.rule).is_none();
         let pointer = annotation(finding, request.version);
-        if is_kept && repairs_annotation(finding.rule) && changes.contains(&pointer) {
+        if is_kept && repairs_annotation(&finding.rule) && changes.contains(&pointer) {
             return wrong("an annotation that has to stay is changed");
         }
     }

@@ -1,10 +1,11 @@
 //! Several updates in a row accept nothing that a single request would not: an accepted intermediate state does not
 //! bypass a rule.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use e2e_tests::FakeCluster;
-use engine::{Outcome, RULES, Report, Subject};
+use engine::{Foreign, Outcome, RULES, Report, Subject};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -57,7 +58,7 @@ impl State {
     }
 
     /// The rules that deny the object alone, with the templates that they deny.
-    fn denied(self) -> BTreeSet<(&'static str, Option<String>)> {
+    fn denied(self) -> BTreeSet<(Cow<'static, str>, Option<Foreign>)> {
         let findings = self.evaluate(None).findings.into_iter();
         findings
             .filter(|finding| finding.level == Outcome::Deny)
@@ -106,13 +107,13 @@ proptest! {
         let last = old;
         let on_nodes_of_last = State { node_selector: last.node_selector, ..first };
         let (of_object, of_templates) = (first.denied(), on_nodes_of_last.denied());
-        for (rule, template) in last.denied() {
-            let subject = RULES.iter().find(|known| known.id == rule).unwrap().subject;
+        for denial in last.denied() {
+            let subject = RULES.iter().find(|known| known.id == denial.0).unwrap().subject;
             let known = match subject {
                 Subject::Object => &of_object,
                 Subject::Template => &of_templates,
             };
-            prop_assert!(known.contains(&(rule, template.clone())), "{} {:?}", rule, template);
+            prop_assert!(known.contains(&denial), "{:?}", denial);
         }
     }
 }

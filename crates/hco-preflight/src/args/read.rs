@@ -3,11 +3,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::parser::ValueSource;
-use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches};
+use clap::{CommandFactory, FromArgMatches};
 
 use super::{Args, Check, Command, EXAMPLES, Fix};
-use crate::foreign::{one_line, shell_word};
+use crate::foreign::one_line;
 
 impl Args {
     /// Reads the words of the command line, the name of the program first.
@@ -21,13 +20,6 @@ impl Args {
         if words.len() == 1 {
             words.push(OsString::from("--help"));
         }
-        if let Some(word) = behind_cluster(&words) {
-            let word = one_line(&word.to_string_lossy());
-            return Err(command.error(
-                clap::error::ErrorKind::UnknownArgument,
-                format!("--cluster takes no name, and there is no file `{word}`; to use a context of the kubeconfig, use --cluster --context {word}"),
-            ));
-        }
         if let Some(word) = option_and_file(&words) {
             let word = one_line(&word.to_string_lossy());
             return Err(command.error(
@@ -38,7 +30,6 @@ impl Args {
         let matches = command.try_get_matches_from_mut(words)?;
         let args = Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command));
         let mut args = args?;
-        let piped = piped(&name, &command, &matches);
         if let Some(connection) = args.command.as_mut().and_then(Command::connection) {
             connection.without_empty();
         }
@@ -46,10 +37,7 @@ impl Args {
             _ if args.version => args.command = None,
             Some(Command::Check(Check { subject, .. }) | Command::Fix(Fix { subject, .. })) => {
                 subject.filename.append(&mut subject.files);
-                subject.walk.piped = piped;
             }
-            Some(Command::Plan(plan)) => plan.piped = piped,
-            Some(Command::Images(images)) => images.walk.piped = piped,
             Some(_) => {}
             None => {
                 return Err(command.error(
@@ -67,17 +55,6 @@ impl Args {
     }
 }
 
-/// The word after `--cluster`, if it looks like the name of a cluster, which users of kubectl may expect. Files don't
-/// count, because pre-commit puts them after all arguments.
-fn behind_cluster(words: &[OsString]) -> Option<&OsString> {
-    let options = words.split(|word| word == "--").next()?;
-    let pairs = options.iter().zip(options.iter().skip(1));
-    let mut behind = pairs.filter(|(word, _)| *word == "--cluster");
-    let (_, word) = behind.next()?;
-    let is_option = word.as_encoded_bytes().starts_with(b"-");
-    (!is_option && (Path::new(word).is_dir() || !Path::new(word).exists())).then_some(word)
-}
-
 /// An option that is also the name of a file. A shell may have expanded it from `*.yaml`, so the name of a file would
 /// change the check.
 fn option_and_file(words: &[OsString]) -> Option<&OsString> {
@@ -89,61 +66,8 @@ fn option_and_file(words: &[OsString]) -> Option<&OsString> {
     })
 }
 
-/// The typed command, with standard input in place of its files.
-fn piped(name: &str, command: &clap::Command, matches: &ArgMatches) -> String {
-    const OF_FILES: [&str; 4] = ["filename", "recursive", "include_ignored", "exclude"];
-    let Some((subcommand, matches)) = matches.subcommand() else {
-        return String::new();
-    };
-    let mut words = format!("{name} {subcommand} -f -");
-    let arguments = command.find_subcommand(subcommand).into_iter();
-    for argument in arguments.flat_map(clap::Command::get_arguments) {
-        let id = argument.get_id().as_str();
-        let Some(long) = argument.get_long().filter(|_| !OF_FILES.contains(&id)) else {
-            continue;
-        };
-        // `--help` is not an argument with a value.
-        let is_typed = matches.try_contains_id(id).is_ok()
-            && matches.value_source(id) == Some(ValueSource::CommandLine);
-        if !is_typed {
-            continue;
-        }
-        if !argument.get_action().takes_values() {
-            words.extend([" --", long]);
-            continue;
-        }
-        for value in matches.get_raw(id).into_iter().flatten() {
-            let value = match value.to_str() {
-                _ if id == "token" => "TOKEN".to_owned(),
-                // Standard input is already in use.
-                Some("-") => "FILE".to_owned(),
-                _ => shell_word(&one_line(&value.to_string_lossy())),
-            };
-            // With a blank, the value would be read as an option.
-            let between = if value.starts_with('-') { "=" } else { " " };
-            words.extend([" --", long, between, &value]);
-        }
-    }
-    words
-}
-
 fn command_of(name: &str) -> clap::Command {
-    let words = <Args as CommandFactory>::command();
-    let commands: Vec<String> = words
-        .get_subcommands()
-        .filter(|it| it.get_name() != "check")
-        .filter(|it| it.get_arguments().any(|it| it.get_id() == "context"))
-        .map(|it| it.get_name().to_owned())
-        .collect();
-    let words = commands.into_iter().fold(words, |words, command| {
-        words.mut_subcommand(command, |command| {
-            command.mut_arg("context", |it| {
-                it.action(ArgAction::Set)
-                    .help("The context to use instead of the current one")
-            })
-        })
-    });
-    words
+    <Args as CommandFactory>::command()
         .mut_subcommand("fix", |fix| fix.mut_arg("old", |it| it.hide(true)))
         // The positional arguments are all of one kind.
         .mut_subcommand("images", |images| {

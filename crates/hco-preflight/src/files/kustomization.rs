@@ -7,8 +7,6 @@ use std::rc::Rc;
 use manifest::objects;
 use serde_json::Value;
 
-use crate::field;
-
 /// MIRRORS: kustomize api/konfig/general.go, `RecognizedKustomizationFileNames`.
 const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
@@ -24,8 +22,6 @@ pub(super) struct Directory {
     pub(super) name: String,
     /// Whether a patch can change a HyperConverged.
     pub(super) names_ours: bool,
-    /// Whether it is a component, which kustomize builds only as a part of others.
-    pub(super) is_component: bool,
 }
 
 /// The kustomizations in the directories of the files, and their patches.
@@ -69,9 +65,6 @@ impl Kustomizations {
         let found = Rc::new(Directory {
             name: here,
             names_ours: super::names_ours(&text),
-            is_component: objects
-                .iter()
-                .any(|it| field::text(&it.value, "/kind") == Some("Component")),
         });
         let lists = objects.iter().flat_map(|object| {
             let lists = FIELDS.iter().filter_map(|field| object.value.get(*field));

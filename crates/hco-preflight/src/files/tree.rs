@@ -25,18 +25,17 @@ pub(super) struct Tree {
     pub(super) notes: Notes,
     pub(super) failures: Vec<Failure>,
     ignored: BTreeMap<PathBuf, Gitignore>,
-    /// The indexes of the patterns that match at least one file.
-    matching: BTreeSet<usize>,
+    /// The real paths of the files.
+    seen: BTreeSet<PathBuf>,
     pub(super) walk: Walk,
 }
 
+/// Why a file is skipped that Git ignores.
+const IGNORED: &str = "in .gitignore; --include-ignored includes it";
+
 /// A pattern for paths that are not read. A `*` matches any text, including a `/`.
 #[derive(Debug, Clone)]
-pub(crate) struct Pattern {
-    /// The pattern, as the user wrote it.
-    text: String,
-    glob: GlobMatcher,
-}
+pub(crate) struct Pattern(GlobMatcher);
 
 impl FromStr for Pattern {
     type Err = globset::Error;
@@ -45,37 +44,29 @@ impl FromStr for Pattern {
         // Shell completion adds a slash to the name of a directory.
         let text = written.strip_prefix("./").unwrap_or(written);
         let glob = Glob::new(text.strip_suffix('/').unwrap_or(text))?;
-        Ok(Self {
-            text: written.to_owned(),
-            glob: glob.compile_matcher(),
-        })
+        Ok(Self(glob.compile_matcher()))
     }
 }
 
 impl Pattern {
     fn matches(&self, path: &Path) -> bool {
-        self.glob.is_match(path.strip_prefix(".").unwrap_or(path))
+        self.0.is_match(path.strip_prefix(".").unwrap_or(path))
     }
 }
 
 /// The number of skipped files in directories, by reason.
 #[derive(Debug, Default)]
-pub(super) struct Skipped(Vec<(&'static str, &'static str, usize)>);
+pub(super) struct Skipped(BTreeMap<&'static str, usize>);
 
 impl Skipped {
-    /// Counts a file. The reason is a clause, for one file and for several files.
-    pub(super) fn add(&mut self, one: &'static str, several: &'static str) {
-        match self.0.iter_mut().find(|(known, ..)| *known == one) {
-            Some((.., number)) => *number += 1,
-            None => self.0.push((one, several, 1)),
-        }
+    fn add(&mut self, reason: &'static str) {
+        *self.0.entry(reason).or_default() += 1;
     }
 
     pub(super) fn in_words(&self) -> Option<String> {
-        let reasons = self.0.iter().map(|(one, several, number)| {
-            let reason = if *number == 1 { one } else { several };
-            format!("{} {reason}", count(*number, "file"))
-        });
+        let reasons = self.0.iter();
+        let reasons =
+            reasons.map(|(reason, number)| format!("{} ({reason})", count(*number, "file")));
         let reasons: Vec<String> = reasons.collect();
         (!reasons.is_empty()).then(|| reasons.join(", "))
     }
@@ -98,37 +89,27 @@ impl Tree {
                 tree.file(path, None);
             }
         }
-        tree.note_patterns();
         tree
-    }
-
-    /// Notes patterns that match nothing, because they would appear to have an effect.
-    fn note_patterns(&mut self) {
-        let patterns = self.walk.exclude.iter().enumerate();
-        let without = patterns.filter(|(index, _)| !self.matching.contains(index));
-        for (_, Pattern { text, .. }) in without {
-            self.notes
-                .push(&format!("--exclude {text} matches no path of -f"));
-        }
     }
 
     /// Whether the user excludes a path. It counts the path.
     fn is_excluded(&mut self, path: &Path) -> bool {
-        let is_named = path != Path::new(STDIN);
-        let patterns = self.walk.exclude.iter().enumerate();
-        let matching = patterns.filter(|(_, pattern)| is_named && pattern.matches(path));
-        let matching: BTreeSet<usize> = matching.map(|(index, _)| index).collect();
-        let is_excluded = !matching.is_empty();
-        self.matching.extend(matching);
+        let mut patterns = self.walk.exclude.iter();
+        let is_excluded = path != Path::new(STDIN) && patterns.any(|it| it.matches(path));
         if is_excluded {
-            let excluded = "that --exclude matches";
-            self.skipped.add(excluded, excluded);
+            self.skipped.add("--exclude");
         }
         is_excluded
     }
 
+    /// Adds a file, unless a link or another argument led to it before.
     fn file(&mut self, path: &Path, root: Option<&Path>) {
         if path != Path::new(STDIN) {
+            if let Ok(real) = std::fs::canonicalize(path)
+                && !self.seen.insert(real)
+            {
+                return;
+            }
             self.kustomizations.look_around(path);
         }
         self.files.push((path.to_owned(), root.map(Path::to_owned)));
@@ -162,10 +143,9 @@ impl Tree {
                 self.subdirectory(&path, is_link, root);
             } else if path.exists() && !path.is_file() {
                 // Reading a pipe would block until another process writes to it.
-                self.skipped
-                    .add("that is not a regular file", "that are not regular files");
+                self.skipped.add("not a regular file");
             } else if self.is_ignored(&path, false) {
-                self.skip_ignored();
+                self.skipped.add(IGNORED);
             } else {
                 self.file(&path, Some(root));
             }
@@ -183,22 +163,12 @@ impl Tree {
             self.notes
                 .push(&format!("{path}: skipped a directory; {how}"));
         } else if is_link {
-            self.skipped.add(
-                "that is a link to a directory",
-                "that are links to directories",
-            );
+            self.skipped.add("a link to a directory");
         } else if self.is_ignored(path, true) {
-            self.skip_ignored();
+            self.skipped.add(IGNORED);
         } else {
             self.directory(path, root);
         }
-    }
-
-    fn skip_ignored(&mut self) {
-        self.skipped.add(
-            "that .gitignore names; --include-ignored includes it",
-            "that .gitignore names; --include-ignored includes them",
-        );
     }
 
     /// Whether Git ignores a file or a directory, so that it will not be applied.

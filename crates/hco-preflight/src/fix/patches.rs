@@ -125,12 +125,7 @@ pub(super) fn others(fixed: &Fixed<'_>, destination: &Destination<'_>) -> Option
         .live
         .as_ref()
         .filter(|_| question.place.is_some())?;
-    let changed = |object: &Value| json_patch::diff(live, &destination.wanted(live, object)).0;
-    // Ignores changes that the fix reverts.
-    let left = changed(&fixed.sent);
-    let is_left = |it: &PatchOperation| left.iter().any(|left| left.path() == it.path());
-    let mut changes = changed(question.sent());
-    changes.retain(is_left);
+    let changes = json_patch::diff(live, &destination.wanted(live, question.sent())).0;
     let more = changes.len().saturating_sub(LISTED);
     let listed = changes.iter().take(LISTED).map(|it| match it {
         PatchOperation::Remove(it) => format!("removes {}", it.path),
@@ -146,29 +141,6 @@ pub(super) fn others(fixed: &Fixed<'_>, destination: &Destination<'_>) -> Option
             one_line(&listed.join(", "))
         )
     })
-}
-
-/// Says if a file manages the live object, because applying the file again reverts the patch.
-pub(super) fn kept_elsewhere(question: &Question) -> Option<String> {
-    const BY: [(&str, &str); 3] = [
-        (
-            "/metadata/annotations/argocd.argoproj.io~1tracking-id",
-            "Argo CD",
-        ),
-        ("/metadata/labels/kustomize.toolkit.fluxcd.io~1name", "Flux"),
-        (
-            "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",
-            "`kubectl apply`",
-        ),
-    ];
-    let live = question.live.as_ref().or_else(|| {
-        let value = question.object.value();
-        question.place.is_none().then_some(value)
-    })?;
-    let (_, by) = BY.iter().find(|(path, _)| live.pointer(path).is_some())?;
-    Some(format!(
-        "the object comes from {by}: make the change in its file as well, because what the file has comes back when it is applied again"
-    ))
 }
 
 /// The object with the live metadata, because files don't define it. The API server sets most of it, and a file that
@@ -209,12 +181,12 @@ fn with_metadata_of(live: &Value, object: &Value) -> Value {
 }
 
 /// The operations of the fixes if they are sufficient, without repeated ones; else the difference.
-fn shortest(base: &Value, wanted: &Value, remedies: &[Value]) -> Result<Patch> {
+fn shortest(base: &Value, wanted: &Value, remedies: &[engine::PatchOperation]) -> Result<Patch> {
     if base == wanted {
         // The live object already has the fields that the file lacks.
         return Ok(Patch(Vec::new()));
     }
-    let mut once: Vec<Value> = Vec::new();
+    let mut once = Vec::new();
     for operation in remedies {
         if !once.contains(operation) {
             once.push(operation.clone());
@@ -466,30 +438,5 @@ mod tests {
                 patch[6],
             ])
         );
-    }
-
-    #[test]
-    fn the_metadata_of_the_server_is_not_patched() {
-        let live = json!({"metadata": {"name": "n", "uid": "u", "resourceVersion": "9"}});
-        let file = json!({"metadata": {"name": "n", "resourceVersion": "1", "generation": 1}});
-        assert_eq!(with_metadata_of(&live, &file), live);
-        let annotations = json!({LAST_APPLIED: "{}"});
-        let live = json!({"metadata": {"namespace": "ns", "annotations": annotations}});
-        assert_eq!(with_metadata_of(&live, &json!({"metadata": {}})), live);
-    }
-
-    #[test]
-    fn the_difference_is_taken_where_the_remedies_are_not_enough() {
-        let base = json!({"spec": {"a": 1}});
-        let remedies = [json!({"op": "add", "path": "/spec/b", "value": 2})];
-        let short = shortest(&base, &json!({"spec": {"a": 1, "b": 2}}), &remedies).unwrap();
-        assert_eq!(operations(&short), Value::from(remedies.to_vec()));
-        let done = json!({"spec": {"a": 1, "b": 2}});
-        assert!(shortest(&done, &done, &remedies).unwrap().0.is_empty());
-        let wanted = json!({"spec": {"a": 3, "b": 2}});
-        let whole = shortest(&base, &wanted, &remedies).unwrap();
-        let mut patched = base;
-        json_patch::patch(&mut patched, &whole).unwrap();
-        assert_eq!(patched, wanted);
     }
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use engine::Import;
 use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::foreign::Foreign;
 use crate::policy::Policy;
-use crate::report::{Finding, Machine};
+use crate::report::{Finding, Level, Machine, Remedy};
 use crate::verdict::{Judged, Origin, Verdicts};
 
 /// The document.
@@ -49,19 +50,32 @@ struct Object<'v> {
     nodes: Option<&'v BTreeMap<Foreign, usize>>,
     workload_architectures: Option<&'v [Foreign]>,
     control_plane_architectures: Option<&'v [Foreign]>,
-    multi_arch_import: Option<&'v Foreign>,
+    multi_arch_import: Option<Import>,
     /// Only for a VirtualMachine.
     #[serde(skip_serializing_if = "Option::is_none")]
     virtual_machine: Option<&'v Machine>,
-    findings: &'v [Finding],
+    findings: Vec<InFile<'v>>,
     more_findings: usize,
-    repairs: &'v [Foreign],
+    repairs: &'v [String],
     /// Why images were not checked.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     not_checked: &'v [String],
     /// Only if no finding gives the reason, because the object cannot be read or another module denied it.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'v str>,
+}
+
+/// A finding, and its line in the file.
+#[derive(Serialize)]
+struct InFile<'v> {
+    rule: &'v str,
+    level: Level,
+    path: &'v Foreign,
+    template: Option<&'v Foreign>,
+    fact: &'v str,
+    fix: &'v str,
+    fixes: &'v [Remedy],
+    line: Option<usize>,
 }
 
 /// The output has one line for each key, because people read it too.
@@ -104,12 +118,29 @@ fn object(judged: &Judged) -> Object<'_> {
         nodes: report.nodes.as_ref(),
         workload_architectures: report.workload_architectures.as_deref(),
         control_plane_architectures: report.control_plane_architectures.as_deref(),
-        multi_arch_import: report.multi_arch_import.as_ref(),
+        multi_arch_import: report.multi_arch_import,
         virtual_machine: report.virtual_machine.as_ref(),
-        findings: &report.findings,
+        findings: report
+            .findings
+            .iter()
+            .map(|it| finding(judged, it))
+            .collect(),
         more_findings: report.more_findings,
         repairs: &report.repairs,
         not_checked: &report.not_checked,
         message: judged.message(),
+    }
+}
+
+fn finding<'v>(object: &Judged, finding: &'v Finding) -> InFile<'v> {
+    InFile {
+        rule: &finding.rule,
+        level: finding.level,
+        path: &finding.path,
+        template: finding.template.as_ref(),
+        fact: &finding.fact,
+        fix: &finding.fix,
+        fixes: &finding.fixes,
+        line: object.line_of(finding),
     }
 }

@@ -97,7 +97,7 @@ fn findings(object: &Judged, level: Level) -> String {
     let mut text = String::new();
     for finding in object.of(level) {
         let (rule, level, fact) = (&finding.rule, level.name(), &finding.fact);
-        let (at, path, fix) = (object.at(finding.line), &finding.path, &finding.fix);
+        let (at, path, fix) = (object.at_finding(finding), &finding.path, &finding.fix);
         let _ = writeln!(
             text,
             "[{rule}] {level}: {fact}\n  at: {at} {path}\n  fix: {fix}"

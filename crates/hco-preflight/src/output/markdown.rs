@@ -88,8 +88,8 @@ fn section(text: &mut String, object: &Judged) {
 fn context(object: &Judged) -> String {
     let report = &object.report;
     let mut facts = vec![match &object.place {
-        Some(_) => code(object.at(None)),
-        None => object.at(None),
+        Some(_) => code(object.at()),
+        None => object.at(),
     }];
     match &object.against {
         Against::Nothing => {}
@@ -108,7 +108,7 @@ fn context(object: &Judged) -> String {
         facts.push(format!("control plane: {}", escape(listed(list))));
     }
     if let Some(import) = &report.multi_arch_import {
-        facts.push(format!("multi-architecture import: {import}"));
+        facts.push(format!("multi-architecture import: {}", import.name()));
     }
     facts.join(" · ")
 }
@@ -151,7 +151,7 @@ fn table(text: &mut String, object: &Judged, findings: &[&Finding]) {
             Level::Carried => "·",
         };
         let at = match &object.place {
-            Some(_) => code(object.at(finding.line)) + "<br>",
+            Some(_) => code(object.at_finding(finding)) + "<br>",
             None => String::new(),
         };
         line!(
@@ -171,10 +171,10 @@ fn fixes(text: &mut String, findings: &[&Finding]) {
     let mut seen: Vec<(&str, &str)> = Vec::new();
     line!(text, "**To fix**\n");
     for finding in findings {
-        if seen.contains(&(finding.rule.raw(), finding.fix.as_str())) {
+        if seen.contains(&(&*finding.rule, finding.fix.as_str())) {
             continue;
         }
-        seen.push((finding.rule.raw(), &finding.fix));
+        seen.push((&*finding.rule, &finding.fix));
         let mut item = format!("- {}:", code(&finding.rule));
         let all: Vec<Line<'_>> = lines(&finding.fix).collect();
         // Consecutive lines to paste form one block.
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn a_block_to_paste_has_one_fence() {
         let finding: Finding = serde_json::from_value(json!({
-            "rule": "r", "level": "deny", "path": "spec", "fact": "f", "template": null,
+            "rule": "r", "level": "deny", "path": "spec", "fact": "f", "template": null, "value": "", "fixes": [],
             "fix": "add:\n  a:\n    b: ```\nor: run:\n  c",
         }))
         .unwrap();

@@ -86,7 +86,7 @@ fn result(entry: &Entry<'_>) -> Value {
 /// The change of the file that resolves a finding; `None` if a person has to decide.
 fn fix(entry: &Entry<'_>) -> Option<Value> {
     let written = entry.object?.written.as_ref()?;
-    let remedy = entry.finding?.complete_remedy()?;
+    let remedy = entry.finding?.complete_fix()?;
     let (file, _) = entry.in_repository()?;
     let text = &written.source.text;
     let edits = edits(written, remedy)?;

@@ -8,7 +8,7 @@ use anstyle::Style;
 use crate::exit::Exit;
 use crate::foreign::{self, Foreign, one_line};
 use crate::prose::{Line, count, lines, wrap};
-use crate::report::{Boot, Finding, Level, Report, Template, counted, listed};
+use crate::report::{Boot, Finding, Level, Report, Template, architecture, counted, listed};
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::verdict::{Against, Judged, Verdicts};
 
@@ -76,7 +76,7 @@ fn block(text: &mut String, object: &Judged, width: usize) {
     if object.identity.is_virtual_machine() {
         version.push_str(" VirtualMachine");
     }
-    let at = object.at(None);
+    let at = object.at();
     line!(text, "  {DIM}{at} · {version} · {against}{DIM:#}");
     if let Some(policy) = &object.policy {
         line!(text, "  {DIM}by {}{DIM:#}", policy.with_mode());
@@ -112,7 +112,7 @@ fn facts(text: &mut String, report: &Report) {
     });
     let machine = report.virtual_machine.as_ref();
     let rows = [
-        ("architecture", machine.map(ToString::to_string)),
+        ("architecture", machine.map(architecture)),
         ("workload nodes", nodes),
         (
             "control plane",
@@ -126,7 +126,7 @@ fn facts(text: &mut String, report: &Report) {
         ),
         (
             "multi-architecture import",
-            report.multi_arch_import.as_ref().map(Foreign::to_string),
+            report.multi_arch_import.map(|it| it.name().to_owned()),
         ),
     ];
     let mut any = false;
@@ -218,7 +218,7 @@ fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
         for line in wrap(&finding.fact.to_string(), width.saturating_sub(4)) {
             line!(text, "    {line}");
         }
-        let at = object.at(finding.line);
+        let at = object.at_finding(finding);
         let path = &finding.path;
         let both = at.chars().count() + path.to_string().chars().count() + 6;
         let between = if both > width { "\n    " } else { "  " };
@@ -260,7 +260,7 @@ fn carried(text: &mut String, object: &Judged) {
     );
     for group in by_rule(&found) {
         for finding in group.iter().take(CARRIED) {
-            let (rule, fact, at) = (&finding.rule, &finding.fact, object.at(finding.line));
+            let (rule, fact, at) = (&finding.rule, &finding.fact, object.at_finding(finding));
             line!(text, "    {DIM}{rule}: {fact} ({at}){DIM:#}");
         }
         if let Some(more @ 1..) = group.len().checked_sub(CARRIED) {
@@ -306,20 +306,16 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
         let _ = write!(summary, ", {}", count(verdicts.failures.len(), "error"));
     }
     let findings = verdicts.objects.iter().flat_map(|it| &it.report.findings);
-    let fixable = findings.filter(|it| it.complete_remedy().is_some()).count();
+    let fixable = findings.filter(|it| it.complete_fix().is_some()).count();
     if fixable > 0 {
         let more = if verdicts.objects.iter().all(|it| it.written.is_none()) {
             " and `-o commands`"
         } else {
             ""
         };
-        let except = match verdicts.not_for_fix.join(" and ") {
-            options if options.is_empty() => options,
-            options => format!(" except {options}"),
-        };
         let _ = write!(
             summary,
-            "; {fixable} fixable: `{name} fix` with the same options{more}{except}"
+            "; {fixable} fixable: `{name} fix` with the same options{more}"
         );
     }
     line!(text, "{summary}");

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engine::Stopped;
 use operator_models::ssp::architecture::is_known;
 use operator_models::ssp::bundle;
 use serde::Serialize;
@@ -143,7 +144,7 @@ pub(super) struct Wanted<'a> {
 
 impl<'a> Wanted<'a> {
     /// The object after the change.
-    pub(super) fn after(compared: &'a Compared<'_>) -> Self {
+    pub(super) fn after(compared: &'a Compared) -> Self {
         let report = &compared.will_be;
         Self {
             object: compared.after(),
@@ -155,7 +156,7 @@ impl<'a> Wanted<'a> {
     }
 
     /// The current object, with the outstanding changes; `None` if there is no requested change.
-    pub(super) fn before(compared: &'a Compared<'_>) -> Option<Self> {
+    pub(super) fn before(compared: &'a Compared) -> Option<Self> {
         Some(Self {
             changes: Some(compared.pending.as_ref()?),
             is_outstanding: true,
@@ -168,7 +169,7 @@ impl<'a> Wanted<'a> {
 
 impl BootSources {
     /// The difference between the current and the wanted boot sources.
-    pub(super) fn of(compared: &Compared<'_>, wanted: Wanted<'_>) -> Self {
+    pub(super) fn of(compared: &Compared, wanted: Wanted<'_>) -> Self {
         let none = Forecast::default();
         let before = compared.will_be.forecast_before.as_ref().unwrap_or(&none);
         let after = wanted.forecast.unwrap_or(&none);
@@ -224,7 +225,7 @@ impl BootSources {
                 .map(|source| (source.key(), source.clone()))
                 .collect(),
             origins: origins(wanted.object),
-            is_stopped: after.stopped.as_ref().map(Foreign::raw) == Some("data-import-cron"),
+            is_stopped: after.stopped == Some(Stopped::DataImportCron),
             images: images(wanted.object),
             architectures: wanted
                 .report
@@ -244,7 +245,7 @@ impl BootSources {
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `garbageCollectPVCs`.
     fn collected(
         &self,
-        compared: &Compared<'_>,
+        compared: &Compared,
         crons: &[Cron],
         templates: &BTreeMap<&str, &Value>,
     ) -> Vec<Foreign> {
@@ -602,7 +603,7 @@ fn changes_image(field: &Foreign) -> bool {
 }
 
 /// The existing DataImportCrons; if they were not read, the DataImportCrons of the forecast that the cluster accepts.
-fn crons_before(compared: &Compared<'_>, forecast: &Forecast) -> BTreeMap<String, CronBefore> {
+fn crons_before(compared: &Compared, forecast: &Forecast) -> BTreeMap<String, CronBefore> {
     let snapshot = &compared.snapshot;
     if snapshot.has("DataImportCron") {
         let crons = snapshot.of("DataImportCron").map(|cron| {
@@ -617,7 +618,7 @@ fn crons_before(compared: &Compared<'_>, forecast: &Forecast) -> BTreeMap<String
         });
         return crons.collect();
     }
-    let reaches_crons = forecast.stopped.as_ref().map(Foreign::raw) != Some("data-source");
+    let reaches_crons = forecast.stopped != Some(Stopped::DataSource);
     let templates = templates(compared.before().unwrap_or(compared.after()));
     let crons = forecast.crons.iter();
     let crons = crons.filter(|cron| cron.rejected.is_none() && reaches_crons);
@@ -639,7 +640,7 @@ fn crons_before(compared: &Compared<'_>, forecast: &Forecast) -> BTreeMap<String
 
 /// The DataSources with a disk that CDI does not delete with their DataImportCron. If the disks were not read, the
 /// labels of the DataSources decide; if DataSources were not read either, the DataImportCrons decide.
-fn kept_disks(compared: &Compared<'_>, crons: &BTreeMap<String, CronBefore>) -> BTreeSet<String> {
+fn kept_disks(compared: &Compared, crons: &BTreeMap<String, CronBefore>) -> BTreeSet<String> {
     let snapshot = &compared.snapshot;
     if !snapshot.has("DataSource") {
         let kept = crons.values().filter(|cron| cron.keeps_disks);
@@ -664,7 +665,7 @@ fn kept_disks(compared: &Compared<'_>, crons: &BTreeMap<String, CronBefore>) -> 
 /// The DataImportCron in the label of each DataSource; if DataSources were not read, the DataImportCron that manages
 /// it.
 fn owners(
-    compared: &Compared<'_>,
+    compared: &Compared,
     crons: &BTreeMap<String, CronBefore>,
 ) -> BTreeMap<String, Option<String>> {
     let snapshot = &compared.snapshot;
@@ -684,7 +685,7 @@ fn owners(
 /// DataImportCron.
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `createDvName`.
-fn earlier_disks(compared: &Compared<'_>) -> BTreeMap<String, Vec<Foreign>> {
+fn earlier_disks(compared: &Compared) -> BTreeMap<String, Vec<Foreign>> {
     const DIGEST: usize = 12;
     let mut by_source: BTreeMap<String, Vec<Foreign>> = BTreeMap::new();
     for (_, kind) in Kind::ALL {

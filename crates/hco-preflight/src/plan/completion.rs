@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::boot_sources::BootSources;
 use crate::foreign::Foreign;
 use crate::object_name::name;
+use crate::report::Conclusions as _;
 use crate::stage::Compared;
 use crate::templates;
 
@@ -22,7 +23,7 @@ pub(super) enum Completion {
 
 impl Completion {
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go, getDICTPatches.
-    pub(super) fn of(compared: &Compared<'_>, sources: &BootSources) -> Option<Self> {
+    pub(super) fn of(compared: &Compared, sources: &BootSources) -> Option<Self> {
         let version = compared.will_be.version();
         version.filter(|it| it.sets_defaults())?;
         let all = templates::of_spec(compared.after()).map(|(_, it)| it);

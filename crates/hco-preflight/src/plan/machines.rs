@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engine::Import;
 use kube_objects::json::Json;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
@@ -15,7 +16,7 @@ use crate::foreign::Foreign;
 use crate::made_from::sources;
 use crate::object_name::{key, name, namespace, parts};
 use crate::owner;
-use crate::report::{Changes, Forecast, Report, is_in};
+use crate::report::{Changes, Conclusions as _, Forecast, Report, is_in};
 use crate::stage::Compared;
 
 /// A VM, and the effect of the change on it.
@@ -49,7 +50,7 @@ pub(super) enum Effect {
 }
 
 /// The affected VMs, sorted by effect.
-pub(super) fn affected(compared: &Compared<'_>) -> Vec<Machine> {
+pub(super) fn affected(compared: &Compared) -> Vec<Machine> {
     let mut machines = BTreeSet::new();
     disks(compared, &mut machines);
     let architectures = Architectures::of(compared);
@@ -87,7 +88,7 @@ pub(super) struct Going {
 }
 
 impl Going {
-    pub(super) fn of(compared: &Compared<'_>, changes: Option<&Changes>) -> Self {
+    pub(super) fn of(compared: &Compared, changes: Option<&Changes>) -> Self {
         let none = Changes::default();
         let changes = changes.unwrap_or(&none);
         let keys = |names: &[Foreign]| names.iter().map(|it| it.raw().to_owned()).collect();
@@ -153,7 +154,7 @@ pub(super) struct Loss {
 const AGAIN: &str =
     "delete its DataVolume after the import, and KubeVirt creates the DataVolume again";
 
-fn moved(compared: &Compared<'_>, changes: &Changes) -> BTreeMap<String, (Foreign, Foreign)> {
+fn moved(compared: &Compared, changes: &Changes) -> BTreeMap<String, (Foreign, Foreign)> {
     let forecast = compared.will_be.forecast.iter();
     let label = |key: &str| {
         let mut sources = forecast.clone().flat_map(|it| &it.data_sources);
@@ -188,7 +189,7 @@ pub(crate) fn has_disks(machine: &Value, unfinished: Option<&BTreeSet<String>>) 
 }
 
 /// The UIDs of VMs with a disk that does not exist yet; `None` if that is unknown.
-pub(crate) fn unfinished(compared: &Compared<'_>) -> Option<BTreeSet<String>> {
+pub(crate) fn unfinished(compared: &Compared) -> Option<BTreeSet<String>> {
     let volumes = compared.snapshot.of("DataVolume");
     let unfinished = volumes.filter_map(|volume| owner::machine(&volume).map(str::to_owned));
     let unfinished = unfinished.collect();
@@ -196,7 +197,7 @@ pub(crate) fn unfinished(compared: &Compared<'_>) -> Option<BTreeSet<String>> {
 }
 
 /// Adds the VMs whose disks use a boot source that is deleted or replaced.
-fn disks(compared: &Compared<'_>, machines: &mut BTreeSet<Machine>) {
+fn disks(compared: &Compared, machines: &mut BTreeSet<Machine>) {
     let going = Going::of(compared, compared.will_be.changes.as_ref());
     let pending = Going::of(compared, compared.pending.as_ref());
     let unfinished = unfinished(compared);
@@ -248,7 +249,7 @@ fn own_architecture(machine: &Value) -> Option<&str> {
 }
 
 /// The architectures that no workload node has after the change.
-fn gone(compared: &Compared<'_>) -> BTreeSet<String> {
+fn gone(compared: &Compared) -> BTreeSet<String> {
     let of = |report: &Report| -> BTreeSet<String> {
         let architectures = report.workload_architectures.iter().flatten();
         architectures.map(|it| it.raw().to_owned()).collect()
@@ -268,7 +269,7 @@ struct Admission {
 
 impl Admission {
     /// The state before and after the change.
-    fn of(compared: &Compared<'_>) -> Option<[Self; 2]> {
+    fn of(compared: &Compared) -> Option<[Self; 2]> {
         let (is, will_be) = (compared.is.as_ref()?, &compared.will_be);
         let before = default_of(is);
         let after = default_of(will_be).or_else(|| before.clone());
@@ -287,7 +288,7 @@ impl Admission {
     }
 
     fn new(
-        compared: &Compared<'_>,
+        compared: &Compared,
         (report, object): (&Report, &Value),
         default: Option<String>,
         sources: BTreeMap<String, BootSource>,
@@ -301,7 +302,7 @@ impl Admission {
     }
 
     /// The DataSources of the cluster, or as forecast if they were not read.
-    fn sources(compared: &Compared<'_>) -> BTreeMap<String, BootSource> {
+    fn sources(compared: &Compared) -> BTreeMap<String, BootSource> {
         if compared.snapshot.has("DataSource") {
             let real = compared.snapshot.of("DataSource");
             return real.map(|it| (key(&it), real_source(&it))).collect();
@@ -351,7 +352,7 @@ pub(crate) struct Counted {
 }
 
 /// The number of VMs by architecture and by what decides it.
-pub(crate) fn counted_now(observed: &Compared<'_>) -> Vec<Counted> {
+pub(crate) fn counted_now(observed: &Compared) -> Vec<Counted> {
     let (report, object) = (&observed.will_be, observed.after());
     let sources = Admission::sources(observed);
     let now = Admission::new(observed, (report, object), default_of(report), sources);
@@ -386,7 +387,7 @@ impl Lookup for &Admission {
 }
 
 /// The preferences of the cluster.
-fn preferences(compared: &Compared<'_>) -> BTreeMap<PreferenceName, Preference> {
+fn preferences(compared: &Compared) -> BTreeMap<PreferenceName, Preference> {
     let kinds = [
         "VirtualMachinePreference",
         "VirtualMachineClusterPreference",
@@ -407,7 +408,7 @@ fn preferences(compared: &Compared<'_>) -> BTreeMap<PreferenceName, Preference> 
 /// The only architectures whose VMs KubeVirt accepts. Up to HCO 1.17, with the import off, these are the architectures
 /// of the nodes on which virt-api can run.
 fn accepted(report: &Report, object: &Value) -> Option<Vec<String>> {
-    let is_on = report.multi_arch_import.as_ref().map(Foreign::raw) == Some("enabled");
+    let is_on = report.multi_arch_import == Some(Import::Enabled);
     let rejects = report.version()?.rejects_vms_without_import() && !is_on;
     let infra = [
         "/spec/infra/nodePlacement",
@@ -491,7 +492,7 @@ pub(super) struct Architectures {
 }
 
 impl Architectures {
-    pub(super) fn of(compared: &Compared<'_>) -> Option<Self> {
+    pub(super) fn of(compared: &Compared) -> Option<Self> {
         let [is, will_be] = Admission::of(compared)?;
         Some(Self {
             is,
@@ -583,7 +584,7 @@ impl Architectures {
     /// architecture that no workload node has after the change.
     fn add(
         &self,
-        compared: &Compared<'_>,
+        compared: &Compared,
         advised: &BTreeSet<String>,
         machines: &mut BTreeSet<Machine>,
     ) {
@@ -621,7 +622,7 @@ fn once_stopped(machine: &Value) -> &'static str {
 
 /// The VMs whose nodeSelector requires a node, by the node's name, with a clause about when they cannot start without
 /// it. The hostname label of a node equals its name on most platforms.
-fn pinned(compared: &Compared<'_>) -> BTreeMap<String, BTreeMap<String, &'static str>> {
+fn pinned(compared: &Compared) -> BTreeMap<String, BTreeMap<String, &'static str>> {
     let mut by_node: BTreeMap<String, BTreeMap<String, &'static str>> = BTreeMap::new();
     for machine in compared.snapshot.of("VirtualMachine") {
         let hostname = "/spec/template/spec/nodeSelector/kubernetes.io~1hostname";
@@ -634,7 +635,7 @@ fn pinned(compared: &Compared<'_>) -> BTreeMap<String, BTreeMap<String, &'static
 }
 
 /// The architectures of the nodes that VMs run on.
-fn runs_on(compared: &Compared<'_>) -> BTreeMap<String, String> {
+fn runs_on(compared: &Compared) -> BTreeMap<String, String> {
     let nodes = named(&compared.nodes_before);
     let mut runs_on = BTreeMap::new();
     for (node, machines) in running(compared) {
@@ -647,7 +648,7 @@ fn runs_on(compared: &Compared<'_>) -> BTreeMap<String, String> {
 }
 
 /// The VMs that run on each node, by the node's name.
-fn running(compared: &Compared<'_>) -> BTreeMap<String, Vec<String>> {
+fn running(compared: &Compared) -> BTreeMap<String, Vec<String>> {
     let mut by_node: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for instance in compared.snapshot.of("VirtualMachineInstance") {
         let phase = text(&instance, "/status/phase");
@@ -667,7 +668,7 @@ fn running(compared: &Compared<'_>) -> BTreeMap<String, Vec<String>> {
 const WITHOUT: &str = "without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period";
 
 /// The same for a VM that already runs without virt-handler, with advice.
-pub(crate) fn already_without(compared: &Compared<'_>, node: &str) -> String {
+pub(crate) fn already_without(compared: &Compared, node: &str) -> String {
     let nodes = named(&compared.nodes);
     let lost = nodes.get(node).and_then(|node| architecture(node));
     let workload = compared.will_be.workload_architectures.as_deref();
@@ -681,7 +682,7 @@ pub(crate) fn already_without(compared: &Compared<'_>, node: &str) -> String {
 }
 
 /// The VMs that run on nodes that the placement already excludes, by node.
-pub(crate) fn excluded(compared: &Compared<'_>) -> BTreeMap<String, Vec<String>> {
+pub(crate) fn excluded(compared: &Compared) -> BTreeMap<String, Vec<String>> {
     let nodes = named(&compared.nodes);
     let mut excluded = BTreeMap::new();
     for (name, machines) in running(compared) {
@@ -710,7 +711,7 @@ struct WaysOut {
 }
 
 impl WaysOut {
-    fn of(compared: &Compared<'_>, architectures: Option<&Architectures>) -> Self {
+    fn of(compared: &Compared, architectures: Option<&Architectures>) -> Self {
         let snapshot = &compared.snapshot;
         let machines = || snapshot.of("VirtualMachine");
         let owned = || machines().map(|it| key(&it)).collect();
@@ -772,7 +773,7 @@ impl WaysOut {
 /// Adds the VMs that run on nodes that virt-handler leaves, and the VMs that cannot start on another node. Returns the
 /// VMs whose advice says that they get another architecture.
 fn orphans(
-    compared: &Compared<'_>,
+    compared: &Compared,
     architectures: Option<&Architectures>,
     machines: &mut BTreeSet<Machine>,
 ) -> BTreeSet<String> {

@@ -45,7 +45,7 @@ impl Storage {
         }
     }
 
-    pub(super) fn of(compared: &Compared<'_>, sources: &BootSources) -> Self {
+    pub(super) fn of(compared: &Compared, sources: &BootSources) -> Self {
         let report = &compared.will_be;
         let all = report.changes.as_ref();
         let changes = all.and_then(|it| it.crons.as_ref());

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use anstyle::Style;
+use engine::{Import, Stopped};
 
 use super::boot_sources::{BootSources, CronBefore, Crons, is_of_bundle};
 use super::completion::Completion;
@@ -170,10 +171,13 @@ fn denial(text: &mut String, plan: &Plan, denied: &str) {
 }
 
 fn head(text: &mut String, plan: &Plan) {
-    let state = |import: &Option<Foreign>| {
-        import.as_ref().map(|import| match import.raw() {
-            "enabled" => "on".to_owned(),
-            _ => "off".to_owned(),
+    let state = |import: &Option<Import>| {
+        import.map(|import| {
+            if import == Import::Enabled {
+                "on".to_owned()
+            } else {
+                "off".to_owned()
+            }
         })
     };
     let shown = |values: Change<Option<String>>| {
@@ -287,8 +291,8 @@ fn remarks(text: &mut String, plan: &Plan) {
             "The namespace {namespace} has to exist before the change: HCO and SSP do not create it, and without it SSP stops."
         ));
     }
-    let is_on = |import: &Option<Foreign>| import.as_ref().map(Foreign::raw) == Some("enabled");
-    let Change { before, after } = &plan.multi_arch_import;
+    let is_on = |import: Option<Import>| import == Some(Import::Enabled);
+    let Change { before, after } = plan.multi_arch_import;
     let default = plan.default_architecture.after.as_ref();
     if is_on(before)
         && !is_on(after)
@@ -322,18 +326,18 @@ fn remarks(text: &mut String, plan: &Plan) {
 
 /// The reason why SSP stops.
 fn stops(text: &mut String, plan: &Plan) {
-    let Some(stopped) = &plan.stopped else {
+    let Some(stopped) = plan.stopped else {
         return;
     };
-    let what = match stopped.raw() {
-        "same-name" => {
+    let what = match stopped {
+        Stopped::SameName => {
             "Several DataImportCrons have the same name: SSP creates only one of them, and which one is not determined"
         }
-        "data-source" => {
+        Stopped::DataSource => {
             "A DataSource is rejected: until you fix this, SSP creates no DataImportCron, and does not update its VM templates"
         }
         // SSP makes the listed deletions before it stops.
-        _ => {
+        Stopped::DataImportCron => {
             "A DataImportCron is rejected: after these changes, and until you fix this, SSP deletes no DataImportCron that is no longer wanted, and does not update its VM templates"
         }
     };

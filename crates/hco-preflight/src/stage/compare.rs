@@ -6,21 +6,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use kube_objects::json::Json;
 use kube_objects::placement::Placement;
 use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::hyperconverged::LocatedFields;
 use operator_models::hco::node::census;
 use operator_models::hco::version::HcoVersion;
-use policy_host::{Cluster, Labels, NodeList};
+use policy_host::{Cluster, HostCalls, Labels, NodeList};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::connect::{Connected, cluster_until};
-use super::judge::Prepared;
+use super::connect::cluster_until;
+use super::evaluator::Evaluator;
 use super::live::Live;
-use super::nodes::Hosts;
 use super::nodes::{check_connection, of_file};
 use super::question::{Question, Written};
 use super::snapshot::{Reader, Snapshot, hyperconverged};
@@ -37,11 +36,11 @@ use crate::no_forecast::{NoForecast, denied_by_hco};
 use crate::notes::Notes;
 use crate::object_name::{in_namespace, key, name};
 use crate::progress::Progress;
-use crate::report::{Changes, Report};
+use crate::report::{Changes, Conclusions as _, Report};
 use crate::verdict::Against;
 
 /// The states before and after the change, and the engine's reports about them.
-pub(crate) struct Compared<'s> {
+pub(crate) struct Compared {
     pub(crate) snapshot: Arc<Snapshot>,
     /// The current nodes.
     pub(crate) nodes_before: Arc<[Value]>,
@@ -63,15 +62,11 @@ pub(crate) struct Compared<'s> {
     question: Question,
     /// The placements of the workloads before and after the change.
     placements: [Option<Placement>; 2],
-    prepared: Prepared<'s>,
+    evaluator: Evaluator,
 }
 
 /// Reads the data for a plan, and evaluates it.
-pub(crate) fn compare<'s>(
-    args: &Plan,
-    subject: &'s Subject,
-    notes: &mut Notes,
-) -> Result<Compared<'s>> {
+pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Compared> {
     let what_is = &args.what_is;
     let named = [&what_is.from, &what_is.settings, &args.nodes];
     files::check_stdin(named.into_iter().flatten().chain(&args.filename))?;
@@ -116,16 +111,23 @@ pub(crate) fn compare<'s>(
         (None, None) => None,
     };
     let asked = (nodes, args.hco_version.as_deref());
-    Compared::of(subject, cluster, snapshot, question, asked, notes)
+    let subject = args.what_is.subject();
+    Compared::of(
+        &subject,
+        cluster.as_deref(),
+        snapshot,
+        question,
+        asked,
+        notes,
+    )
 }
 
 /// Reads the data for `status` until this time, and finds outstanding changes.
-pub(crate) fn observe<'s>(
+pub(crate) fn observe(
     args: &Status,
-    subject: &'s Subject,
     until: Option<Instant>,
     notes: &mut Notes,
-) -> Result<Compared<'s>> {
+) -> Result<Compared> {
     let reading = Reading {
         reader: Reader::Status,
         what_is: &args.what_is,
@@ -136,7 +138,16 @@ pub(crate) fn observe<'s>(
     reading.check()?;
     let (cluster, snapshot) = reading.read(None, notes)?;
     let question = unchanged(reading.only(&snapshot)?);
-    Compared::of(subject, cluster, snapshot, question, (None, None), notes)
+    let subject = args.what_is.subject();
+    let asked = (None, None);
+    Compared::of(
+        &subject,
+        cluster.as_deref(),
+        snapshot,
+        question,
+        asked,
+        notes,
+    )
 }
 
 /// The source of the current state.
@@ -210,11 +221,11 @@ impl Reading<'_> {
     }
 }
 
-impl<'s> Compared<'s> {
+impl Compared {
     /// Compares the states with the requested nodes and version of HCO, if there are any.
     fn of(
-        subject: &'s Subject,
-        cluster: Option<Arc<Cluster>>,
+        subject: &Subject,
+        cluster: Option<&Cluster>,
         snapshot: Arc<Snapshot>,
         question: Question,
         (nodes, version): (Option<Vec<Value>>, Option<&str>),
@@ -222,28 +233,18 @@ impl<'s> Compared<'s> {
     ) -> Result<Self> {
         let is_nodes: Arc<[Value]> = snapshot.nodes.to_objects().into();
         let nodes = nodes.map_or_else(|| Arc::clone(&is_nodes), Into::into);
-        let connected = Connected {
-            subject,
-            kubectl: Kubectl::of(&subject.connection),
-            files: cluster.is_none().then(|| Arc::clone(&snapshot)),
-            cluster,
-            questions: vec![question],
-            beside: Vec::new(),
-            failures: Vec::new(),
-        };
-        let hosts = |nodes: &[Value]| Hosts::of(NodeList::of_objects(nodes));
-        let mut settled = connected.settle(Module::Linked, notes)?;
-        let question = settled.connected.questions.pop();
-        let question = question.context("there is no object")?;
-        let prepared = Prepared::new(settled, hosts(&nodes));
+        let live = cluster.map_or(Live::Files(&snapshot), Live::Cluster);
+        let questions = std::slice::from_ref(&question);
+        let evaluator = Evaluator::new(Module::Linked, subject, Some(live), questions, notes)?;
+        let host = |nodes: &[Value]| Arc::new(NodeList::of_objects(nodes)) as Arc<dyn HostCalls>;
         let _progress = Progress::start("comparing");
         let objects = snapshot.before();
         let is_asked = question.place.is_some() || nodes != is_nodes || version.is_some();
         let (mut is, mut pending) = (None, None);
         if let Some(old) = &question.old {
-            let host = hosts(&is_nodes);
+            let host = host(&is_nodes);
             let alone = Question::live(old.clone());
-            is = Some(prepared.report_beside(&alone, old, &json!({}), &host)?);
+            is = Some(evaluator.report(&alone, old, &json!({}), &host)?);
             if is_asked && !objects.is_empty() {
                 let beside = Beside {
                     hco_version: None,
@@ -253,7 +254,7 @@ impl<'s> Compared<'s> {
                     },
                 };
                 let unchanged = unchanged(old.clone());
-                let report = prepared.report_beside(&unchanged, old, &beside, &host)?;
+                let report = evaluator.report(&unchanged, old, &beside, &host)?;
                 pending = report.changes;
             }
         }
@@ -264,8 +265,8 @@ impl<'s> Compared<'s> {
                 objects: &objects,
             },
         };
-        let (sent, host) = (question.sent(), hosts(&nodes));
-        let mut will_be = prepared.report_beside(&question, sent, &beside, &host)?;
+        let (sent, host) = (question.sent(), host(&nodes));
+        let mut will_be = evaluator.report(&question, sent, &beside, &host)?;
         // Another version can ship other templates.
         if version.is_none() {
             let objects: Vec<&Value> = question.old.iter().chain([sent]).collect();
@@ -294,7 +295,7 @@ impl<'s> Compared<'s> {
             ]
             .map(placement),
             question,
-            prepared,
+            evaluator,
         };
         let reports = compared.is.iter().chain([&compared.will_be]);
         let unknown = reports.filter_map(|it| compared.version(it)?.unknown);
@@ -332,7 +333,7 @@ fn hosts(placement: &Placement, node: &Value) -> bool {
 /// A remark about a version of HCO that is older than the cluster's.
 fn downgrade(is: &Report, will_be: &Report) -> Option<String> {
     let version = |report: &Report| {
-        let shown = report.hco_version.as_ref()?.raw();
+        let shown = report.hco_version.as_ref()?;
         let text = shown.split(' ').next()?;
         Some((HcoVersion::parse(text)?, one_line(text)))
     };
@@ -344,7 +345,7 @@ fn downgrade(is: &Report, will_be: &Report) -> Option<String> {
     })
 }
 
-impl Compared<'_> {
+impl Compared {
     /// The name of the object.
     pub(crate) fn object(&self) -> String {
         self.question.identity.namespaced_name()
@@ -362,7 +363,7 @@ impl Compared<'_> {
 
     /// Builds commands for the cluster.
     pub(crate) fn kubectl(&self) -> &Kubectl {
-        self.prepared.kubectl()
+        &self.evaluator.kubectl
     }
 
     /// Whether a file changes the object, so that the cluster's policy evaluates it.
@@ -430,7 +431,6 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<Option<Found>> {
     }
     let walk = files::Walk {
         is_flat: true,
-        piped: args.piped.clone(),
         ..files::Walk::default()
     };
     let files = files::read(&args.filename, walk, files::Wanted::default());

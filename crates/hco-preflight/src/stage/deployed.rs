@@ -17,7 +17,7 @@ use crate::policy::{ARTIFACT, Policy, is_ours};
 /// The settings of the policies that evaluate these requests. If Kubewarden is not installed, or the user may not list
 /// its policies, a note says so, and the default settings apply. Also returns whether there may be policies that the
 /// user may not list.
-pub(crate) fn settings(
+pub(super) fn settings(
     live: Live<'_>,
     targets: &BTreeSet<Target>,
     module: &Module,
@@ -33,12 +33,12 @@ pub(crate) fn settings(
         module,
         usable: Vec::new(),
         unusable: Vec::new(),
-        not_listed: BTreeSet::new(),
         is_partial: false,
     };
+    found.read(None, notes)?;
     let namespaces: BTreeSet<&str> = targets.iter().map(|it| &*it.namespace).collect();
-    for namespace in std::iter::once(None).chain(namespaces.into_iter().map(Some)) {
-        found.read(namespace, notes)?;
+    for namespace in namespaces {
+        found.read(Some(namespace), notes)?;
     }
     let is_partial = found.is_partial;
     Ok((found.settings(notes)?, is_partial))
@@ -52,8 +52,6 @@ struct Found<'t> {
     usable: Vec<Settings>,
     /// The policies whose settings the module does not accept, with the module's message.
     unusable: Vec<(Settings, String)>,
-    /// The namespaces whose policies the user may not list; `None` stands for all namespaces.
-    not_listed: BTreeSet<Option<&'t str>>,
     /// Whether there are policies or policy groups that the user may not list.
     is_partial: bool,
 }
@@ -66,12 +64,11 @@ impl<'t> Found<'t> {
             Some(_) => ("AdmissionPolicy", "AdmissionPolicyGroup"),
         };
         let Some(policies) = self.list(kind, "policies", namespace, notes)? else {
-            self.not_listed.insert(namespace);
             return Ok(());
         };
         for object in &policies {
             if object.get("spec").is_some_and(is_ours) {
-                self.add(object, &Policy::of(object, kind, namespace), notes)?;
+                self.add(object, Policy::of(object, kind, namespace), notes)?;
             }
         }
         // A group has its own verdict: an expression over its members, most of which can be other modules.
@@ -88,7 +85,7 @@ impl<'t> Found<'t> {
         Ok(())
     }
 
-    /// The objects of a Kubewarden kind; empty if the user may not list them, which a note says.
+    /// The objects of a Kubewarden kind; `None` if the user may not list them, which a note says.
     fn list(
         &mut self,
         kind: &str,
@@ -106,47 +103,47 @@ impl<'t> Found<'t> {
         }
     }
 
-    fn add(&mut self, object: &Value, policy: &Policy, notes: &mut Notes) -> Result<()> {
+    fn add(&mut self, object: &Value, policy: Policy, notes: &mut Notes) -> Result<()> {
         let spec = object.get("spec").unwrap_or(&Value::Null);
-        let mut excluded = BTreeSet::new();
-        let mut applies = false;
-        for target in self.targets {
-            let own = policy.namespace.as_ref();
-            if own.is_some_and(|own| own.raw() != target.namespace) {
-                continue;
-            }
-            let why = excludes(spec, target);
-            applies |= why.is_none();
-            if let Some(why) = why {
-                notes.push(&format!("{policy} is ignored: {why}"));
-                excluded.insert(target.clone());
+        let own = policy.namespace.clone();
+        let of_namespace =
+            |target: &&Target| own.as_ref().is_none_or(|own| own.raw() == target.namespace);
+        let mut applies_to = BTreeSet::new();
+        for target in self.targets.iter().filter(of_namespace) {
+            match excludes(spec, target) {
+                Some(why) => notes.push(&format!("{policy} is ignored: {why}")),
+                None => drop(applies_to.insert(target.clone())),
             }
         }
-        let value = object.pointer("/spec/settings").filter(|it| !it.is_null());
-        let settings = Settings {
-            value: value.cloned().unwrap_or_else(|| json!({})),
-            policy: Some(policy.clone()),
-            excluded,
-        };
-        if !applies {
+        if applies_to.is_empty() {
             return Ok(());
         }
-        if let Some(mistakes) = self.module.mistakes(&settings.value)? {
-            let tag = one_line(tag(object));
+        let value = object.pointer("/spec/settings").filter(|it| !it.is_null());
+        let value = value.cloned().unwrap_or_else(|| json!({}));
+        let mistakes = self.module.mistakes(&value)?;
+        let shown = policy.to_string();
+        let using = format!("using the settings of {}", policy.with_mode());
+        let settings = Settings {
+            value,
+            policy: Some(policy),
+            applies_to: Some(applies_to),
+        };
+        if let Some(mistakes) = mistakes {
+            let module = one_line(text(object, "/spec/module").unwrap_or_default());
             let what = format!(
-                "the settings of {policy} are invalid for this version of the module; the policy has version {tag}: {mistakes}"
+                "the settings of {shown} are invalid for this version of the module; its module is {module}: {mistakes}"
             );
             self.unusable.push((settings, what));
             return Ok(());
         }
-        notes.push(&format!("using the settings of {}", policy.with_mode()));
+        notes.push(&using);
         if let Some(note) = without_effect(object) {
-            notes.push(&format!("{policy}: {note}"));
+            notes.push(&format!("{shown}: {note}"));
         }
         let selectors = selectors(spec);
         if !selectors.is_empty() {
             notes.push(&format!(
-                "{policy}: not evaluated: {}; the cluster may skip this policy for some requests",
+                "{shown}: not evaluated: {}; the cluster may skip this policy for some requests",
                 selectors.join(", ")
             ));
         }
@@ -168,17 +165,15 @@ impl<'t> Found<'t> {
                     unusable.join("\n")
                 );
             }
-            let namespace = &*target.namespace;
-            let is_listed = |of: Option<&str>| !self.not_listed.contains(&of);
-            let none = format!(
-                "no policy with the module {ARTIFACT} was found for the namespace `{namespace}`"
-            );
-            let note = defaults(&match (is_listed(None), is_listed(Some(namespace))) {
-                (true, true) => none,
-                (false, false) => "the policies of the cluster cannot be listed".to_owned(),
-                _ => format!("some policies cannot be listed; among the others, {none}"),
-            });
-            notes.push(&note);
+            let among = if self.is_partial {
+                " among the policies that you may list"
+            } else {
+                ""
+            };
+            notes.push(&defaults(&format!(
+                "no policy with the module {ARTIFACT} was found for the namespace `{}`{among}",
+                target.namespace
+            )));
         }
         for (_, what) in &self.unusable {
             notes.push_lines(format!("{what}; this policy is ignored"));
@@ -187,44 +182,20 @@ impl<'t> Found<'t> {
     }
 }
 
-/// Why the API server does not send a request to a policy.
+/// Why the API server does not send requests for an object to a policy.
 fn excludes(spec: &Value, target: &Target) -> Option<String> {
+    let covers = |rule: &Value| {
+        let mut resources = items(rule, "/resources").filter_map(Value::as_str);
+        resources.any(|it| ["*", "*/*", target.resource].contains(&it))
+    };
     let rules = spec.get("rules").and_then(Value::as_array);
-    if rules.is_some_and(|rules| !rules.iter().any(|rule| covers(spec, rule, target))) {
-        return Some(format!(
-            "its rules do not include {} requests for {} of {}",
-            target.operation.unwrap_or("CREATE and UPDATE"),
-            target.resource,
-            target.api_version
-        ));
+    if rules.is_some_and(|rules| !rules.iter().any(covers)) {
+        return Some(format!("its rules do not include {}", target.resource));
     }
     let namespace = target.namespace.as_str();
     named_namespaces(spec)
         .is_some_and(|mut names| !names.any(|name| name == namespace))
         .then(|| format!("its namespaceSelector does not match the namespace `{namespace}`"))
-}
-
-/// Whether a rule of a policy matches a request.
-fn covers(spec: &Value, rule: &Value, target: &Target) -> bool {
-    let has = |list: &str, wanted: &[&str]| {
-        let mut entries = items(rule, list).filter_map(Value::as_str);
-        entries.any(|entry| wanted.contains(&entry))
-    };
-    let (group, version) = target
-        .api_version
-        .split_once('/')
-        .unwrap_or(("", &target.api_version));
-    // Otherwise the API server converts the object to the version of the rule.
-    let is_exact = spec.get("matchPolicy") == Some(&Value::from("Exact"));
-    let is_operation = match target.operation {
-        Some(operation) => has("/operations", &["*", operation]),
-        None => has("/operations", &["*", "CREATE", "UPDATE"]),
-    };
-    has("/apiGroups", &["*", group])
-        && (!is_exact || has("/apiVersions", &["*", version]))
-        && has("/resources", &["*", "*/*", target.resource])
-        && is_operation
-        && text(rule, "/scope") != Some("Cluster")
 }
 
 /// The condition of the policies in deploy/: it leaves out objects that are being deleted, which no file describes.
@@ -274,14 +245,6 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// The version of a policy's module.
-fn tag(policy: &Value) -> &str {
-    let module = text(policy, "/spec/module").unwrap_or_default();
-    let file = module.rsplit('/').next().unwrap_or_default();
-    let version = file.split_once([':', '@']).map(|(_, version)| version);
-    version.unwrap_or("latest")
-}
-
 fn defaults(why: &str) -> String {
     format!("using the default settings: {why}; use --settings to specify other settings")
 }
@@ -314,68 +277,11 @@ mod tests {
     }
 
     #[test]
-    fn the_version_is_the_tag_or_the_digest() {
-        let of = |module: &str| tag(&json!({"spec": {"module": module}})).to_owned();
-        assert_eq!(of("registry://a.test:5000/b/c:v0.1.0"), "v0.1.0");
-        assert_eq!(of("a.test/c:v1@sha256:01"), "v1@sha256:01");
-        assert_eq!(of("a.test/c@sha256:01"), "sha256:01");
-        assert_eq!(of("a.test:5000/c"), "latest");
-    }
-
-    #[test]
     fn the_artifact_is_called_so() {
         let metadata = include_str!("../../../../policy-metadata.yml");
         let mut lines = metadata.lines().map(str::trim);
         let address = lines.find_map(|line| line.strip_prefix("io.kubewarden.policy.ociUrl: "));
         assert!(is_ours(&json!({"module": address})), "{address:?}");
-    }
-
-    fn target(api_version: &str, operation: Option<&'static str>) -> Target {
-        Target {
-            namespace: "here".to_owned(),
-            api_version: format!("hco.kubevirt.io/{api_version}"),
-            resource: "hyperconvergeds",
-            operation,
-        }
-    }
-
-    #[test]
-    fn rules_are_for_versions_and_operations() {
-        let rule = |group: &str, versions: &[&str], resource: &str, operations: &[&str]| json!({"apiGroups": [group], "apiVersions": versions, "resources": [resource], "operations": operations});
-        let is_covered = |rule: &Value, policy: Option<&str>, target: &Target| {
-            covers(&json!({"matchPolicy": policy}), rule, target)
-        };
-        let create = target("v1beta1", Some("CREATE"));
-        let update = target("v1beta1", Some("UPDATE"));
-        let any = target("v1beta1", None);
-        let ours = rule("hco.kubevirt.io", &["v1"], "hyperconvergeds", &["CREATE"]);
-        for (target, equivalent, exact) in [
-            (&create, true, false),
-            (&update, false, false),
-            (&any, true, false),
-            (&target("v1", Some("CREATE")), true, true),
-        ] {
-            assert_eq!(is_covered(&ours, None, target), equivalent, "{target:?}");
-            assert_eq!(is_covered(&ours, Some("Equivalent"), target), equivalent);
-            assert_eq!(
-                is_covered(&ours, Some("Exact"), target),
-                exact,
-                "{target:?}"
-            );
-        }
-        for (rule, wanted) in [
-            (rule("*", &["*"], "*", &["*"]), true),
-            (rule("*", &["*"], "*/*", &["UPDATE", "DELETE"]), true),
-            (rule("*", &["*"], "*", &["DELETE"]), false),
-            (rule("", &["v1"], "*", &["*"]), false),
-            (rule("*", &["*"], "pods", &["*"]), false),
-            (rule("*", &["*"], "hyperconvergeds/status", &["*"]), false),
-        ] {
-            assert_eq!(is_covered(&rule, None, &update), wanted, "{rule}");
-        }
-        let mut cluster = rule("*", &["*"], "*", &["*"]);
-        cluster["scope"] = json!("Cluster");
-        assert!(!is_covered(&cluster, None, &update));
     }
 
     #[test]
@@ -389,7 +295,10 @@ mod tests {
             {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["here"]},
         ]}});
         assert!(selectors(&names).is_empty());
-        let mut other = target("v1", None);
+        let mut other = Target {
+            namespace: "here".to_owned(),
+            resource: "hyperconvergeds",
+        };
         assert_eq!(excludes(&names, &other), None);
         "there".clone_into(&mut other.namespace);
         assert!(excludes(&names, &other).is_some());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use policy_host::{HostCalls, Registries, failing, handler_error};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::args::Subject;
 use crate::notes::Notes;
@@ -13,18 +13,19 @@ use crate::registries;
 
 /// Answers requests for images: from their registries with `--images`, else with an error.
 pub(super) struct Images {
-    pub(super) host: Arc<dyn HostCalls>,
+    host: Arc<dyn HostCalls>,
     registries: Option<Arc<Registries>>,
 }
 
 impl Images {
     /// With `--images`, all settings verify images. Otherwise, no settings of this project's module verify images, and
     /// a note says so.
-    pub(super) fn new(
+    pub(super) fn new<'v>(
         subject: &Subject,
-        settings: Vec<&mut Value>,
+        settings: impl Iterator<Item = &'v mut Value>,
         notes: &mut Notes,
     ) -> Result<Self> {
+        let settings = settings.filter_map(Value::as_object_mut);
         if !subject.images {
             ignore_images(settings, notes);
             let why = handler_error("images are not looked up without --images");
@@ -33,7 +34,7 @@ impl Images {
                 registries: None,
             });
         }
-        for settings in settings.into_iter().filter_map(Value::as_object_mut) {
+        for settings in settings {
             if settings
                 .get("images")
                 .is_none_or(|images| images == "ignore")
@@ -50,18 +51,38 @@ impl Images {
     }
 
     /// Reads the images that an evaluation requests, several at a time. The module requests one image after the other,
-    /// so slow registries would exceed the deadline of the evaluation.
-    pub(super) fn read_ahead(&self, evaluate: impl Fn(&Arc<dyn HostCalls>)) {
+    /// so slow registries would exceed the deadline of the evaluation. `other` answers all other requests.
+    pub(super) fn read_ahead(
+        &self,
+        other: &Arc<dyn HostCalls>,
+        evaluate: impl Fn(&Arc<dyn HostCalls>),
+    ) {
         if let Some(registries) = &self.registries {
-            let _progress = Progress::start("reading images".to_owned());
-            registries.read_ahead(evaluate);
+            let _progress = Progress::start("reading images");
+            registries.read_ahead(|images| evaluate(&beside(images, other)));
         }
+    }
+
+    /// A host that answers requests for images, and lets another one answer all other requests.
+    pub(super) fn beside(&self, other: &Arc<dyn HostCalls>) -> Arc<dyn HostCalls> {
+        beside(&self.host, other)
     }
 }
 
+fn beside(images: &Arc<dyn HostCalls>, other: &Arc<dyn HostCalls>) -> Arc<dyn HostCalls> {
+    let (images, other) = (Arc::clone(images), Arc::clone(other));
+    Arc::new(move |namespace: &str, operation: &str, payload: &[u8]| {
+        let host = if namespace == "oci" { &images } else { &other };
+        host.call(namespace, operation, payload)
+    })
+}
+
 /// Removes the look-ups from these settings, and the repairs that need them. If there were any, a note says so.
-fn ignore_images(settings: Vec<&mut Value>, notes: &mut Notes) {
-    for settings in settings.into_iter().filter_map(Value::as_object_mut) {
+fn ignore_images<'v>(
+    settings: impl Iterator<Item = &'v mut Map<String, Value>>,
+    notes: &mut Notes,
+) {
+    for settings in settings {
         if settings.get("images").is_none_or(|it| it == "ignore") {
             continue;
         }

@@ -122,22 +122,6 @@ impl<'l> Live<'l> {
         None
     }
 
-    /// The running VMs.
-    ///
-    /// # Errors
-    ///
-    /// The reason why they cannot be read.
-    pub(super) fn running(self) -> Result<Vec<Value>, String> {
-        const KIND: &str = "VirtualMachineInstance";
-        match self {
-            Self::Cluster(cluster) => {
-                Kind::list_of(cluster, KIND).map_err(|error| chain(&error.into()))
-            }
-            Self::Files(snapshot) if snapshot.has(KIND) => Ok(snapshot.of(KIND).collect()),
-            Self::Files(_) => Err("--from has none".to_owned()),
-        }
-    }
-
     /// The live HyperConverged for a manifest, in the manifest's version; `None` if it does not exist. If the manifest
     /// does not name a namespace, it is `namespace`.
     pub(super) fn hyperconverged(

@@ -1,28 +1,17 @@
 //! The nodes for the evaluation of objects.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use policy_host::{Cluster, HostCalls, Labels, NodeList};
+use policy_host::{Cluster, Labels, NodeList};
 
 use super::snapshot::Snapshot;
 use crate::args::{self, Subject};
 use crate::files;
 use crate::foreign;
-use crate::what_if::WhatIf;
 
 /// The error if the command line does not select nodes.
-const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of `kubectl get nodes -o yaml`), --cluster (the cluster of the current context), --from PATH (a snapshot or a must-gather), or --arch amd64=3,arm64=2 (hypothetical nodes)";
-
-/// Rejects a command line that does not select nodes, before anything is read.
-pub(crate) fn check(subject: &Subject) -> Result<()> {
-    let is_named = subject.nodes.is_some() || subject.arch.is_some() || subject.from.is_some();
-    if !is_named && !subject.cluster {
-        bail!(UNNAMED);
-    }
-    check_connection(&subject.connection, subject.cluster, subject.from.is_some())
-}
+pub(super) const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of `kubectl get nodes -o yaml`), --cluster (the cluster of the current context), --from PATH (a snapshot or a must-gather), or --arch amd64=3,arm64=2 (hypothetical nodes)";
 
 /// Rejects cluster flags if no cluster is read.
 pub(crate) fn check_connection(
@@ -42,76 +31,26 @@ pub(crate) fn check_connection(
     );
 }
 
-/// The hosts that answer requests for nodes.
-pub(crate) struct Hosts {
-    /// The user's nodes, including nodes of `--what-if`.
-    all: Arc<dyn HostCalls>,
-    /// The user's nodes before the nodes of `--what-if` join them, if there are any.
-    pub(crate) before: Option<Arc<dyn HostCalls>>,
-}
-
-impl Hosts {
-    /// Answers with these nodes.
-    pub(super) fn of(nodes: NodeList) -> Self {
-        Self {
-            all: Arc::new(nodes),
-            before: None,
-        }
-    }
-
-    /// Answers for all nodes in one evaluation.
-    pub(crate) fn all(&self) -> Arc<dyn HostCalls> {
-        Arc::clone(&self.all)
-    }
-
-    /// The same, but another host answers requests for images.
-    pub(crate) fn with_images(self, images: &Arc<dyn HostCalls>) -> Self {
-        Self {
-            all: beside(images, self.all),
-            before: self.before.map(|before| beside(images, before)),
-        }
-    }
-}
-
-/// Uses one host for requests for images, and the other host for all other requests.
-pub(super) fn beside(images: &Arc<dyn HostCalls>, other: Arc<dyn HostCalls>) -> Arc<dyn HostCalls> {
-    let images = Arc::clone(images);
-    Arc::new(move |namespace: &str, operation: &str, payload: &[u8]| {
-        let host = if namespace == "oci" { &images } else { &other };
-        host.call(namespace, operation, payload)
-    })
-}
-
-/// The hosts with the user's nodes, and with the nodes of `--what-if`.
-pub(crate) fn hosts(
+/// The user's nodes, after those of `--what-if` have joined and left.
+pub(super) fn read(
     subject: &Subject,
-    cluster: Option<&Arc<Cluster>>,
+    cluster: Option<&Cluster>,
     files: Option<&Snapshot>,
     labels: &Labels,
-    what_if: Option<&WhatIf>,
-) -> Result<Hosts> {
-    let list = match (&subject.nodes, cluster, &subject.arch) {
+) -> Result<NodeList> {
+    let list = match (&subject.nodes, cluster, &subject.arch, files) {
         (Some(path), ..) => of_file(path, labels)?,
-        (None, Some(cluster), _) => cluster.nodes(labels)?,
-        (None, None, Some(counts)) => NodeList::workers(&counts.0, ""),
-        (None, None, None) => match files {
-            Some(files) if files.nodes.is_empty() => {
-                bail!("--from has no nodes: add the output of `kubectl get nodes -o yaml`")
-            }
-            Some(files) => NodeList::of_objects(&files.nodes.to_objects()),
-            None => bail!(UNNAMED),
-        },
-    };
-    let (all, before) = match what_if {
-        Some(what_if) => {
-            let nodes = what_if.apply(&list.to_objects())?;
-            (NodeList::of_objects(&nodes), Some(Arc::new(list) as _))
+        (None, Some(cluster), ..) => cluster.nodes(labels)?,
+        (None, None, Some(counts), _) => NodeList::workers(&counts.0, ""),
+        (None, None, None, Some(files)) if files.nodes.is_empty() => {
+            bail!("--from has no nodes: add the output of `kubectl get nodes -o yaml`")
         }
-        None => (list, None),
+        (None, None, None, Some(files)) => NodeList::of_objects(&files.nodes.to_objects()),
+        (None, None, None, None) => bail!(UNNAMED),
     };
-    Ok(Hosts {
-        before,
-        ..Hosts::of(all)
+    Ok(match &subject.what_if {
+        Some(what_if) => NodeList::of_objects(&what_if.apply(&list.to_objects())?),
+        None => list,
     })
 }
 

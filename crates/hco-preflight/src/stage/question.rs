@@ -1,10 +1,9 @@
 //! An object that the module evaluates.
 
-use manifest::Object;
 use serde_json::Value;
 
 use super::settings::Target;
-use crate::admission::{self, Identity};
+use crate::admission::Identity;
 use crate::failure::{Failure, Place};
 use crate::files::InFile;
 use crate::report::Report;
@@ -65,25 +64,12 @@ impl Question {
         }
     }
 
-    /// The admission request for this version of the object.
-    pub(crate) fn request(&self, object: &Value) -> Value {
-        admission::request(&self.identity, object, self.old.as_ref())
-    }
-
-    /// The request that a policy in the cluster gets, with the namespace of the object.
+    /// What determines which policies of the cluster evaluate the object. `namespace` is for objects without one.
     pub(super) fn target(&self, namespace: &str) -> Target {
         let namespace = self.identity.namespace.as_deref().unwrap_or(namespace);
         Target {
             namespace: namespace.to_owned(),
-            api_version: self.identity.api_version.clone(),
             resource: self.identity.resource(),
-            operation: if self.place.is_none() || self.live.is_some() {
-                None
-            } else if self.old.is_some() {
-                Some("UPDATE")
-            } else {
-                Some("CREATE")
-            },
         }
     }
 
@@ -114,16 +100,11 @@ impl Question {
         }
     }
 
-    /// The verdict for a report. The findings get the lines of this object.
-    pub(crate) fn judged(&self, mut report: Report) -> Judged {
-        let written = self.object.written().cloned();
-        if let Some(InFile { object, .. }) = &written {
-            let object: &Object = object;
-            report.set_lines(object);
-        }
+    /// The verdict for a report.
+    pub(crate) fn judged(&self, report: Report) -> Judged {
         Judged {
             place: self.place.clone(),
-            written,
+            written: self.object.written().cloned(),
             identity: self.identity.clone(),
             against: self.against.clone(),
             policy: None,

@@ -19,18 +19,15 @@ use crate::policy::{Mode, Policy};
 pub(crate) struct Settings {
     pub(crate) value: Value,
     pub(crate) policy: Option<Policy>,
-    /// The requests that the cluster does not send to the policy.
-    pub(super) excluded: BTreeSet<Target>,
+    /// The objects that the cluster evaluates with the policy; `None` for all objects.
+    pub(super) applies_to: Option<BTreeSet<Target>>,
 }
 
-/// The parts of a request that determine which policies get it.
+/// The properties of an object that determine which policies evaluate it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Target {
     pub(crate) namespace: String,
-    pub(crate) api_version: String,
     pub(crate) resource: &'static str,
-    /// `None` for a live object, which was created and can be updated.
-    pub(crate) operation: Option<&'static str>,
 }
 
 impl Settings {
@@ -40,10 +37,10 @@ impl Settings {
         mode != Some(Mode::Monitor)
     }
 
-    /// Whether a request is evaluated with these settings.
+    /// Whether an object is evaluated with these settings.
     pub(crate) fn apply_to(&self, target: &Target) -> bool {
-        let own = self.policy.as_ref().and_then(|it| it.namespace.as_ref());
-        own.is_none_or(|own| own.raw() == target.namespace) && !self.excluded.contains(target)
+        let targets = self.applies_to.as_ref();
+        targets.is_none_or(|targets| targets.contains(target))
     }
 }
 
@@ -75,18 +72,6 @@ fn read(path: &Path) -> Result<(Value, Option<&'static str>)> {
         )
     })?;
     let policy = policy(&documents).map_err(|what| anyhow!("{}: {what}", foreign::path(path)))?;
-    let is_kustomization = |it: &Object| {
-        matches!(
-            text(&it.value, "/kind"),
-            Some("Kustomization" | "Component")
-        )
-    };
-    if documents.iter().any(is_kustomization) {
-        bail!(
-            "{}: a kustomization has no settings; build it with `kubectl kustomize`, and name the file with the policy",
-            foreign::path(path)
-        );
-    }
     let settings = match (policy, documents.first()) {
         (Some(policy), _) => policy.value.pointer("/spec/settings").cloned(),
         (None, Some(first)) if documents.len() == 1 => Some(first.value.clone()),

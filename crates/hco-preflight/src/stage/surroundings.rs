@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use engine::Import;
 use operator_models::hco::version::HcoVersion;
 use operator_models::kubevirt::installation::{KubeVirt, MULTI_ARCHITECTURE};
 use operator_models::kubevirt::preference::{PreferenceName, SHIPPED};
@@ -11,20 +12,16 @@ use operator_models::kubevirt::virtual_machine::DATA_SOURCE_ARCHITECTURE;
 use policy_host::Objects;
 use serde_json::{Value, json};
 
-use super::connect::in_namespace;
 use super::live::Live;
 use super::question::Question;
 use crate::field::text;
 use crate::foreign::Foreign;
 use crate::notes::Notes;
 use crate::object_name::key;
-use crate::report::{DataSource, Report};
+use crate::report::{Conclusions as _, DataSource, Report};
 
-/// The kinds of preferences.
-const PREFERENCES: [&str; 2] = ["VirtualMachinePreference", CLUSTER_PREFERENCE];
 const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
-/// Their group and version.
-pub(super) const PREFERENCE_VERSION: &str = "instancetype.kubevirt.io/v1beta1";
+const PREFERENCE_VERSION: &str = "instancetype.kubevirt.io/v1beta1";
 
 /// The HyperConverged that determines the workload nodes.
 pub(super) enum Decisive<'q> {
@@ -77,83 +74,78 @@ fn empty() -> Value {
 
 /// The objects that the module requests. The user's nodes take precedence over the status of the HyperConverged, so the
 /// workload architectures come from the module's report about the HyperConverged. `beside` has the other objects of the
-/// files. If they have no namespace, they get this one.
-pub(super) fn objects(
+/// files, which take precedence over the cluster's. If they have no namespace, they get this one.
+pub(super) fn surroundings(
     decisive: &Decisive<'_>,
     report: &Report,
     (beside, namespace): (&[Value], &str),
-    live: Option<Live<'_>>,
+    (live, has_preferences): (Option<Live<'_>>, bool),
     notes: &mut Notes,
 ) -> Objects {
-    let beside = beside
-        .iter()
-        .map(|object| in_namespace(object, namespace).unwrap_or_else(|| object.clone()));
-    let (sources, beside): (Vec<_>, Vec<_>) =
-        beside.partition(|object| text(object, "/kind") == Some("DataSource"));
-    let mut kubevirts = beside;
-    kubevirts.retain(|object| text(object, "/kind") == Some("KubeVirt"));
-    if kubevirts.is_empty() {
-        let stored = live.and_then(|live| live.all("KubeVirt", notes));
-        kubevirts = stored.unwrap_or_default();
-    }
-
-    let mut known: BTreeMap<String, Value> = BTreeMap::new();
-    let stored = live.and_then(|live| live.all("DataSource", notes));
-    // The operators created the stored objects from a stored HyperConverged, so they need no forecast.
-    let is_forecast = matches!(decisive, Decisive::New(_)) || stored.is_none() && live.is_some();
-    known.extend(stored.into_iter().flatten().map(|it| (key(&it), it)));
-    if let Some(forecast) = report.forecast.as_ref().filter(|_| is_forecast) {
-        let sources = forecast.data_sources.iter();
-        known.extend(sources.map(|it| (it.key(), of_forecast(it))));
-    }
-    known.extend(sources.into_iter().map(|it| (key(&it), it)));
-    let kubevirt = match kubevirts.as_slice() {
-        [only] => kubevirt(Some(only), report),
-        _ => kubevirt(None, report),
+    let in_files = |kind: &'static str| {
+        let of_kind = beside
+            .iter()
+            .filter(move |object| text(object, "/kind") == Some(kind));
+        of_kind.map(move |object| {
+            let namespaced = in_namespace(object, namespace).filter(|_| kind != CLUSTER_PREFERENCE);
+            namespaced.unwrap_or_else(|| object.clone())
+        })
     };
-    Objects::default()
+    let mut stored = |kind: &str| live.and_then(|live| live.all(kind, notes));
+    let mut kubevirts: Vec<Value> = in_files("KubeVirt").collect();
+    if kubevirts.is_empty() {
+        kubevirts = stored("KubeVirt").unwrap_or_default();
+    }
+    let only = Some(&kubevirts).filter(|all| all.len() == 1);
+    let kubevirt = kubevirt(only.and_then(|all| all.first()), report);
+
+    let mut sources: BTreeMap<String, Value> = BTreeMap::new();
+    let known = stored("DataSource");
+    // The operators created the stored objects from a stored HyperConverged, so they need no forecast.
+    let is_forecast = matches!(decisive, Decisive::New(_)) || known.is_none() && live.is_some();
+    let forecast = report.forecast.as_ref().filter(|_| is_forecast);
+    let forecast = forecast.into_iter().flat_map(|it| &it.data_sources);
+    sources.extend(known.into_iter().flatten().map(|it| (key(&it), it)));
+    sources.extend(forecast.map(|it| (it.key(), of_forecast(it))));
+    sources.extend(in_files("DataSource").map(|it| (key(&it), it)));
+
+    let mut objects = Objects::default()
         .with(
             "hco.kubevirt.io/v1beta1",
             "HyperConverged",
             [hyperconverged(decisive, report)],
         )
         .with("kubevirt.io/v1", "KubeVirt", [kubevirt])
-        .with("cdi.kubevirt.io/v1beta1", "DataSource", known.into_values())
-}
-
-/// The preferences by kind. Preferences in the files take precedence over the cluster's, and those over the shipped
-/// ones with an architecture.
-pub(super) fn preferences(
-    report: &Report,
-    (beside, namespace): (&[Value], &str),
-    live: Option<Live<'_>>,
-    notes: &mut Notes,
-) -> Vec<(&'static str, Vec<Value>)> {
-    let kinds = PREFERENCES.into_iter().map(|kind| {
-        let in_files = beside
-            .iter()
-            .filter(|object| text(object, "/kind") == Some(kind));
-        let mut all: Vec<Value> = in_files
-            .map(|object| match kind {
-                CLUSTER_PREFERENCE => object.clone(),
-                _ => in_namespace(object, namespace).unwrap_or_else(|| object.clone()),
-            })
-            .collect();
-        match live.and_then(|live| live.all(kind, notes)) {
-            Some(stored) => all.extend(stored),
+        .with(
+            "cdi.kubevirt.io/v1beta1",
+            "DataSource",
+            sources.into_values(),
+        );
+    for kind in ["VirtualMachinePreference", CLUSTER_PREFERENCE] {
+        let mut preferences: Vec<Value> = in_files(kind).collect();
+        let stored = if has_preferences { stored(kind) } else { None };
+        match stored {
+            Some(stored) => preferences.extend(stored),
             None if kind == CLUSTER_PREFERENCE => {
                 let kubevirt = report.kubevirt(String::new());
-                all.extend(
-                    SHIPPED
-                        .iter()
-                        .filter_map(|(name, _)| shipped(name, &kubevirt)),
-                );
+                let all = SHIPPED.iter();
+                preferences.extend(all.filter_map(|(name, _)| shipped(name, &kubevirt)));
             }
             None => {}
         }
-        (kind, all)
-    });
-    kinds.collect()
+        objects = objects.with(PREFERENCE_VERSION, kind, preferences);
+    }
+    objects
+}
+
+/// An object without a namespace, with the namespace in which it will be created. The DataSources of a VirtualMachine
+/// are also read there.
+pub(super) fn in_namespace(object: &Value, namespace: &str) -> Option<Value> {
+    let is_stated = text(object, "/metadata/namespace").is_some_and(|it| !it.is_empty());
+    let mut object = Some(object.clone()).filter(|_| !is_stated && !namespace.is_empty())?;
+    let metadata = object.get_mut("metadata")?.as_object_mut()?;
+    metadata.insert("namespace".to_owned(), Value::from(namespace));
+    Some(object)
 }
 
 /// A preference, if KubeVirt ships it with an architecture.
@@ -207,8 +199,7 @@ fn kubevirt(known: Option<&Value>, report: &Report) -> Value {
         .flatten();
     let gates = gates.filter(|gate| *gate != MULTI_ARCHITECTURE).cloned();
     let mut gates: Vec<Value> = gates.collect();
-    let enabled = report.multi_arch_import.as_ref();
-    if enabled.is_some_and(|import| import.raw() == "enabled") {
+    if report.multi_arch_import == Some(Import::Enabled) {
         gates.push(MULTI_ARCHITECTURE.into());
     }
     json!({

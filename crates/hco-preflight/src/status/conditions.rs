@@ -50,7 +50,7 @@ const STOPS: [(&str, &str); 3] = [
 ];
 
 /// The conditions of SSP, and the conditions of the HyperConverged, which repeat them.
-pub(super) fn of(observed: &Compared<'_>) -> Vec<Condition> {
+pub(super) fn of(observed: &Compared) -> Vec<Condition> {
     let ssps: Vec<Value> = observed.snapshot.of("SSP").collect();
     let ssps = ssps.iter().map(|ssp| ("SSP", ssp));
     let hyperconverged = [("HyperConverged", observed.after())];
@@ -83,12 +83,12 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<Condition> {
 }
 
 /// The cause of a message of SSP.
-fn cause(observed: &Compared<'_>, message: &str) -> Option<Cause> {
+fn cause(observed: &Compared, message: &str) -> Option<Cause> {
     rejected(observed, message).or_else(|| unknown_architecture(observed, message))
 }
 
 /// MIRRORS: ssp-operator internal/common/resource.go, `Reconcile`: `failed to reconcile %T object %s/%s: %w`.
-fn rejected(observed: &Compared<'_>, message: &str) -> Option<Cause> {
+fn rejected(observed: &Compared, message: &str) -> Option<Cause> {
     let (before, object) = message.split_once(" object ")?;
     let object = object.split([':', ' ']).next()?;
     let forecast = observed.will_be.forecast.as_ref()?;
@@ -110,14 +110,14 @@ fn rejected(observed: &Compared<'_>, message: &str) -> Option<Cause> {
         template: Some(cron.template.clone()),
         path: path.or_else(field),
         nodes: Vec::new(),
-        rule: finding.map(|it| it.rule.clone()),
-        fact: finding.map(|it| it.fact.clone()),
+        rule: finding.map(|it| Foreign::from(&*it.rule)),
+        fact: finding.map(|it| Foreign::from(&*it.fact)),
         fix: finding.map(|it| it.fix.clone()),
     })
 }
 
 /// MIRRORS: ssp-operator internal/architecture/architecture.go, `ToArch`: `unknown architecture: %s`.
-fn unknown_architecture(observed: &Compared<'_>, message: &str) -> Option<Cause> {
+fn unknown_architecture(observed: &Compared, message: &str) -> Option<Cause> {
     let (_, architecture) = message.split_once("unknown architecture: ")?;
     let architecture = architecture.split([' ', ',', ';', '\n']).next()?;
     let nodes = observed.nodes.iter();
@@ -129,12 +129,12 @@ fn unknown_architecture(observed: &Compared<'_>, message: &str) -> Option<Cause>
         path: None,
         nodes: nodes.map(|node| Foreign::from(name(node))).collect(),
         rule: Some(Foreign::from(rule)),
-        fact: finding.map(|it| it.fact.clone()),
+        fact: finding.map(|it| Foreign::from(&*it.fact)),
         fix: finding.map(|it| it.fix.clone()),
     })
 }
 
 fn finding<'r>(report: &'r Report, rule: &str) -> Option<&'r Finding> {
     let mut findings = report.findings.iter();
-    findings.find(|it| it.rule.raw() == rule)
+    findings.find(|it| it.rule == rule)
 }

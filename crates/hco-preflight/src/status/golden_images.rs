@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engine::Stopped;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -103,7 +104,7 @@ pub(super) enum SourceState {
 }
 
 /// The golden images of the forecast, and the golden images that are no longer wanted.
-pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
+pub(super) fn of(observed: &Compared) -> Vec<GoldenImage> {
     let report = &observed.will_be;
     let Some(forecast) = &report.forecast else {
         return Vec::new();
@@ -123,7 +124,7 @@ pub(super) fn of(observed: &Compared<'_>) -> Vec<GoldenImage> {
     let changes = changes.crons.as_ref();
     // SSP creates the DataSources first: if one is rejected, it creates no DataImportCron.
     let stopped = forecast.stopped.as_ref();
-    let reaches_crons = stopped.is_none_or(|stopped| stopped.raw() != "data-source");
+    let reaches_crons = stopped.is_none_or(|stopped| *stopped != Stopped::DataSource);
     let mut images = Vec::new();
     for cron in &forecast.crons {
         let key = cron.key();
@@ -203,7 +204,7 @@ pub(super) fn not_imported(report: &Report) -> Vec<NotImported> {
 
 /// The DataSources of templates that SSP or CDI will create, change, or delete, and the DataSources of deleted
 /// templates. The others depend on the VM templates in SSP's version.
-pub(super) fn data_sources(observed: &Compared<'_>) -> Vec<DataSource> {
+pub(super) fn data_sources(observed: &Compared) -> Vec<DataSource> {
     let report = &observed.will_be;
     let (Some(changes), true) = (&report.changes, observed.snapshot.has("DataSource")) else {
         return Vec::new();

@@ -11,7 +11,7 @@ use crate::foreign::Foreign;
 use crate::made_from::sources;
 use crate::object_name::{key, parts};
 use crate::plan::machines::{already_without, excluded, has_disks, unfinished};
-use crate::report::is_in;
+use crate::report::{Conclusions as _, is_in};
 use crate::stage::Compared;
 
 /// A virtual machine.
@@ -26,7 +26,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn all(observed: &Compared<'_>) -> Vec<Self> {
+    pub(super) fn all(observed: &Compared) -> Vec<Self> {
         let mut all = Self::excluded(observed);
         all.extend(Self::waiting(observed));
         all
@@ -44,7 +44,7 @@ impl Machine {
 
     /// The VMs on nodes that the placement excludes. Empty if the object cannot be evaluated, because it is then
     /// uncertain which nodes it excludes.
-    fn excluded(observed: &Compared<'_>) -> Vec<Self> {
+    fn excluded(observed: &Compared) -> Vec<Self> {
         if observed.will_be.exit() == Exit::Unjudged {
             return Vec::new();
         }
@@ -60,7 +60,7 @@ impl Machine {
     /// The VMs whose disks do not exist yet and use a DataSource without a disk. Empty if DataSources were not read.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, `update`.
-    fn waiting(observed: &Compared<'_>) -> BTreeSet<Self> {
+    fn waiting(observed: &Compared) -> BTreeSet<Self> {
         if !observed.snapshot.has("DataSource") {
             return BTreeSet::new();
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anstyle::Style;
+use engine::{Import, Stopped};
 
 use super::Status;
 use super::conditions::{Cause, Condition};
@@ -43,8 +44,8 @@ pub(super) fn render(status: &Status, program: &str) -> String {
 }
 
 fn head(text: &mut String, status: &Status) {
-    let import = status.multi_arch_import.as_ref().map(Foreign::raw);
-    let import = import.map(|it| if it == "enabled" { "on" } else { "off" });
+    let import = status.multi_arch_import;
+    let import = import.map(|it| if it == Import::Enabled { "on" } else { "off" });
     let shown = |value: &Option<Foreign>| value.as_ref().map(Foreign::to_string);
     let nodes = (!status.nodes.is_empty()).then(|| counted(&status.nodes));
     let machines = &status.virtual_machine_architectures;
@@ -204,11 +205,11 @@ fn stops(text: &mut String, status: &Status, program: &str) {
     if stops.peek().is_none() {
         return;
     }
-    let what = match status.stopped.as_ref().map(Foreign::raw) {
-        Some("same-name") => {
+    let what = match status.stopped {
+        Some(Stopped::SameName) => {
             "Several DataImportCrons have the same name: SSP creates only one of them, and which one is not determined."
         }
-        Some("data-source") => "A DataSource is rejected: SSP creates no DataImportCron.",
+        Some(Stopped::DataSource) => "A DataSource is rejected: SSP creates no DataImportCron.",
         _ if status.destroyed.is_some() => {
             "A new DataImportCron is rejected: once SSP has deleted the existing one, it deletes no DataImportCron that is no longer wanted."
         }

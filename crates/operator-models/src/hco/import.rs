@@ -1,7 +1,7 @@
 //! Determines whether HCO imports golden images for several architectures, from the field, the deprecated feature gate,
 //! and the annotation in which v1beta1 stores both.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use kube_objects::json::{Field, Json, Kind, Object, WrongType};
 use kube_objects::text::is_same_in_lower_case;
@@ -13,7 +13,7 @@ use crate::hco::version::HcoVersion;
 pub const GATE: &str = "enableMultiArchBootImageImport";
 
 /// The multi-architecture import, as HCO resolves it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Import {
     /// Golden images are imported for each architecture of the workload nodes.

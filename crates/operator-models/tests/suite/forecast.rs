@@ -2,7 +2,7 @@
 
 use operator_models::cdi::data_import_cron::Polling;
 use operator_models::cdi::data_source;
-use operator_models::forecast::{CreatedBy, Forecast, Rejected, Stopped};
+use operator_models::forecast::{CreatedBy, Forecast, Rejected};
 use operator_models::hco::import::Import;
 use operator_models::ssp::architecture::Architecture;
 use serde_json::{Value, json};
@@ -78,7 +78,7 @@ fn compare_forecast(forecast: &Forecast<'_>, expected: &Value) -> Result<(), Dif
                     .collect::<Vec<_>>()
             ),
         ),
-        ("stopped", json!(forecast.stopped.map(Stopped::name))),
+        ("stopped", json!(forecast.stopped)),
         ("dataSources", data_sources(forecast, expected)),
         (
             "dataSourcesTotal",

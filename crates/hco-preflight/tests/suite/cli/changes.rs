@@ -553,16 +553,6 @@ fn a_preference_of_the_cluster_decides() {
     assert!(is_there, "{plan:#}");
 }
 
-#[test]
-fn a_check_names_the_virtual_machines_on_excluded_nodes() {
-    let output = run("check -f plan.yaml --from plan-objects.yaml");
-    let notes = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        notes.contains("run on the excluded nodes, and lose virt-handler: default/arm\n"),
-        "{notes}"
-    );
-}
-
 /// Some of many are named, and all with `--all-vms`.
 #[test]
 fn many_virtual_machines_are_counted() {

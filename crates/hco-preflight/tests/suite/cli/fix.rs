@@ -83,23 +83,6 @@ fn copy(file: &str, name: &str) -> PathBuf {
     path
 }
 
-/// A repair in the settings is applied to the file.
-#[test]
-fn a_repair_of_the_settings_is_a_fix() {
-    let path = scratch("fix-repaired").join("malformed.yaml");
-    let file = fs::read_to_string(files().join("accepted-live.yaml")).unwrap()
-        + "  featureGates:\n    enableMultiArchBootImageImport: true\n";
-    let malformed = file.replace("amd64,arm64", "AMD64,arm64");
-    assert_ne!(malformed, file);
-    fs::write(&path, malformed).unwrap();
-    let words = format!(
-        "fix -f {} --arch amd64=3,arm64=2 --settings repair.yaml --write",
-        path.display()
-    );
-    assert_eq!(run(&words).status.code(), Some(0));
-    assert_eq!(fs::read_to_string(&path).unwrap(), file);
-}
-
 #[test]
 fn a_file_is_written_once() {
     let path = copy("fixable.yaml", "fix-write");
@@ -329,36 +312,6 @@ fn a_patch_removes_what_a_file_that_replaces_does_not_have() {
     }
 }
 
-/// A template of OpenShift, which only the status of the live object names, needs no annotation.
-#[test]
-fn templates_of_the_live_status_are_known() {
-    let spec = json!({"schedule": "0 */12 * * *", "managedDataSource": "rhel9", "template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {"url": "docker://registry.redhat.io/rhel9/rhel-guest-image"}}}}});
-    let text = format!(
-        "{HEAD}spec:\n  featureGates: {{enableMultiArchBootImageImport: true}}\n  dataImportCronTemplates:\n  - metadata: {{name: rhel9-image-cron}}\n    spec: {spec}\n"
-    );
-    let named = |live: &mut Value| {
-        live["status"] = json!({"dataImportCronTemplates": [{
-            "metadata": {"name": "rhel9-image-cron", "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64,arm64"}},
-            "spec": spec,
-            "status": {"commonTemplate": true, "originalSupportedArchitectures": "amd64,arm64,s390x"},
-        }]});
-    };
-    let (code, _, printed) = fix_with_live("fix-unknown", &text, "", |_| ());
-    assert_eq!(code, Some(1), "{printed}");
-    let (code, _, printed) = fix_with_live("fix-known", &text, "", named);
-    assert_eq!(code, Some(0), "{printed}");
-}
-
-/// The live object has the feature gates, and `fix` adds them to the file.
-#[test]
-fn an_edit_adds_what_is_around_it_to_the_file() {
-    let text = fs::read_to_string(files().join("accepted-live.yaml")).unwrap();
-    let (code, file, printed) = fix_with_live("fix-parents", &text, "--write", |_| ());
-    assert_eq!(code, Some(0), "{printed}");
-    let gate = "  featureGates:\n    enableMultiArchBootImageImport: true\n";
-    assert!(file.contains(gate), "{file}");
-}
-
 /// The file has no templates: the templates of the live object are fixed in the cluster, not in the file.
 #[test]
 fn what_is_only_in_the_live_object_is_reported_and_not_written() {
@@ -445,50 +398,6 @@ fn a_file_without_a_namespace_is_for_that_of_the_flag() {
     assert!(printed.contains(&plan), "{printed}");
     let printed = fixed(&both[..1], "-n other");
     assert!(!printed.contains("aaa"), "{printed}");
-}
-
-#[test]
-fn what_a_fix_takes_back_is_no_other_change() {
-    let text = format!(
-        "{HEAD}spec:\n  defaultCPUModel: Haswell\n  featureGates: {{enableMultiArchBootImageImport: true}}\n  dataImportCronTemplates:\n  - metadata: {{name: one, annotations: {{ssp.kubevirt.io/dict.architectures: \"amd64, arm64\"}}}}\n    spec: {{schedule: 0 */12 * * *, managedDataSource: one, template: {{spec: {{storage: {{resources: {{requests: {{storage: 10Gi}}}}}}, source: {{registry: {{url: \"docker://example.com/one\"}}}}}}}}}}\n"
-    );
-    let object: Value = yaml_serde::from_str(&text.replace("amd64, arm64", "amd64,arm64")).unwrap();
-    let (code, _, printed) = fix_with_live("fix-taken-back", &text, "-o commands", |live| {
-        live["spec"]["featureGates"]["enableMultiArchBootImageImport"] = json!(true);
-        live["spec"]["dataImportCronTemplates"] = object["spec"]["dataImportCronTemplates"].clone();
-    });
-    assert_eq!(code, Some(1), "{printed}");
-    assert!(
-        printed.contains("of the file (sets /spec/defaultCPUModel);"),
-        "{printed}"
-    );
-}
-
-/// The next `kubectl apply` or sync reverts the patch.
-#[rstest]
-#[case::applied("kubectl.kubernetes.io/last-applied-configuration", "`kubectl apply`")]
-#[case::argo_cd("argocd.argoproj.io/tracking-id", "Argo CD")]
-#[case::nothing("other", "")]
-fn what_keeps_an_object_is_named(#[case] annotation: &str, #[case] by: &str) {
-    let mut answers = recorded();
-    for answer in &mut answers {
-        let items = answer["body"]
-            .get_mut("items")
-            .and_then(Value::as_array_mut);
-        for item in items.into_iter().flatten() {
-            item["metadata"]["annotations"] = json!({annotation: "{}"});
-        }
-    }
-    let server = ApiServer::start(answers);
-    let mut fix = command_on(&server);
-    let fix = fix.args(["fix", "--cluster", "--unsafe", "-o", "commands"]);
-    let printed = String::from_utf8(fix.output().unwrap().stderr).unwrap();
-    let note = "make the change in its file as well, because what the file has comes back";
-    assert_eq!(printed.contains(note), !by.is_empty(), "{printed}");
-    assert!(
-        printed.contains(&format!("from {by}")) || by.is_empty(),
-        "{printed}"
-    );
 }
 
 /// A file without problems can contain changes that the user did not want `fix` to make.
@@ -650,19 +559,6 @@ fn a_patch_adds_a_parent_once() {
     let mut distinct = paths.clone();
     distinct.dedup();
     assert!(paths.len() > 1 && paths == distinct, "{paths:?}");
-}
-
-#[test]
-fn an_object_without_a_name_has_no_command() {
-    let text = fs::read_to_string(files().join("fixable.yaml")).unwrap();
-    let text = text.replacen("  name: kubevirt-hyperconverged\n", "", 1);
-    let output = run_with("fix -f - --arch amd64=3,arm64=2 -o commands", &text);
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let beside = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        beside.contains("the object has no name, so there is no command for it"),
-        "{beside}"
-    );
 }
 
 /// The module lists 128 findings of a rule. `check` says that there are more, and `fix` fixes all of them.
@@ -905,27 +801,4 @@ fn each_object_has_a_line_of_json() {
         "{error}"
     );
     assert!(lines[2]["patch"].is_array());
-}
-
-#[test]
-fn what_is_not_printed_fixes_nothing() {
-    let server = ApiServer::start(recorded());
-    let new = scratch("fix-not-printed").join("new.yaml");
-    let denied = fs::read_to_string(files().join("denied.yaml")).unwrap();
-    let named = denied.replacen("name: kubevirt-hyperconverged", "name: new", 1);
-    fs::write(&new, named).unwrap();
-    let note = |flags: &[&str]| {
-        let mut fix = command_on(&server);
-        fix.args(["fix", "--cluster", "-o", "json-patch", "--unsafe", "-f"])
-            .arg(&new);
-        String::from_utf8(fix.args(flags).output().unwrap().stderr).unwrap()
-    };
-    let fixes = "the printed patches fix";
-    let alone = note(&[]);
-    assert!(
-        alone.contains("is not in the cluster yet") && !alone.contains(fixes),
-        "{alone}"
-    );
-    let beside = note(&["-f", "fixable.yaml"]);
-    assert!(beside.contains(fixes), "{beside}");
 }

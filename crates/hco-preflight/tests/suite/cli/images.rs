@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::process::Output;
-use std::sync::{Arc, Condvar, Mutex};
 
 use e2e_tests::{DockerRegistry, OCI, ScriptedRegistry, arm64, certificate, response};
 use rstest::{Context, rstest};
@@ -371,48 +370,6 @@ fn credentials_are_those_of_docker_and_podman() {
     compare("images-credentials", &anywhere(&all, &registry));
 }
 
-/// If the user configured a location for the authorities, no others are trusted. `.ci/static` runs the command on a
-/// system without authorities.
-#[test]
-fn chosen_authorities_are_not_replaced() {
-    let mut command = command();
-    command
-        .env("SSL_CERT_FILE", "/dev/null")
-        .env("SSL_CERT_DIR", "/nonexistent");
-    let output = command.args(["images", "127.0.0.1:1/a"]).output().unwrap();
-    let printed = String::from_utf8(output.stderr).unwrap();
-    let error = "no certificate authority is in SSL_CERT_FILE or SSL_CERT_DIR: ";
-    assert!(printed.contains(error), "{printed}");
-}
-
-#[test]
-fn proxies_are_those_of_the_environment() {
-    let proxy = ScriptedRegistry::start(move |request, to| {
-        let is_ping = request.path.ends_with("/v2/");
-        let body = if is_ping {
-            String::new()
-        } else {
-            arm64(&request.path)
-        };
-        let _ = to.write_all(response(200, &body).as_bytes());
-    });
-    let host = e2e_tests::ports::free_address().unwrap().to_string();
-    let run = |none: &str| {
-        let mut command = command();
-        command.env("HTTP_PROXY", format!("http://{}", proxy.host));
-        command
-            .env("NO_PROXY", none)
-            .arg("images")
-            .arg(format!("{host}/a:1"));
-        command.output().unwrap().status.code()
-    };
-    assert_eq!(run("example.com"), Some(0));
-    let asked = proxy.paths();
-    assert_eq!(asked[1], format!("http://{host}/v2/a/manifests/1"));
-    assert_eq!(run("example.com,127.0.0.1"), Some(2));
-    assert_eq!(proxy.paths().len(), asked.len());
-}
-
 /// The command reads the images of the templates before it calls the module.
 #[rstest]
 fn with_images_registries_are_asked(#[values("check", "fix")] subcommand: &str) {
@@ -493,90 +450,6 @@ fn an_unreadable_image_is_unknown() {
     assert_eq!(printed.matches(warning).count(), 1, "{printed}");
     let (_, printed) = run(&format!("fix {words} --images --quiet"));
     assert!(!printed.contains("image-unreadable"), "{printed}");
-}
-
-/// HCO removes the golden image of a disabled template, so its image is not needed.
-#[test]
-fn the_image_of_a_disabled_template_is_not_looked_up() {
-    let registry = ScriptedRegistry::start(|_, to| {
-        let _ = to.write_all(response(404, "").as_bytes());
-    });
-    let directory = scratch("images-disabled");
-    let file = directory.join("hyperconverged.yaml");
-    let url = |name: &str| format!("docker://{}/{name}:1", registry.host);
-    let text = manifest(&[url("enabled"), url("disabled")]).replace(
-        r#"{"name":"template-1"}"#,
-        r#"{"name":"template-1","annotations":{"dataimportcrontemplate.kubevirt.io/enable":"false"}}"#,
-    );
-    assert!(text.contains("annotations"), "{text}");
-    std::fs::write(&file, text).unwrap();
-    let mut command = command();
-    command.args(["check", "--images", "--arch", "amd64=1,arm64=1", "-f"]);
-    command.arg(&file).output().unwrap();
-    assert_eq!(registry.paths(), ["/v2/", "/v2/enabled/manifests/1"]);
-}
-
-/// The module requests one image after the other, and all of them have to be read before its deadline.
-#[test]
-fn all_images_that_the_module_asks_for_are_read_ahead() {
-    let waiting: Arc<(Mutex<usize>, Condvar)> = Arc::default();
-    let registry = ScriptedRegistry::start(move |request, to| {
-        let answer = if request.path == "/v2/" {
-            response(200, "")
-        } else {
-            let (count, changed) = &*waiting;
-            let mut now = count.lock().unwrap();
-            *now += 1;
-            changed.notify_all();
-            // The server answers only after three requests have arrived. Clients that send one at a time give up.
-            drop(changed.wait_while(now, |now| *now < 3).unwrap());
-            response(200, &arm64(&request.path))
-        };
-        let _ = to.write_all(answer.as_bytes());
-    });
-    let names = ["one", "two", "three"];
-    let entry = |name: &str| {
-        json!({
-            "metadata": {
-                "name": name,
-                "annotations": {"ssp.kubevirt.io/dict.architectures": "arm64"},
-            },
-            "spec": {"schedule": "0 */12 * * *", "managedDataSource": name, "template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {
-                "url": format!("docker://{}/{name}:1", registry.host),
-            }}}}},
-        })
-    };
-    let object = json!({
-        "apiVersion": "hco.kubevirt.io/v1beta1",
-        "kind": "HyperConverged",
-        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
-        "spec": {
-            "featureGates": {"enableMultiArchBootImageImport": true},
-            "dataImportCronTemplates": names.map(entry),
-        },
-    });
-    let directory = scratch("images-ahead");
-    let file = |name: &str, value: &Value| {
-        let file = directory.join(name);
-        std::fs::write(&file, value.to_string()).unwrap();
-        file
-    };
-    let settings = json!({"images": "verify", "registries": [registry.host]});
-    let mut command = command();
-    command
-        .args(["check", "--images", "--arch", "arm64=1", "--settings"])
-        .arg(file("settings.yaml", &settings))
-        .arg("-f")
-        .arg(file("hyperconverged.yaml", &object));
-    let output = command.output().unwrap();
-    let asked = registry.paths();
-    for name in names {
-        let path = format!("/v2/{name}/manifests/1");
-        assert!(asked.contains(&path), "{asked:?} {output:?}");
-    }
-    let stdout = String::from_utf8(output.stdout).unwrap();
-    assert!(!stdout.contains("image-unreadable"), "{stdout}");
-    assert_eq!(output.status.code(), Some(0), "{stdout}");
 }
 
 /// The annotation is compared with the image, and corrected in the file.

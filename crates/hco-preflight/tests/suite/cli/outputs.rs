@@ -102,51 +102,6 @@ fn check_sarif(name: &str, words: &str, code: i32) {
     super::compare(&format!("output-sarif-{name}"), &format!("{document:#}\n"));
 }
 
-/// An object in two files, a HyperConverged and a VirtualMachine with the same name, and objects without a name.
-#[test]
-fn no_two_objects_have_one_name() {
-    let directory = scratch("same-names");
-    let object = |version: &str, kind: &str, metadata: Value| {
-        let spec = json!({"template": {"spec": {"domain": {"devices": {}}}}});
-        let spec = if kind == "HyperConverged" {
-            json!({})
-        } else {
-            spec
-        };
-        json!({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}).to_string()
-    };
-    let named = json!({"name": "same", "namespace": "demo"});
-    let hyperconverged = |metadata: Value| object("hco.kubevirt.io/v1", "HyperConverged", metadata);
-    let documents = [
-        hyperconverged(named.clone()),
-        object("kubevirt.io/v1", "VirtualMachine", named.clone()),
-        hyperconverged(json!({"namespace": "demo"})),
-        hyperconverged(json!({"namespace": "demo"})),
-        hyperconverged(json!({"name": "same"})),
-        hyperconverged(json!({"name": "Not_Valid", "namespace": "demo"})),
-    ];
-    let files = [
-        ("one", documents.join("\n---\n")),
-        ("two", hyperconverged(named)),
-    ];
-    for (name, text) in files {
-        std::fs::write(directory.join(name).with_extension("yaml"), text).unwrap();
-    }
-    let words = format!("check -R -f {} --arch amd64=1 -o", directory.display());
-    let printed =
-        |format: &str| String::from_utf8(run(&format!("{words} {format}")).stdout).unwrap();
-    let junit = printed("junit");
-    for kind in ["HyperConverged", "VirtualMachine"] {
-        let test = format!("<testcase name=\"{kind} demo/same\"");
-        assert!(junit.contains(&test), "{junit}");
-    }
-    let markdown = printed("markdown");
-    assert!(
-        markdown.contains(" VirtualMachine `demo/same` would be "),
-        "{markdown}"
-    );
-}
-
 /// Output for programs is not mixed with output for people.
 #[test]
 fn notes_and_errors_go_elsewhere() {

@@ -119,33 +119,6 @@ fn prose_keeps_to_the_width_and_values_stay_whole() {
     compare("check-narrow", &shown(words, &output));
 }
 
-/// A manifest can come from another person, so the output must not contain escape sequences from it.
-#[test]
-fn a_manifest_cannot_talk_to_the_terminal() {
-    let manifest = r#"
-apiVersion: hco.kubevirt.io/v1
-kind: HyperConverged
-metadata: {name: "\e[2Ja"}
-spec:
-  workloadSources:
-    enableMultiArchBootImageImport: true
-    dataImportCronTemplates:
-      - {metadata: {name: "\e[2Jb"}, spec: {schedule: "\a"}}
----
-kind: "\e[2Jc"
-"#;
-    let words = "check -f - --arch amd64=1,arm64=1 --color always";
-    let output = run_with(words, manifest);
-    for bytes in [output.stdout, output.stderr] {
-        let text = String::from_utf8(bytes).unwrap();
-        assert!(
-            text.contains(r"\u{1b}[2J") && !text.contains("\u{1b}[2J"),
-            "{text:?}"
-        );
-        assert!(!text.contains('\u{7}'), "{text:?}");
-    }
-}
-
 /// `hco-preflight check … | head -1`.
 #[test]
 fn a_reader_that_has_read_enough_changes_no_verdict() {
@@ -161,35 +134,6 @@ fn a_reader_that_has_read_enough_changes_no_verdict() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
-}
-
-/// Two links that lead to each other's directories, and a file that Git ignores.
-#[cfg(unix)]
-#[test]
-fn links_in_circles_and_files_that_git_ignores_are_skipped() {
-    use std::os::unix::fs::symlink;
-    let root = scratch("circles");
-    for directory in [".git", "one", "other", "ignored"] {
-        std::fs::create_dir(root.join(directory)).unwrap();
-    }
-    symlink("../other", root.join("one/other")).unwrap();
-    symlink("../one", root.join("other/one")).unwrap();
-    std::fs::write(root.join(".gitignore"), "ignored/\n").unwrap();
-    let manifest = std::fs::read_to_string(super::files().join("accepted.yaml")).unwrap();
-    std::fs::write(root.join("one/hco.yaml"), &manifest).unwrap();
-    std::fs::write(root.join("ignored/broken.yaml"), "HyperConverged: {").unwrap();
-    let output = super::run(&format!("check -R -f {} --arch amd64=3", root.display()));
-    let (out, notes) = (
-        String::from_utf8(output.stdout).unwrap(),
-        String::from_utf8(output.stderr).unwrap(),
-    );
-    assert_eq!(output.status.code(), Some(0), "{out}{notes}");
-    assert!(out.contains("\n1 object: "), "{out}");
-    assert!(
-        notes.contains("2 files that are links to directories"),
-        "{notes}"
-    );
-    assert!(!notes.contains("broken.yaml"), "{notes}");
 }
 
 /// Other files of a repository, and a mounted `ConfigMap`, whose files exist three times.

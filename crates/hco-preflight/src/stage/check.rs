@@ -1,0 +1,489 @@
+//! The input of `check` and `fix`: the objects of the files, or of the cluster, and everything that the module reads.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use policy_host::{Cluster, HostCalls, Labels, Objects};
+use serde_json::{Value, json};
+
+use super::connect::{cluster, is_silence};
+use super::evaluator::Evaluator;
+use super::images::Images;
+use super::live::Live;
+use super::nodes::{self, check_connection};
+use super::question::{Question, Written};
+use super::settings::Settings;
+use super::snapshot::{Reader, Snapshot, not_listed};
+use super::surroundings::{Decisive, in_namespace, surroundings};
+use crate::admission;
+use crate::apply;
+use crate::args::Subject;
+use crate::boot_image::{self, DataVolumes};
+use crate::failure::{Failure, Place};
+use crate::files::{self, Files, Found, Walk, Wanted};
+use crate::foreign::{self, Foreign, chain, one_line};
+use crate::module::Module;
+use crate::notes::Notes;
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::verdict::{Against, Judged, Origin, Verdicts};
+
+/// The purpose of an evaluation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Evaluates a file as an update of the live object.
+    Check,
+    /// Finds the possible fixes, including fixes of existing problems.
+    Fix,
+}
+
+/// All input of a check.
+pub(crate) struct Check<'s> {
+    subject: &'s Subject,
+    /// The objects to evaluate.
+    pub(crate) questions: Vec<Question>,
+    /// The errors so far.
+    pub(crate) failures: Vec<Failure>,
+    pub(crate) cluster: Option<Arc<Cluster>>,
+    /// The objects of `--from`, in place of a cluster.
+    files: Option<Arc<Snapshot>>,
+    evaluator: Evaluator,
+    /// Answers requests for nodes and images.
+    host: Arc<dyn HostCalls>,
+    /// Answers requests for the objects that VirtualMachines depend on, if there are any.
+    surroundings: Option<Arc<Objects>>,
+}
+
+impl<'s> Check<'s> {
+    /// Reads all input. Cheap input is read first. The notes are complete even if an error follows.
+    pub(crate) fn read(subject: &'s Subject, purpose: Purpose, notes: &mut Notes) -> Result<Self> {
+        check_usage(subject)?;
+        let Files {
+            found,
+            beside,
+            notes: skipped,
+            mut failures,
+            ..
+        } = files::read(&subject.filename, subject.walk.clone(), wanted(purpose));
+        if found.is_empty() && !subject.filename.is_empty() {
+            return Err(if failures.is_empty() {
+                Unread::Nothing(nothing(&subject.filename, &skipped, purpose))
+            } else {
+                Unread::Failures(failures)
+            }
+            .into());
+        }
+        notes.append(skipped);
+        let old = match &subject.old {
+            Some(path) => Some((path.as_path(), old(subject, purpose, path)?)),
+            None => None,
+        };
+        let cluster = match subject.cluster {
+            true => Some(Arc::new(cluster(&subject.connection, notes)?)),
+            false => None,
+        };
+        let files = match &subject.from {
+            Some(path) => Some(Snapshot::of_files(path, None, Reader::Check, notes)?),
+            None => None,
+        };
+        let files = files.map(Arc::new);
+        let live = Live::of(cluster.as_deref(), files.as_deref());
+        let questions = if subject.filename.is_empty() {
+            if purpose == Purpose::Check {
+                notes.push(LIVE);
+            }
+            of_cluster(live, subject.connection.namespace.as_deref())?
+        } else {
+            let sources = Sources {
+                subject,
+                purpose,
+                old,
+                live,
+            };
+            sources.questions(found, &mut failures, notes)?
+        };
+        let module = Module::load(subject.policy.as_deref(), subject.no_cache, notes)?;
+        let mut evaluator = Evaluator::new(module, subject, live, &questions, notes)?;
+        let progress = Progress::start("reading the nodes");
+        let labels = Labels::named_in(questions.iter().flat_map(Question::objects));
+        let nodes = nodes::read(subject, cluster.as_deref(), files.as_deref(), &labels)?;
+        drop(progress);
+        let images = Images::new(subject, evaluator.all_settings(), notes)?;
+        let mut check = Self {
+            subject,
+            questions,
+            failures,
+            cluster,
+            files,
+            evaluator,
+            host: Arc::new(nodes),
+            surroundings: None,
+        };
+        // The evaluation after the images are read reports errors.
+        images.read_ahead(&check.host, |host| {
+            for (question, settings) in check.pairs() {
+                drop(check.report_of(question, settings, host));
+            }
+        });
+        check.host = images.beside(&check.host);
+        if check
+            .questions
+            .iter()
+            .any(|it| it.identity.is_virtual_machine())
+        {
+            let beside: Vec<Value> = beside.iter().map(|it| it.object.value.clone()).collect();
+            check.surroundings = Some(Arc::new(check.read_surroundings(&beside, notes)?));
+        }
+        Ok(check)
+    }
+
+    /// Determines the objects that the VirtualMachines depend on.
+    fn read_surroundings(&self, beside: &[Value], notes: &mut Notes) -> Result<Objects> {
+        let live = Live::of(self.cluster.as_deref(), self.files.as_deref());
+        let decisive = Decisive::of(&self.questions, live)?;
+        let report = match decisive.question() {
+            Some(question) => self.report(question, question.stored()),
+            None => Ok(Report::default()),
+        };
+        let report = report.map_err(|failure| anyhow!("{failure}"))?;
+        let workload = report.workload_architectures.as_ref();
+        if workload.is_some_and(|all| all.len() > 1) {
+            let volumes = DataVolumes::new(beside.iter().cloned());
+            let machines = self.questions.iter().map(|it| {
+                let image = volumes.unstated(it.object.value());
+                (it.identity.namespaced_name(), image)
+            });
+            if let Some(note) = boot_image::note(machines) {
+                notes.push(&note);
+            }
+        }
+        let named = self.subject.connection.namespace.as_deref();
+        let namespace = named.unwrap_or(&self.evaluator.namespace);
+        let has_preferences = self
+            .questions
+            .iter()
+            .any(|it| it.object.value().pointer("/spec/preference").is_some());
+        Ok(surroundings(
+            &decisive,
+            &report,
+            (beside, namespace),
+            (live, has_preferences),
+            notes,
+        ))
+    }
+
+    /// The verdicts.
+    pub(crate) fn judge(&self) -> Verdicts {
+        let _progress = Progress::start("checking");
+        let mut verdicts = Verdicts {
+            failures: self.failures.clone(),
+            cluster: self.cluster.as_ref().map(|cluster| Origin {
+                context: cluster.context().map(Foreign::from),
+                server: Some(Foreign::from(cluster.server())),
+            }),
+            ..Verdicts::default()
+        };
+        for (question, settings) in self.pairs() {
+            match self.report_of(question, settings, &self.host) {
+                Ok(report) => verdicts
+                    .objects
+                    .push(self.judged(question, settings, report)),
+                Err(error) => verdicts.failures.push(question.failure(chain(&error))),
+            }
+        }
+        verdicts
+    }
+
+    fn judged(&self, question: &Question, settings: &Settings, report: Report) -> Judged {
+        let mut deciding = self.evaluator.deciding(question);
+        Judged {
+            policy: settings.policy.clone(),
+            policies_unread: self.evaluator.has_unread_policies,
+            is_one_of_several: self.evaluator.settings_for(question).len() > 1,
+            decides: deciding.any(|it| std::ptr::eq(it, settings)),
+            ..question.judged(report)
+        }
+    }
+
+    /// Each object with all settings that apply to it.
+    fn pairs(&self) -> Vec<(&Question, &Settings)> {
+        let questions = self.questions.iter();
+        let pairs = questions.flat_map(|question| {
+            let settings = self.evaluator.settings_for(question).into_iter();
+            settings.map(move |settings| (question, settings))
+        });
+        pairs.collect()
+    }
+
+    /// The module's report about the object as it is sent, for these settings.
+    fn report_of(
+        &self,
+        question: &Question,
+        settings: &Settings,
+        host: &Arc<dyn HostCalls>,
+    ) -> Result<Report> {
+        let host = match &self.surroundings {
+            Some(objects) if question.identity.is_virtual_machine() => Arc::clone(objects) as _,
+            _ => Arc::clone(host),
+        };
+        self.evaluator
+            .evaluate(question, question.sent(), settings, &json!({}), host)
+    }
+
+    /// The module's report about this version of a question's object, for all settings that determine the exit code.
+    pub(crate) fn report(&self, question: &Question, object: &Value) -> Result<Report, Failure> {
+        self.evaluator
+            .report(question, object, &json!({}), &self.host)
+            .map_err(|error| question.failure(chain(&error)))
+    }
+
+    /// Removes the repairs of all policies, so that the module reports all findings.
+    pub(crate) fn without_repairs(&mut self) {
+        for settings in self.evaluator.all_settings() {
+            if let Some(settings) = settings.as_object_mut() {
+                settings.remove("repair");
+            }
+        }
+    }
+}
+
+/// `fix` does not change VirtualMachines, because a person has to decide about their fixes.
+fn wanted(purpose: Purpose) -> Wanted {
+    match purpose {
+        Purpose::Check => Wanted {
+            virtual_machines: true,
+            beside: &[
+                "DataSource",
+                "DataVolume",
+                "KubeVirt",
+                "VirtualMachinePreference",
+                "VirtualMachineClusterPreference",
+            ],
+        },
+        Purpose::Fix => Wanted::default(),
+    }
+}
+
+/// The objects of `--old`.
+fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
+    let walk = Walk {
+        // Excluded files can be the old versions of the new objects.
+        exclude: Vec::new(),
+        ..subject.walk.clone()
+    };
+    let read = files::read(&[path.to_owned()], walk, wanted(purpose));
+    if let Some(failure) = read.failures.first() {
+        bail!("--old {failure}");
+    }
+    if read.found.is_empty() {
+        bail!("--old {}: no {} in it", foreign::path(path), kinds(purpose));
+    }
+    Ok(read.found)
+}
+
+/// The reason why there are no objects to evaluate.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unread {
+    /// The files, or the cluster, contain no `HyperConverged`.
+    #[error("{0}")]
+    Nothing(Failure),
+    /// No file could be read.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n  "))]
+    Failures(Vec<Failure>),
+}
+
+/// The error for an empty set of objects, which is valid only with `--allow-empty`.
+fn nothing(files: &[PathBuf], notes: &Notes, purpose: Purpose) -> Failure {
+    let files: Vec<String> = files.iter().map(|file| foreign::path(file)).collect();
+    let first = format!(
+        "nothing to check: no {} in {}",
+        kinds(purpose),
+        files.join(", ")
+    );
+    let lines: Vec<&str> = std::iter::once(&*first).chain(notes.iter()).collect();
+    Failure {
+        file: None,
+        line: None,
+        what: lines.join("\n  "),
+    }
+}
+
+/// The kinds that are evaluated.
+fn kinds(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Check => "HyperConverged (hco.kubevirt.io) or VirtualMachine (kubevirt.io/v1)",
+        Purpose::Fix => "HyperConverged (hco.kubevirt.io)",
+    }
+}
+
+/// Checks for mistakes that clap cannot detect.
+fn check_usage(subject: &Subject) -> Result<()> {
+    let is_live = subject.cluster || subject.from.is_some();
+    if !is_live && subject.nodes.is_none() && subject.arch.is_none() {
+        bail!(nodes::UNNAMED);
+    }
+    check_connection(&subject.connection, subject.cluster, subject.from.is_some())?;
+    if subject.filename.is_empty() && !is_live {
+        bail!(
+            "specify the objects to check: -f FILE, -f DIRECTORY, or -f - (standard input); or only --cluster, for the HyperConverged objects in the cluster"
+        );
+    }
+    files::check_directories(&subject.filename, &subject.walk)?;
+    if subject.filename.is_empty() && subject.old.is_some() {
+        bail!("--old requires a file with the new version of the object: add -f FILE");
+    }
+    // clap does not require --cluster if the user sets --arch or --nodes.
+    if subject.as_if.is_some() && !is_live {
+        bail!("--as-if requires --cluster or --from");
+    }
+    if subject.as_if.is_some() && subject.filename.is_empty() {
+        bail!("--as-if requires a file: add -f FILE");
+    }
+    let named = [
+        &subject.old,
+        &subject.nodes,
+        &subject.settings,
+        &subject.from,
+    ];
+    files::check_stdin(named.into_iter().flatten().chain(&subject.filename))
+}
+
+/// The meaning of a verdict on a live object.
+const LIVE: &str = "live objects are checked as new objects; in the cluster, updates are not denied because of existing problems";
+
+/// The live objects, evaluated as new objects, so that existing problems are reported too.
+fn of_cluster(live: Option<Live<'_>>, namespace: Option<&str>) -> Result<Vec<Question>> {
+    let _progress = Progress::start("reading the HyperConverged objects in the cluster");
+    let source = live.context("no cluster is specified to read HyperConverged objects from")?;
+    let live = source.hyperconvergeds(namespace);
+    let live = live.map_err(|error| not_listed(error, namespace))?;
+    if live.is_empty() {
+        let namespace = namespace.map(|namespace| format!(" in the namespace `{namespace}`"));
+        let what = format!(
+            "nothing to check: {} has no HyperConverged{}; specify a manifest with -f",
+            source.name(),
+            one_line(&namespace.unwrap_or_default())
+        );
+        let (file, line) = (None, None);
+        bail!(Unread::Nothing(Failure { file, line, what }));
+    }
+    Ok(live.into_iter().map(Question::live).collect())
+}
+
+/// Where the objects before an update come from: `--old`, the cluster, or nowhere.
+struct Sources<'s> {
+    subject: &'s Subject,
+    purpose: Purpose,
+    old: Option<(&'s Path, Vec<Found>)>,
+    live: Option<Live<'s>>,
+}
+
+impl Sources<'_> {
+    /// The objects of the files, each with the object before the update.
+    fn questions(
+        &self,
+        found: Vec<Found>,
+        failures: &mut Vec<Failure>,
+        notes: &mut Notes,
+    ) -> Result<Vec<Question>> {
+        let mut questions = Vec::new();
+        for found in found {
+            let Place { file, line } = found.written.place();
+            match self.question(found, notes) {
+                Ok(question) => questions.push(question),
+                // The requests for the other objects would also wait until the timeout.
+                Err(error) if is_silence(&error) => return Err(error),
+                Err(error) => failures.push(Failure::in_file(&file, Some(line), chain(&error))),
+            }
+        }
+        Ok(questions)
+    }
+
+    fn question(&self, found: Found, notes: &mut Notes) -> Result<Question> {
+        let namespace = self.subject.connection.namespace.as_deref();
+        let (identity, place) = (&found.identity, found.written.place());
+        if let (Some(wanted), Some(own)) = (namespace, &identity.namespace)
+            && wanted != own
+        {
+            let what = format!("is in the namespace `{own}`, but -n is `{wanted}`: remove -n");
+            bail!(one_line(&what));
+        }
+        let (against, old) = self.before(&found, namespace)?;
+        let missing = match (&self.old, self.live, &against) {
+            (_, _, Against::File(_) | Against::Live) | (None, None, _) => None,
+            (Some((path, _)), ..) => Some(format!(
+                "{} has no object with this name",
+                foreign::path(path)
+            )),
+            (None, Some(live), _) => live.has_kind_of(identity).then(|| {
+                let namespace = identity.namespace.as_deref().or(namespace);
+                format!(
+                    "{} has no {} {}/{} yet",
+                    live.name(),
+                    identity.kind,
+                    namespace.unwrap_or(live.namespace()),
+                    identity.name.as_deref().unwrap_or_default()
+                )
+            }),
+        };
+        if let Some(missing) = missing {
+            let Place { file, line } = &place;
+            notes.push(&format!(
+                "{file}:{line}: checked as a new object: {missing}"
+            ));
+        }
+        let submitted = admission::submitted(&found.written.object.value);
+        let sent = match (&against, &old, self.live) {
+            (Against::Live, Some(live), _) => {
+                apply::sent(self.subject.as_if.unwrap_or_default(), live, &submitted)
+            }
+            (_, _, Some(live)) if identity.is_virtual_machine() && self.old.is_none() => {
+                let namespace = namespace.unwrap_or(live.namespace());
+                in_namespace(&submitted, namespace).unwrap_or(submitted)
+            }
+            _ => submitted,
+        };
+        // With an old object, problems would count as existing and would not be fixed.
+        let (old, live) = match self.purpose {
+            Purpose::Fix => (None, old),
+            Purpose::Check => (old, None),
+        };
+        Ok(Question {
+            place: Some(place),
+            identity: found.identity,
+            against,
+            object: Written::InFile(found.written),
+            sent: Some(sent),
+            old,
+            live,
+        })
+    }
+
+    /// The object before the update.
+    fn before(&self, found: &Found, namespace: Option<&str>) -> Result<(Against, Option<Value>)> {
+        let identity = &found.identity;
+        if let Some((path, old)) = &self.old {
+            let same = |old: &&Found| old.identity.is_same_object(identity);
+            let Some(old) = old.iter().find(same) else {
+                return Ok((Against::Nothing, None));
+            };
+            let (new, was) = (&identity.api_version, &old.identity.api_version);
+            if new != was {
+                let version = new.rsplit('/').next().unwrap_or_default();
+                bail!(
+                    "is {new}, but {} is {was}: only objects of the same version can be compared; get the old object with `kubectl get hyperconvergeds.{version}.hco.kubevirt.io -o yaml`",
+                    foreign::path(path)
+                );
+            }
+            let against = Against::File(path.display().to_string());
+            return Ok((against, Some(old.written.object.value.clone())));
+        }
+        let live = match self.live {
+            Some(live) => live.object(identity, namespace)?,
+            None => None,
+        };
+        let against = live.as_ref().map_or(Against::Nothing, |_| Against::Live);
+        Ok((against, live))
+    }
+}

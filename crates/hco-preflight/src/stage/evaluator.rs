@@ -1,0 +1,161 @@
+//! The module, and the settings with which it evaluates objects.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use policy_host::HostCalls;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::deployed;
+use super::live::Live;
+use super::question::Question;
+use super::settings::{Settings, validated};
+use crate::admission;
+use crate::args::Subject;
+use crate::kubectl::Kubectl;
+use crate::module::Module;
+use crate::notes::Notes;
+use crate::progress::Progress;
+use crate::report::{Report, merged};
+
+/// The module, and the settings with which it evaluates objects.
+pub(crate) struct Evaluator {
+    module: Module,
+    /// The settings of the user, or the defaults.
+    settings: Settings,
+    /// The settings of the cluster's policies.
+    deployed: Vec<Settings>,
+    /// Whether there may be other policies, which the user may not list.
+    pub(super) has_unread_policies: bool,
+    /// The namespace of objects without a namespace.
+    pub(super) namespace: String,
+    /// Builds commands for the cluster.
+    pub(crate) kubectl: Kubectl,
+}
+
+impl Evaluator {
+    /// Reads the settings of the user, or of the cluster's policies. The module validates them.
+    pub(super) fn new(
+        module: Module,
+        subject: &Subject,
+        live: Option<Live<'_>>,
+        questions: &[Question],
+        notes: &mut Notes,
+    ) -> Result<Self> {
+        let mut settings = validated(subject.settings.as_deref(), &module, notes)?;
+        if !subject.level.is_empty() {
+            set_levels(&mut settings, &subject.level);
+            if let Some(mistakes) = module.mistakes(&settings)? {
+                bail!("--level: {mistakes}");
+            }
+        }
+        let namespace = live.map_or("", Live::namespace).to_owned();
+        let (mut deployed, has_unread_policies) = match live {
+            Some(live) if subject.settings.is_none() => {
+                let _progress = Progress::start("reading the policies of the cluster");
+                let targets = questions.iter().map(|it| it.target(&namespace));
+                let targets: BTreeSet<_> = targets.collect();
+                deployed::settings(live, &targets, &module, notes)?
+            }
+            _ => (Vec::new(), false),
+        };
+        for settings in &mut deployed {
+            set_levels(&mut settings.value, &subject.level);
+        }
+        Ok(Self {
+            module,
+            settings: Settings {
+                value: settings,
+                ..Settings::default()
+            },
+            deployed,
+            has_unread_policies,
+            namespace,
+            kubectl: Kubectl::of(&subject.connection),
+        })
+    }
+
+    /// All settings.
+    pub(super) fn all_settings(&mut self) -> impl Iterator<Item = &mut Value> {
+        let all = self.deployed.iter_mut().chain([&mut self.settings]);
+        all.map(|settings| &mut settings.value)
+    }
+
+    /// The settings for an object: the settings of each policy in the cluster that applies to it.
+    pub(super) fn settings_for(&self, question: &Question) -> Vec<&Settings> {
+        let target = question.target(&self.namespace);
+        let deployed = self.deployed.iter();
+        let deployed: Vec<&Settings> = deployed.filter(|it| it.apply_to(&target)).collect();
+        if deployed.is_empty() {
+            vec![&self.settings]
+        } else {
+            deployed
+        }
+    }
+
+    /// The settings that determine the exit code: the settings of policies in protect mode, or of all policies without
+    /// such a policy.
+    pub(super) fn deciding(&self, question: &Question) -> impl Iterator<Item = &Settings> {
+        let all = self.settings_for(question);
+        let protects = all.iter().any(|settings| settings.protects());
+        all.into_iter()
+            .filter(move |settings| !protects || settings.protects())
+    }
+
+    /// The module's report about a version of a question's object, for these settings. `beside` has additional fields of
+    /// the payload. Commands in the report get the flags of the cluster.
+    pub(super) fn evaluate(
+        &self,
+        question: &Question,
+        object: &Value,
+        settings: &Settings,
+        beside: &impl Serialize,
+        host: Arc<dyn HostCalls>,
+    ) -> Result<Report> {
+        let request = admission::request(&question.identity, object, question.old.as_ref());
+        let payload = admission::payload(&request, &settings.value, beside);
+        let mut report = self.module.judge(&payload, host)?;
+        let texts = report.findings.iter_mut().flat_map(|finding| {
+            let commands = finding.fixes.iter_mut();
+            let commands = commands.filter_map(|it| it.command.as_mut());
+            commands.chain([&mut finding.fix])
+        });
+        for text in texts.chain(&mut report.message) {
+            *text = self.kubectl.in_fix(text);
+        }
+        Ok(report)
+    }
+
+    /// The same for all settings that determine the exit code.
+    pub(super) fn report(
+        &self,
+        question: &Question,
+        object: &Value,
+        beside: &impl Serialize,
+        host: &Arc<dyn HostCalls>,
+    ) -> Result<Report> {
+        let mut report: Option<Report> = None;
+        for settings in self.deciding(question) {
+            let next = self.evaluate(question, object, settings, beside, Arc::clone(host))?;
+            report = Some(match report {
+                None => next,
+                Some(report) => merged(report, next),
+            });
+        }
+        Ok(report.unwrap_or_default())
+    }
+}
+
+/// Sets the levels of `--level`.
+fn set_levels(settings: &mut Value, levels: &[(String, String)]) {
+    let Some(settings) = settings.as_object_mut().filter(|_| !levels.is_empty()) else {
+        return;
+    };
+    let all = settings.entry("levels").or_insert_with(|| json!({}));
+    if let Some(all) = all.as_object_mut() {
+        let levels = levels.iter();
+        all.extend(levels.map(|(rule, level)| (rule.clone(), Value::from(level.as_str()))));
+    }
+}
