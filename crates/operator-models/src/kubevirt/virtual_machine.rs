@@ -70,7 +70,7 @@ pub enum NamedBy {
     ContainerDisk,
     /// The dataVolumeTemplate at this index.
     Template(usize),
-    /// A DataVolume of its own.
+    /// A `DataVolume` of its own.
     DataVolume,
 }
 
@@ -376,7 +376,7 @@ fn preference<'a>(
 }
 
 impl BootImage {
-    /// The image of a DataVolume; `None` if its source is not a registry.
+    /// The image of a `DataVolume`; `None` if its source is not a registry.
     pub fn of_data_volume(json: Json<'_>) -> Option<Self> {
         Self::read(
             &mut Reading::default(),
