@@ -106,22 +106,25 @@ impl NodeList {
         const MARK: &[u8] = "\u{feff}".as_bytes();
         let text = text.strip_prefix(MARK).unwrap_or(text);
         let mut nodes = Self::default();
-        let mut added = Ok(());
-        if text.trim_ascii_start().starts_with(b"{") {
-            each_in_json(text, &mut |object| {
-                if added.is_ok() {
-                    added = nodes.add(object, labels);
-                }
-            })?;
-        } else {
-            for object in objects(text)? {
-                nodes.add(object.value, labels)?;
+        let (mut has_any, mut added) = (false, Ok(()));
+        let mut add = |object| {
+            has_any = true;
+            if added.is_ok() {
+                added = nodes.add(object, labels);
             }
+        };
+        if text.trim_ascii_start().starts_with(b"{") {
+            each_in_json(text, &mut add)?;
+        } else {
+            objects(text)?
+                .into_iter()
+                .for_each(|object| add(object.value));
         }
         added?;
-        match nodes.items.as_slice() {
-            [] => Err(NodeListError::Empty),
-            _ => Ok(nodes),
+        if has_any {
+            Ok(nodes)
+        } else {
+            Err(NodeListError::Empty)
         }
     }
 
@@ -165,6 +168,8 @@ impl NodeList {
     pub(crate) fn add(&mut self, mut node: Value, labels: &Labels) -> Result<(), NodeListError> {
         match node.get("kind").and_then(Value::as_str) {
             Some("Node") => {}
+            // A list without items.
+            Some("NodeList") => return Ok(()),
             Some(kind) => return Err(NodeListError::Kind(format!("a `{kind}`"))),
             None if node.get("metadata").is_some() => {}
             None => return Err(NodeListError::Kind("neither a kind nor items".to_owned())),

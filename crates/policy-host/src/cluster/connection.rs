@@ -55,14 +55,12 @@ const UNVERIFIED: &str = "the certificate of the API server is not verified, bec
 impl Connection {
     /// Determines the cluster and the user.
     pub(super) async fn target(&self) -> Result<Target, ClusterError> {
-        let (mut config, context, has_proxy) = match self.kubeconfig()? {
-            Some(kubeconfig) => self.in_context(kubeconfig).await?,
-            None => {
-                let nowhere = |_| {
-                    none("`~/.kube/config` does not exist, and the command does not run in a Pod")
-                };
-                (Config::incluster().map_err(nowhere)?, None, false)
-            }
+        let (mut config, context, has_proxy) = if let Some(kubeconfig) = self.kubeconfig()? {
+            self.in_context(kubeconfig).await?
+        } else {
+            let nowhere = "`~/.kube/config` does not exist, and the command does not run in a Pod";
+            let config = Config::incluster().map_err(|_| none(nowhere))?;
+            (config, None, false)
         };
         if let Some(server) = &self.server {
             config.tls_server_name = None;
@@ -105,9 +103,10 @@ impl Connection {
         // `api.rs` repeats requests, and limits the time for all tries.
         config.default_retry = false;
         config.connect_timeout = Some(Duration::from_secs(10));
-        let warning = match is_plain {
-            true => Some(WITHHELD),
-            false => config.accept_invalid_certs.then_some(UNVERIFIED),
+        let warning = if is_plain {
+            Some(WITHHELD)
+        } else {
+            config.accept_invalid_certs.then_some(UNVERIFIED)
         };
         Ok(Target {
             config,

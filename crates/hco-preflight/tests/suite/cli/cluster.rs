@@ -152,16 +152,16 @@ fn credentials_that_are_not_sent_are_mentioned() {
 #[test]
 fn a_password_in_an_address_is_not_printed() {
     let server = ApiServer::start(recorded());
-    let address = format!("http://bob:SECRET@{}", server.address());
+    let address = format!("https://bob:SECRET@{}", server.address());
     let path = kubeconfig(&server, "password", |kubeconfig| {
         kubeconfig["clusters"][0]["cluster"]["server"] = json!(address);
     });
     let path = path.to_str().unwrap();
     let file = "-f denied.yaml --cluster --kubeconfig";
     for (words, wanted) in [
-        (format!("check {file} {path}"), "API server http://127"),
-        (format!("check {file} {path} -o json"), "\"http://127"),
-        (format!("check {file} {path} -o markdown"), "http://127"),
+        (format!("check {file} {path}"), "API server https://127"),
+        (format!("check {file} {path} -o json"), "\"https://127"),
+        (format!("check {file} {path} -o markdown"), "https://127"),
         (
             format!("fix --cluster --kubeconfig {path} -s {address} -o commands"),
             " --server ",

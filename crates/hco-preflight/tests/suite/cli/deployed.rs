@@ -289,7 +289,7 @@ fn reports_name_the_cluster() {
         let output = check.args(["check", "--cluster", "-o", format]).output();
         String::from_utf8(output.unwrap().stdout).unwrap()
     };
-    let address = format!("http://{}/", server.address());
+    let address = format!("https://{}/", server.address());
     let document: Value = serde_json::from_str(&run("json")).unwrap();
     let cluster = json!({"context": "admin", "server": address});
     assert_eq!(document["cluster"], cluster);

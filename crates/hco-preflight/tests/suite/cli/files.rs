@@ -123,7 +123,6 @@ fn a_kustomization_that_is_no_file_is_none() {
 #[rstest]
 #[case::nodes("check -f accepted.yaml --nodes /dev/zero")]
 #[case::policy("check -f accepted.yaml --arch amd64=1 --policy /dev/zero")]
-#[case::kubeconfig("check -f accepted.yaml --cluster --kubeconfig /dev/zero")]
 #[case::sources("images -f accepted.yaml --sources-path /dev/zero")]
 fn a_file_without_end_is_an_error(#[case] words: &str) {
     let output = run(words);

@@ -242,7 +242,7 @@ fn a_wait_ends_although_the_server_says_nothing() {
         .output()
         .unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
-    let error = "did not complete the request to get /apis/hco.kubevirt.io within the time of --wait; check that the context is correct and that the cluster is running, or raise the limit with --wait\n";
+    let error = "did not complete the request to get /apis/hco.kubevirt.io within the time of --wait; check the context and the proxy, and that the cluster is running, or raise the limit with --wait\n";
     assert!(errors.ends_with(error), "{errors}");
     assert_eq!(output.status.code(), Some(2));
 }
