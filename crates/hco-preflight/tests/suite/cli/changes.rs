@@ -1010,21 +1010,29 @@ fn a_pointer_without_a_template_is_deleted() {
     let directory = scratch("plan-pointer");
     let file = of_ready(&directory, &[], &[]);
     let mut text = std::fs::read_to_string(&file).unwrap();
-    let pointer = json!({
-        "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource",
-        "metadata": {
-            "name": "gone", "namespace": GOLDEN,
-            "annotations": {"operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io"},
-        },
-        "spec": {"source": {"dataSource": {"name": "gone-amd64"}}},
-    });
-    writeln!(text, "  - {pointer}").unwrap();
+    for name in ["gone", "win11"] {
+        let pointer = json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource",
+            "metadata": {
+                "name": name, "namespace": GOLDEN,
+                "annotations": {"operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io"},
+            },
+            "spec": {"source": {"dataSource": {"name": format!("{name}-amd64")}}},
+        });
+        writeln!(text, "  - {pointer}").unwrap();
+    }
     std::fs::write(&file, text).unwrap();
     let plan = text_of(&format!("plan -q --from {}", file.display()));
     assert!(
         plan.contains("  - gone  deleted; it pointed to gone-amd64\n"),
         "{plan}"
     );
+    let plan = json_of(&format!("plan --from {}", file.display()));
+    for (list, name) in [("deleted", "gone"), ("unchanged", "win11")] {
+        let mut sources = plan["dataSources"][list].as_array().unwrap().iter();
+        let source = sources.find(|it| it["name"] == name).unwrap();
+        assert_eq!(source["pointsTo"], format!("{name}-amd64"), "{plan:#}");
+    }
     let status = json_of(&format!("status --from {}", file.display()));
     let sources = status["dataSources"].as_array().unwrap();
     let states: Vec<_> = sources
