@@ -140,6 +140,14 @@ fn without_a_forecast_its_reason_is_said() {
         let text = text_of(&format!("{command} -q --from {}", patched.display()));
         assert!(text.contains(why), "{text}");
     }
+    let file = edited(&directory, "plan.yaml", &[(PLACEMENT, "")]);
+    let plan = json_of(&format!(
+        "plan -f {} --as-if replace --from {}",
+        file.display(),
+        patched.display()
+    ));
+    assert_eq!(plan["unknown"], Value::Null);
+    assert!(!names(&plan["crons"]["created"]).is_empty(), "{plan:#}");
 }
 
 /// The pointer of a template with the architectures annotation has a name that the API server rejects.
