@@ -105,8 +105,9 @@ impl<'a> Facts<'a> {
         let objects = self.world.objects;
         let before = match self.old.map(|old| old.prediction.as_ref()) {
             Some(Some(Ok(before))) => State::new(before),
-            // If the object was rejected or does not exist, the operators created nothing.
-            Some(Some(Err(_))) | None if objects.is_some() => State::default(),
+            // If the object was rejected or does not exist, the operators created nothing. If a patch changed what SSP
+            // got, only the objects show what the operators created.
+            Some(Some(Err(_)) | None) | None if objects.is_some() => State::default(),
             _ => return None,
         };
         let before = match objects {

@@ -579,10 +579,13 @@ impl BootSources {
 
     fn source(&self, key: &str) -> SourceOf {
         let (namespace, name) = parts(key);
+        // The forecast leaves out the DataSources that no template names.
+        let points_to = self.points_to.get(key);
+        let points_to = points_to.or_else(|| self.sources_before.get(key));
         SourceOf {
             namespace,
             name,
-            points_to: self.points_to.get(key).cloned().flatten(),
+            points_to: points_to.cloned().flatten(),
         }
     }
 }

@@ -140,6 +140,14 @@ fn without_a_forecast_its_reason_is_said() {
         let text = text_of(&format!("{command} -q --from {}", patched.display()));
         assert!(text.contains(why), "{text}");
     }
+    let file = edited(&directory, "plan.yaml", &[(PLACEMENT, "")]);
+    let plan = json_of(&format!(
+        "plan -f {} --as-if replace --from {}",
+        file.display(),
+        patched.display()
+    ));
+    assert_eq!(plan["unknown"], Value::Null);
+    assert!(!names(&plan["crons"]["created"]).is_empty(), "{plan:#}");
 }
 
 /// The pointer of a template with the architectures annotation has a name that the API server rejects.
@@ -1000,21 +1008,29 @@ fn a_pointer_without_a_template_is_deleted() {
     let directory = scratch("plan-pointer");
     let file = of_ready(&directory, &[], &[]);
     let mut text = std::fs::read_to_string(&file).unwrap();
-    let pointer = json!({
-        "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource",
-        "metadata": {
-            "name": "gone", "namespace": GOLDEN,
-            "annotations": {"operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io"},
-        },
-        "spec": {"source": {"dataSource": {"name": "gone-amd64"}}},
-    });
-    writeln!(text, "  - {pointer}").unwrap();
+    for name in ["gone", "win11"] {
+        let pointer = json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataSource",
+            "metadata": {
+                "name": name, "namespace": GOLDEN,
+                "annotations": {"operator-sdk/primary-resource-type": "SSP.ssp.kubevirt.io"},
+            },
+            "spec": {"source": {"dataSource": {"name": format!("{name}-amd64")}}},
+        });
+        writeln!(text, "  - {pointer}").unwrap();
+    }
     std::fs::write(&file, text).unwrap();
     let plan = text_of(&format!("plan -q --from {}", file.display()));
     assert!(
         plan.contains("  - gone  deleted; it pointed to gone-amd64\n"),
         "{plan}"
     );
+    let plan = json_of(&format!("plan --from {}", file.display()));
+    for (list, name) in [("deleted", "gone"), ("unchanged", "win11")] {
+        let mut sources = plan["dataSources"][list].as_array().unwrap().iter();
+        let source = sources.find(|it| it["name"] == name).unwrap();
+        assert_eq!(source["pointsTo"], format!("{name}-amd64"), "{plan:#}");
+    }
     let status = json_of(&format!("status --from {}", file.display()));
     let sources = status["dataSources"].as_array().unwrap();
     let states: Vec<_> = sources
