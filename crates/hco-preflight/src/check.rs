@@ -15,7 +15,7 @@ use crate::verdict::Verdicts;
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
     let check = Check::read(&args.subject, Purpose::Check, &mut notes);
-    let verdicts = check.map(|check| check.judge());
+    let verdicts = check.map(|check| check.judge(&mut notes));
     let verdicts = or_failures(verdicts, args, &mut notes);
     if !args.quiet {
         verdicts.add_notes(&mut notes);

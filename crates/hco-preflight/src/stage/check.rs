@@ -1,9 +1,11 @@
 //! The input of `check` and `fix`: the objects of the files, or of the cluster, and everything that the module reads.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use kube_objects::text::list;
 use policy_host::{Cluster, HostCalls, Labels, Objects};
 use serde_json::{Value, json};
 
@@ -21,12 +23,14 @@ use crate::apply;
 use crate::args::Subject;
 use crate::boot_image::{self, DataVolumes};
 use crate::failure::{Failure, Place};
+use crate::field::text;
 use crate::files::{self, Files, Found, Walk, Wanted};
 use crate::foreign::{self, Foreign, chain, one_line};
 use crate::module::Module;
 use crate::notes::Notes;
+use crate::object_name::key;
 use crate::progress::Progress;
-use crate::report::Report;
+use crate::report::{NAMED, Report};
 use crate::verdict::{Against, Judged, Origin, Verdicts};
 
 /// The purpose of an evaluation.
@@ -174,7 +178,7 @@ impl<'s> Check<'s> {
     }
 
     /// The verdicts.
-    pub(crate) fn judge(&self) -> Verdicts {
+    pub(crate) fn judge(&self, notes: &mut Notes) -> Verdicts {
         let _progress = Progress::start("checking");
         let mut verdicts = Verdicts {
             failures: self.failures.clone(),
@@ -192,7 +196,35 @@ impl<'s> Check<'s> {
                 Err(error) => verdicts.failures.push(question.failure(chain(&error))),
             }
         }
+        self.note_running(&verdicts, notes);
         verdicts
+    }
+
+    /// Notes the running VMs on architectures that an update excludes.
+    fn note_running(&self, verdicts: &Verdicts, notes: &mut Notes) {
+        let excludes = |it: &&Judged| {
+            let mut findings = it.report.findings.iter();
+            findings.any(|finding| finding.rule == "placement-drops-architecture")
+        };
+        let object = verdicts.objects.iter().find(excludes);
+        let live = Live::of(self.cluster.as_deref(), self.files.as_deref());
+        let (Some(object), Some(live)) = (object, live) else {
+            return;
+        };
+        let left = object.report.workload_architectures.iter().flatten();
+        let left: BTreeSet<&str> = left.map(Foreign::raw).collect();
+        let running = live.all("VirtualMachineInstance", notes);
+        let lost = running.iter().flatten().filter(|machine| {
+            text(machine, "/spec/architecture").is_some_and(|it| !left.contains(it))
+        });
+        let lost: Vec<String> = lost.map(|machine| one_line(&key(machine))).collect();
+        if !lost.is_empty() {
+            notes.push(&format!(
+                "{}: virtual machines run on the excluded nodes, and lose virt-handler: {}",
+                object.at(),
+                list(&lost, NAMED)
+            ));
+        }
     }
 
     fn judged(&self, question: &Question, settings: &Settings, report: Report) -> Judged {

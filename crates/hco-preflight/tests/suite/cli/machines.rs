@@ -73,6 +73,14 @@ fn the_image_of_a_data_volume_is_noted(#[case] platform: &str, #[case] is_noted:
     assert_eq!(notes.contains(note), is_noted, "{notes}");
 }
 
+#[test]
+fn running_machines_on_excluded_nodes_are_named() {
+    let output = run("check -f plan.yaml --from plan-objects.yaml");
+    let notes = String::from_utf8(output.stderr).unwrap();
+    let note = "virtual machines run on the excluded nodes, and lose virt-handler: default/arm\n";
+    assert!(notes.contains(note), "{notes}");
+}
+
 /// A person has to decide what to change.
 #[test]
 fn fix_leaves_them_alone() {
