@@ -143,12 +143,7 @@ pub(crate) fn report(
     let report = Report {
         nodes: census
             .filter(|_| matches!(facts.nodes_source(), Some(NodesSource::List)))
-            .map(|census| {
-                let nodes = census.workload.iter();
-                nodes
-                    .map(|(name, count)| (name.as_str().into(), *count))
-                    .collect()
-            }),
+            .map(|census| census.workload.clone()),
         workload_architectures: census.map(|census| list(census.workload.keys().collect())),
         control_plane_architectures: census
             .map(|census| list(census.control_plane.iter().collect())),
@@ -335,7 +330,7 @@ fn boots(
     image: &GoldenImage<'_>,
     census: &Census,
     missing: &BTreeSet<&str>,
-) -> BTreeMap<Foreign, Boot> {
+) -> BTreeMap<String, Boot> {
     // With the import off, the image is imported for the architecture of the node on which the import runs.
     let is_determined = facts.import == Import::Enabled || census.workload.len() == 1;
     let value = image.annotation.value().filter(|_| is_determined);
@@ -367,6 +362,6 @@ fn boots(
     };
     let architectures = census.workload.keys();
     architectures
-        .map(|name| (name.as_str().into(), boot(name)))
+        .map(|name| (name.clone(), boot(name)))
         .collect()
 }

@@ -24,7 +24,7 @@ pub struct Report {
     /// The message of a denial, for users.
     pub message: Option<String>,
     /// The workload nodes by architecture; `None` if no nodes were listed.
-    pub nodes: Option<BTreeMap<Foreign, usize>>,
+    pub nodes: Option<BTreeMap<String, usize>>,
     /// Where the nodes come from: `status` or `list`; `None` if they were not read.
     #[serde(skip)]
     pub nodes_from: Option<&'static str>,
@@ -97,7 +97,7 @@ pub struct TemplateReport {
     /// The name of its template.
     pub name: Foreign,
     /// The states by workload architecture.
-    pub architectures: BTreeMap<Foreign, Boot>,
+    pub architectures: BTreeMap<String, Boot>,
 }
 
 /// The state of a golden image on an architecture.

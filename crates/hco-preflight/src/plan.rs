@@ -74,7 +74,7 @@ pub(crate) struct Plan {
     hco_version_shown: Change<Option<String>>,
     /// The architectures of the control-plane nodes.
     control_plane: Change<Vec<Foreign>>,
-    nodes: Change<BTreeMap<Foreign, usize>>,
+    nodes: Change<BTreeMap<String, usize>>,
     /// The architectures of SSP's VM templates; empty if there is no forecast.
     #[serde(skip)]
     vm_templates: Change<Vec<Foreign>>,

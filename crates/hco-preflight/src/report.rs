@@ -12,7 +12,7 @@ use operator_models::hco::version::HcoVersion;
 use operator_models::kubevirt::installation::KubeVirt;
 
 use crate::exit::Exit;
-use crate::foreign::{Foreign, lines};
+use crate::foreign::{Foreign, lines, one_line};
 
 /// A remark about the default architecture, if KubeVirt reads the labels of boot sources.
 pub(crate) const LABEL_FIRST: &str =
@@ -130,10 +130,10 @@ pub(crate) fn is_in(names: &[Foreign], name: &str) -> bool {
 }
 
 /// `amd64 (3), arm64 (2)`.
-pub(crate) fn counted(nodes: &BTreeMap<Foreign, usize>) -> String {
+pub(crate) fn counted(nodes: &BTreeMap<String, usize>) -> String {
     let nodes: Vec<String> = nodes
         .iter()
-        .map(|(name, count)| format!("{name} ({count})"))
+        .map(|(name, count)| format!("{} ({count})", one_line(name)))
         .collect();
     nodes.join(", ")
 }

@@ -53,7 +53,7 @@ pub(crate) struct Status {
     #[serde(skip)]
     hco_version_shown: Option<String>,
     /// The workload nodes by architecture.
-    nodes: BTreeMap<Foreign, usize>,
+    nodes: BTreeMap<String, usize>,
     /// The reason why SSP stops, according to the forecast.
     stopped: Option<Stopped>,
     /// The objects that stop it.

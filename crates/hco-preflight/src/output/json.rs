@@ -47,7 +47,7 @@ struct Object<'v> {
     policies_unread: bool,
     allowed: bool,
     code: Option<u16>,
-    nodes: Option<&'v BTreeMap<Foreign, usize>>,
+    nodes: Option<&'v BTreeMap<String, usize>>,
     workload_architectures: Option<&'v [Foreign]>,
     control_plane_architectures: Option<&'v [Foreign]>,
     multi_arch_import: Option<Import>,

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use crate::exit::Exit;
-use crate::foreign::{self, Foreign, one_line};
+use crate::foreign::{self, one_line};
 use crate::prose::{Line, count, lines, wrap};
 use crate::report::{Boot, Finding, Level, Report, Template, architecture, counted, listed};
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
@@ -143,7 +143,7 @@ fn facts(text: &mut String, report: &Report) {
 
 /// The table of templates and workload architectures. The padding is computed here, because comfy-table depends on
 /// twelve crates to measure cells with colors.
-fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Foreign, usize>>) {
+fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<String, usize>>) {
     let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty() && !templates.is_empty()) else {
         return;
     };
@@ -162,7 +162,7 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<For
     let first = names.chain([label.len()]).max().unwrap_or_default().min(48) + 2;
     let heads: Vec<String> = nodes
         .iter()
-        .map(|(name, count)| format!("{name} ({count})"))
+        .map(|(name, count)| format!("{} ({count})", one_line(name)))
         .collect();
     let wide = |head: &String| head.chars().count().max("✘ not imported".chars().count()) + 2;
     let mut head = format!("{label:<first$}");

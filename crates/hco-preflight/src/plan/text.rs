@@ -185,7 +185,7 @@ fn head(text: &mut String, plan: &Plan) {
         let Change { before, after } = values.map(|it| it.clone().unwrap_or_else(none));
         changed(&before, &after)
     };
-    let nodes = |nodes: &BTreeMap<Foreign, usize>| (!nodes.is_empty()).then(|| counted(nodes));
+    let nodes = |nodes: &BTreeMap<String, usize>| (!nodes.is_empty()).then(|| counted(nodes));
     let mut row = |what: &str, value: &str| {
         let _ = writeln!(text, "{}", folded(&format!("{what:<36}{value}"), 36));
     };
