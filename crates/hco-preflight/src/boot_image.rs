@@ -14,7 +14,7 @@ use crate::plan::machines::{has_disks, unfinished};
 use crate::report::NAMED;
 use crate::stage::Compared;
 
-/// The images of DataVolumes, by namespace and name.
+/// The images of `DataVolume`s, by namespace and name.
 pub(crate) struct DataVolumes(BTreeMap<String, BootImage>);
 
 impl DataVolumes {

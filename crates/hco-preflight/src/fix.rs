@@ -98,7 +98,9 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     }
     if let (true, Some(format), false) = (changes, args.output, args.quiet) {
         for object in fixed.iter().filter(|it| it.made > 0) {
-            if let Some(note) = patches::others(object, &destination) {
+            let others = patches::others(object, &destination);
+            let note = others.or_else(|| patches::kept_elsewhere(object.question));
+            if let Some(note) = note {
                 terminal.note(&object.question.failure(note).to_string());
             }
         }

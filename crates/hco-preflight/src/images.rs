@@ -91,8 +91,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     let files = read(args);
     terminal.notes(&files.notes);
     failures.extend(files.failures.iter().map(ToString::to_string));
-    let volumes = files.beside.iter().map(|it| it.object.value.clone());
-    let volumes = DataVolumes::new(volumes);
+    let volumes = DataVolumes::new(files.beside.iter().map(|it| it.object.value.clone()));
     for found in &files.found {
         let object = &found.written.object;
         if let Some(image) = volumes.image(&object.value) {

@@ -42,7 +42,7 @@ impl NoForecast {
         } else if report.templates.is_none() {
             Self::NotDeployed
         } else if let Some(finding) = fails {
-            Self::FailsInHco(finding.fact.to_string())
+            Self::FailsInHco(finding.fact.clone())
         } else if let Some(why) = rejected_by_ssp(report, nodes) {
             Self::RejectedBySsp(why)
         } else if find(&is_patch).is_some() {

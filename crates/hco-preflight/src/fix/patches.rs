@@ -143,6 +143,29 @@ pub(super) fn others(fixed: &Fixed<'_>, destination: &Destination<'_>) -> Option
     })
 }
 
+/// Says if a file manages the live object, because applying the file again reverts the patch.
+pub(super) fn kept_elsewhere(question: &Question) -> Option<String> {
+    const BY: [(&str, &str); 3] = [
+        (
+            "/metadata/annotations/argocd.argoproj.io~1tracking-id",
+            "Argo CD",
+        ),
+        ("/metadata/labels/kustomize.toolkit.fluxcd.io~1name", "Flux"),
+        (
+            "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",
+            "`kubectl apply`",
+        ),
+    ];
+    let live = question.live.as_ref().or_else(|| {
+        let value = question.object.value();
+        question.place.is_none().then_some(value)
+    })?;
+    let (_, by) = BY.iter().find(|(path, _)| live.pointer(path).is_some())?;
+    Some(format!(
+        "the object comes from {by}: make the change in its file as well, because what the file has comes back when it is applied again"
+    ))
+}
+
 /// The object with the live metadata, because files don't define it. The API server sets most of it, and a file that
 /// was exported from a cluster has old values. The namespace can come from `-n` instead of the file. The last applied
 /// configuration is kept, because a snapshot does not have all of it.

@@ -215,7 +215,7 @@ fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
     );
     let mut findings = group.iter().peekable();
     while let Some(finding) = findings.next() {
-        for line in wrap(&finding.fact.to_string(), width.saturating_sub(4)) {
+        for line in wrap(&finding.fact, width.saturating_sub(4)) {
             line!(text, "    {line}");
         }
         let at = object.at_finding(finding);

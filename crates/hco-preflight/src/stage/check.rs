@@ -83,9 +83,10 @@ impl<'s> Check<'s> {
             Some(path) => Some((path.as_path(), old(subject, purpose, path)?)),
             None => None,
         };
-        let cluster = match subject.cluster {
-            true => Some(Arc::new(cluster(&subject.connection, notes)?)),
-            false => None,
+        let cluster = if subject.cluster {
+            Some(Arc::new(cluster(&subject.connection, notes)?))
+        } else {
+            None
         };
         let files = match &subject.from {
             Some(path) => Some(Snapshot::of_files(path, None, Reader::Check, notes)?),

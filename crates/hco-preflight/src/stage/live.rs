@@ -116,9 +116,11 @@ impl<'l> Live<'l> {
             Self::Files(_) if kind.ends_with("Preference") => return None,
             Self::Files(_) => "--from has none".to_owned(),
         };
-        notes.push(&format!(
-            "virtual machines are checked without each {kind} of the cluster: {why}"
-        ));
+        let what = match kind {
+            "VirtualMachineInstance" => "running virtual machines are not named".to_owned(),
+            _ => format!("virtual machines are checked without each {kind} of the cluster"),
+        };
+        notes.push(&format!("{what}: {why}"));
         None
     }
 

@@ -802,3 +802,30 @@ fn each_object_has_a_line_of_json() {
     );
     assert!(lines[2]["patch"].is_array());
 }
+
+/// The next `kubectl apply` or sync reverts the patch.
+#[rstest]
+#[case::applied("kubectl.kubernetes.io/last-applied-configuration", "`kubectl apply`")]
+#[case::argo_cd("argocd.argoproj.io/tracking-id", "Argo CD")]
+#[case::nothing("other", "")]
+fn what_keeps_an_object_is_named(#[case] annotation: &str, #[case] by: &str) {
+    let mut answers = recorded();
+    for answer in &mut answers {
+        let items = answer["body"]
+            .get_mut("items")
+            .and_then(Value::as_array_mut);
+        for item in items.into_iter().flatten() {
+            item["metadata"]["annotations"] = json!({annotation: "{}"});
+        }
+    }
+    let server = ApiServer::start(answers);
+    let mut fix = command_on(&server);
+    let fix = fix.args(["fix", "--cluster", "--unsafe", "-o", "commands"]);
+    let printed = String::from_utf8(fix.output().unwrap().stderr).unwrap();
+    let note = "make the change in its file as well, because what the file has comes back";
+    assert_eq!(printed.contains(note), !by.is_empty(), "{printed}");
+    assert!(
+        printed.contains(&format!("from {by}")) || by.is_empty(),
+        "{printed}"
+    );
+}

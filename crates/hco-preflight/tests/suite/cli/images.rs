@@ -279,22 +279,20 @@ fn credentials_are_those_of_docker_and_podman() {
     let authority = json!({registry.host(): [{"type": "Data", "data": certificate}]});
     let sources = json!({"source_authorities": authority}).to_string();
     let sources = file("sources.yml", &sources).display().to_string();
-    helper(
-        &directory,
-        "good",
-        r#"echo '{"ServerURL":"x","Username":"user","Secret":"secret"}'"#,
-    );
-    helper(
-        &directory,
-        "empty",
-        "echo credentials not found in native keychain; exit 1",
-    );
-    helper(
-        &directory,
-        "broken",
-        r"printf 'the keyring is locked\033[2J'; exit 1",
-    );
-    helper(&directory, "chatty", "echo my password is hunter2");
+    for (name, answer) in [
+        (
+            "good",
+            r#"echo '{"ServerURL":"x","Username":"user","Secret":"secret"}'"#,
+        ),
+        (
+            "empty",
+            "echo credentials not found in native keychain; exit 1",
+        ),
+        ("broken", r"printf 'the keyring is locked\033[2J'; exit 1"),
+        ("chatty", "echo my password is hunter2"),
+    ] {
+        helper(&directory, name, answer);
+    }
     let path = std::env::var("PATH").unwrap();
     let path = format!("{}:{path}", directory.display());
     let host = &registry.host();
@@ -304,6 +302,12 @@ fn credentials_are_those_of_docker_and_podman() {
         json!({"auth": DockerRegistry::credentials()}),
         json!({"auth": "dXNlcjp3cm9uZw=="}),
     );
+    let read = |variable: &str, value: &Path| {
+        let mut command = command();
+        command.env("PATH", &path).env(variable, value);
+        command.args(["images", &format!("{host}/private/fedora:1")]);
+        command.args(["--sources-path", &sources]).output().unwrap()
+    };
     let mut all = String::new();
     for (name, file, is_read) in [
         ("none", json!({}), false),
@@ -340,13 +344,7 @@ fn credentials_are_those_of_docker_and_podman() {
     ] {
         let file_of_docker = directory.join("config.json");
         std::fs::write(&file_of_docker, file.to_string()).unwrap();
-        let mut command = command();
-        command.env("PATH", &path).env("DOCKER_CONFIG", &directory);
-        let output = command
-            .args(["images", &format!("{host}/private/fedora:1")])
-            .args(["--sources-path", &sources])
-            .output()
-            .unwrap();
+        let output = read("DOCKER_CONFIG", &directory);
         assert_eq!(output.status.success(), is_read, "{name}: {output:?}");
         if !is_read {
             let error = String::from_utf8(output.stderr).unwrap();
@@ -355,15 +353,7 @@ fn credentials_are_those_of_docker_and_podman() {
         // Podman's file takes precedence over docker's.
         let file_of_podman = directory.join("auth.json");
         std::fs::rename(&file_of_docker, &file_of_podman).unwrap();
-        let mut command = super::command();
-        command
-            .env("PATH", &path)
-            .env("REGISTRY_AUTH_FILE", &file_of_podman);
-        let output = command
-            .args(["images", &format!("{host}/private/fedora:1")])
-            .args(["--sources-path", &sources])
-            .output()
-            .unwrap();
+        let output = read("REGISTRY_AUTH_FILE", &file_of_podman);
         assert_eq!(output.status.success(), is_read, "{name}: {output:?}");
     }
     let all = all.replace(&*directory.display().to_string(), "DIR");

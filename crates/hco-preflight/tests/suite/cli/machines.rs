@@ -54,7 +54,7 @@ fn an_image_of_unstated_architecture_is_noted(#[case] nodes: &str, #[case] is_no
     assert!(!notes.contains(note), "{notes}");
 }
 
-/// A DataVolume that is not part of a VM imports its image on any node, unless it states a platform.
+/// A `DataVolume` that is not part of a VM imports its image on any node, unless it states a platform.
 #[rstest]
 #[case::unstated("", true)]
 #[case::stated(", platform: {architecture: arm64}", false)]
