@@ -1,4 +1,4 @@
-//! What the command derives from the engine's report about an object.
+//! Conclusions from the engine's report about an object.
 
 use std::collections::BTreeMap;
 

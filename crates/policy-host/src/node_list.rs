@@ -24,7 +24,7 @@ pub struct NodeList {
 /// Why a text is not a list of nodes.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeListError {
-    /// There are no nodes.
+    /// The list has no nodes.
     #[error("the node list is empty; create it with `kubectl get nodes -o yaml`")]
     Empty,
     /// It is not JSON.

@@ -64,7 +64,7 @@ impl Question {
         }
     }
 
-    /// What determines which policies of the cluster evaluate the object. `namespace` is for objects without one.
+    /// The fields by which policies of the cluster select the object. `namespace` is for objects without one.
     pub(super) fn target(&self, namespace: &str) -> Target {
         let namespace = self.identity.namespace.as_deref().unwrap_or(namespace);
         Target {

@@ -44,7 +44,7 @@ pub(super) fn start(policy: &Policy, control_plane: &ControlPlane, token: &str) 
     let api = control_plane.api.with_token(token);
     let policy = policy.clone();
     let certificate = &control_plane.certificates.webhook;
-    Server::start(certificate, move || router(&policy, api))
+    Server::start(certificate, move || router(&policy, api.clone()))
 }
 
 fn router(policy: &Policy, api: Api) -> Router {
