@@ -177,14 +177,23 @@ impl<'a> State<'a> {
         let mut log = ReconcileLog::default();
         let mut removed = BTreeSet::new();
         self.never_settles |= !forecast.same_name.is_empty();
+        let labels = self.labels();
         let reaches_crons = self.put_sources(forecast);
         if reaches_crons {
             self.delete_sources(forecast, &mut removed);
             self.replace_crons(forecast, &mut log);
         }
         self.note_absent(&removed, &mut log.deleted_sources);
-        if !log.deleted_crons.is_empty() {
-            self.clean_up(&log.deleted_crons, &mut removed);
+        let deleted: BTreeSet<Key> = log.deleted_crons.keys().cloned().collect();
+        let mut never_created = &self.labels() - &labels;
+        never_created.retain(|cron| !self.crons.contains_key(cron) && !deleted.contains(cron));
+        if !never_created.is_empty() {
+            self.clean_up(&never_created, &mut removed);
+            self.note_absent(&removed, &mut log.deleted_sources);
+            self.put_sources(forecast);
+        }
+        if !deleted.is_empty() {
+            self.clean_up(&deleted, &mut removed);
             self.attach();
             self.note_absent(&removed, &mut log.deleted_sources);
             self.put_sources(forecast);
@@ -369,14 +378,22 @@ impl<'a> State<'a> {
         }
     }
 
-    /// CDI's clean-up after a cron is deleted.
+    /// The crons that DataSources have in their label.
+    fn labels(&self) -> BTreeSet<Key> {
+        let sources = self.sources.iter();
+        let labels = sources.filter_map(|(key, source)| Some(key.beside(source.cron.clone()?)));
+        labels.collect()
+    }
+
+    /// CDI's clean-up after crons that were deleted, or whose label SSP has set on a DataSource before it stopped.
     ///
-    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
-    fn clean_up(&mut self, deleted: &BTreeMap<Key, Vec<String>>, removed: &mut BTreeSet<Key>) {
-        let crons = &self.crons;
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup, and Reconcile, which
+    /// runs it for the label of each changed DataSource.
+    fn clean_up(&mut self, crons: &BTreeSet<Key>, removed: &mut BTreeSet<Key>) {
+        let existing = &self.crons;
         let is_deleted = |beside: &Key, cron: &Rc<str>| {
             let cron = beside.beside(Rc::clone(cron));
-            deleted.contains_key(&cron) && !crons.contains_key(&cron)
+            crons.contains(&cron) && !existing.contains_key(&cron)
         };
         self.sources.retain(|key, source| {
             let cron = source.cron.as_ref().filter(|_| source.is_cleaned_up);

@@ -1,7 +1,7 @@
 //! Tests what the rows do not cover: existing objects, other versions of HCO, and stored objects.
 
 use kube_objects::json::{Field, Json};
-use operator_models::forecast::{Changes, Forecast, Objects, State, changes};
+use operator_models::forecast::{Changes, Forecast, Objects, State, Stopped, changes};
 use operator_models::hco::version::HcoVersion;
 use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
@@ -167,6 +167,44 @@ fn a_disk_is_away_with_a_template_that_is_removed() {
         disk("golden-1", Some("golden-cron"))]});
     let changes = from(&[objects, sources, disks], &[]);
     assert_eq!(names(&changes.lost_image), ["golden"]);
+}
+
+/// SSP has already set the label of the DataImportCron on its own DataSource.
+#[test]
+fn a_data_source_is_deleted_if_its_new_cron_is_never_created() {
+    let import = |hco: &mut Value| {
+        hco["spec"]["featureGates"] = json!([{"name": "enableMultiArchBootImageImport"}]);
+    };
+    let mut annotated = template("@daily");
+    annotated["spec"]["managedDataSource"] = json!("fedora");
+    annotated["metadata"]["annotations"] = json!({"ssp.kubevirt.io/dict.architectures": "amd64"});
+    let mut renamed = annotated.clone();
+    renamed["metadata"] = json!({"name": "new-cron"});
+    let mut rejected = renamed.clone();
+    rejected["spec"]["template"]["spec"]["source"]["registry"]["url"] = json!("quay.io");
+    let mut nameless = annotated.clone();
+    nameless["metadata"]["name"] = json!("nameless");
+    nameless["spec"]["managedDataSource"] = json!("");
+    for (after, stopped, lost) in [
+        (vec![renamed.clone()], None, &[][..]),
+        (
+            vec![rejected],
+            Some(Stopped::DataImportCron),
+            &["fedora", "fedora-amd64"],
+        ),
+        (
+            vec![renamed, nameless],
+            Some(Stopped::DataSource),
+            &["fedora", "fedora-amd64"],
+        ),
+    ] {
+        let texts = [texts(&[annotated.clone()], import), texts(&after, import)];
+        let [before, after] = texts.each_ref().map(|texts| texts.cluster().unwrap());
+        let (before, after) = (before.forecast().unwrap(), after.forecast().unwrap());
+        assert_eq!(after.stopped, stopped);
+        let changes = changes(&State::new(&before), Ok(&after));
+        assert_eq!(names(&changes.lost_image), lost, "{stopped:?}");
+    }
 }
 
 #[test]
