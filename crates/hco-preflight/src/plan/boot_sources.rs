@@ -234,13 +234,38 @@ impl BootSources {
                 .unwrap_or_default(),
             kubectl: compared.kubectl().clone(),
         };
-        let collected = all.collected(compared, &after.crons, &templates(wanted.object));
-        all.changes.empty_meanwhile.extend(collected);
+        let templates = templates(wanted.object);
+        let collected = all.collected(compared, &after.crons, &templates);
+        for source in collected {
+            let (namespace, name) = source.split_once('/').unwrap_or_default();
+            let pointers = all.points_to.iter();
+            let pointers = pointers.filter_map(|(key, target)| {
+                let is_own = key.split_once('/')?.0 == namespace;
+                (is_own && target.as_ref()?.raw() == name).then(|| key.clone())
+            });
+            let list = if all.is_managed_after(&source) {
+                &mut all.changes.empty_meanwhile
+            } else {
+                &mut all.changes.lost_image
+            };
+            for key in pointers.chain([source.clone()]) {
+                if !is_in(list, &key) {
+                    list.push(Foreign::from(&*key));
+                }
+            }
+        }
         all
     }
 
-    /// The DataSources whose disks CDI deletes, because their DataImportCron gets a former name back and another image: the
-    /// `DataVolume`s of former imports still have its label, and there are more than it keeps.
+    /// Whether a DataImportCron of the forecast manages a DataSource.
+    fn is_managed_after(&self, source: &str) -> bool {
+        let mut wanted = self.wanted.iter().filter_map(|key| self.crons.get(key));
+        wanted.any(|cron| cron.source() == source)
+    }
+
+    /// The DataSources whose disks CDI deletes, because a new DataImportCron has a former name: the `DataVolume`s of former
+    /// imports still have its label, and there are more than it keeps. Their disks can be in use by then, for this
+    /// DataSource or for another one.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `garbageCollectPVCs`.
     fn collected(
@@ -248,26 +273,50 @@ impl BootSources {
         compared: &Compared,
         crons: &[Cron],
         templates: &BTreeMap<&str, &Value>,
-    ) -> Vec<Foreign> {
+    ) -> BTreeSet<String> {
         const DEFAULT: u64 = 3;
-        let mut volumes: BTreeMap<String, u64> = BTreeMap::new();
-        for volume in compared.snapshot.of("DataVolume") {
+        let snapshot = &compared.snapshot;
+        let mut volumes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for volume in snapshot.of("DataVolume") {
             if let Some(cron) = owner::cron_key(&volume) {
-                *volumes.entry(cron).or_default() += 1;
+                volumes.entry(cron).or_default().push(key(&volume));
             }
         }
-        let is_collected = |cron: &&Cron| {
+        if volumes.is_empty() {
+            return BTreeSet::new();
+        }
+        let claims = snapshot.of("PersistentVolumeClaim");
+        let labels: BTreeMap<String, Option<String>> =
+            claims.map(|it| (key(&it), owner::cron_key(&it))).collect();
+        let mut collected = BTreeSet::new();
+        let created = self.changes.crons.iter().flat_map(|it| &it.created);
+        let created: BTreeSet<&str> = created.map(Foreign::raw).collect();
+        for cron in crons {
+            let (name, source) = (cron.key(), cron.source());
+            let Some(former) = volumes.get(&name).filter(|_| created.contains(&*name)) else {
+                continue;
+            };
             let template = templates.get(cron.template.raw());
             let kept = template.and_then(|it| it.pointer("/spec/importsToKeep")?.as_u64());
-            let former = volumes.get(&cron.key()).copied().unwrap_or_default();
-            former > kept.unwrap_or(DEFAULT)
-                && self.replaced_by(cron).is_some()
-                && !self.finds_disk(cron)
-        };
-        let collected = crons.iter().filter(is_collected);
+            let kept = usize::try_from(kept.unwrap_or(DEFAULT)).unwrap_or(usize::MAX);
+            if self.finds_disk(cron) || former.len() < kept {
+                continue;
+            }
+            if former.len() > kept && self.replaced_by(cron).is_some() {
+                collected.insert(source.clone());
+            }
+            let is_of_other = |disk: &String| {
+                let label = labels.get(disk);
+                former.contains(disk) && label.is_some_and(|it| it.as_ref() != Some(&name))
+            };
+            for other in snapshot.of("DataSource") {
+                let other_key = key(&other);
+                if other_key != source && disks(&other).any(|disk| is_of_other(&disk)) {
+                    collected.insert(other_key);
+                }
+            }
+        }
         collected
-            .map(|cron| Foreign::from(&*cron.source()))
-            .collect()
     }
 
     /// Whether a DataImportCron imports an image. CDI reuses a disk that the DataImportCron has imported, unless the

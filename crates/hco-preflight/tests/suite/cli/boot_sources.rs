@@ -285,6 +285,35 @@ fn a_former_name_with_another_image_loses_the_disks() {
     }
 }
 
+/// The DataVolume keeps the label of the DataImportCron that created it, although the template was renamed since.
+#[test]
+fn a_former_name_for_another_data_source_deletes_the_disk_in_use() {
+    let template = template("mine", "All");
+    let edits = json!({"/metadata/name": "former-cron", "/spec/managedDataSource": "other"});
+    let former = edited(&template, &edits);
+    let before = hyperconverged(std::slice::from_ref(&template), true);
+    let mut objects = made_of(&template, &["amd64", "arm64"]);
+    for architecture in ["amd64", "arm64"] {
+        objects.push(json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume",
+            "metadata": {
+                "name": format!("mine-{architecture}-0123456789ab"), "namespace": GOLDEN,
+                "labels": {"cdi.kubevirt.io/dataImportCron": format!("former-cron-{architecture}")},
+            },
+        }));
+    }
+    for (test, templates, list) in [
+        ("kept", vec![template, former.clone()], "emptyMeanwhile"),
+        ("removed", vec![former], "lostImage"),
+    ] {
+        let after = hyperconverged(&templates, true);
+        let test = format!("former-name-other-{test}");
+        let plan = json_of(&planned(&test, &before, &objects, Some(&after)));
+        let sources = ["mine", "mine-amd64", "mine-arm64"].map(|it| format!("{GOLDEN}/{it}"));
+        assert_eq!(plan[list], json!(sources), "{plan:#}");
+    }
+}
+
 #[rstest]
 #[case::none(
     "mine", "None", 1,
