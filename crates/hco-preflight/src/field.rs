@@ -1,5 +1,6 @@
 //! Fields of objects, by their JSON pointers.
 
+use kube_objects::quantity::Quantity;
 use serde_json::Value;
 
 /// A string; `None` if it is missing or has another type.
@@ -24,4 +25,13 @@ pub(crate) fn condition<'o>(object: &'o Value, kind: &str) -> Option<&'o Value> 
 /// The architecture that a node reports.
 pub(crate) fn architecture(node: &Value) -> Option<&str> {
     text(node, "/status/nodeInfo/architecture")
+}
+
+/// A quantity; `None` if it is invalid.
+pub(crate) fn quantity(value: &Value) -> Option<Quantity> {
+    match value {
+        Value::String(text) => Quantity::parse(text),
+        Value::Number(number) => Quantity::parse(&number.to_string()),
+        _ => None,
+    }
 }

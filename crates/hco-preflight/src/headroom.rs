@@ -1,7 +1,4 @@
-//! Headroom: whether the VMs of a node fit on the other nodes of its architecture when the node drains.
-//!
-//! An estimate by the memory and CPU that VMs request. It ignores HCO's overcommit, the overhead of VMs, other pods,
-//! placement rules of VMs, taints, hugepages, NUMA, devices, and whether VMs can migrate.
+//! Headroom: an estimate of whether the VMs of a node fit on the other nodes of its architecture when the node drains.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,9 +9,10 @@ use kube_objects::text::list;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::field::{architecture, text};
+use crate::field::{architecture, quantity};
 use crate::foreign::one_line;
 use crate::object_name::{key, name};
+use crate::plan::machines::node_of;
 use crate::prose::count;
 use crate::stage::Compared;
 use crate::terminal::{BOLD, DIM, GREEN, YELLOW};
@@ -134,14 +132,11 @@ impl Headroom {
         }
         let mut by_node: BTreeMap<String, Vec<Machine>> = BTreeMap::new();
         for instance in compared.snapshot.of(kind) {
-            let phase = text(&instance, "/status/phase");
-            let is_done = matches!(phase, Some("Succeeded" | "Failed"));
-            if let Some(node) = text(&instance, "/status/nodeName").filter(|_| !is_done) {
-                let machine = Machine {
+            if let Some(node) = node_of(&instance) {
+                by_node.entry(node.to_owned()).or_default().push(Machine {
                     name: key(&instance),
                     needs: requests(&instance),
-                };
-                by_node.entry(node.to_owned()).or_default().push(machine);
+                });
             }
         }
         let staying: BTreeSet<&str> = compared.nodes.iter().map(name).collect();
@@ -151,23 +146,22 @@ impl Headroom {
         for node in compared.nodes.iter().chain(leaving) {
             let leaves = is_leaving(&node);
             let is_workload = !leaves && compared.hosts_workloads(node);
-            let labels = node.pointer("/metadata/labels");
-            let is_ready =
-                labels.and_then(|labels| labels.get(SCHEDULABLE)?.as_str()) != Some("false");
+            let schedulable = node
+                .pointer("/metadata/labels")
+                .and_then(|it| it.get(SCHEDULABLE));
+            let is_ready = schedulable.and_then(Value::as_str) != Some("false");
             let is_cordoned = node.pointer("/spec/unschedulable") == Some(&Value::Bool(true));
             let machines = by_node.remove(name(node)).unwrap_or_default();
             let accepts = is_workload && is_ready && !is_cordoned;
             let size = allocatable(node).filter(|_| accepts);
+            let needs = machines.iter().map(|machine| machine.needs);
             nodes.push(Node {
                 name: name(node).to_owned(),
                 architecture: architecture(node).unwrap_or_default().to_owned(),
                 is_workload,
                 leaves,
                 is_unknown: accepts && size.is_none(),
-                room: size.map(|size| {
-                    let needs = machines.iter().map(|machine| machine.needs);
-                    needs.fold(size, Capacity::without)
-                }),
+                room: size.map(|size| needs.fold(size, Capacity::without)),
                 machines,
             });
         }
@@ -184,8 +178,10 @@ impl Headroom {
         for mut node in nodes {
             // First fit, the largest first.
             node.machines.sort_by_key(|machine| Reverse(machine.needs));
-            let nodes = by_architecture.entry(node.architecture.clone());
-            nodes.or_default().push(node);
+            by_architecture
+                .entry(node.architecture.clone())
+                .or_default()
+                .push(node);
         }
         let mut headroom = Self::default();
         for (architecture, nodes) in by_architecture {
@@ -254,25 +250,32 @@ impl Headroom {
         let mut text = String::new();
         // Writing to a String cannot fail.
         for of in &self.architectures {
-            let is_of = |row: &&Row| row.architecture == of.architecture;
-            let rows: Vec<&Row> = self.rows.iter().filter(is_of).collect();
+            let rows = self.rows.iter();
+            let rows = rows.filter(|row| row.architecture == of.architecture);
+            let rows: Vec<String> = rows.map(Row::text).collect();
+            let (style, sign, end) = if !rows.is_empty() {
+                (YELLOW, '!', String::new())
+            } else if of.is_unknown() {
+                let nodes = count(of.unknown_nodes, "node");
+                (YELLOW, '?', format!("; the size of {nodes} is unknown"))
+            } else if of.virtual_machines > 0 {
+                (
+                    GREEN,
+                    '✔',
+                    ": the VMs of each node fit on the others".to_owned(),
+                )
+            } else {
+                continue;
+            };
+            let name = one_line(&of.architecture);
             let nodes = count(of.nodes, "workload node");
             let machines = count(of.virtual_machines, "running VM");
-            let head = format!("{}: {nodes}, {machines}", one_line(&of.architecture));
-            if !rows.is_empty() {
-                let _ = writeln!(text, "  {YELLOW}!{YELLOW:#} {head}");
-            } else if of.is_unknown() {
-                let unknown = count(of.unknown_nodes, "node");
-                let _ = writeln!(
-                    text,
-                    "  {YELLOW}?{YELLOW:#} {head}; the size of {unknown} is unknown"
-                );
-            } else if of.virtual_machines > 0 {
-                let fits = "the VMs of each node fit on the others";
-                let _ = writeln!(text, "  {GREEN}✔{GREEN:#} {head}: {fits}");
-            }
+            let _ = writeln!(
+                text,
+                "  {style}{sign}{style:#} {name}: {nodes}, {machines}{end}"
+            );
             for row in rows.iter().take(NAMED) {
-                let _ = writeln!(text, "      {}", row.text());
+                let _ = writeln!(text, "      {row}");
             }
             if let Some(more @ 1..) = rows.len().checked_sub(NAMED) {
                 let _ = writeln!(text, "      and {more} more");
@@ -330,7 +333,7 @@ fn drain<'n>(node: &'n Node, index: usize, rooms: &mut [Option<Capacity>]) -> Ve
 
 /// The size of a node.
 fn allocatable(node: &Value) -> Option<Capacity> {
-    let size = |resource| quantity(node.pointer("/status/allocatable")?, resource);
+    let size = |resource| quantity(node.pointer("/status/allocatable")?.get(resource)?);
     Some(Capacity {
         memory: size("memory")?.value()?,
         cpu: size("cpu")?.milli_value()?,
@@ -346,32 +349,23 @@ fn allocatable(node: &Value) -> Option<Capacity> {
 fn requests(instance: &Value) -> Capacity {
     let domain = instance.pointer("/spec/domain").unwrap_or(&Value::Null);
     let stated = |resource| {
-        let mut lists = ["/resources/requests", "/resources/limits"].into_iter();
-        lists.find_map(|list| quantity(domain.pointer(list)?, resource))
+        let mut lists = ["requests", "limits"].into_iter();
+        lists.find_map(|list| quantity(domain.pointer(&format!("/resources/{list}/{resource}"))?))
     };
-    let guest = || quantity(domain.pointer("/memory")?, "guest");
+    let guest = || quantity(domain.pointer("/memory/guest")?);
     let memory = stated("memory").or_else(guest);
     let memory = memory.filter(|_| domain.pointer("/memory/hugepages").is_none());
     let cpus = ["/cpu/sockets", "/cpu/cores", "/cpu/threads"].into_iter();
     let cpus = cpus.filter_map(|factor| domain.pointer(factor)?.as_i64());
     let cpus = cpus.fold(1_i64, |cpus, factor| cpus.saturating_mul(factor.max(1)));
     let is_dedicated = domain.pointer("/cpu/dedicatedCpuPlacement") == Some(&Value::Bool(true));
-    let cpu = stated("cpu").and_then(Quantity::milli_value);
+    let cpu = stated("cpu")
+        .and_then(Quantity::milli_value)
+        .filter(|_| !is_dedicated);
+    let of_each = if is_dedicated { 1000 } else { 100 };
     Capacity {
         memory: memory.and_then(Quantity::value).unwrap_or_default(),
-        cpu: match cpu {
-            _ if is_dedicated => cpus.saturating_mul(1000),
-            Some(cpu) => cpu,
-            None => cpus.saturating_mul(100),
-        },
-    }
-}
-
-fn quantity(list: &Value, resource: &str) -> Option<Quantity> {
-    match list.get(resource)? {
-        Value::String(text) => Quantity::parse(text),
-        Value::Number(number) => Quantity::parse(&number.to_string()),
-        _ => None,
+        cpu: cpu.unwrap_or_else(|| cpus.saturating_mul(of_each)),
     }
 }
 
@@ -458,11 +452,11 @@ mod tests {
                 json!({"resources": {"requests": both}, "memory": {"guest": "2Gi"}}),
                 room(1 << 30, 1500),
             ),
-            (json!({"resources": {"limits": {"cpu": 2}}}), room(0, 2000)),
             (
                 json!({"cpu": {"cores": 4, "dedicatedCpuPlacement": true}}),
                 room(0, 4000),
             ),
+            (json!({"resources": {"limits": {"cpu": 2}}}), room(0, 2000)),
             (json!({}), room(0, 100)),
         ] {
             let instance = json!({"spec": {"domain": domain}});

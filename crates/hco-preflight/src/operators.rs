@@ -7,9 +7,9 @@ use anyhow::{Result, bail};
 use engine::Image;
 use k8s_openapi::api::core::v1::NodeAffinity;
 use kube_objects::placement::Placement;
-use policy_host::Registries;
+use policy_host::{NodeList, Registries};
 use serde::{Deserialize as _, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
@@ -38,14 +38,12 @@ const STARTED: [&str; 9] = [
     "prhelper",
 ];
 
-/// Where an image can run, the most important one first.
+/// Where an image can run, the most important one first. Taints are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Use {
-    /// On each node of the architecture, or for each VM or import on it. Taints are ignored.
+    /// On nodes of the architecture, or for VMs and imports on them.
     Runs,
-    /// The scheduler can choose a node of the architecture.
-    MayRun,
     /// Its placement excludes the nodes of the architecture, or an operator or the `ClusterServiceVersion` only names it.
     Elsewhere,
 }
@@ -69,7 +67,8 @@ struct Found<'o> {
     by: String,
     /// The pod that runs it; `None` if an operator starts it, or if it is only listed.
     pod: Option<&'o Value>,
-    is_daemon: bool,
+    /// Whether an operator starts it on workload nodes.
+    is_started: bool,
 }
 
 pub(crate) fn run(
@@ -82,12 +81,11 @@ pub(crate) fn run(
         bail!("specify the cluster: --cluster, or --from PATH (a snapshot or a must-gather)");
     }
     let mut notes = Notes::default();
+    let own = args.connection.namespace.as_deref();
     let snapshot = match &args.from {
         Some(path) => Snapshot::of_files(path, None, Reader::Operators, &mut notes),
-        None => stage::cluster(&args.connection, &mut notes).and_then(|cluster| {
-            let own = args.connection.namespace.as_deref();
-            Snapshot::of_cluster(&cluster, own, None, Reader::Operators)
-        }),
+        None => stage::cluster(&args.connection, &mut notes)
+            .and_then(|cluster| Snapshot::of_cluster(&cluster, own, None, Reader::Operators)),
     };
     terminal.notes(&notes);
     let snapshot = snapshot?;
@@ -115,7 +113,7 @@ pub(crate) fn run(
     for failure in &failures {
         terminal.failure(failure);
     }
-    let is_lacking = |row: &Row| row.lacks.values().any(|used| *used <= Use::MayRun);
+    let is_lacking = |row: &Row| row.lacks.values().any(|used| *used == Use::Runs);
     Ok(if !failures.is_empty() {
         Exit::Unjudged
     } else if rows.iter().any(is_lacking) {
@@ -133,24 +131,23 @@ fn rows(
     registries: &Registries,
 ) -> (Vec<Row>, Vec<String>) {
     let namespaces: BTreeSet<&str> = snapshot.hyperconvergeds.iter().map(namespace).collect();
-    let all = KINDS
-        .iter()
-        .flat_map(|kind| snapshot.of(kind).map(move |it| (*kind, it)));
-    let is_ours = |(_, object): &(&str, Value)| namespaces.contains(namespace(object));
-    let objects: Vec<(&str, Value)> = all.filter(is_ours).collect();
+    let kinds = KINDS.into_iter();
+    let objects = kinds.flat_map(|kind| snapshot.of(kind).map(move |object| (kind, object)));
+    let objects = objects.filter(|(_, object)| namespaces.contains(namespace(object)));
+    let objects: Vec<(&str, Value)> = objects.collect();
     let candidates = architectures.iter().map(|name| {
         let nodes = of_architecture(name, nodes, args.arch.is_some());
-        let mut pairs = snapshot.hyperconvergeds.iter();
-        let is_workload =
-            pairs.any(|hco| nodes.iter().any(|node| stage::hosts_workloads(hco, node)));
-        (name.clone(), (nodes, is_workload))
+        let hosts = |hco| nodes.iter().any(|node| stage::hosts_workloads(hco, node));
+        let is_workload = snapshot.hyperconvergeds.iter().any(hosts);
+        (name.as_str(), (nodes, is_workload))
     });
-    let candidates: BTreeMap<String, (Vec<Value>, bool)> = candidates.collect();
+    let candidates: BTreeMap<&str, (Vec<Value>, bool)> = candidates.collect();
     let mut by_image: BTreeMap<String, Vec<Found<'_>>> = BTreeMap::new();
-    for (kind, object) in &objects {
-        for found in images_of(kind, object) {
-            by_image.entry(found.image.clone()).or_default().push(found);
-        }
+    for found in objects
+        .iter()
+        .flat_map(|(kind, object)| images_of(kind, object))
+    {
+        by_image.entry(found.image.clone()).or_default().push(found);
     }
     let mut failures = Vec::new();
     let mut asked = Vec::new();
@@ -165,22 +162,21 @@ fn rows(
     let contents = look_up(places.collect(), &args.mirror, registries, &names);
     let rows = contents.iter().zip(&asked).map(|(read, (image, found))| {
         let supported = read.architectures();
-        let is_lacking = |name: &&String| {
-            let supported = supported.as_ref();
-            supported.is_some_and(|supported| !supported.contains(name.as_str()))
-        };
-        let used = |name: &String| {
-            let (nodes, is_workload) = candidates.get(name)?;
-            let uses = found.iter().map(|found| found.used_on(nodes, *is_workload));
-            uses.min()
-        };
-        let lacks = architectures.iter().filter(is_lacking);
-        let lacks = lacks.map(|name| (name.clone(), used(name).unwrap_or(Use::Elsewhere)));
+        let mut lacks = BTreeMap::new();
+        for (name, (nodes, is_workload)) in &candidates {
+            if supported
+                .as_ref()
+                .is_some_and(|supported| !supported.contains(name))
+            {
+                let uses = found.iter().map(|found| found.used_on(nodes, *is_workload));
+                lacks.insert((*name).to_owned(), uses.min().unwrap_or(Use::Elsewhere));
+            }
+        }
         let error = read.error();
         failures.extend(error.iter().map(|why| one_line(&format!("{image}: {why}"))));
         Row {
             image: image.to_string(),
-            lacks: lacks.collect(),
+            lacks,
             architectures: supported.map(|all| all.into_iter().map(str::to_owned).collect()),
             error,
             used_by: found.iter().map(|found| found.by.clone()).collect(),
@@ -197,7 +193,7 @@ fn images_of<'o>(kind: &str, object: &'o Value) -> Vec<Found<'o>> {
         image: image.to_owned(),
         by: by.clone(),
         pod: None,
-        is_daemon: false,
+        is_started: false,
     };
     if kind == "ClusterServiceVersion" {
         // OLM copies those of other operators into the namespace.
@@ -217,7 +213,6 @@ fn images_of<'o>(kind: &str, object: &'o Value) -> Vec<Found<'o>> {
     for container in containers.iter().flat_map(|list| items(object, list)) {
         found.extend(text(container, "/image").map(|image| Found {
             pod,
-            is_daemon: kind == "DaemonSet",
             ..listed(image)
         }));
         for (what, image) in named(container) {
@@ -226,7 +221,7 @@ fn images_of<'o>(kind: &str, object: &'o Value) -> Vec<Found<'o>> {
             let starts = if is_started { ", which starts it" } else { "" };
             found.push(Found {
                 by: format!("{by}{starts}"),
-                is_daemon: is_started,
+                is_started,
                 ..listed(image)
             });
         }
@@ -259,11 +254,8 @@ pub(crate) fn named(container: &Value) -> Vec<(&str, &str)> {
 /// An image as the kubelet reads it: it ignores the tag of a reference with a digest.
 fn at(image: &str) -> Option<Image> {
     let without_tag = image.split_once('@').map(|(name, digest)| {
-        let tag = name
-            .rfind(':')
-            .filter(|colon| !name.split_at(*colon).1.contains('/'));
-        let name = tag.map_or(name, |colon| name.split_at(colon).0);
-        format!("{name}@{digest}")
+        let tag = name.rsplit_once(':').filter(|(_, tag)| !tag.contains('/'));
+        format!("{}@{digest}", tag.map_or(name, |(name, _)| name))
     });
     let image = without_tag.as_deref().unwrap_or(image);
     Image::at(&format!("docker://{image}"))?.ok()
@@ -272,103 +264,85 @@ fn at(image: &str) -> Option<Image> {
 impl Found<'_> {
     /// Where it can run, for the nodes of an architecture, and for whether one of them is a workload node.
     fn used_on(&self, nodes: &[Value], is_workload: bool) -> Use {
-        match self.pod {
-            None if self.is_daemon && is_workload => Use::Runs,
-            Some(pod) if is_placed(pod, nodes) && self.is_daemon => Use::Runs,
-            Some(pod) if is_placed(pod, nodes) => Use::MayRun,
-            _ => Use::Elsewhere,
-        }
+        let runs = match self.pod {
+            Some(pod) => is_placed(pod, nodes),
+            None => self.is_started && is_workload,
+        };
+        if runs { Use::Runs } else { Use::Elsewhere }
     }
 }
 
 /// Whether a pod can run on one of these nodes.
 fn is_placed(pod: &Value, nodes: &[Value]) -> bool {
-    let selector = pod.get("nodeSelector").and_then(Value::as_object);
-    let selector: BTreeMap<String, String> = selector
-        .into_iter()
-        .flatten()
-        .filter_map(|(label, value)| Some((label.clone(), value.as_str()?.to_owned())))
-        .collect();
+    let selector = pod.get("nodeSelector");
+    let selector = selector.and_then(|it| BTreeMap::<String, String>::deserialize(it).ok());
     let affinity = pod.pointer("/affinity/nodeAffinity");
-    let affinity = affinity.and_then(|affinity| NodeAffinity::deserialize(affinity).ok());
-    let placement = Placement::parse(selector, affinity);
+    let affinity = affinity.and_then(|it| NodeAffinity::deserialize(it).ok());
+    let placement = Placement::parse(selector.unwrap_or_default(), affinity);
     nodes.iter().any(|node| {
-        let labels = node.pointer("/metadata/labels").and_then(Value::as_object);
-        let labels = labels.into_iter().flatten();
-        let labels = labels.filter_map(|(label, value)| Some((label.as_str(), value.as_str()?)));
-        placement.matches(name(node), labels)
+        let labels = node.pointer("/metadata/labels");
+        let labels = labels.and_then(|it| BTreeMap::<&str, &str>::deserialize(it).ok());
+        placement.matches(name(node), labels.unwrap_or_default())
     })
 }
 
 /// The nodes of an architecture, and a worker that joins if there are none or if the user asks about the architecture.
 fn of_architecture(wanted: &str, nodes: &[Value], joins: bool) -> Vec<Value> {
-    let existing = nodes
-        .iter()
-        .filter(|node| architecture(node) == Some(wanted));
+    let existing = nodes.iter();
+    let existing = existing.filter(|node| architecture(node) == Some(wanted));
     let mut all: Vec<Value> = existing.cloned().collect();
     if all.is_empty() || joins {
-        let labels = json!({
-            "kubernetes.io/arch": wanted,
-            "kubernetes.io/os": "linux",
-            "node-role.kubernetes.io/worker": "",
-        });
-        all.push(json!({
-            "metadata": {"labels": labels},
-            "status": {"nodeInfo": {"architecture": wanted}},
-        }));
+        let workers = BTreeMap::from([(wanted.to_owned(), 1)]);
+        let joined = NodeList::workers(&workers, "joined-").to_objects();
+        all.extend(joined);
     }
     all
 }
 
 fn render(rows: &[Row], architectures: &BTreeSet<String>) -> String {
     let mut text = String::new();
-    // Writing to a String cannot fail.
     let unread = rows.iter().filter(|row| row.architectures.is_none());
     let unread = unread.count();
     let read = count(rows.len() - unread, "image");
     for architecture in architectures {
         let name = one_line(architecture);
-        let lacking = rows.iter();
-        let lacking = lacking.filter_map(|row| Some((*row.lacks.get(architecture)?, row)));
-        let lacking: Vec<(Use, &Row)> = lacking.collect();
-        let here = lacking.iter().filter(|(used, _)| *used <= Use::MayRun);
-        let here = here.count();
-        let _ = match (here, unread) {
-            (0, 0) => writeln!(
-                text,
-                "{GREEN}✔{GREEN:#} {BOLD}no image that can run on {name} nodes lacks {name}{BOLD:#} ({read} read)"
+        let lacking = |used: Use| {
+            let rows = rows.iter();
+            rows.filter(move |row| row.lacks.get(architecture) == Some(&used))
+        };
+        let here = lacking(Use::Runs).count();
+        let (style, sign, result) = match (here, unread) {
+            (0, 0) => (
+                GREEN,
+                '✔',
+                format!("no image that can run on {name} nodes lacks {name}{BOLD:#} ({read} read)"),
             ),
-            (0, _) => writeln!(
-                text,
-                "{YELLOW}?{YELLOW:#} {BOLD}{name}: {} could not be read{BOLD:#}",
-                count(unread, "image")
-            ),
-            _ => writeln!(
-                text,
-                "{RED}✘{RED:#} {BOLD}{here} of {read} lack {name}, and can run on {name} nodes{BOLD:#}"
+            (0, _) => {
+                let unread = count(unread, "image");
+                (
+                    YELLOW,
+                    '?',
+                    format!("{name}: {unread} could not be read{BOLD:#}"),
+                )
+            }
+            _ => (
+                RED,
+                '✘',
+                format!("{here} of {read} lack {name}, and can run on {name} nodes{BOLD:#}"),
             ),
         };
-        for (used, style, title) in [
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{style}{sign}{style:#} {BOLD}{result}");
+        for (used, title) in [
             (
                 Use::Runs,
-                YELLOW,
-                format!("for each {name} node without taints, or for VMs and imports on it"),
+                "can run on them, or are started for VMs and imports on them",
             ),
-            (
-                Use::MayRun,
-                YELLOW,
-                format!("where the scheduler can choose {name} nodes"),
-            ),
-            (
-                Use::Elsewhere,
-                DIM,
-                format!("lack it, but do not run on {name} nodes, or are only listed"),
-            ),
+            (Use::Elsewhere, "do not run on them, or are only listed"),
         ] {
-            let of_use = lacking.iter().filter(|(its, _)| *its == used);
-            for (index, (_, row)) in of_use.enumerate() {
+            for (index, row) in lacking(used).enumerate() {
                 if index == 0 {
-                    let _ = writeln!(text, "  {style}{title}{style:#}");
+                    let _ = writeln!(text, "  {title}");
                 }
                 let by: Vec<String> = row.used_by.iter().map(|by| one_line(by)).collect();
                 let _ = writeln!(text, "    {} {DIM}({}){DIM:#}", row.image, by.join("; "));
@@ -386,44 +360,9 @@ fn render(rows: &[Row], architectures: &BTreeSet<String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use serde_json::json;
 
-    #[test]
-    fn a_pod_is_placed_on_existing_or_joining_nodes() {
-        let node = |architecture: &str, role: &str| {
-            json!({
-                "metadata": {"labels": {"kubernetes.io/arch": architecture, role: ""}},
-                "status": {"nodeInfo": {"architecture": architecture}},
-            })
-        };
-        let (worker, master) = (
-            "node-role.kubernetes.io/worker",
-            "node-role.kubernetes.io/master",
-        );
-        let nodes = [node("amd64", master), node("arm64", worker)];
-        let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
-            {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]},
-        ]}});
-        for (pod, on_arm64, on_s390x) in [
-            (json!({}), true, true),
-            (
-                json!({"nodeSelector": {"kubernetes.io/os": "linux"}}),
-                false,
-                true,
-            ),
-            (json!({"nodeSelector": {master: ""}}), false, false),
-            (
-                json!({"affinity": {"nodeAffinity": required}}),
-                false,
-                false,
-            ),
-        ] {
-            let is_placed = |name, joins| is_placed(&pod, &of_architecture(name, &nodes, joins));
-            assert_eq!(is_placed("arm64", false), on_arm64, "{pod}");
-            assert_eq!(is_placed("s390x", false), on_s390x, "{pod}");
-            assert_eq!(is_placed("arm64", true), on_arm64 || on_s390x, "{pod}");
-        }
-    }
+    use super::*;
 
     #[test]
     fn images_in_the_environment_and_in_arguments_are_found() {

@@ -647,13 +647,18 @@ fn runs_on(compared: &Compared) -> BTreeMap<String, String> {
     runs_on
 }
 
+/// The node on which a VM runs.
+pub(crate) fn node_of(instance: &Value) -> Option<&str> {
+    let phase = text(instance, "/status/phase");
+    let is_done = matches!(phase, Some("Succeeded" | "Failed"));
+    text(instance, "/status/nodeName").filter(|_| !is_done)
+}
+
 /// The VMs that run on each node, by the node's name.
 fn running(compared: &Compared) -> BTreeMap<String, Vec<String>> {
     let mut by_node: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for instance in compared.snapshot.of("VirtualMachineInstance") {
-        let phase = text(&instance, "/status/phase");
-        let is_done = matches!(phase, Some("Succeeded" | "Failed"));
-        if let Some(node) = text(&instance, "/status/nodeName").filter(|_| !is_done) {
+        if let Some(node) = node_of(&instance) {
             let instances = by_node.entry(node.to_owned()).or_default();
             instances.push(key(&instance));
         }

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kube_objects::quantity::Quantity;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::boot_sources::{BootSources, templates};
 use super::disk::Kind;
-use crate::field::text;
+use crate::field::{quantity, text};
 use crate::foreign::Foreign;
 use crate::owner;
 use crate::stage::Compared;
@@ -131,14 +130,9 @@ fn listed(sum: Sum) -> Vec<Disks> {
     disks.collect()
 }
 
-/// A quantity in bytes, as Kubernetes parses it; `None` if it is invalid.
-fn bytes(quantity: &Value) -> Option<u128> {
-    let quantity = match quantity {
-        Value::String(text) => Quantity::parse(text),
-        Value::Number(number) => Quantity::parse(&number.to_string()),
-        _ => None,
-    };
-    u128::try_from(quantity?.value()?).ok()
+/// A quantity in bytes; `None` if it is invalid.
+fn bytes(value: &Value) -> Option<u128> {
+    u128::try_from(quantity(value)?.value()?).ok()
 }
 
 /// Bytes in the format of a manifest.

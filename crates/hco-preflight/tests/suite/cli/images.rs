@@ -188,6 +188,12 @@ fn operators(registry: &TestRegistry) -> Value {
             "nodeSelector": {"kubernetes.io/arch": "amd64"},
             "containers": [{"name": "a", "image": image("old")}],
         })),
+        workload("Deployment", "virt-exportproxy", json!({
+            "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+                {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]},
+            ]}}},
+            "containers": [{"name": "a", "image": image("old")}],
+        })),
         {
             "apiVersion": "operators.coreos.com/v1alpha1",
             "kind": "ClusterServiceVersion",
