@@ -1,5 +1,7 @@
 //! `snapshot`: writes the objects that `plan` and `status` read from a cluster, for `--from`.
 
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -10,7 +12,7 @@ use crate::foreign;
 use crate::notes::Notes;
 use crate::progress::Progress;
 use crate::stage::{self, Reader, Snapshot};
-use crate::terminal::{Terminal, print_raw};
+use crate::terminal::{Terminal, print_with};
 
 /// The exit code is 2 if the nodes or the HyperConverged cannot be read. Other kinds that cannot be read are missing in
 /// the file, and a note names them.
@@ -33,13 +35,16 @@ pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
     }
     terminal.notes(&notes);
     let snapshot = snapshot?;
-    let text = foreign::json(&snapshot.to_json()?);
-    if args.output == Path::new("-") {
-        print_raw(text.as_bytes())?;
+    let path = &args.output;
+    if path == Path::new("-") {
+        print_with(|out| snapshot.write(out))?;
         return Ok(Exit::Accepted);
     }
-    let path = &args.output;
-    let written = std::fs::write(path, text);
+    let written = File::create(path).and_then(|file| {
+        let mut file = BufWriter::new(file);
+        snapshot.write(&mut file)?;
+        file.flush()
+    });
     written.with_context(|| format!("{} cannot be written", foreign::path(path)))?;
     Ok(Exit::Accepted)
 }

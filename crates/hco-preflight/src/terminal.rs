@@ -1,6 +1,6 @@
 //! The standard output and error.
 
-use std::io::{ErrorKind, IsTerminal, Write as _};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -47,7 +47,7 @@ impl Terminal {
     /// Prints a text that may have colors.
     pub(crate) fn print(&self, text: &str) -> Result<()> {
         above(|| {
-            let mut out = AutoStream::new(std::io::stdout().lock(), self.color);
+            let mut out = AutoStream::new(io::stdout().lock(), self.color);
             let text = foreign::inert(text);
             quietly(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
         })
@@ -88,7 +88,7 @@ impl Terminal {
     fn line(&self, style: Style, word: &str, text: &str) {
         // If the standard error cannot be written, there is nowhere to report it.
         let _ = above(|| {
-            let mut err = AutoStream::new(std::io::stderr().lock(), self.color);
+            let mut err = AutoStream::new(io::stderr().lock(), self.color);
             let text = foreign::inert(&foreign::masked(&foreign::lines(text)));
             writeln!(err, "{style}{word}:{style:#} {text}")
         });
@@ -97,9 +97,14 @@ impl Terminal {
 
 /// Prints output for a program without changes.
 pub(crate) fn print_raw(text: &[u8]) -> Result<()> {
+    print_with(|out| out.write_all(text))
+}
+
+/// Prints what a function writes.
+pub(crate) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     above(|| {
-        let mut out = std::io::stdout().lock();
-        quietly(out.write_all(text).and_then(|()| out.flush()))
+        let mut out = BufWriter::new(io::stdout().lock());
+        quietly(write(&mut out).and_then(|()| out.flush()))
     })
 }
 
@@ -119,7 +124,7 @@ pub(crate) fn print_markdown(title: &str, text: &str) -> Result<()> {
 
 /// The width for prose: the terminal's, `COLUMNS`, or a readable one.
 pub(crate) fn width() -> usize {
-    let out = std::io::stdout();
+    let out = io::stdout();
     let terminal = out
         .is_terminal()
         .then(|| terminal_size::terminal_size_of(&out));
@@ -133,7 +138,7 @@ pub(crate) fn width() -> usize {
 }
 
 /// A closed pipe, as with `| head`, is not an error.
-fn quietly(written: std::io::Result<()>) -> Result<()> {
+fn quietly(written: io::Result<()>) -> Result<()> {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => written.context("cannot write to standard output"),

@@ -1,6 +1,7 @@
 //! The objects of a cluster, read from the cluster or from files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Context as _, Error, Result, anyhow};
@@ -17,7 +18,7 @@ use crate::admission::Identity;
 use crate::apply::LAST_APPLIED;
 use crate::field::{items, text};
 use crate::files;
-use crate::foreign::{chain, masked, one_line};
+use crate::foreign::{self, chain, masked, one_line};
 use crate::headroom::SCHEDULABLE;
 use crate::made_from;
 use crate::notes::Notes;
@@ -551,32 +552,20 @@ impl Snapshot {
         lists.collect()
     }
 
-    /// The snapshot as one list, in JSON.
-    pub(crate) fn to_json(&self) -> Result<String> {
-        #[derive(Serialize)]
-        #[serde(untagged)]
-        enum Item<'s> {
-            Object(&'s Value),
-            Objects(List<'s, Box<RawValue>>),
+    /// Writes the snapshot as one list in JSON, with one line for each object.
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, r#"{{"apiVersion":"v1","kind":"List","items":["#)?;
+        write_list(out, "v1", "Node", self.nodes.texts())?;
+        for object in self.hyperconvergeds.iter().chain(&self.converted) {
+            write!(out, ",\n{}", foreign::json(to_text(object).get()))?;
         }
-        let nodes = List {
-            api_version: "v1",
-            kind: "NodeList".to_owned(),
-            items: self.nodes.texts(),
-        };
-        let objects = self.hyperconvergeds.iter().chain(&self.converted);
-        let mut items = vec![Item::Objects(nodes)];
-        items.extend(objects.map(Item::Object));
-        let kinds = KINDS.iter();
-        items.extend(
-            kinds.filter_map(|kind| Some(Item::Objects(kind.list(self.objects.get(kind.name)?)))),
-        );
-        let list = List {
-            api_version: "v1",
-            kind: "List".to_owned(),
-            items: &items,
-        };
-        Ok(serde_json::to_string_pretty(&list)? + "\n")
+        for kind in &KINDS {
+            if let Some(objects) = self.objects.get(kind.name) {
+                writeln!(out, ",")?;
+                write_list(out, kind.api_version, kind.name, objects)?;
+            }
+        }
+        writeln!(out, "\n]}}")
     }
 
     /// Keeps only these disks.
@@ -632,6 +621,23 @@ struct List<'o, T> {
     api_version: &'static str,
     kind: String,
     items: &'o [T],
+}
+
+fn write_list(
+    out: &mut dyn Write,
+    api_version: &str,
+    kind: &str,
+    items: &[Box<RawValue>],
+) -> io::Result<()> {
+    write!(
+        out,
+        r#"{{"apiVersion":"{api_version}","kind":"{kind}List","items":["#
+    )?;
+    for (index, item) in items.iter().enumerate() {
+        let separator = if index == 0 { "" } else { "," };
+        write!(out, "{separator}\n{}", foreign::json(item.get()))?;
+    }
+    write!(out, "]}}")
 }
 
 fn to_text(object: &Value) -> Box<RawValue> {
