@@ -51,8 +51,6 @@ pub(super) struct BootSources {
     pub(super) sources: BTreeMap<String, DataSource>,
     /// The sources of the templates' images.
     origins: BTreeMap<String, Value>,
-    /// Whether a rejected DataImportCron prevents SSP from deleting others.
-    is_stopped: bool,
     /// The images, by template.
     pub(super) images: BTreeMap<String, Image>,
     /// The architectures of the workload nodes.
@@ -78,7 +76,6 @@ pub(super) struct CronBefore {
     origin: Option<Value>,
     /// Whether CDI keeps its disks when it is deleted.
     keeps_disks: bool,
-    is_of_ssp: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -225,7 +222,6 @@ impl BootSources {
                 .map(|source| (source.key(), source.clone()))
                 .collect(),
             origins: origins(wanted.object),
-            is_stopped: after.stopped == Some(Stopped::DataImportCron),
             images: images(wanted.object),
             architectures: wanted
                 .report
@@ -406,21 +402,6 @@ impl BootSources {
         deleted.find(|(_, before)| before.source == source)
     }
 
-    /// The new DataImportCrons that CDI may reconcile before SSP has deleted the ones that manage their DataSources.
-    /// SSP first creates DataImportCrons, and sets the new label on its own DataSources before that.
-    ///
-    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `shouldReconcileCron`;
-    /// ssp-operator internal/operands/data-sources/reconcile.go, `reconcileDataImportCrons`.
-    pub(super) fn may_be_overlooked(&self) -> impl Iterator<Item = &Cron> {
-        let created = self.changes.crons.iter().flat_map(|it| &it.created);
-        let created = created.filter_map(|key| self.crons.get(key.raw()));
-        created.filter(|cron| {
-            let source = cron.source();
-            let is_deleted = is_in(&self.changes.empty_meanwhile, &source);
-            is_deleted && self.predecessor(cron).is_some() && !self.is_of_ssp(&source)
-        })
-    }
-
     /// Whether a new DataImportCron finds the disk that a deleted one has imported.
     pub(super) fn finds_disk(&self, cron: &Cron) -> bool {
         let origin = self.origins.get(cron.template.raw());
@@ -493,10 +474,13 @@ impl BootSources {
             .collect()
     }
 
-    /// The DataSource of a DataImportCron that is deleted.
-    pub(super) fn source_of_deleted(&self, key: &str) -> Option<String> {
+    /// The DataSource of a DataImportCron, if it does not manage the DataSource after the change.
+    pub(super) fn source_left_by(&self, key: &str) -> Option<String> {
+        let after = self.crons.get(key).map(Cron::source);
         let before = self.crons_before.get(key).map(|it| it.source.clone());
-        before.or_else(|| Some(self.crons.get(key)?.source()))
+        let before = before.or_else(|| after.clone())?;
+        let is_managed = self.wanted.contains(key) && after.as_ref() == Some(&before);
+        (!is_managed).then_some(before)
     }
 
     /// Whether a DataSource that gets its own disk points to another DataSource until then. If a DataSource of SSP's VM
@@ -507,34 +491,6 @@ impl BootSources {
         let mut crons = self.crons.values();
         is_of_bundle(key)
             && crons.any(|cron| cron.source() == key && self.wanted.contains(&cron.key()))
-    }
-
-    /// The DataSource that a DataImportCron no longer manages after the change, and the changed DataImportCron.
-    pub(super) fn leaves(&self, key: &str) -> Option<(&str, &Cron)> {
-        let (before, cron) = (self.crons_before.get(key)?, self.crons.get(key)?);
-        (before.source != cron.source()).then_some((&*before.source, cron))
-    }
-
-    /// The DataImportCron that no longer manages a DataSource.
-    pub(super) fn left_by(&self, source: &str) -> Option<&Cron> {
-        let mut recreated = self.changes.crons.iter().flat_map(|it| &it.recreated);
-        let left = recreated.find_map(|key| self.leaves(key.raw()).filter(|(it, _)| *it == source));
-        left.map(|(_, cron)| cron)
-    }
-
-    /// The DataImportCrons that SSP deletes as soon as no DataImportCron is rejected.
-    pub(super) fn waiting(&self) -> impl Iterator<Item = (&str, &CronBefore)> {
-        let crons = self.crons_before.iter();
-        let waiting = crons.filter(|(key, before)| {
-            self.is_stopped && before.is_of_ssp && !self.is_wanted_or_deleted(key)
-        });
-        waiting.map(|(key, before)| (key.as_str(), before))
-    }
-
-    fn is_wanted_or_deleted(&self, key: &str) -> bool {
-        let crons = self.changes.crons.iter();
-        let mut gone = crons.flat_map(|it| it.deleted.iter().chain(&it.recreated));
-        self.wanted.contains(key) || gone.any(|it| it.raw() == key)
     }
 
     /// Whether CDI keeps the disk of a DataSource when its DataImportCron is deleted.
@@ -553,13 +509,6 @@ impl BootSources {
     /// Whether a DataSource of the forecast will have a disk.
     pub(super) fn is_filled(&self, source: &str) -> Option<bool> {
         self.sources.get(source)?.filled
-    }
-
-    /// Whether the DataSource of another architecture has a disk.
-    pub(super) fn has_filled_sibling(&self, source: &str) -> bool {
-        let architectures = self.architectures.iter();
-        let mut siblings = architectures.map(|it| format!("{source}-{}", it.raw()));
-        siblings.any(|it| self.is_filled(&it) == Some(true))
     }
 
     /// Whether a recreated DataImportCron imports another image although its disk stays. CDI reuses a disk with the
@@ -664,7 +613,6 @@ fn crons_before(compared: &Compared, forecast: &Forecast) -> BTreeMap<String, Cr
                 source: format!("{}/{managed}", namespace(&cron)),
                 origin: origin(&cron),
                 keeps_disks: retention(&cron) != Some("None"),
-                is_of_ssp: owner::is_of_ssp(&cron),
             };
             (key(&cron), before)
         });
@@ -683,7 +631,6 @@ fn crons_before(compared: &Compared, forecast: &Forecast) -> BTreeMap<String, Cr
             keeps_disks: template
                 .and_then(retention)
                 .is_some_and(|policy| policy != "None"),
-            is_of_ssp: true,
         };
         (cron.key(), before)
     });

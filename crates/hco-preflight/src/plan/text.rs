@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use engine::{Import, Stopped};
 
-use super::boot_sources::{BootSources, CronBefore, Crons, is_of_bundle};
+use super::boot_sources::{BootSources, Crons, is_of_bundle};
 use super::completion::Completion;
 use super::disk::Kind;
 use super::machines::{Effect, Machine};
@@ -406,14 +406,7 @@ impl Rows {
                     let sources = count(number, "DataSource");
                     let _ = writeln!(
                         text,
-                        "  {DIM}{sources} of SSP's VM templates {} {what}; {} no disk{DIM:#}",
-                        if number == 1 { "is" } else { "are" },
-                        match (number == 1, what) {
-                            (true, "created") => "it has",
-                            (true, _) => "it had",
-                            (false, "created") => "they have",
-                            (false, _) => "they had",
-                        }
+                        "  {DIM}{what} without a disk: {sources} of SSP's VM templates{DIM:#}"
                     );
                 }
             }
@@ -498,51 +491,19 @@ fn rows(sources: &BootSources) -> Rows {
             );
         }
     }
-    for cron in sources.may_be_overlooked() {
-        let command = sources.kubectl.wake(&cron.namespace, &cron.name);
-        if let (Some((_, text)), Some(command)) = (rows.get_mut(&cron.source()), command) {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "\n      if the import does not start: {command}");
-        }
-    }
     add_kept(sources, crons, &mut rows);
     without_disk(sources, rows)
 }
 
-/// Adds the DataSources that stay unchanged and are not mentioned elsewhere.
+/// Adds the DataSources that keep their disk, without a DataImportCron that updates it.
 fn add_kept(sources: &BootSources, crons: &CronChanges, rows: &mut BTreeMap<String, Row>) {
-    let changes = &sources.changes;
-    // CDI keeps the DataSource of a DataImportCron with the retention policy `All`.
-    for key in &crons.deleted {
-        let Some(key) = sources.source_of_deleted(key.raw()) else {
-            continue;
-        };
-        let is_deleted = is_in(&changes.data_sources.deleted, &key);
-        if !is_deleted && sources.is_there(&key) && !rows.contains_key(&key) {
+    let deleted = crons.deleted.iter().chain(&crons.recreated);
+    let left = deleted.filter_map(|key| sources.source_left_by(key.raw()));
+    for key in left {
+        let is_deleted = is_in(&sources.changes.data_sources.deleted, &key);
+        if !is_deleted && sources.is_there(&key) {
             let what = "keeps its disk; not updated any more".to_owned();
-            rows.insert(key, (Sign::Changed, what));
-        }
-    }
-    for key in &crons.recreated {
-        if let Some((source, cron)) = sources.leaves(key.raw())
-            && sources.keeps_disk(source)
-            && !is_in(&changes.data_sources.deleted, source)
-        {
-            rows.entry(source.to_owned()).or_insert_with(|| {
-                let what = format!(
-                    "keeps its disk until CDI deletes older imports; not updated any more: its DataImportCron {} updates {} from now on",
-                    cron.name, cron.managed_data_source
-                );
-                (Sign::Changed, what)
-            });
-        }
-    }
-    for (cron, CronBefore { source, .. }) in sources.waiting() {
-        if sources.is_there(source) {
-            let what = waits(sources, cron, source);
-            rows.entry(source.clone())
-                .and_modify(|(_, text)| *text = format!("{text}; {what}"))
-                .or_insert((Sign::Changed, what));
+            rows.entry(key).or_insert((Sign::Changed, what));
         }
     }
 }
@@ -589,13 +550,10 @@ fn created(sources: &BootSources, cron: &Cron) -> Row {
         return (Sign::New, what);
     };
     let replaced = one_line(parts(replaced).1.raw());
-    let disk = match sources.earlier_disks(cron) {
-        [_, _, ..] if sources.finds_disk(cron) => format!(
-            "CDI uses the one of its disks ({}) that has the image",
-            listed(sources.earlier_disks(cron))
-        ),
-        _ if sources.finds_disk(cron) => SAME_IMAGE.to_owned(),
-        _ => OTHER_IMAGE.to_owned(),
+    let disk = if sources.finds_disk(cron) {
+        SAME_IMAGE
+    } else {
+        OTHER_IMAGE
     };
     let what = format!(
         "its DataImportCron {replaced} is replaced by {}; {disk}",
@@ -620,7 +578,7 @@ fn not_updated(sources: &BootSources, cron: &Cron, why: &str) -> String {
 /// The change of a recreated DataImportCron's DataSource, if the DataSource always has a disk.
 fn recreated(sources: &BootSources, key: &str, cron: &Cron) -> Row {
     let is_lost = is_in(&sources.changes.lost_image, &cron.source());
-    let is_other = sources.leaves(key).is_some();
+    let is_other = sources.source_left_by(key).is_some();
     match &cron.never_runs {
         Some(why) if is_lost || is_other => {
             return (Sign::Never, format!("never imported: {why}"));
@@ -640,17 +598,6 @@ fn recreated(sources: &BootSources, key: &str, cron: &Cron) -> Row {
         because(sources, key),
     );
     (Sign::Changed, what)
-}
-
-/// The text for a DataSource whose DataImportCron is deleted as soon as no DataImportCron is rejected.
-fn waits(sources: &BootSources, cron: &str, source: &str) -> String {
-    let then = if sources.keeps_disk(source) {
-        "then keeps its disk, and is not updated any more"
-    } else {
-        "then deleted with its disk"
-    };
-    let cron = one_line(parts(cron).1.raw());
-    format!("stays with its DataImportCron {cron} until you fix what is rejected; {then}")
 }
 
 /// The change of a rejected DataImportCron's DataSource.
@@ -683,7 +630,6 @@ fn rejected(sources: &BootSources, cron: &Cron) -> Row {
 /// The text for a DataSource that permanently loses its disk; `None` if the text of its DataImportCron already says so.
 fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
     let is_deleted = |key: &str| is_in(&sources.changes.data_sources.deleted, key);
-    let (namespace, _) = key.raw().split_once('/').unwrap_or_default();
     let is_said = |cron: &Cron| cron.source() == key.raw();
     if is_deleted_with_its_disk(sources, key.raw()) && sources.rejected_crons().any(is_said) {
         return None;
@@ -693,36 +639,12 @@ fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
     let pointed_to = pointed_to.filter(|_| !is_retargeted(sources, key));
     Some(match pointed_to {
         Some(other) if is_deleted(key.raw()) => format!("deleted; it pointed to {other}"),
-        None if is_deleted(key.raw()) && sources.keeps_disk(key.raw()) => {
-            "deleted; its disk stays".to_owned()
-        }
-        None if is_deleted(key.raw()) => "deleted with its disk".to_owned(),
-        Some(other) if is_deleted(&format!("{namespace}/{}", other.raw())) => {
-            format!("has no disk any more: it still points to {other}, which is deleted")
-        }
-        Some(other) if is_of_bundle(key.raw()) && sources.has_filled_sibling(key.raw()) => {
-            format!(
-                "has no disk any more: it still points to {other}, because the boot sources of SSP's VM templates point to the control plane's architecture"
-            )
-        }
-        Some(other)
-            if is_in(
-                &sources.changes.lost_image,
-                &format!("{namespace}/{}", other.raw()),
-            ) =>
-        {
-            format!("has no disk any more: it points to {other}, which has none any more")
-        }
-        None if sources.keeps_disk(key.raw()) => match sources.left_by(key.raw()) {
-            // SSP immediately removes the disk from its own DataSources.
-            Some(_) if sources.is_of_ssp(key.raw()) => "has no disk any more".to_owned(),
-            Some(cron) => format!(
-                "loses its disk when {} is imported: its DataImportCron {} imports that from now on, and keeps only the newest disk",
-                cron.managed_data_source, cron.name
-            ),
-            None => "has no disk any more; the disk itself stays".to_owned(),
+        Some(other) => format!("has no disk any more: it points to {other}"),
+        None => match (is_deleted(key.raw()), sources.keeps_disk(key.raw())) {
+            (true, false) => "deleted with its disk".to_owned(),
+            (true, true) => "deleted; its disk stays".to_owned(),
+            (false, _) => "has no disk any more".to_owned(),
         },
-        _ => "has no disk any more".to_owned(),
     })
 }
 

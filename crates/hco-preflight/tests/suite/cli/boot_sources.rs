@@ -323,7 +323,7 @@ fn a_former_name_for_another_data_source_deletes_the_disk_in_use() {
 #[case::only_the_newest(
     "mine", "All", 1,
     &[
-        "- mine-amd64 loses its disk when other-amd64 is imported: its DataImportCron mine-cron-amd64 imports that from now on, and keeps only the newest disk",
+        "- mine-amd64 has no disk any more",
         "+ other-amd64 imported from docker://registry.example.com/mine:1 for amd64",
     ],
     0
@@ -331,7 +331,7 @@ fn a_former_name_for_another_data_source_deletes_the_disk_in_use() {
 #[case::several(
     "mine", "All", 3,
     &[
-        "~ mine-amd64 keeps its disk until CDI deletes older imports; not updated any more: its DataImportCron mine-cron-amd64 updates other-amd64 from now on",
+        "~ mine-amd64 keeps its disk; not updated any more",
         "+ other-amd64 imported from docker://registry.example.com/mine:1 for amd64",
     ],
     0
@@ -410,37 +410,6 @@ fn without_data_import_crons_no_boot_source_is_lost() {
     assert_eq!(output.status.code(), Some(0), "{text}");
 }
 
-#[test]
-fn the_disk_of_a_removed_template_is_left_over() {
-    let template = template("fedora", "All");
-    let made = made_of(&template, &["amd64", "arm64"]);
-    let (before, after) = (hyperconverged(&[template], true), hyperconverged(&[], true));
-    let words = planned("removed", &before, &made, Some(&after));
-    let row = "- fedora-amd64 has no disk any more; the disk itself stays";
-    shows(&words, &[row]);
-}
-
-#[rstest]
-#[case("None", "then deleted with its disk")]
-#[case("All", "then keeps its disk, and is not updated any more")]
-fn what_waits_for_a_rejected_one_is_said(#[case] retention: &str, #[case] then: &str) {
-    let removed = template("mine", retention);
-    let bad = edited(
-        &template("bad", "None"),
-        &json!({"/spec/schedule": "0 12 * *"}),
-    );
-    let made = made_of(&removed, &["amd64", "arm64"]);
-    let (before, after) = (
-        hyperconverged(&[removed], true),
-        hyperconverged(&[bad], true),
-    );
-    let words = planned(&format!("waits-{retention}"), &before, &made, Some(&after));
-    let row = format!(
-        "~ mine-amd64 stays with its DataImportCron mine-cron-amd64 until you fix what is rejected; {then}"
-    );
-    shows(&words, &[&row]);
-}
-
 /// SSP labels the DataSource of its VM templates, although the image can be for another architecture.
 #[test]
 fn a_label_that_the_image_need_not_have_is_said() {
@@ -462,15 +431,13 @@ fn a_label_that_the_image_need_not_have_is_said() {
 }
 
 #[test]
-fn a_pointer_that_follows_the_control_plane_is_explained() {
+fn a_pointer_that_follows_the_control_plane_loses_its_disk() {
     let template = template("fedora", "None");
     let made = made_of(&template, &["amd64", "arm64"]);
     let words = planned("pointer", &hyperconverged(&[template], true), &made, None);
     shows(
         &format!("{words} --what-if amd64=-1"),
-        &[
-            "- fedora has no disk any more: it still points to fedora-amd64, because the boot sources of SSP's VM templates point to the control plane's architecture",
-        ],
+        &["- fedora has no disk any more: it points to fedora-amd64"],
     );
 }
 
@@ -744,26 +711,6 @@ fn a_boot_source_that_goes_anyway_cannot_be_waited_for() {
     assert!(anyway.ends_with("; use another boot source"), "{anyway}");
 }
 
-/// SSP creates the new DataImportCron before it deletes the old one, and CDI does not reconcile the new one a second
-/// time.
-#[rstest]
-#[case::custom("mine", true)]
-#[case::of_ssp("fedora", false)]
-fn the_import_of_a_renamed_template_may_have_to_be_started(
-    #[case] source: &str,
-    #[case] may_wait: bool,
-) {
-    let words = words(
-        &format!("overlooked-{source}"),
-        source,
-        "None",
-        &json!({"/metadata/name": "new-cron"}),
-    );
-    let text = String::from_utf8(run(&words).stdout).unwrap();
-    let command = "\n      if the import does not start: kubectl annotate --overwrite dataimportcron.cdi.kubevirt.io -n kubevirt-os-images new-cron-amd64 hco-preflight=seen\n";
-    assert_eq!(text.contains(command), may_wait, "{text}");
-}
-
 /// Imported boot sources of SSP's VM templates are deleted like any others.
 #[test]
 fn the_status_names_what_ssp_deletes_of_its_own() {
@@ -786,30 +733,6 @@ fn the_status_names_what_ssp_deletes_of_its_own() {
     let unwanted = unwanted.filter(|it| it["state"] == "unwanted");
     let names: Vec<&str> = unwanted.filter_map(|it| it["name"].as_str()).collect();
     assert_eq!(names, ["fedora-arm64"], "{status:#}");
-}
-
-/// CDI finds a disk by its name, whatever its label is. It is unknown which disk has the image.
-#[test]
-fn a_disk_that_may_be_used_is_not_left_over() {
-    let (old, new) = (template("mine", "All"), template("mine", "All"));
-    let [old, new] = [(old, "mine-2"), (new, "mine-cron")]
-        .map(|(it, name)| edited(&it, &json!({"/metadata/name": name})));
-    let mut made = made_of(&old, &["amd64"]);
-    let label = "cdi.kubevirt.io/dataImportCron";
-    let mut newer = made[2].clone();
-    newer["metadata"]["name"] = json!("mine-amd64-fedcba987654");
-    made.push(newer);
-    // The label that remains from the first name of the template.
-    made[0]["metadata"]["labels"][label] = json!("mine-cron-amd64");
-    made[2]["metadata"]["labels"][label] = json!("mine-cron-amd64");
-    let [before, after] = [old, new].map(|it| hyperconverged(&[it], true));
-    let words = planned("used-again", &before, &made, Some(&after));
-    shows(
-        &words,
-        &[
-            "~ mine-amd64 its DataImportCron mine-2-amd64 is replaced by mine-cron-amd64; CDI uses the one of its disks (mine-amd64-0123456789ab, mine-amd64-fedcba987654) that has the image",
-        ],
-    );
 }
 
 /// SSP removes the pointer from its own DataSource.
