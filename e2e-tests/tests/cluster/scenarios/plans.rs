@@ -78,7 +78,7 @@ impl BootSources<'_> {
         self.plans(
             &[],
             0,
-            &["32 DataSources of SSP's VM templates are created; they have no disk"],
+            &["created without a disk: 32 DataSources of SSP's VM templates"],
         );
         let status = self.sees(&["status"]);
         assert_eq!(status.code, Some(0), "{status:?}");
@@ -105,7 +105,7 @@ impl BootSources<'_> {
         self.plans(
             &["--what-if", "arm64=1"],
             0,
-            &["32 DataSources of SSP's VM templates are created; they have no disk"],
+            &["created without a disk: 32 DataSources of SSP's VM templates"],
         );
         self.creates_a_machine("web", "mine-arm64");
         self.plans(
