@@ -23,13 +23,12 @@ use crate::field::architecture;
 use crate::foreign::Foreign;
 use crate::headroom::Headroom;
 use crate::notes::Notes;
-use crate::object_name::{self, key, name};
+use crate::object_name::name;
 use crate::plan::machines::{Counted, counted_now};
 use crate::progress::Progress;
-use crate::report::{Conclusions as _, Cron, Report, is_in};
+use crate::report::Conclusions as _;
 use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
-use crate::templates;
 use crate::terminal::{Terminal, print_json, print_markdown};
 
 /// A status. Programs read its JSON: fields are added, and none is removed.
@@ -61,12 +60,6 @@ pub(crate) struct Status {
     /// The fixes for the stop: the rule and its fix.
     #[serde(skip)]
     fixes: Vec<(Foreign, String)>,
-    /// The DataImportCrons that SSP deletes before something stops it.
-    #[serde(skip)]
-    deleted_crons: BTreeSet<String>,
-    /// The DataImportCrons among them that SSP may not create again, and whether CDI deletes their disks.
-    #[serde(skip)]
-    destroyed: Option<Destroyed>,
     /// The first node that HCO's status does not reflect, and the architectures in it.
     unnoticed: Option<String>,
     /// Conditions that stop HCO or SSP.
@@ -84,34 +77,7 @@ pub(crate) struct Status {
     unread: Vec<UnreadKind>,
 }
 
-/// DataImportCrons that SSP will delete, and may not create again.
-#[derive(Debug)]
-struct Destroyed {
-    crons: usize,
-    /// The number of disks that CDI deletes with them.
-    disks: usize,
-}
-
-impl Destroyed {
-    fn of(report: &Report) -> Option<Self> {
-        let (forecast, changes) = (report.forecast.as_ref()?, report.changes.as_ref()?);
-        let deleted = &changes.crons.as_ref()?.deleted;
-        let is_deleted = |cron: &&Cron| cron.rejected.is_some() && is_in(deleted, &cron.key());
-        let crons = || forecast.crons.iter().filter(is_deleted);
-        let lost = |cron: &&Cron| is_in(&changes.lost_image, &cron.source());
-        let (crons, disks) = (crons().count(), crons().filter(lost).count());
-        (crons > 0).then_some(Self { crons, disks })
-    }
-}
-
 impl Status {
-    /// Whether SSP does not delete this DataImportCron while something stops it, although it is no longer wanted.
-    fn keeps(&self, cron: &str) -> bool {
-        self.stops_ssp()
-            && (self.conditions.iter().any(|it| it.kind == "SSP")
-                || !self.deleted_crons.contains(cron))
-    }
-
     /// Whether SSP does not complete its reconcile, according to the forecast or to SSP's conditions.
     fn stops_ssp(&self) -> bool {
         let of_ssp = |it: &Condition| it.kind == "SSP" || it.cause.is_some();
@@ -217,13 +183,6 @@ impl Status {
             stopped,
             fixes: fixes(observed, &stopped_by),
             stopped_by,
-            deleted_crons: report
-                .changes
-                .iter()
-                .filter_map(|changes| changes.crons.as_ref())
-                .flat_map(|crons| crons.deleted.iter().map(|it| it.raw().to_owned()))
-                .collect(),
-            destroyed: Destroyed::of(report),
             unnoticed: unnoticed(observed),
             conditions: conditions::of(observed),
             golden_images,
@@ -250,30 +209,12 @@ fn fixes(observed: &Compared, stops: &[Stop]) -> Vec<(Foreign, String)> {
         let Some(finding) = stops::finding(&observed.will_be, &stop.template) else {
             continue;
         };
-        let fix = restore(observed, stop).unwrap_or_else(|| finding.fix.clone());
-        let fix = (Foreign::from(&*finding.rule), fix);
+        let fix = (Foreign::from(&*finding.rule), finding.fix.clone());
         if !fixes.contains(&fix) {
             fixes.push(fix);
         }
     }
     fixes
-}
-
-/// The value that the existing DataImportCron still has. With any other value, SSP deletes the DataImportCron. SSP adds
-/// the architecture to the `managedDataSource`.
-fn restore(observed: &Compared, stop: &Stop) -> Option<String> {
-    let (_, field) = stop.path.as_ref()?.raw().split_once("].")?;
-    let is_of_user = field.starts_with("spec.") && field != "spec.managedDataSource";
-    let name = format!("{}/{}", stop.namespace.raw(), stop.name.raw());
-    let mut crons = observed.snapshot.of("DataImportCron");
-    let cron = crons.find(|cron| is_of_user && key(cron) == name)?;
-    let field = format!("/{}", field.replace('.', "/"));
-    let mut templates = templates::of_spec(observed.after());
-    let (_, template) = templates.find(|(_, it)| object_name::name(it) == stop.template.raw())?;
-    let value = cron.pointer(&field)?;
-    let is_plain = value.is_string() || value.is_number();
-    let is_other = template.pointer(&field) != Some(value);
-    (is_plain && is_other).then(|| format!("restore {value}, which the DataImportCron still has"))
 }
 
 /// HCO compares only the labels of nodes, so it overlooks a node that gets another architecture under its name.

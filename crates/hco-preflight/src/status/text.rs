@@ -187,21 +187,6 @@ fn stops(text: &mut String, status: &Status, program: &str) {
         .iter()
         .filter(|it| !is_shown(&it.template))
         .peekable();
-    if let Some(destroyed) = &status.destroyed {
-        let (crons, them) = match destroyed.crons {
-            1 => ("a DataImportCron".to_owned(), "it"),
-            several => (count(several, "DataImportCron"), "them"),
-        };
-        let with = match destroyed.disks {
-            0 => String::new(),
-            1 => format!(", and with {them} the disk"),
-            _ => format!(", and with {them} the disks"),
-        };
-        let line = format!(
-            "{RED}!{RED:#} SSP is about to delete {crons} that it cannot create again{with}: undo the change now."
-        );
-        let _ = writeln!(text, "\n{}", folded(&line, 2));
-    }
     if stops.peek().is_none() {
         return;
     }
@@ -210,9 +195,6 @@ fn stops(text: &mut String, status: &Status, program: &str) {
             "Several DataImportCrons have the same name: SSP creates only one of them, and which one is not determined."
         }
         Some(Stopped::DataSource) => "A DataSource is rejected: SSP creates no DataImportCron.",
-        _ if status.destroyed.is_some() => {
-            "A new DataImportCron is rejected: once SSP has deleted the existing one, it deletes no DataImportCron that is no longer wanted."
-        }
         _ => {
             "A DataImportCron is rejected: SSP deletes no DataImportCron that is no longer wanted."
         }
@@ -319,18 +301,15 @@ fn words(image: &GoldenImage, status: &Status) -> String {
         ),
         State::Rejected => format!("its DataImportCron {} is rejected{message}", image.cron),
         State::NeverImported => format!("never imported{message}"),
-        State::Unwanted
-            if status.keeps(&format!("{}/{}", image.namespace.raw(), image.cron.raw())) =>
-        {
-            format!(
-            "no longer wanted: SSP deletes the DataImportCron {} only when nothing stops SSP",
-            image.cron
-        )
+        State::Unwanted => {
+            let cron = &image.cron;
+            let when = if status.stops_ssp() {
+                " when nothing stops SSP"
+            } else {
+                ""
+            };
+            format!("no longer wanted: SSP deletes the DataImportCron {cron}{when}")
         }
-        State::Unwanted => format!(
-            "no longer wanted: SSP deletes the DataImportCron {}",
-            image.cron
-        ),
         State::Unknown => format!("unknown{message}"),
     }
 }
@@ -414,14 +393,9 @@ pub(super) fn outstanding(status: &Status) -> String {
 fn not_ready(status: &Status) -> String {
     let mut parts = Vec::new();
     if status.stopped.is_some() {
-        let is = if status.destroyed.is_some() {
-            " will be"
-        } else {
-            ""
-        };
         let mut by = status.stopped_by.iter().map(|stop| &stop.template);
         let by = by.next().map(|cause| format!(" by {cause}"));
-        parts.push(format!("SSP{is} stopped{}", by.unwrap_or_default()));
+        parts.push(format!("SSP stopped{}", by.unwrap_or_default()));
     }
     let missing = missing(status);
     if !missing.is_empty() {

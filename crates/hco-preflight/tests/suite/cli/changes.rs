@@ -772,43 +772,6 @@ fn of_ready(directory: &Path, edits: &[(&str, &str)], of_object: &[(&str, &str)]
     path
 }
 
-/// While the old DataImportCron is there, the change can be undone.
-#[rstest]
-#[case::with_its_disk(&[("\"PersistentVolumeClaimList\", \"items\": []", "\"PersistentVolumeClaimList\", \"items\": [{\"apiVersion\": \"v1\", \"kind\": \"PersistentVolumeClaim\", \"metadata\": {\"name\": \"good-amd64-01\", \"namespace\": \"kubevirt-os-images\", \"labels\": {\"cdi.kubevirt.io/dataImportCron\": \"good-cron-amd64\", \"cdi.kubevirt.io/dataImportCron.cleanup\": \"true\"}}}, {\"apiVersion\": \"v1\", \"kind\": \"PersistentVolumeClaim\", \"metadata\": {\"name\": \"good-arm64-01\", \"namespace\": \"kubevirt-os-images\", \"labels\": {\"cdi.kubevirt.io/dataImportCron\": \"good-cron-arm64\", \"cdi.kubevirt.io/dataImportCron.cleanup\": \"true\"}}}]")], ", and with them the disks: undo the change now.")]
-#[case::alone(
-    &[("\"None\"", "\"All\""), (", \"cdi.kubevirt.io/dataImportCron.cleanup\": \"true\"", "")],
-    ": undo the change now."
-)]
-fn the_status_warns_before_sources_are_destroyed(
-    #[case] edits: &[(&str, &str)],
-    #[case] wanted: &str,
-    #[context] context: Context,
-) {
-    let name = context.description.unwrap();
-    let directory = scratch(&format!("planned-destroyed-{name}"));
-    let words = |edits_of_object: &[(&str, &str)]| {
-        let file = of_ready(&directory, edits, edits_of_object);
-        format!("status -q --from {}", file.display())
-    };
-    let ready = text_of(&words(&[]));
-    assert!(!ready.contains("undo the change"), "{ready}");
-    let text = text_of(&words(&[("0 */12 * * *", "0 */12 * *")]));
-    let wanted =
-        format!("SSP is about to delete 2 DataImportCrons that it cannot create again{wanted}");
-    // Any other schedule than the one before is a change because of which SSP deletes the DataImportCrons, too.
-    let fix = "      fix: restore \"0 */12 * * *\", which the DataImportCron still has\n";
-    let result = "not ready: SSP will be stopped by good-cron; ";
-    for part in [&*wanted, fix, "explain data-import-cron-rejected", result] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    // The template is still there.
-    assert!(!text.contains("good-amd64 is no longer wanted"), "{text}");
-    let plan = words(&[("0 */12 * * *", "0 */12 * *")]).replacen("status", "plan", 1);
-    let hint = "    `status` shows how to fix this.\n";
-    assert!(text_of(&plan).contains(hint));
-    assert!(!text_of(&format!("{plan} --what-if arm64=1")).contains(hint));
-}
-
 /// A DataImportCron that an older CDI accepted.
 #[test]
 fn a_value_that_is_rejected_is_not_to_be_restored() {
