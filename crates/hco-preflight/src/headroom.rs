@@ -28,8 +28,6 @@ pub(crate) const SCHEDULABLE: &str = "kubevirt.io/schedulable";
 pub(crate) struct Headroom {
     architectures: Vec<Summary>,
     rows: Vec<Row>,
-    /// Running VMs on nodes that were not read.
-    elsewhere: usize,
 }
 
 /// The nodes of an architecture.
@@ -165,10 +163,7 @@ impl Headroom {
                 machines,
             });
         }
-        Some(Self {
-            elsewhere: by_node.values().map(Vec::len).sum(),
-            ..Self::new(nodes)
-        })
+        Some(Self::new(nodes))
     }
 
     /// Drains each node by itself, after the nodes that leave.
@@ -241,7 +236,7 @@ impl Headroom {
         let mut rows = self.rows.iter();
         let is_short = rows.any(|row| row.severity == Severity::Warning);
         let mut all = self.architectures.iter();
-        let is_unknown = self.elsewhere > 0 || all.any(Summary::is_unknown);
+        let is_unknown = all.any(Summary::is_unknown);
         (is_short || !is_unknown).then_some(is_short)
     }
 
@@ -280,13 +275,6 @@ impl Headroom {
             if let Some(more @ 1..) = rows.len().checked_sub(NAMED) {
                 let _ = writeln!(text, "      and {more} more");
             }
-        }
-        if self.elsewhere > 0 {
-            let machines = count(self.elsewhere, "running VM");
-            let _ = writeln!(
-                text,
-                "  {YELLOW}?{YELLOW:#} {machines} on nodes that were not read"
-            );
         }
         if text.is_empty() {
             return text;

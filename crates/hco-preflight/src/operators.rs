@@ -218,9 +218,7 @@ fn images_of<'o>(kind: &str, object: &'o Value) -> Vec<Found<'o>> {
         for (what, image) in named(container) {
             let what = what.to_ascii_lowercase().replace('_', "");
             let is_started = STARTED.iter().any(|started| what.contains(started));
-            let starts = if is_started { ", which starts it" } else { "" };
             found.push(Found {
-                by: format!("{by}{starts}"),
                 is_started,
                 ..listed(image)
             });
