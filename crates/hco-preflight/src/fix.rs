@@ -25,7 +25,6 @@ use crate::files::Source;
 use crate::foreign::{self, chain, one_line, shell_word};
 use crate::kubectl::Kubectl;
 use crate::notes::Notes;
-use crate::progress::Progress;
 use crate::prose::count;
 use crate::remedy::{edit, patch};
 use crate::report::{Conclusions as _, Finding, Level, Remedy, Report};
@@ -64,13 +63,11 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     // With repairs, the module would only report what it repairs, without a patch.
     check.without_repairs();
     let mut failures = check.failures.clone();
-    let progress = Progress::start("checking");
     let fixed = check
         .questions
         .iter()
         .map(|question| Fixed::new(question, &check, args).map_err(|failure| (question, failure)));
     let mut fixed: Vec<_> = fixed.collect();
-    drop(progress);
     for object in fixed.iter_mut().flatten() {
         object.report_only_live(terminal);
     }
