@@ -10,7 +10,6 @@ mod distributed;
 mod edit;
 mod encoding;
 mod error;
-mod json;
 mod limited;
 mod objects;
 mod place;
