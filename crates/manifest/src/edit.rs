@@ -74,11 +74,7 @@ pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<Edite
     };
     let after = apply(text, &edits).ok_or_else(|| different("overlaps another change"))?;
     let read = objects(after.as_bytes());
-    let mut read = read.map_err(|_| different("cannot be made automatically"))?;
-    let mut before = objects_of_text.iter();
-    if before.any(|(object, _)| object.is_distributed) {
-        read = read.into_iter().flat_map(Object::distributed).collect();
-    }
+    let read = read.map_err(|_| different("cannot be made automatically"))?;
     let wanted = objects_of_text.iter().map(|(_, target)| *target);
     if !read.iter().map(|object| &object.value).eq(wanted) {
         return Err(different(if text.contains('&') && text.contains('*') {

@@ -17,12 +17,6 @@ pub struct Object {
     /// The line on which it begins, counted from 1.
     pub line: usize,
     pub(crate) place: Place,
-    /// Whether another object contains it, and distributes it.
-    pub(crate) is_distributed: bool,
-    /// Whether a cluster evaluates the templates in its values.
-    pub is_evaluated: bool,
-    /// Whether missing fields stay as they are in the cluster, as the object around it says.
-    pub is_merged: bool,
 }
 
 /// Reads the objects of a file: documents of YAML, or values of JSON. The items of a list replace the list, and empty
@@ -139,9 +133,6 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Result<Object, Mani
                 value: Value::Object(object),
                 line: place.line(),
                 place,
-                is_distributed: false,
-                is_evaluated: false,
-                is_merged: false,
             }));
         }
     };
