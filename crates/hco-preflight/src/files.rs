@@ -134,9 +134,6 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     }
     files.failures.append(&mut tree.failures);
     files.notes.append(std::mem::take(&mut tree.notes));
-    if let Some(skipped) = tree.skipped.in_words() {
-        files.notes.push(&format!("skipped {skipped}"));
-    }
     if !files.templates.is_empty() {
         let templates = files.templates.join(", ");
         files.notes.push(&format!(
