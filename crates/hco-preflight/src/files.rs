@@ -405,7 +405,7 @@ pub(crate) struct Walk {
     pub(crate) is_flat: bool,
 }
 
-/// Whether a HyperConverged is inside a value, for example in a ManifestWork.
+/// Whether a HyperConverged is inside a value, for example in a `ManifestWork`.
 fn contains_ours(value: &Value) -> bool {
     match value {
         Value::Object(fields) => {
