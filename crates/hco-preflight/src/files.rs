@@ -134,9 +134,6 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     }
     files.failures.append(&mut tree.failures);
     files.notes.append(std::mem::take(&mut tree.notes));
-    if let Some(skipped) = tree.skipped.in_words() {
-        files.notes.push(&format!("skipped {skipped}"));
-    }
     if !files.templates.is_empty() {
         let templates = files.templates.join(", ");
         files.notes.push(&format!(
@@ -275,9 +272,9 @@ impl Files {
             }
         };
         if let Some(directory) = tree.kustomizations.with_patch(path)
-            && (root.is_none() || names_ours(&text) || directory.names_ours)
+            && names_ours(&text)
         {
-            let name = shell_word(&one_line(&directory.name));
+            let name = shell_word(&one_line(directory));
             return self.notes.push(&format!(
                 "skipped the kustomization {name} and its patches; to include what it builds, pipe `kubectl kustomize {name}` to -f -"
             ));
@@ -287,7 +284,7 @@ impl Files {
                 let mut objects = Vec::new();
                 for document in documents {
                     match document {
-                        Ok(object) => objects.extend(object.distributed()),
+                        Ok(object) => objects.push(object),
                         Err(error) if root.is_some() => {
                             self.not_objects
                                 .push(format!("{}:{}", one_line(&file), error.line));
@@ -336,20 +333,6 @@ impl Files {
         let line = written.object.line;
         let is_machine = self.wanted.virtual_machines && identity.is_virtual_machine();
         if identity.is_hyperconverged() || is_machine {
-            if written.object.is_evaluated
-                && let Some(field) = evaluated(&written.object.value)
-            {
-                let what = format!(
-                    "not checked: {} is a template (`{{{{ }}}}`), which is evaluated in the cluster; check the object that it becomes",
-                    one_line(field.trim_start_matches('.'))
-                );
-                return self.failures.push(Failure::in_file(file, Some(line), what));
-            }
-            if written.object.is_merged {
-                self.notes.push(&format!(
-                    "{file}:{line}: the policy around this object has `musthave`: fields that are missing here keep their live values, but are checked as missing"
-                ));
-            }
             return self.found.push(Found { identity, written });
         }
         if self.wanted.beside.contains(&&*identity.kind) {
@@ -363,10 +346,9 @@ impl Files {
                     "{file}:{line}: skipped a HyperConverged of `{group}`"
                 ));
             }
-            // It contains objects only after the cluster evaluates it.
-            "ConfigurationPolicy" if has_raw_templates(&written.object.value) => {
+            kind if contains_ours(&written.object.value) => {
                 return self.notes.push(&format!(
-                    "{file}:{line}: skipped `object-templates-raw` with a HyperConverged; to check it, apply the templates first"
+                    "{file}:{line}: not checked: the HyperConverged inside this {kind}; check it in a file of its own"
                 ));
             }
             "" => "without a kind".to_owned(),
@@ -423,35 +405,15 @@ pub(crate) struct Walk {
     pub(crate) is_flat: bool,
 }
 
-/// The field of a distributed object whose value only the cluster knows; `None` if all values are known.
-fn evaluated(value: &Value) -> Option<String> {
+/// Whether a HyperConverged is inside a value, for example in a `ManifestWork`.
+fn contains_ours(value: &Value) -> bool {
     match value {
-        Value::String(text) => text.contains("{{").then(String::new),
-        Value::Array(items) => {
-            let mut items = items.iter().enumerate();
-            items.find_map(|(index, it)| Some(format!("[{index}]{}", evaluated(it)?)))
+        Value::Object(fields) => {
+            Identity::of(value).is_hyperconverged() || fields.values().any(contains_ours)
         }
-        Value::Object(fields) => fields.iter().find_map(|(name, it)| {
-            let is_plain = name.chars().all(|it| it.is_ascii_alphanumeric());
-            let name = if is_plain {
-                format!(".{name}")
-            } else {
-                format!("[{name}]")
-            };
-            if name.contains("{{") {
-                return Some(name);
-            }
-            Some(name + &evaluated(it)?)
-        }),
-        _ => None,
+        Value::Array(items) => items.iter().any(contains_ours),
+        _ => false,
     }
-}
-
-/// Whether a policy of Open Cluster Management has templates that contain a HyperConverged as text.
-fn has_raw_templates(policy: &Value) -> bool {
-    let templates = policy.pointer("/spec/object-templates-raw");
-    let templates = templates.and_then(Value::as_str);
-    templates.is_some_and(|text| names_ours(text.as_bytes()))
 }
 
 /// Whether a text is a template for Helm or another program.

@@ -15,9 +15,8 @@ use policy_host::Cluster;
 use serde_json::Value;
 use tempfile::NamedTempFile;
 
-use self::patches::Destination;
 use crate::apply;
-use crate::args::{self, AsIf, FixFormat, Prefer, WITH_ALTERNATIVES};
+use crate::args::{self, FixFormat, Prefer, WITH_ALTERNATIVES};
 use crate::diff::diff;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -25,7 +24,6 @@ use crate::files::Source;
 use crate::foreign::{self, chain, one_line, shell_word};
 use crate::kubectl::Kubectl;
 use crate::notes::Notes;
-use crate::progress::Progress;
 use crate::prose::count;
 use crate::remedy::{edit, patch};
 use crate::report::{Conclusions as _, Finding, Level, Remedy, Report};
@@ -41,10 +39,19 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     if args.subject.old.is_some() {
         bail!("`fix` takes no --old, because it fixes existing problems as well: remove --old");
     }
-    if args.subject.filename.is_empty() && args.output.is_none() {
-        bail!(
+    let has_files = !args.subject.filename.is_empty();
+    let is_live = args.subject.cluster || args.subject.from.is_some();
+    match args.output {
+        None if !has_files => bail!(
             "specify a file to fix with -f, or print the changes for the objects in the cluster with -o commands or -o json-patch"
-        );
+        ),
+        Some(FixFormat::Commands) if !is_live => bail!(
+            "-o commands is for live objects: use --cluster or --from without -f; to fix a file, use --write"
+        ),
+        Some(_) if is_live && has_files => bail!(
+            "with --cluster and --from, -o is for live objects: remove -f; to fix a file, use --write instead of -o"
+        ),
+        _ => {}
     }
     let mut notes = Notes::default();
     let check = Check::read(&args.subject, Purpose::Fix, &mut notes);
@@ -64,28 +71,21 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     // With repairs, the module would only report what it repairs, without a patch.
     check.without_repairs();
     let mut failures = check.failures.clone();
-    let progress = Progress::start("checking");
     let fixed = check
         .questions
         .iter()
         .map(|question| Fixed::new(question, &check, args).map_err(|failure| (question, failure)));
     let mut fixed: Vec<_> = fixed.collect();
-    drop(progress);
     for object in fixed.iter_mut().flatten() {
-        object.report_only_live(terminal);
+        object.report_only_live(args, terminal);
     }
-    let connection = &args.subject.connection;
     let context = check.cluster.as_deref().and_then(Cluster::context);
-    let destination = Destination {
-        context,
-        is_cluster: check.cluster.is_some(),
-        from: args.subject.from.as_deref(),
-        connection,
-        kubectl: Kubectl::on(connection, context),
+    let kubectl = Kubectl::on(&args.subject.connection, context);
+    let printed = match args.output {
+        Some(FixFormat::JsonPatch) => Some(print_patches(&fixed, context, &failures)),
+        Some(FixFormat::Commands) => Some(print_commands(&mut fixed, &kubectl, &mut failures)),
+        None => None,
     };
-    let printed = args
-        .output
-        .map(|format| print_patches(&mut fixed, format, &destination, &mut failures));
     let (fixed, unfixed): (Vec<_>, Vec<_>) = fixed.into_iter().partition(Result::is_ok);
     failures.extend(unfixed.into_iter().filter_map(|it| Some(it.err()?.1)));
     let mut fixed: Vec<Fixed<'_>> = fixed.into_iter().flatten().collect();
@@ -96,21 +96,17 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     for failure in &failures {
         terminal.failure(&failure.to_string());
     }
-    if let (true, Some(format), false) = (changes, args.output, args.quiet) {
+    if changes && is_live && args.output.is_some() && !args.quiet {
         for object in fixed.iter().filter(|it| it.made > 0) {
-            let others = patches::others(object, &destination);
-            let note = others.or_else(|| patches::kept_elsewhere(object.question));
-            if let Some(note) = note {
+            if let Some(note) = patches::kept_elsewhere(object.question) {
                 terminal.note(&object.question.failure(note).to_string());
             }
         }
-        if let Some(note) = destination.note(format) {
-            terminal.note(&one_line(&note));
-        }
+        terminal.note(CHANGED);
     }
     let by_hand = fixed.iter().any(|object| object.by_hand);
     let made: usize = fixed.iter().map(|object| object.made).sum();
-    let advice = advice(&fixed, args, &destination, &terminal.name);
+    let advice = advice(&fixed, args, &kubectl, &terminal.name);
     let objects = fixed.into_iter().map(Fixed::judged).collect();
     let verdicts = Verdicts {
         objects,
@@ -132,42 +128,31 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     Ok(exit)
 }
 
-/// The commands that show the effect of the changes before they are applied.
-fn advice(
-    fixed: &[Fixed<'_>],
-    args: &args::Fix,
-    destination: &Destination<'_>,
-    name: &str,
-) -> Vec<String> {
-    let has = |end: &str| {
-        let mut changed = fixed.iter().filter(|it| it.made > 0);
-        changed.any(|it| has_path(&it.patch, end))
-    };
+/// How an API server answers to a patch for an object that has changed.
+const CHANGED: &str = "if an object has changed since it was read, the API server rejects its patch (`the server rejected our request due to an error in our request`): run this again";
+
+/// How to see the effect of the changes before they are applied.
+fn advice(fixed: &[Fixed<'_>], args: &args::Fix, kubectl: &Kubectl, name: &str) -> Vec<String> {
+    let changed: Vec<&Fixed<'_>> = fixed.iter().filter(|it| it.made > 0).collect();
+    let has = |end: &str| changed.iter().any(|it| has_path(&it.patch, end));
     let mut advice = Vec::new();
     let is_unknown = args.r#unsafe && !args.subject.images;
     if is_unknown && has("/ssp.kubevirt.io~1dict.architectures") {
         advice.push("images were not looked up: check the architectures annotations before you apply this, or use --images".to_owned());
     }
-    let mut changed = fixed.iter().filter(|it| it.made > 0);
-    let what = if changed.any(|it| changes_import(&it.patch)) {
+    let what = if changed.iter().any(|it| changes_import(&it.patch)) {
         "the multi-architecture import"
     } else if has("/nodeSelector/kubernetes.io~1arch") {
         "the placement of the workloads"
     } else {
         return advice;
     };
-    let plan = match &args.subject.from {
-        Some(from) => format!("{name} plan --from {} ", shell_word(&foreign::path(from))),
-        None => format!("{name} plan --cluster {}", destination.kubectl.flags()),
-    };
-    let how = match args.output {
-        Some(_) => {
-            format!("`kubectl patch … --dry-run=server -o yaml | {plan}--as-if replace -f -`")
-        }
-        None => format!("`{plan}-f FILE`, with the corrected file,"),
+    let from = match &args.subject.from {
+        Some(from) => format!("--from {} ", shell_word(&foreign::path(from))),
+        None => format!("--cluster {}", kubectl.flags()),
     };
     advice.push(format!(
-        "this changes {what}: before you apply it, {how} lists what becomes of boot sources and virtual machines"
+        "this changes {what}: before you apply it, `{name} plan {from}-f FILE`, with the corrected file, lists what becomes of boot sources and virtual machines"
     ));
     advice
 }
@@ -191,8 +176,6 @@ struct Fixed<'q> {
     report: Report,
     /// The object in the written file, where its line numbers can differ.
     written: Option<Object>,
-    /// The patches for values that only the live object has.
-    only_live: Vec<Vec<PatchOperation>>,
     /// Whether the user has to edit the file manually, because the editor does not support its format.
     by_hand: bool,
 }
@@ -212,11 +195,12 @@ impl<'q> Fixed<'q> {
             before: report.clone(),
             report,
             written: None,
-            only_live: Vec::new(),
             by_hand: false,
         };
         for _ in 0..ROUNDS {
-            let remedies = chosen(&fixed.report.findings, args, &fixed.only_live);
+            let remedies = chosen(&fixed.report.findings, args, |it| {
+                fixed.can_be_made(it, args)
+            });
             let remedies = remedies.map_err(|what| question.failure(what))?;
             let is_changed = fixed.apply(&remedies, args);
             if !is_changed.map_err(|error| question.failure(chain(&error)))? {
@@ -227,32 +211,27 @@ impl<'q> Fixed<'q> {
         Ok(fixed)
     }
 
-    /// Applies fixes. Returns whether the object changed, or a fix cannot be made in the file.
+    /// Applies fixes. Returns whether the object changed.
     fn apply(&mut self, remedies: &[Remedy], args: &args::Fix) -> Result<bool> {
-        let in_file = args.output.is_none();
-        let as_if = args.subject.as_if.unwrap_or_default();
-        let (before, known) = (self.sent.clone(), self.only_live.len());
+        let before = self.sent.clone();
         for remedy in remedies {
             let remedy = &without_repetitions(remedy, &self.patch);
             let mut sent = self.sent.clone();
             patch(&mut sent, remedy)?;
-            if in_file {
-                let Some(value) = self.in_file(remedy, &sent, as_if) else {
-                    self.only_live.push(remedy.patch.clone());
-                    continue;
-                };
-                self.value = value;
-            }
+            let Some(value) = self.in_file(remedy, &sent, args) else {
+                continue;
+            };
+            self.value = value;
             self.sent = sent;
             self.patch.extend(remedy.patch.iter().cloned());
             self.made += 1;
             self.summaries.push(remedy.summary.clone());
         }
-        Ok(self.sent != before || self.only_live.len() > known)
+        Ok(self.sent != before)
     }
 
     /// The file after a fix, if applying it gives this object in the API server.
-    fn in_file(&self, remedy: &Remedy, sent: &Value, as_if: AsIf) -> Option<Value> {
+    fn in_file(&self, remedy: &Remedy, sent: &Value, args: &args::Fix) -> Option<Value> {
         let Some(live) = &self.question.live else {
             return Some(sent.clone());
         };
@@ -260,14 +239,22 @@ impl<'q> Fixed<'q> {
         for operation in &remedy.patch {
             value = apply::edited(&value, operation)?;
         }
+        let as_if = args.subject.as_if.unwrap_or_default();
         (apply::sent(as_if, live, &value) == *sent).then_some(value)
     }
 
+    /// Whether a fix can be made in the file. It cannot if only the live object has the value.
+    fn can_be_made(&self, remedy: &Remedy, args: &args::Fix) -> bool {
+        let mut sent = self.sent.clone();
+        self.question.live.is_none()
+            || patch(&mut sent, remedy).is_ok() && self.in_file(remedy, &sent, args).is_some()
+    }
+
     /// Reports the findings whose remedies cannot be made in the file.
-    fn report_only_live(&mut self, terminal: &Terminal) {
+    fn report_only_live(&mut self, args: &args::Fix, terminal: &Terminal) {
         for finding in &self.report.findings {
-            let mut patches = finding.fixes.iter().map(|remedy| &remedy.patch);
-            if patches.any(|patch| self.only_live.contains(patch)) {
+            let mut fixes = finding.fixes.iter();
+            if fixes.any(|remedy| !self.can_be_made(remedy, args)) {
                 self.by_hand = true;
                 let rule = &finding.rule;
                 let what = format!(
@@ -313,9 +300,8 @@ impl<'q> Fixed<'q> {
 fn chosen(
     findings: &[Finding],
     args: &args::Fix,
-    only_live: &[Vec<PatchOperation>],
+    can_be_made: impl Fn(&Remedy) -> bool,
 ) -> Result<Vec<Remedy>, String> {
-    let can_be_made = |remedy: &Remedy| !only_live.contains(&remedy.patch);
     let with_alternatives = findings.iter().find(|it| it.rule == WITH_ALTERNATIVES);
     let prefer = args.prefer();
     if let (Some(prefer), Some(finding)) = (&prefer, with_alternatives) {
@@ -341,19 +327,16 @@ fn chosen(
     Ok(to_review.cloned().collect())
 }
 
-/// The same fix without the empty parents that an earlier fix has added.
+/// The same fix without the fields that an earlier fix has added.
 fn without_repetitions(remedy: &Remedy, earlier: &[PatchOperation]) -> Remedy {
     let mut remedy = remedy.clone();
-    let adds_parent = |operation: &PatchOperation| {
-        operation.op == "add"
-            && operation
-                .value
-                .as_ref()
-                .is_some_and(engine::Value::is_empty)
+    let adds_field = |operation: &PatchOperation| {
+        let name = operation.path.rsplit('/').next().unwrap_or_default();
+        operation.op == "add" && name != "-" && name.parse::<usize>().is_err()
     };
     remedy
         .patch
-        .retain(|operation| !(adds_parent(operation) && earlier.contains(operation)));
+        .retain(|operation| !(adds_field(operation) && earlier.contains(operation)));
     remedy
 }
 
@@ -581,52 +564,57 @@ fn replace(source: &Source, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Prints the patch of each object on its own line. Returns whether there are changes.
+/// An object after its fixes, or why it cannot be fixed.
+type Outcome<'q> = Result<Fixed<'q>, (&'q Question, Failure)>;
+
+/// Prints a line of JSON with the patch or the error of each object. Returns whether there are changes.
 fn print_patches(
-    fixed: &mut [Result<Fixed<'_>, (&Question, Failure)>],
-    format: FixFormat,
-    destination: &Destination<'_>,
-    failures: &mut Vec<Failure>,
+    fixed: &[Outcome<'_>],
+    context: Option<&str>,
+    failures: &[Failure],
 ) -> Result<bool> {
     let mut text = String::new();
-    if format == FixFormat::JsonPatch {
-        for failure in failures.iter() {
-            text.push_str(&patches::failed(failure)?);
-        }
+    for failure in failures {
+        text.push_str(&patches::failed(failure)?);
     }
     let mut changes = false;
     for object in fixed {
-        let (question, patch) = match &*object {
+        let (question, patch) = match object {
             Ok(fixed) => {
-                let patch = patches::patch(fixed, destination, format == FixFormat::Commands);
-                let failure = |error| fixed.question.failure(chain(&error));
-                (fixed.question, patch.map_err(failure))
+                let patch = patches::patch(fixed)?;
+                let why = fixed.report.unexplained();
+                changes |= !patch.0.is_empty();
+                // An empty patch would mean that the object needs no fix.
+                match why.filter(|_| patch.0.is_empty()) {
+                    Some(why) => (fixed.question, Err(why.to_owned())),
+                    None => (fixed.question, Ok(patch)),
+                }
             }
-            Err((question, failure)) => (*question, Err(failure.clone())),
+            Err((question, failure)) => (*question, Err(failure.what.clone())),
         };
-        let is_empty = patch.as_ref().is_ok_and(|patch| patch.0.is_empty());
-        changes |= patch.is_ok() && !is_empty;
-        let line = match (format, &patch) {
-            (FixFormat::JsonPatch, patch) => {
-                let unjudged = object.as_ref().ok().and_then(|it| it.report.unexplained());
-                let patch = match (patch, unjudged) {
-                    // An empty patch would mean that the object needs no fix.
-                    (Ok(_), Some(why)) if is_empty => Err(why),
-                    (patch, _) => patch.as_ref().map_err(|failure| failure.what.as_str()),
-                };
-                text.push_str(&patches::line(question, destination, patch)?);
-                Ok(())
+        text.push_str(&patches::line(question, context, &patch)?);
+    }
+    print_raw(text.as_bytes())?;
+    Ok(changes)
+}
+
+/// Prints a command for each object that changes. Returns whether there are changes.
+fn print_commands(
+    fixed: &mut [Outcome<'_>],
+    kubectl: &Kubectl,
+    failures: &mut Vec<Failure>,
+) -> Result<bool> {
+    let mut text = String::new();
+    let mut changes = false;
+    for fixed in fixed.iter_mut().flatten().filter(|it| it.made > 0) {
+        changes = true;
+        match patches::command(fixed, kubectl) {
+            Ok(command) => text.push_str(&command),
+            Err(error) => {
+                failures.push(fixed.question.failure(chain(&error)));
+                // A patch that is not printed does not fix anything.
+                fixed.made = 0;
             }
-            (FixFormat::Commands, Ok(_)) if is_empty => Ok(()),
-            (FixFormat::Commands, Ok(patch)) => patches::command(question, destination, patch)
-                .map(|command| text.push_str(&command))
-                .map_err(|error| question.failure(chain(&error))),
-            (FixFormat::Commands, Err(_)) => Ok(()),
-        };
-        if let (Ok(fixed), Some(failure)) = (object, patch.err().or(line.err())) {
-            failures.push(failure);
-            // A patch that is not printed does not fix anything.
-            fixed.made = 0;
         }
     }
     print_raw(text.as_bytes())?;

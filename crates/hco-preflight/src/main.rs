@@ -34,7 +34,6 @@ mod owner;
 mod pages;
 mod plan;
 mod policy;
-mod progress;
 mod prose;
 mod registries;
 mod remedy;

@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 
 use crate::foreign::{self, one_line};
 use crate::notes::Notes;
-use crate::progress::Progress;
 use crate::report::Report;
 
 /// The code of the policy.
@@ -26,7 +25,6 @@ pub(crate) enum Module {
 impl Module {
     /// Compiles the embedded module, or the build of the policy in a file.
     pub(crate) fn load(file: Option<&Path>, no_cache: bool, notes: &mut Notes) -> Result<Self> {
-        let _progress = Progress::start("compiling the module");
         let cache = cache_directory().filter(|_| !no_cache);
         let uncached = cache.as_deref().and_then(|cache| private(cache).err());
         let options = Options {

@@ -11,8 +11,6 @@ use policy_host::Registries;
 use registry::Sources;
 
 use crate::foreign;
-use crate::progress::Progress;
-use crate::prose::count;
 
 /// The registries that this sources.yml describes.
 pub(crate) fn new(sources: Option<&Path>) -> Result<Registries> {
@@ -25,13 +23,12 @@ pub(crate) fn new(sources: Option<&Path>) -> Result<Registries> {
     Ok(Registries::new(sources.transpose()?.unwrap_or_default()))
 }
 
-/// The contents of images for these architectures and all others that they list. Shows progress on the terminal.
+/// The contents of images for these architectures and all others that they list.
 pub(crate) fn contents(
     registries: &Registries,
     images: BTreeSet<Image>,
     architectures: &[&str],
 ) -> BTreeMap<Image, Result<Contents, String>> {
-    let _progress = Progress::start(format!("reading {}", count(images.len(), "image")));
     let read = registries.contents(images, architectures).into_iter();
     read.map(|(image, contents)| (image, contents.map_err(|why| why_unknown(&why))))
         .collect()

@@ -10,7 +10,6 @@ use crate::args;
 use crate::exit::Exit;
 use crate::foreign;
 use crate::notes::Notes;
-use crate::progress::Progress;
 use crate::stage::{self, Reader, Snapshot};
 use crate::terminal::{Terminal, print_with};
 
@@ -19,14 +18,12 @@ use crate::terminal::{Terminal, print_with};
 pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
     let cluster = stage::cluster(&args.connection, &mut notes)?;
-    let progress = Progress::start("reading the cluster");
     let snapshot = Snapshot::of_cluster(
         &cluster,
         args.connection.namespace.as_deref(),
         None,
         Reader::Snapshot,
     );
-    drop(progress);
     for unread in snapshot.iter().flat_map(|snapshot| &snapshot.unread) {
         notes.push(&format!(
             "{} is not in the snapshot: {}",

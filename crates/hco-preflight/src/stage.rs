@@ -22,4 +22,4 @@ pub(crate) use self::connect::{cluster, is_transient};
 pub(crate) use self::nodes::check_connection;
 pub(crate) use self::question::Question;
 pub(crate) use self::settings::validated;
-pub(crate) use self::snapshot::{GOLDEN, Reader, Snapshot, Unread as UnreadKind, hyperconverged};
+pub(crate) use self::snapshot::{GOLDEN, Reader, Snapshot, Unread as UnreadKind};

@@ -25,7 +25,6 @@ use crate::headroom::Headroom;
 use crate::notes::Notes;
 use crate::object_name::name;
 use crate::plan::machines::{Counted, counted_now};
-use crate::progress::Progress;
 use crate::report::Conclusions as _;
 use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
@@ -115,11 +114,10 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
             Ok(status) => status.unread.iter().any(|unread| unread.is_transient),
             Err(error) => stage::is_transient(error),
         };
-        let outstanding = match &status {
-            Ok(status) if status.reached == Some(false) => text::outstanding(status),
-            Ok(_) | Err(_) if is_failed => "the cluster".to_owned(),
-            Ok(_) | Err(_) => break status,
-        };
+        let is_outstanding = status.as_ref().is_ok_and(|it| it.reached == Some(false));
+        if !is_outstanding && !is_failed {
+            break status;
+        }
         // If the clock cannot represent the end, there is no limit.
         let left = until.map_or(longest * 2, |it| {
             it.saturating_duration_since(Instant::now())
@@ -132,7 +130,6 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
             break complete.map_or(status, Ok);
         }
         before = status.ok().filter(|_| !is_failed);
-        let _progress = Progress::start(format!("waiting for {outstanding}"));
         // The last poll also takes time.
         std::thread::sleep(pause.min(left / 2));
         pause = (pause * 2).min(longest);

@@ -11,7 +11,6 @@ use serde::Serialize;
 use crate::args::Color;
 use crate::foreign::{self, chain};
 use crate::notes::Notes;
-use crate::progress::above;
 
 /// The width without a terminal.
 const WIDTH: usize = 100;
@@ -46,11 +45,9 @@ impl Terminal {
 
     /// Prints a text that may have colors.
     pub(crate) fn print(&self, text: &str) -> Result<()> {
-        above(|| {
-            let mut out = AutoStream::new(io::stdout().lock(), self.color);
-            let text = foreign::inert(text);
-            quietly(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
-        })
+        let mut out = AutoStream::new(io::stdout().lock(), self.color);
+        let text = foreign::inert(text);
+        quietly(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }
 
     /// Prints a note.
@@ -86,12 +83,10 @@ impl Terminal {
     }
 
     fn line(&self, style: Style, word: &str, text: &str) {
+        let mut err = AutoStream::new(io::stderr().lock(), self.color);
+        let text = foreign::inert(&foreign::masked(&foreign::lines(text)));
         // If the standard error cannot be written, there is nowhere to report it.
-        let _ = above(|| {
-            let mut err = AutoStream::new(io::stderr().lock(), self.color);
-            let text = foreign::inert(&foreign::masked(&foreign::lines(text)));
-            writeln!(err, "{style}{word}:{style:#} {text}")
-        });
+        let _ = writeln!(err, "{style}{word}:{style:#} {text}");
     }
 }
 
@@ -102,10 +97,8 @@ pub(crate) fn print_raw(text: &[u8]) -> Result<()> {
 
 /// Prints what a function writes.
 pub(crate) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    above(|| {
-        let mut out = BufWriter::new(io::stdout().lock());
-        quietly(write(&mut out).and_then(|()| out.flush()))
-    })
+    let mut out = BufWriter::new(io::stdout().lock());
+    quietly(write(&mut out).and_then(|()| out.flush()))
 }
 
 /// Prints JSON for a program.

@@ -74,11 +74,7 @@ pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<Edite
     };
     let after = apply(text, &edits).ok_or_else(|| different("overlaps another change"))?;
     let read = objects(after.as_bytes());
-    let mut read = read.map_err(|_| different("cannot be made automatically"))?;
-    let mut before = objects_of_text.iter();
-    if before.any(|(object, _)| object.is_distributed) {
-        read = read.into_iter().flat_map(Object::distributed).collect();
-    }
+    let read = read.map_err(|_| different("cannot be made automatically"))?;
     let wanted = objects_of_text.iter().map(|(_, target)| *target);
     if !read.iter().map(|object| &object.value).eq(wanted) {
         return Err(different(if text.contains('&') && text.contains('*') {
@@ -187,31 +183,25 @@ impl Editor<'_> {
             },
             _ => Slot::Flow,
         };
-        let (mut removed, mut added) = (Vec::new(), Vec::new());
+        let mut removed = Vec::new();
         for (name, old) in old {
             if new.get(name) == Some(old) {
                 continue;
             }
-            let shared = EditError::Shared(place.line());
-            let field = place.field(name).ok_or_else(|| shared.clone())?;
+            let shared = || EditError::Shared(place.line());
+            let field = place.field(name).ok_or_else(shared)?;
             match new.get(name) {
-                // A field of the object itself that follows the merge key takes precedence.
-                Some(new) if field.form == Form::Elsewhere && !new.is_object() => {
-                    added.push((name, new));
-                }
                 Some(new) => self.change(field, slot, old, new)?,
-                None if field.form == Form::Elsewhere => return Err(shared),
+                None if field.form == Form::Elsewhere => return Err(shared()),
                 None => removed.push(field.at()),
             }
         }
-        added.extend(new.iter().filter(|(name, _)| !old.contains_key(*name)));
-        let added: Vec<String> = added
-            .into_iter()
-            .map(|(name, value)| match slot {
-                Slot::Field { column } => self.style.block_field(name, value, column),
-                _ => self.style.flow_field(name, value, self.lines_of(&entries)),
-            })
-            .collect();
+        let added = new.iter().filter(|(name, _)| !old.contains_key(*name));
+        let added = added.map(|(name, value)| match slot {
+            Slot::Field { column } => self.style.block_field(name, value, column),
+            _ => self.style.flow_field(name, value),
+        });
+        let added: Vec<String> = added.collect();
         self.remove_and_add(place, &entries, &removed, &added)
     }
 
@@ -252,7 +242,7 @@ impl Editor<'_> {
         let added: Vec<String> = added
             .map(|value| match slot {
                 Slot::Item { column } => self.style.block_item(value, column),
-                _ => self.style.flow(value, self.lines_of(&entries)),
+                _ => self.style.flow(value),
             })
             .collect();
         match entries.get(before + olds) {
@@ -260,7 +250,7 @@ impl Editor<'_> {
                 let start = self.start(next, place)?;
                 let joint = match slot {
                     Slot::Item { column } => self.style.line(column),
-                    _ => self.style.comma(),
+                    _ => ", ".to_owned(),
                 };
                 self.edit(start..start, added.join(&joint) + &joint);
                 Ok(())
@@ -348,7 +338,7 @@ impl Editor<'_> {
         let Some((last, kept)) = last.and_then(|last| Some((last, entries.get(last)?))) else {
             let start = self.behind_properties(place.text.start);
             let inside = start + 1..self.end(place).saturating_sub(1);
-            self.edit(inside, added.join(&self.style.comma()));
+            self.edit(inside, added.join(", "));
             return;
         };
         for (entry, next) in entries.iter().zip(entries.iter().skip(1)).take(last) {
@@ -366,11 +356,7 @@ impl Editor<'_> {
             return;
         }
         let Some(indentation) = self.lines_of(entries) else {
-            let comma = self.style.comma();
-            let added = added.iter().flat_map(|entry| [&comma, entry]);
-            let added: String = added.map(String::as_str).collect();
-            self.edit(end..end, added);
-            return;
+            return self.edit(end..end, format!(", {}", added.join(", ")));
         };
         let joint = format!("{}{indentation}", self.style.newline);
         let comma = self.behind_blanks(end, ',');
@@ -408,7 +394,7 @@ impl Editor<'_> {
             (Slot::Field { .. } | Slot::Flow, None) => Some(start),
         };
         let from = from.ok_or_else(unusual)?;
-        let in_line = self.style.flow(new, self.own_line(place.at()));
+        let in_line = self.style.flow(new);
         match (place.form, slot) {
             (Form::Elsewhere, _) => return Err(EditError::Shared(place.line())),
             // In lines below the key. A comment stays after it.
@@ -429,11 +415,11 @@ impl Editor<'_> {
                 let is_flow = matches!(slot, Slot::Flow);
                 self.edit(start..end, self.style.like(old, new, is_flow));
             }
-            // In brackets, a key can have no value.
+            // In brackets, a key can have no value and no colon.
             (Form::Empty, Slot::Flow)
                 if !self.text.get(..from).is_some_and(|it| it.ends_with(':')) =>
             {
-                self.edit(from..from, format!(": {in_line}"));
+                return Err(unusual());
             }
             (Form::Empty, _) => self.edit(from..from, format!(" {in_line}")),
             (Form::Literal, _) => {
@@ -466,16 +452,8 @@ impl Editor<'_> {
     }
 
     fn start_of_item(&self, item: &Place) -> Option<usize> {
-        let mut before = self.text.get(..item.text.start)?.trim_end();
-        loop {
-            if let Some(dash) = before.strip_suffix('-') {
-                return Some(dash.len());
-            }
-            // A comment follows the dash.
-            let line = before.rfind('\n').map_or(0, |end| end + 1);
-            let comment = before.get(line..)?.find('#')?;
-            before = before.get(..line + comment)?.trim_end();
-        }
+        let before = self.text.get(..item.text.start)?.trim_end();
+        before.strip_suffix('-').map(str::len)
     }
 
     /// The end of the text of a value.
@@ -579,11 +557,7 @@ impl Editor<'_> {
 
     /// The indentation of the last entry, if it has a line of its own.
     fn lines_of(&self, entries: &[&Place]) -> Option<&str> {
-        self.own_line(entries.last()?.at())
-    }
-
-    /// The indentation of an entry, if it has a line of its own.
-    fn own_line(&self, at: usize) -> Option<&str> {
+        let at = entries.last()?.at();
         let indentation = self.text.get(self.line_start(at)..at)?;
         let is_line = !indentation.is_empty() && indentation.trim().is_empty();
         is_line.then_some(indentation)

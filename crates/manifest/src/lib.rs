@@ -1,16 +1,13 @@
 //! YAML and JSON with the position of each value, read as kubectl reads them, and edits that keep everything else as it
 //! was: comments, order, quotation marks, indentation.
 //!
-//! The crate does not depend on the policy. It knows only the kinds that contain other objects: the lists of Kubernetes,
-//! and the kinds with which Open Cluster Management distributes objects.
+//! The crate does not depend on the policy. It knows only the lists of Kubernetes.
 
 #![forbid(unsafe_code)]
 
-mod distributed;
 mod edit;
 mod encoding;
 mod error;
-mod json;
 mod limited;
 mod objects;
 mod place;

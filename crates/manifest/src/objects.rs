@@ -1,11 +1,13 @@
 //! The objects of a user's file, as kubectl reads them, with the line of each field.
 
-use serde_json::{Map, Value};
+use serde::de::IgnoredAny;
+use serde_json::{Deserializer, Map, Value};
 
 use crate::encoding::decoded;
-use crate::error::ManifestError;
+use crate::error::{MAX_DOCUMENTS, ManifestError};
 use crate::place::Place;
-use crate::{json, yaml};
+use crate::stream::as_the_server_has_all;
+use crate::yaml;
 
 /// An object of a file.
 #[derive(Debug, Clone)]
@@ -15,12 +17,6 @@ pub struct Object {
     /// The line on which it begins, counted from 1.
     pub line: usize,
     pub(crate) place: Place,
-    /// Whether another object contains it, and distributes it.
-    pub(crate) is_distributed: bool,
-    /// Whether a cluster evaluates the templates in its values.
-    pub is_evaluated: bool,
-    /// Whether missing fields stay as they are in the cluster, as the object around it says.
-    pub is_merged: bool,
 }
 
 /// Reads the objects of a file: documents of YAML, or values of JSON. The items of a list replace the list, and empty
@@ -45,28 +41,65 @@ pub fn documents(text: &[u8]) -> Result<Vec<Result<Object, ManifestError>>, Mani
     let text = decoded(text)?;
     let behind = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (bytes, text) = (text.len() - behind.len(), behind);
-    let mut documents = Vec::new();
-    if text.trim_start().starts_with('{') {
-        if let Err(stopped) = json::documents(text, bytes, &mut documents) {
-            let rest = text.get(stopped.offset..).unwrap_or_default();
-            if documents.len() > 1 {
-                return Err(stopped.error);
-            }
-            // The YAML reader accepts some invalid JSON, such as a trailing comma. If it returns an error too, a text that
-            // looks like JSON gets the error of the JSON reader.
-            let is_yaml = !looks_like_json(rest);
-            let before = bytes + stopped.offset;
-            yaml::documents(rest, stopped.lines, before, &mut documents)
-                .map_err(|error| if is_yaml { error } else { stopped.error })?;
-        }
+    let documents = if text.trim_start().starts_with('{') {
+        in_json(text, bytes)?
     } else {
+        let mut documents = Vec::new();
         yaml::documents(text, 0, bytes, &mut documents)?;
-    }
+        documents
+    };
     let mut objects = Vec::new();
     for (value, place) in documents {
         flatten(value, place, &mut objects);
     }
     Ok(objects)
+}
+
+/// Reads JSON values, and YAML after the first one. JSON is YAML too, so this function only separates the values. The few
+/// values that the YAML parser rejects, for example with two escapes for one character, have no lines.
+fn in_json(text: &str, bytes: usize) -> Result<Vec<(Value, Place)>, ManifestError> {
+    let mut documents = Vec::new();
+    let mut values = Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    let (mut start, mut lines) = (0, 0);
+    while let Some(value) = values.next() {
+        let rest = text.get(start..).unwrap_or_default();
+        let Err(error) = value else {
+            let end = values.byte_offset();
+            let value = text.get(start..end).unwrap_or_default();
+            let read = yaml::documents(value, lines, bytes + start, &mut documents);
+            if let Err(error) = read {
+                let value = serde_json::from_str(value).ok();
+                let value = value.filter(|_| documents.len() < MAX_DOCUMENTS);
+                let value = as_the_server_has_all(value.ok_or(error)?);
+                documents.push((value, Place::elsewhere(1 + lines)));
+            }
+            lines += value.matches('\n').count();
+            start = end;
+            continue;
+        };
+        let error = not_json(&error);
+        if documents.len() > 1 {
+            return Err(error);
+        }
+        // The YAML reader accepts some invalid JSON, such as a trailing comma. If it returns an error too, a text that
+        // looks like JSON gets the error of the JSON reader.
+        let read = yaml::documents(rest, lines, bytes + start, &mut documents);
+        return match read {
+            Err(_) if looks_like_json(rest) => Err(error),
+            read => read.map(|()| documents),
+        };
+    }
+    Ok(documents)
+}
+
+fn not_json(error: &serde_json::Error) -> ManifestError {
+    let text = error.to_string();
+    // serde_json writes the place after its message.
+    let what = text
+        .rsplit_once(" at line ")
+        .map_or(&*text, |(what, _)| what);
+    let (line, column) = (error.line().max(1), error.column().max(1));
+    ManifestError::new(line, column, format!("this is not valid JSON: {what}"))
 }
 
 /// Whether a text begins like a JSON object. The first key of a YAML object rarely has quotes.
@@ -100,9 +133,6 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Result<Object, Mani
                 value: Value::Object(object),
                 line: place.line(),
                 place,
-                is_distributed: false,
-                is_evaluated: false,
-                is_merged: false,
             }));
         }
     };

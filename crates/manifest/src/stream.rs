@@ -128,7 +128,7 @@ impl<'de> Visitor<'de> for Items<'_> {
     }
 }
 
-fn as_the_server_has_all(value: Value) -> Value {
+pub(crate) fn as_the_server_has_all(value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().map(as_the_server_has_all).collect(),
         Value::Object(fields) => {

@@ -9,12 +9,10 @@ use crate::scalar::{self, Scalar};
 #[derive(Debug, Clone)]
 pub(crate) struct Style {
     pub(crate) newline: &'static str,
-    /// The text after a colon or a comma in brackets.
-    blank: &'static str,
     /// Whether it is JSON.
     is_json: bool,
-    /// The indentation of one level.
-    step: String,
+    /// The number of blanks of one level.
+    step: usize,
     /// Whether the dashes of a list are indented deeper than its key.
     deep_lists: bool,
 }
@@ -30,32 +28,19 @@ impl Style {
             let before = text.get(..at).unwrap_or_default();
             before.chars().rev().take_while(|it| *it != '\n').count()
         };
-        let step = if is_json {
-            let before = text.get(place.text.start..first.unwrap_or_default());
-            let line = before.and_then(|before| before.rsplit_once('\n'));
-            let line = line.map(|(_, line)| line.to_owned());
-            line.unwrap_or_else(|| "  ".to_owned())
-        } else {
-            let maps = entries.iter().filter(|it| it.form == Form::Block);
-            let mut steps = maps.filter_map(|map| {
-                let below = column(map.entries().first()?.key?);
-                below.checked_sub(column(map.key?)).filter(|it| *it > 0)
-            });
-            " ".repeat(steps.next().unwrap_or(2))
-        };
+        let maps = entries.iter().filter(|it| it.form == Form::Block);
+        let mut steps = maps.filter_map(|map| {
+            let below = column(map.entries().first()?.key?);
+            below.checked_sub(column(map.key?)).filter(|it| *it > 0)
+        });
         Self {
             newline: if text.contains("\r\n") && !text.replace("\r\n", "").contains('\n') {
                 "\r\n"
             } else {
                 "\n"
             },
-            blank: if is_json && text.contains("\":") && !text.contains("\": ") {
-                ""
-            } else {
-                " "
-            },
             is_json,
-            step,
+            step: steps.next().unwrap_or(2),
             deep_lists: deep_list(place, &column).unwrap_or(false),
         }
     }
@@ -65,18 +50,13 @@ impl Style {
         format!("{}{}", self.newline, " ".repeat(column))
     }
 
-    /// The separator of entries in brackets on one line.
-    pub(crate) fn comma(&self) -> String {
-        format!(",{}", self.blank)
-    }
-
     /// A field of a map in lines, whose keys are in this column.
     pub(crate) fn block_field(&self, name: &str, value: &Value, column: usize) -> String {
         let name = self.text(name);
         if is_collection(value) {
             format!("{name}:{}", self.block_below(value, column))
         } else {
-            format!("{name}: {}", self.flow(value, None))
+            format!("{name}: {}", self.flow(value))
         }
     }
 
@@ -89,7 +69,7 @@ impl Style {
     pub(crate) fn block_below(&self, value: &Value, column: usize) -> String {
         let column = match value {
             Value::Array(_) if !self.deep_lists => column,
-            _ => column + self.step.len(),
+            _ => column + self.step,
         };
         self.line(column) + &self.block(value, column)
     }
@@ -106,53 +86,37 @@ impl Style {
                 let items = list.iter();
                 items.map(|item| self.block_item(item, column)).collect()
             }
-            _ => return self.flow(value, None),
+            _ => return self.flow(value),
         };
         entries.join(&self.line(column))
     }
 
-    /// A field of a map in brackets; see `flow`.
-    pub(crate) fn flow_field(&self, name: &str, value: &Value, lines: Option<&str>) -> String {
-        let (name, value) = (self.text(name), self.flow(value, lines));
-        format!("{name}:{}{value}", self.blank)
+    /// A field of a map in brackets.
+    pub(crate) fn flow_field(&self, name: &str, value: &Value) -> String {
+        format!("{}: {}", self.text(name), self.flow(value))
     }
 
-    /// A value in one line. For JSON whose entries are on separate lines, `lines` is the indentation to continue with.
-    pub(crate) fn flow(&self, value: &Value, lines: Option<&str>) -> String {
-        let lines = lines.filter(|_| self.is_json);
-        let deeper = lines.map(|lines| format!("{lines}{}", self.step));
-        let below = deeper.as_deref();
-        let (brackets, entries): (_, Vec<String>) = match value {
+    /// A value in one line.
+    pub(crate) fn flow(&self, value: &Value) -> String {
+        match value {
             Value::Object(map) => {
                 let fields = map.iter();
-                let fields = fields.map(|(name, value)| self.flow_field(name, value, below));
-                (("{", "}"), fields.collect())
+                let fields = fields.map(|(name, value)| self.flow_field(name, value));
+                format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
             }
             Value::Array(list) => {
-                let items = list.iter().map(|item| self.flow(item, below));
-                (("[", "]"), items.collect())
+                let items = list.iter().map(|item| self.flow(item));
+                format!("[{}]", items.collect::<Vec<_>>().join(", "))
             }
-            Value::String(text) => return self.text(text),
-            _ => return value.to_string(),
-        };
-        let (open, close) = brackets;
-        match (lines, below) {
-            (Some(lines), Some(below)) if !entries.is_empty() => {
-                let newline = self.newline;
-                let entries = entries.join(&format!(",{newline}{below}"));
-                format!("{open}{newline}{below}{entries}{newline}{lines}{close}")
-            }
-            _ => {
-                let entries = entries.join(&self.comma());
-                format!("{open}{entries}{close}")
-            }
+            Value::String(text) => self.text(text),
+            _ => value.to_string(),
         }
     }
 
     /// A scalar in the quotation marks of another one.
     pub(crate) fn like(&self, old: &str, new: &Value, in_brackets: bool) -> String {
         let Value::String(text) = new else {
-            return self.flow(new, None);
+            return self.flow(new);
         };
         let is_quotable = !text.chars().any(char::is_control);
         match old.chars().next() {

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use manifest::objects;
 use serde_json::Value;
@@ -15,21 +14,12 @@ const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomizat
 /// MIRRORS: kustomize api/types/kustomization.go, `Kustomization`.
 const FIELDS: [&str; 3] = ["patches", "patchesJson6902", "patchesStrategicMerge"];
 
-/// A directory with a kustomization.
-#[derive(Debug)]
-pub(super) struct Directory {
-    /// Its name for the user.
-    pub(super) name: String,
-    /// Whether a patch can change a HyperConverged.
-    pub(super) names_ours: bool,
-}
-
 /// The kustomizations in the directories of the files, and their patches.
 #[derive(Debug, Default)]
 pub(super) struct Kustomizations {
     seen: BTreeSet<PathBuf>,
-    /// The directories by the real path of a file.
-    files: BTreeMap<PathBuf, Rc<Directory>>,
+    /// The names of the directories, by the real path of a file.
+    files: BTreeMap<PathBuf, String>,
 }
 
 impl Kustomizations {
@@ -62,10 +52,6 @@ impl Kustomizations {
             name if name.is_empty() => ".".to_owned(),
             name => name.into_owned(),
         };
-        let found = Rc::new(Directory {
-            name: here,
-            names_ours: super::names_ours(&text),
-        });
         let lists = objects.iter().flat_map(|object| {
             let lists = FIELDS.iter().filter_map(|field| object.value.get(*field));
             lists.filter_map(Value::as_array).flatten()
@@ -74,14 +60,14 @@ impl Kustomizations {
         let patches = lists.filter_map(|patch| patch.get("path").unwrap_or(patch).as_str());
         for patch in patches.chain([name]) {
             if let Ok(path) = std::fs::canonicalize(directory.join(patch)) {
-                self.files.entry(path).or_insert_with(|| Rc::clone(&found));
+                self.files.entry(path).or_insert_with(|| here.clone());
             }
         }
     }
 
-    /// The directory of the kustomization, if a file is one or is one of its patches.
-    pub(super) fn with_patch(&self, file: &Path) -> Option<&Directory> {
+    /// The name of the directory of the kustomization, if a file is one or is one of its patches.
+    pub(super) fn with_patch(&self, file: &Path) -> Option<&str> {
         let path = std::fs::canonicalize(file).ok()?;
-        self.files.get(&path).map(|directory| &**directory)
+        self.files.get(&path).map(String::as_str)
     }
 }

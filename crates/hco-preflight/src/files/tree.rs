@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use globset::{Glob, GlobMatcher};
-use ignore::Match;
-use ignore::gitignore::Gitignore;
+use ignore::{DirEntry, WalkBuilder};
 
 use super::kustomization::Kustomizations;
 use super::{STDIN, Walk};
@@ -21,17 +20,14 @@ pub(super) struct Tree {
     /// The files, each with the directory that the user named if it was found in one.
     pub(super) files: Vec<(PathBuf, Option<PathBuf>)>,
     pub(super) kustomizations: Kustomizations,
-    pub(super) skipped: Skipped,
     pub(super) notes: Notes,
     pub(super) failures: Vec<Failure>,
-    ignored: BTreeMap<PathBuf, Gitignore>,
+    /// The number of skipped files in directories, by reason.
+    skipped: BTreeMap<&'static str, usize>,
     /// The real paths of the files.
     seen: BTreeSet<PathBuf>,
-    pub(super) walk: Walk,
+    walk: Walk,
 }
-
-/// Why a file is skipped that Git ignores.
-const IGNORED: &str = "in .gitignore; --include-ignored includes it";
 
 /// A pattern for paths that are not read. A `*` matches any text, including a `/`.
 #[derive(Debug, Clone)]
@@ -54,24 +50,6 @@ impl Pattern {
     }
 }
 
-/// The number of skipped files in directories, by reason.
-#[derive(Debug, Default)]
-pub(super) struct Skipped(BTreeMap<&'static str, usize>);
-
-impl Skipped {
-    fn add(&mut self, reason: &'static str) {
-        *self.0.entry(reason).or_default() += 1;
-    }
-
-    pub(super) fn in_words(&self) -> Option<String> {
-        let reasons = self.0.iter();
-        let reasons =
-            reasons.map(|(reason, number)| format!("{} ({reason})", count(*number, "file")));
-        let reasons: Vec<String> = reasons.collect();
-        (!reasons.is_empty()).then(|| reasons.join(", "))
-    }
-}
-
 impl Tree {
     /// Finds the files of directories.
     pub(super) fn of(paths: &[PathBuf], walk: Walk) -> Self {
@@ -81,25 +59,33 @@ impl Tree {
         };
         for path in paths {
             if tree.is_excluded(path) {
-                continue;
-            }
-            if path != Path::new(STDIN) && path.is_dir() {
-                tree.directory(path, path);
+                tree.skip("--exclude", 1);
+            } else if path != Path::new(STDIN) && path.is_dir() {
+                tree.directory(path);
             } else {
                 tree.file(path, None);
             }
         }
+        let skipped = tree.skipped.iter();
+        let skipped = skipped.map(|(why, number)| format!("{} ({why})", count(*number, "file")));
+        let skipped: Vec<String> = skipped.collect();
+        if !skipped.is_empty() {
+            tree.notes.push(&format!("skipped {}", skipped.join(", ")));
+        }
         tree
     }
 
-    /// Whether the user excludes a path. It counts the path.
-    fn is_excluded(&mut self, path: &Path) -> bool {
-        let mut patterns = self.walk.exclude.iter();
-        let is_excluded = path != Path::new(STDIN) && patterns.any(|it| it.matches(path));
-        if is_excluded {
-            self.skipped.add("--exclude");
+    fn skip(&mut self, reason: &'static str, files: usize) {
+        if files > 0 {
+            *self.skipped.entry(reason).or_default() += files;
         }
-        is_excluded
+    }
+
+    /// Whether the user excludes a path, or a directory around it.
+    fn is_excluded(&self, path: &Path) -> bool {
+        let mut patterns = self.walk.exclude.iter();
+        path != Path::new(STDIN)
+            && patterns.any(|pattern| path.ancestors().any(|it| pattern.matches(it)))
     }
 
     /// Adds a file, unless a link or another argument led to it before.
@@ -115,45 +101,55 @@ impl Tree {
         self.files.push((path.to_owned(), root.map(Path::to_owned)));
     }
 
-    fn directory(&mut self, path: &Path, root: &Path) {
-        let entries = std::fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let mut entries = match entries {
-            Ok(entries) => entries,
-            Err(error) => {
-                let file = path.display().to_string();
-                let what = format!("the directory cannot be read: {error}");
-                return self.failures.push(Failure::in_file(&file, None, what));
+    fn directory(&mut self, root: &Path) {
+        let follows_git = self.walk.recursive && !self.walk.include_ignored;
+        for entry in self.entries(root, follows_git) {
+            match entry {
+                Ok(entry) => self.entry(&entry, root),
+                Err(error) => {
+                    let file = root.display().to_string();
+                    let what = format!("the directory cannot be read: {error}");
+                    self.failures.push(Failure::in_file(&file, None, what));
+                }
             }
-        };
-        entries.sort_by_key(std::fs::DirEntry::file_name);
-        for entry in entries {
-            let name = entry.file_name();
-            let name = name.as_encoded_bytes();
-            // A mounted ConfigMap has its files a second and a third time, below such directories.
-            if name.starts_with(b"..") || name == b".git" {
-                continue;
-            }
-            let path = entry.path();
-            let is_directory = path.is_dir();
-            if !(is_directory || is_manifest(&path)) || self.is_excluded(&path) {
-                continue;
-            }
-            if is_directory {
-                let is_link = entry.file_type().is_ok_and(|it| it.is_symlink());
-                self.subdirectory(&path, is_link, root);
-            } else if path.exists() && !path.is_file() {
-                // Reading a pipe would block until another process writes to it.
-                self.skipped.add("not a regular file");
-            } else if self.is_ignored(&path, false) {
-                self.skipped.add(IGNORED);
-            } else {
-                self.file(&path, Some(root));
-            }
+        }
+        if follows_git {
+            let [all, read] = [false, true].map(|follows_git| {
+                let entries = self.entries(root, follows_git).filter_map(Result::ok);
+                let is_file =
+                    |entry: &DirEntry| is_manifest(entry.path()) && !entry.path().is_dir();
+                entries.filter(is_file).count()
+            });
+            let why = "in .gitignore; --include-ignored includes it";
+            self.skip(why, all.saturating_sub(read));
         }
     }
 
-    fn subdirectory(&mut self, path: &Path, is_link: bool, root: &Path) {
-        if !self.walk.recursive {
+    /// The entries of a directory, and of the directories below it with `-R`.
+    fn entries(&self, root: &Path, follows_git: bool) -> ignore::Walk {
+        WalkBuilder::new(root)
+            .standard_filters(false)
+            .git_ignore(follows_git)
+            .parents(follows_git)
+            .max_depth((!self.walk.recursive).then_some(1))
+            .sort_by_file_name(Ord::cmp)
+            // A mounted ConfigMap has its files a second and a third time, below directories that begin with two dots.
+            .filter_entry(|entry| {
+                let name = entry.file_name().as_encoded_bytes();
+                entry.depth() == 0 || !name.starts_with(b"..") && name != b".git"
+            })
+            .build()
+    }
+
+    fn entry(&mut self, entry: &DirEntry, root: &Path) {
+        let path = entry.path();
+        let is_directory = path.is_dir();
+        if entry.depth() == 0 || !is_directory && !is_manifest(path) {
+            return;
+        }
+        if self.is_excluded(path) {
+            self.skip("--exclude", usize::from(!is_directory));
+        } else if is_directory && !self.walk.recursive {
             let path = one_line(&path.display().to_string());
             let how = if self.walk.is_flat {
                 format!("to include it, add -f {}", shell_word(&path))
@@ -162,39 +158,15 @@ impl Tree {
             };
             self.notes
                 .push(&format!("{path}: skipped a directory; {how}"));
-        } else if is_link {
-            self.skipped.add("a link to a directory");
-        } else if self.is_ignored(path, true) {
-            self.skipped.add(IGNORED);
+        } else if is_directory {
+            let is_link = entry.path_is_symlink();
+            self.skip("a link to a directory", usize::from(is_link));
+        } else if path.exists() && !path.is_file() {
+            // Reading a pipe would block until another process writes to it.
+            self.skip("not a regular file", 1);
         } else {
-            self.directory(path, root);
+            self.file(path, Some(root));
         }
-    }
-
-    /// Whether Git ignores a file or a directory, so that it will not be applied.
-    fn is_ignored(&mut self, path: &Path, is_directory: bool) -> bool {
-        if !self.walk.recursive || self.walk.include_ignored {
-            return false;
-        }
-        let Ok(path) = std::path::absolute(path) else {
-            return false;
-        };
-        let repository = path.ancestors().find(|it| it.join(".git").exists());
-        let Some(repository) = repository else {
-            return false;
-        };
-        // The nearest .gitignore file takes precedence.
-        for directory in path.ancestors().skip(1) {
-            let rules = self.ignored.entry(directory.to_owned());
-            let rules = rules.or_insert_with(|| Gitignore::new(directory.join(".gitignore")).0);
-            match rules.matched(&path, is_directory) {
-                Match::Ignore(_) => return true,
-                Match::Whitelist(_) => return false,
-                Match::None if directory == repository => return false,
-                Match::None => {}
-            }
-        }
-        false
     }
 }
 

@@ -29,7 +29,6 @@ use crate::foreign::{self, Foreign, chain, one_line};
 use crate::module::Module;
 use crate::notes::Notes;
 use crate::object_name::key;
-use crate::progress::Progress;
 use crate::report::{NAMED, Report};
 use crate::verdict::{Against, Judged, Origin, Verdicts};
 
@@ -110,10 +109,8 @@ impl<'s> Check<'s> {
         };
         let module = Module::load(subject.policy.as_deref(), subject.no_cache, notes)?;
         let mut evaluator = Evaluator::new(module, subject, live, &questions, notes)?;
-        let progress = Progress::start("reading the nodes");
         let labels = Labels::named_in(questions.iter().flat_map(Question::objects));
         let nodes = nodes::read(subject, cluster.as_deref(), files.as_deref(), &labels)?;
-        drop(progress);
         let images = Images::new(subject, evaluator.all_settings(), notes)?;
         let mut check = Self {
             subject,
@@ -180,7 +177,6 @@ impl<'s> Check<'s> {
 
     /// The verdicts.
     pub(crate) fn judge(&self, notes: &mut Notes) -> Verdicts {
-        let _progress = Progress::start("checking");
         let mut verdicts = Verdicts {
             failures: self.failures.clone(),
             cluster: self.cluster.as_ref().map(|cluster| Origin {
@@ -387,7 +383,6 @@ const LIVE: &str = "live objects are checked as new objects; in the cluster, upd
 
 /// The live objects, evaluated as new objects, so that existing problems are reported too.
 fn of_cluster(live: Option<Live<'_>>, namespace: Option<&str>) -> Result<Vec<Question>> {
-    let _progress = Progress::start("reading the HyperConverged objects in the cluster");
     let source = live.context("no cluster is specified to read HyperConverged objects from")?;
     let live = source.hyperconvergeds(namespace);
     let live = live.map_err(|error| not_listed(error, namespace))?;

@@ -35,7 +35,6 @@ use crate::module::Module;
 use crate::no_forecast::{NoForecast, denied_by_hco};
 use crate::notes::Notes;
 use crate::object_name::{in_namespace, key, name};
-use crate::progress::Progress;
 use crate::report::{Changes, Conclusions as _, Report};
 use crate::verdict::Against;
 
@@ -183,7 +182,6 @@ impl Reading<'_> {
             (None, snapshot)
         } else {
             let cluster = Arc::new(cluster_until(self.until, connection, notes)?);
-            let _progress = Progress::start("reading the cluster");
             let namespace = connection.namespace.as_deref();
             let snapshot = Snapshot::of_cluster(&cluster, namespace, object, self.reader)?;
             (Some(cluster), snapshot)
@@ -237,7 +235,6 @@ impl Compared {
         let questions = std::slice::from_ref(&question);
         let evaluator = Evaluator::new(Module::Linked, subject, Some(live), questions, notes)?;
         let host = |nodes: &[Value]| Arc::new(NodeList::of_objects(nodes)) as Arc<dyn HostCalls>;
-        let _progress = Progress::start("comparing");
         let objects = snapshot.before();
         let is_asked = question.place.is_some() || nodes != is_nodes || version.is_some();
         let (mut is, mut pending) = (None, None);

@@ -17,7 +17,6 @@ use crate::args::Subject;
 use crate::kubectl::Kubectl;
 use crate::module::Module;
 use crate::notes::Notes;
-use crate::progress::Progress;
 use crate::report::{Report, merged};
 
 /// The module, and the settings with which it evaluates objects.
@@ -54,7 +53,6 @@ impl Evaluator {
         let namespace = live.map_or("", Live::namespace).to_owned();
         let (mut deployed, has_unread_policies) = match live {
             Some(live) if subject.settings.is_none() => {
-                let _progress = Progress::start("reading the policies of the cluster");
                 let targets = questions.iter().map(|it| it.target(&namespace));
                 let targets: BTreeSet<_> = targets.collect();
                 deployed::settings(live, &targets, &module, notes)?

@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use crate::args::Subject;
 use crate::notes::Notes;
-use crate::progress::Progress;
 use crate::registries;
 
 /// Answers requests for images: from their registries with `--images`, else with an error.
@@ -58,7 +57,6 @@ impl Images {
         evaluate: impl Fn(&Arc<dyn HostCalls>),
     ) {
         if let Some(registries) = &self.registries {
-            let _progress = Progress::start("reading images");
             registries.read_ahead(|images| evaluate(&beside(images, other)));
         }
     }

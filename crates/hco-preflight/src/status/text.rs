@@ -380,16 +380,7 @@ fn result(text: &mut String, status: &Status) {
     };
 }
 
-/// The text about the golden images and objects that are not ready yet.
-pub(super) fn outstanding(status: &Status) -> String {
-    let mut parts = missing(status);
-    if status.stopped.is_some() {
-        parts.push("the problem that stops SSP".to_owned());
-    }
-    parts.join(", ")
-}
-
-/// The same as a sentence.
+/// The golden images and objects that are not ready yet, as a sentence.
 fn not_ready(status: &Status) -> String {
     let mut parts = Vec::new();
     if status.stopped.is_some() {

@@ -344,14 +344,12 @@ fn aliases_of_a_long_text_are_a_bomb_as_well() {
 #[rstest]
 #[case::yaml_lists("a: ", "[", "]")]
 #[case::yaml_maps("a: ", "{a: ", "}")]
-#[case::json_lists("{\"a\": ", "[", "]")]
-#[case::json_maps("{\"a\": ", "{\"a\":", "}")]
 fn absurd_depth_is_refused(#[case] start: &str, #[case] open: &str, #[case] close: &str) {
     let nested = |levels: usize| {
-        let end = if start.starts_with('{') { "}" } else { "" };
         let (open, close) = (open.repeat(levels), close.repeat(levels));
-        format!("{start}{open}1{close}{end}")
+        format!("{start}{open}1{close}")
     };
+    refused(format!("{{\"x\": {}}}", "[".repeat(20_000)));
     assert_eq!(read(&nested(99)).len(), 1);
     let sentence = refused(nested(100));
     assert!(

@@ -36,35 +36,6 @@ pub(crate) fn run(world: &World<'_>) {
         clusters.push(closed);
     });
     patches(world);
-    without_a_cluster(world);
-}
-
-/// A command for the object of a file keeps the fields that only the live object has.
-fn without_a_cluster(world: &World<'_>) {
-    let file = world.crd.templates(&[template("mine", None)]);
-    let object = world.hyperconverged(&file).to_string();
-    world.admin.file("alone.yaml", &object);
-    let words = "hco-preflight fix -f alone.yaml --arch amd64=3,arm64=2 --unsafe -o commands";
-    let words: Vec<&str> = words.split(' ').collect();
-    let output = world.admin.run_with(&words, &CONTEXTS);
-    assert_eq!(output.code, Some(1), "{output:?}");
-    let command = output
-        .stdout
-        .replace(" --type json ", " --context a --type json ");
-    let annotations = json!({"cdi.kubevirt.io/storage.bind.immediate.requested": "true"});
-
-    let gate = json!({"featureGates": {"downwardMetrics": true}});
-    let mut annotated = template("mine", None);
-    annotated["metadata"]["annotations"] = annotations;
-    world.replaces(&together([&gate, &world.crd.templates(&[annotated])]), &[]);
-    is_refused(world, &command);
-
-    world.replaces(&together([&gate, &file]), &[]);
-    let output = sh(world, &command);
-    assert_eq!(output.code, Some(0), "{output:?}");
-    let live = world.api().get(&world.path());
-    let wanted = together([&gate, &world.crd.import]);
-    assert_eq!(together([&live["spec"], &wanted]), live["spec"]);
 }
 
 /// A command patches the cluster that it was computed for, and only the object that it was computed for.
@@ -79,14 +50,14 @@ fn patches(world: &World<'_>) {
     };
     let one = spec(&["mine"]);
     world.creates(&one);
-    let old = command(world, &one);
+    let old = command(world);
     assert!(old.contains(" --context a --type json -p "), "{old}");
 
     // Another template now has its index.
     let both = spec(&["another", "mine"]);
     world.replaces(&both, &[]);
     is_refused(world, &old);
-    let of_both = command(world, &both);
+    let of_both = command(world);
 
     // A user changes an unrelated field.
     let placement = world
@@ -96,7 +67,7 @@ fn patches(world: &World<'_>) {
     world.replaces(&changed, &[]);
     is_refused(world, &of_both);
 
-    let new = command(world, &changed);
+    let new = command(world);
     let output = sh(world, &new);
     assert_eq!(output.code, Some(0), "{output:?}");
     let live = world.api().get(&world.path());
@@ -108,10 +79,8 @@ fn patches(world: &World<'_>) {
     assert_eq!((again.code, &*again.stdout), (Some(0), ""), "{again:?}");
 }
 
-/// The command that fixes this object, which is in a file.
-fn command(world: &World<'_>, spec: &Value) -> String {
-    let object = world.hyperconverged(spec).to_string();
-    world.admin.file("fixed.yaml", &object);
+/// The command that fixes the live object.
+fn command(world: &World<'_>) -> String {
     let output = fix(world);
     assert_eq!(output.code, Some(1), "{output:?}");
     assert!(output.stdout.starts_with("kubectl patch "), "{output:?}");
@@ -119,7 +88,7 @@ fn command(world: &World<'_>, spec: &Value) -> String {
 }
 
 fn fix(world: &World<'_>) -> KubectlOutput {
-    let words = "hco-preflight fix -f fixed.yaml --cluster --context a -o commands";
+    let words = "hco-preflight fix --cluster --context a -o commands";
     let words: Vec<&str> = words.split(' ').collect();
     world.admin.run_with(&words, &CONTEXTS)
 }
