@@ -165,7 +165,11 @@ impl NodeList {
     }
 
     /// Adds the fields of a node that are kept.
-    pub(crate) fn add(&mut self, mut node: Value, labels: &Labels) -> Result<(), NodeListError> {
+    ///
+    /// # Errors
+    ///
+    /// If it is not a node.
+    pub fn add(&mut self, mut node: Value, labels: &Labels) -> Result<(), NodeListError> {
         match node.get("kind").and_then(Value::as_str) {
             Some("Node") => {}
             // A list without items.

@@ -450,11 +450,10 @@ impl Snapshot {
         let disks = Disks::of(&snapshot);
         snapshot.retain(&disks);
         let labels = labels(reader, snapshot.hyperconvergeds.iter().chain(object));
-        if !nodes.is_empty() {
-            let list = format!(r#"{{"kind":"NodeList","items":[{}]}}"#, nodes.join(","));
-            let list = NodeList::from_text(list.as_bytes(), &labels);
-            let list = list.with_context(|| one_line(&path.display().to_string()))?;
-            snapshot.nodes = list;
+        for node in nodes {
+            let node = serde_json::from_str(&node)?;
+            let added = snapshot.nodes.add(node, &labels);
+            added.with_context(|| one_line(&path.display().to_string()))?;
         }
         notes.push(&format!(
             "{} {}",
@@ -698,7 +697,7 @@ fn gathered_namespace(file: &Path) -> Option<&str> {
 /// A node of a file without most of the fields that are not evaluated.
 fn without_what_is_not_judged(mut node: Value) -> Value {
     if let Some(fields) = node.as_object_mut() {
-        fields.retain(|name, _| ["metadata", "spec", "status"].contains(&&**name));
+        fields.retain(|name, _| ["kind", "metadata", "spec", "status"].contains(&&**name));
     }
     for (pointer, kept) in [
         ("/metadata", ["name", "labels"]),
