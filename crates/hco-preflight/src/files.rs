@@ -347,9 +347,11 @@ impl Files {
                 ));
             }
             kind if contains_ours(&written.object.value) => {
-                return self.notes.push(&format!(
-                    "{file}:{line}: not checked: the HyperConverged inside this {kind}; check it in a file of its own"
-                ));
+                let what = format!(
+                    "not checked: the HyperConverged inside this {kind}; check it in a file of its own"
+                );
+                let failure = Failure::in_file(file, Some(line), what);
+                return self.failures.push(failure);
             }
             "" => "without a kind".to_owned(),
             kind => kind.to_owned(),

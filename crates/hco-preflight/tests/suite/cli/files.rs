@@ -314,7 +314,7 @@ fn the_old_objects_are_not_excluded() {
 
 /// The command does not know how another kind changes the objects inside it.
 #[test]
-fn an_object_inside_another_one_is_named() {
+fn an_object_inside_another_one_is_an_error() {
     let text = "\
 apiVersion: work.open-cluster-management.io/v1
 kind: ManifestWork
@@ -325,10 +325,10 @@ spec:
 ";
     let directory = written("inside", &[("file.yaml", text), ("hco.yaml", &accepted())]);
     let (verdicts, notes, code) = run_in(&directory, "check -f . --arch amd64=3");
-    let note = "note: ./file.yaml:1: not checked: the HyperConverged inside this ManifestWork; check it in a file of its own\n";
+    let note = "error: ./file.yaml:1: not checked: the HyperConverged inside this ManifestWork; check it in a file of its own\n";
     assert!(notes.contains(note), "{notes}");
     assert!(verdicts.contains("1 object: accepted"), "{verdicts}");
-    assert_eq!(code, 0);
+    assert_eq!(code, 2);
 }
 
 /// Reading a pipe would never end.
