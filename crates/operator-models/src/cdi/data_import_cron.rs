@@ -49,6 +49,42 @@ pub struct DataImportCron<'a> {
     pub spec: &'a Spec<'a>,
 }
 
+impl DataImportCron<'_> {
+    /// The fields in which the spec of an existing `DataImportCron` differs from the spec that SSP wants. If no field
+    /// differs, SSP leaves it unchanged. Otherwise, SSP deletes it, and creates it again in its next pass.
+    ///
+    /// MIRRORS: ssp-operator internal/common/resource.go, createOrUpdateWithImmutableSpec: semantic equality, so 10Gi
+    /// equals 10240Mi; labels, annotations and the order of fields do not count.
+    pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
+        let mut found = self.spec.differences(other.spec);
+        if self.managed_data_source != other.managed_data_source {
+            found.push("managedDataSource".to_owned());
+        }
+        // Most specs have the same text, which is cheaper to compare.
+        let is_same = self.platform_architecture == other.platform_architecture
+            && self.spec.template.json() == other.spec.template.json();
+        if !is_same && self.platform() != other.platform() {
+            found.push("template.spec.source.registry.platform.architecture".to_owned());
+        }
+        found
+    }
+
+    /// The architecture that the importer requests: the one that SSP writes into a registry source, or the template's.
+    pub fn platform(&self) -> Option<String> {
+        let registry = self.spec.volume().object("source").field("registry");
+        if let Some(architecture) = self.platform_architecture
+            && registry.is_present()
+        {
+            return Some(architecture.to_owned());
+        }
+        let platform = registry.object().field("platform");
+        let architecture = platform.object().field("architecture").string();
+        platform
+            .is_present()
+            .then(|| architecture.ok().flatten().unwrap_or_default())
+    }
+}
+
 /// Why an accepted `DataImportCron` never imports an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NeverRuns {
@@ -97,8 +133,6 @@ pub struct Verdict {
     /// Why it never imports an image although it is accepted. The first reason is the first one in the API server's
     /// message.
     pub never_runs: Vec<NeverRuns>,
-    /// Whether the API server rejects the job for the first import, so that the import waits for the schedule.
-    pub first_import_rejected: bool,
 }
 
 /// Checks a spec as CDI's webhook does, except for its managedDataSource.
@@ -202,7 +236,6 @@ pub fn examine_names(cron: &DataImportCron<'_>, spec: &SpecVerdict) -> Verdict {
             rejected,
             polling: None,
             never_runs: Vec::new(),
-            first_import_rejected: false,
         };
     }
     let mut never_runs = Vec::new();
@@ -230,9 +263,6 @@ pub fn examine_names(cron: &DataImportCron<'_>, spec: &SpecVerdict) -> Verdict {
         rejected,
         polling: Some(polling),
         never_runs,
-        // The job is named `initial-job-`, the name of the cron, `-`, and eight characters of the UID. This name is
-        // also a label of its pod.
-        first_import_rejected: polling == Polling::CronJob && cron.name.len() == POLLED_NAME_MAX,
     }
 }
 
