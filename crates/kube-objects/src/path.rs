@@ -61,6 +61,12 @@ impl FieldPath {
         })))
     }
 
+    /// The path of a field that is relative to this one.
+    pub fn join(&self, relative: &Self) -> Self {
+        let segments = relative.segments().into_iter();
+        segments.fold(self.clone(), |path, segment| path.below(segment))
+    }
+
     /// The path of the object or list that contains this field; `None` for the whole object.
     pub fn parent(&self) -> Option<&Self> {
         self.0.as_deref().map(|link| &link.parent)

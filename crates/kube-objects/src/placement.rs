@@ -1,22 +1,19 @@
 //! A node placement: which nodes it selects, and what Kubernetes rejects in it.
 
 mod affinity;
-mod label_values;
-mod matcher;
 mod requirement;
 mod term;
 
-use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::{NodeAffinity, NodeSelector};
 
 pub use self::affinity::{PREFERRED, REQUIRED, node_affinity, node_selector};
-pub use self::label_values::{LabelKeys, LabelValues};
-pub use self::matcher::Matcher;
 
 use self::term::{Term, names_any_of, parse_terms};
+use crate::node_list::{Needed, Node};
 use crate::path::FieldPath;
 
 /// The node label with the architecture.
@@ -29,7 +26,7 @@ const ARCHITECTURE_LABELS: [&str; 2] = [ARCHITECTURE_LABEL, "beta.kubernetes.io/
 pub struct Placement {
     /// In the order of the keys. It can have a hundred thousand, and no key is looked up.
     node_selector: Vec<(String, String)>,
-    required: Option<Vec<Term>>,
+    required: Option<BTreeSet<Term>>,
     errors: Vec<SelectorError>,
     architecture_preference: Option<usize>,
     names_architecture: bool,
@@ -97,22 +94,46 @@ impl Placement {
         !self.node_selector.is_empty() || self.required.is_some()
     }
 
-    /// Whether a pod with this placement can run on a node with this name and these labels. For many nodes,
-    /// use a [`Matcher`].
+    /// Whether a pod with this placement can run on a node with this name and these labels.
     pub fn matches<'n>(
         &self,
-        name: &str,
+        name: &'n str,
         labels: impl IntoIterator<Item = (&'n str, &'n str)>,
     ) -> bool {
-        let mut keys = LabelKeys::default();
-        let matcher = Matcher::new(self, &mut keys);
-        let mut values = LabelValues::new(&keys);
-        for (key, value) in labels {
-            if let Some(slot) = keys.find(key.as_bytes()) {
-                values.set(slot, Cow::Borrowed(value));
+        let labels = labels.into_iter();
+        self.selects(&Node {
+            name: name.into(),
+            labels: labels.map(|(key, value)| (key, value.into())).collect(),
+            ..Node::default()
+        })
+    }
+
+    /// The fields of nodes that decide whether the placement selects them.
+    pub fn add_needed<'p>(&'p self, needed: &mut Needed<'p>) {
+        for (key, _) in &self.node_selector {
+            needed.add_label(key);
+        }
+        for term in self.required.iter().flatten() {
+            needed.names |= !term.fields.is_empty();
+            for requirement in &term.labels {
+                needed.add_label(&requirement.key);
             }
         }
-        matcher.matches(name, &values)
+    }
+
+    /// Whether a pod with this placement can run on a node. Terms that cannot be parsed match nothing; the others can
+    /// still match.
+    ///
+    /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
+    /// `RequiredNodeAffinity.Match`, and hyperconverged-cluster-operator,
+    /// pkg/internal/nodeinfo/nodeinfo.go, `isWorkloadNodeFunc`, which treats an error as no match.
+    pub fn selects(&self, node: &Node<'_>) -> bool {
+        let mut node_selector = self.node_selector.iter();
+        node_selector.all(|(key, value)| node.label(key) == Some(value.as_str()))
+            && self
+                .required
+                .as_ref()
+                .is_none_or(|terms| terms.iter().any(|term| term.matches(node)))
     }
 
     /// Everything in the required affinity that Kubernetes rejects, in the order in which it reports it, with
@@ -128,8 +149,9 @@ impl Placement {
             let mut requirements = term.labels.iter();
             requirements.any(|it| it.key == label && !it.test.is_met_by(Some(value)))
         };
-        let terms = self.required.as_deref().unwrap_or_default();
-        self.errors.is_empty() && !terms.is_empty() && terms.iter().all(excludes)
+        let mut terms = self.required.iter().flatten();
+        let is_valid = self.errors.is_empty() && terms.clone().next().is_some();
+        is_valid && terms.all(excludes)
     }
 
     /// The index of the first preferred term, of any weight, that names an architecture label.
@@ -155,79 +177,22 @@ pub fn check_required(selector: &NodeSelector) -> Vec<SelectorError> {
 /// A requirement of a node affinity that Kubernetes rejects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectorError {
-    /// Where the requirement is.
-    pub position: ErrorPosition,
+    /// The field, relative to the required affinity: `nodeSelectorTerms[0].matchExpressions[1].values[0]`.
+    pub path: FieldPath,
+    /// Whether the requirement is in `matchFields`.
+    pub is_about_fields: bool,
     /// The whole requirement, `kubernetes.io/arch In [amd64 arm64]`. It identifies the error, so it is neither
     /// shortened nor escaped.
-    pub requirement: Arc<str>,
+    pub requirement: Rc<str>,
     /// The mistake.
     pub reason: &'static str,
 }
 
-/// The position of an error in a required node affinity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ErrorPosition {
-    term: usize,
-    /// The list of the term.
-    pub list: List,
-    requirement: usize,
-    part: Part,
-}
-
-/// A list of requirements of a term.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum List {
-    /// `matchExpressions`.
-    Expressions,
-    /// `matchFields`.
-    Fields,
-}
-
-/// The part of a requirement that is wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Key,
-    Operator,
-    Values,
-    Value(usize),
-}
-
-impl SelectorError {
-    /// The path in the format of Kubernetes: `nodeSelectorTerms[0].matchExpressions[1].values[0]`, relative to the
-    /// required affinity.
-    pub fn path(&self, required: &FieldPath) -> FieldPath {
-        let ErrorPosition {
-            term,
-            list,
-            requirement,
-            part,
-        } = self.position;
-        let list = match list {
-            List::Expressions => "matchExpressions",
-            List::Fields => "matchFields",
-        };
-        let requirement = required
-            .key("nodeSelectorTerms")
-            .index(term)
-            .key(list)
-            .index(requirement);
-        match part {
-            Part::Key => requirement.key("key"),
-            Part::Operator => requirement.key("operator"),
-            Part::Values => requirement.key("values"),
-            Part::Value(index) => requirement.key("values").index(index),
-        }
-    }
-}
-
 impl fmt::Display for SelectorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path(&FieldPath::default());
-        write!(f, "{path}: {}", self.reason)
+        write!(f, "{}: {}", self.path, self.reason)
     }
 }
-
-impl std::error::Error for SelectorError {}
 
 // rstest and wasm-bindgen-test cannot be combined. In wasm, the conformance samples test this.
 #[cfg(test)]

@@ -126,15 +126,7 @@ fn count(census: &mut Census, node: &Node, restricts: bool, is_selected: bool) {
         *census.workload.entry(architecture.clone()).or_default() += 1;
     }
     if has("control-plane") || has("master") {
-        census.control_plane.insert(architecture.clone());
-    }
-    if let Some(value) = node
-        .labels
-        .get("kubernetes.io/arch")
-        .filter(|_| is_selected)
-    {
-        let known = census.by_arch_label.entry(value.clone()).or_default();
-        known.insert(architecture);
+        census.control_plane.insert(architecture);
     }
 }
 

@@ -72,10 +72,10 @@ fn only_decoded_strings_must_be_utf8() {
     assert_eq!(skip(b"{\"\xff\":\"\xff\"}"), Ok(()));
     let text = Reader::new(b"\"\xff\"").text().unwrap();
     assert_eq!(text.decode(), Err(Error::InvalidString));
-    assert_eq!(text.as_plain(), Some(b"\xff".as_slice()));
+    assert_eq!(text.bytes().as_deref(), Ok(b"\xff".as_slice()));
     let escaped = Reader::new(b"\"\\n\xff\"").text().unwrap();
     assert_eq!(escaped.decode(), Err(Error::InvalidString));
-    assert_eq!(escaped.as_plain(), None);
+    assert_eq!(escaped.bytes(), Err(Error::InvalidString));
 }
 
 #[test]
