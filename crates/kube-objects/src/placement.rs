@@ -194,100 +194,63 @@ impl fmt::Display for SelectorError {
     }
 }
 
-// rstest and wasm-bindgen-test cannot be combined. In wasm, the conformance samples test this.
 #[cfg(test)]
-#[cfg(not(target_arch = "wasm32"))]
 mod tests {
-    use std::collections::BTreeMap;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
 
-    use k8s_openapi::api::core::v1::NodeAffinity;
-    use rstest::rstest;
     use serde_json::{Value, json};
 
-    use super::{ARCHITECTURE_LABEL, Placement};
+    use super::*;
 
-    #[test]
-    fn an_invalid_affinity_excludes_nothing() {
-        let affinity = required(&expression(ARCHITECTURE_LABEL, "Is", &["amd64"]));
-        assert!(!affinity.affinity_excludes(ARCHITECTURE_LABEL, "arm64"));
-    }
-
-    #[rstest]
-    #[case::operator(
-        json!([{"matchExpressions": [{"key": "/", "operator": "in", "values": ["_"]}]}]),
-        "nodeSelectorTerms[0].matchExpressions[0].operator: the operator must be \
-         In, NotIn, Exists, DoesNotExist, Gt, or Lt (/ in [_])"
-    )]
-    #[case::field_operator(
-        field("metadata.name", "Exists", "x"),
-        "nodeSelectorTerms[0].matchFields[0].operator: matchFields supports only \
-         the operators In and NotIn (metadata.name Exists [x])"
-    )]
-    fn a_requirement_is_invalid(#[case] terms: Value, #[case] expected: &str) {
-        let errors: Vec<_> = required(&terms)
-            .errors()
-            .iter()
-            .map(|error| format!("{error} ({})", error.requirement))
-            .collect();
-        assert_eq!(errors, [expected]);
-    }
-
-    #[test]
-    fn a_requirement_has_few_errors_however_many_values() {
-        let values = vec!["-"; 100_000];
-        assert_eq!(required(&expression("a", "In", &values)).errors().len(), 8);
-    }
-
-    #[rstest]
-    #[case::old_label(json!({"beta.kubernetes.io/arch": "arm64"}), json!(null), true, None)]
-    #[case::field_of_that_name(
-        json!(null),
-        json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": field("kubernetes.io/arch", "In", "x")}}),
-        false,
-        None
-    )]
-    #[case::preferred(
-        json!(null),
-        json!({"preferredDuringSchedulingIgnoredDuringExecution": [
-            {"weight": 9, "preference": exists("a")}, {"weight": 0, "preference": exists("beta.kubernetes.io/arch")}
-        ]}),
-        false,
-        Some(1)
-    )]
-    fn an_architecture_is_named(
-        #[case] selector: Value,
-        #[case] affinity: Value,
-        #[case] is_named: bool,
-        #[case] preference: Option<usize>,
-    ) {
-        let placement = placement(selector, affinity);
-        assert_eq!(placement.names_architecture(), is_named);
-        assert_eq!(placement.architecture_preference(), preference);
-    }
-
-    #[track_caller]
-    fn placement(selector: Value, affinity: Value) -> Placement {
-        let selector: Option<BTreeMap<_, _>> = serde_json::from_value(selector).unwrap();
-        let affinity: Option<NodeAffinity> = serde_json::from_value(affinity).unwrap();
-        Placement::parse(selector.unwrap_or_default(), affinity)
-    }
-
+    /// A placement with these required terms. `fuzz/corpus/placement` compares placements with a model.
     fn required(terms: &Value) -> Placement {
-        placement(
-            Value::Null,
-            json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}),
-        )
+        let affinity = json!({REQUIRED: {"nodeSelectorTerms": terms}});
+        Placement::parse([], serde_json::from_value(affinity).unwrap())
     }
 
-    fn exists(key: &str) -> Value {
-        json!({"matchExpressions": [{"key": key, "operator": "Exists"}]})
+    #[test]
+    fn a_requirement_is_invalid() {
+        let expression = json!({"key": "/", "operator": "in", "values": ["_"]});
+        let field = json!({"key": "metadata.name", "operator": "Exists", "values": ["x"]});
+        for (terms, expected) in [
+            (
+                json!([{"matchExpressions": [expression]}]),
+                "nodeSelectorTerms[0].matchExpressions[0].operator: the operator must be \
+                 In, NotIn, Exists, DoesNotExist, Gt, or Lt (/ in [_])",
+            ),
+            (
+                json!([{"matchFields": [field]}]),
+                "nodeSelectorTerms[0].matchFields[0].operator: matchFields supports only \
+                 the operators In and NotIn (metadata.name Exists [x])",
+            ),
+        ] {
+            let placement = required(&terms);
+            let errors = placement.errors().iter();
+            let errors = errors.map(|error| format!("{error} ({})", error.requirement));
+            assert_eq!(errors.collect::<Vec<_>>(), [expected]);
+            assert!(!placement.affinity_excludes(ARCHITECTURE_LABEL, "arm64"));
+        }
+        let values = vec!["-"; 100_000];
+        let expression = json!({"key": "a", "operator": "In", "values": values});
+        let placement = required(&json!([{"matchExpressions": [expression]}]));
+        assert_eq!(placement.errors().len(), 8);
     }
 
-    fn expression(key: &str, operator: &str, values: &[&str]) -> Value {
-        json!([{"matchExpressions": [{"key": key, "operator": operator, "values": values}]}])
-    }
-
-    fn field(key: &str, operator: &str, value: &str) -> Value {
-        json!([{"matchFields": [{"key": key, "operator": operator, "values": [value]}]}])
+    #[test]
+    fn an_architecture_is_named() {
+        let label = "beta.kubernetes.io/arch";
+        let selector = [(label.to_owned(), "arm64".to_owned())];
+        assert!(Placement::parse(selector, None).names_architecture());
+        let field = json!({"key": ARCHITECTURE_LABEL, "operator": "In", "values": ["x"]});
+        assert!(!required(&json!([{"matchFields": [field]}])).names_architecture());
+        let preferred = ["a", label].map(|key| {
+            let expression = json!({"key": key, "operator": "Exists"});
+            json!({"weight": 0, "preference": {"matchExpressions": [expression]}})
+        });
+        let affinity = serde_json::from_value(json!({PREFERRED: preferred})).unwrap();
+        let placement = Placement::parse([], affinity);
+        assert!(!placement.names_architecture());
+        assert_eq!(placement.architecture_preference(), Some(1));
     }
 }

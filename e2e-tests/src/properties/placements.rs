@@ -330,9 +330,7 @@ fn nodes(list: &Value, keys: &[&str]) -> Option<Vec<Node>> {
     };
     let roles =
         ["worker", "control-plane", "master"].map(|role| format!("node-role.kubernetes.io/{role}"));
-    let is_read = |key: &String| {
-        roles.contains(key) || keys.contains(&key.as_str()) || key == "kubernetes.io/arch"
-    };
+    let is_read = |key: &String| roles.contains(key) || keys.contains(&key.as_str());
     let node = |item: &Value| {
         let item = item.as_object()?;
         let metadata = object(item, "metadata")?;

@@ -141,32 +141,3 @@ fn bounded(words: impl ExactSizeIterator<Item = (String, &'static str)>) -> Opti
     }
     Some(text).filter(|text| !text.is_empty())
 }
-
-#[cfg(test)]
-mod tests {
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    use super::*;
-
-    #[test]
-    fn words_are_whole_up_to_the_limit_and_then_counted() {
-        // Each word but the last has 16 bytes, including the blank after it.
-        let words = |last: usize| -> BTreeMap<String, &'static str> {
-            let words = (0..1023).map(|number| (format!("{number:010}="), "deny"));
-            let last = (format!("{:x>1$}=", "z", last - 5), "deny");
-            words.chain([last]).collect()
-        };
-        let whole = bounded(words(16).into_iter()).unwrap();
-        assert_eq!((whole.len(), whole.ends_with("=deny")), (LIMIT, true));
-        let cut = bounded(words(17).into_iter()).unwrap();
-        // Two words are omitted, to leave space for their number.
-        assert!(cut.ends_with("=deny truncated=2"), "{cut}");
-        assert!(cut.len() > LIMIT - 48);
-        // One more word than fits.
-        let mut more = words(16);
-        more.insert("zz".to_owned(), "");
-        let cut = bounded(more.into_iter()).unwrap();
-        assert!(cut.ends_with("=deny truncated=3"), "{cut}");
-    }
-}

@@ -289,9 +289,10 @@ fn object_rejected(cron: &DataImportCron<'_>) -> Option<Rejection> {
 
 #[cfg(test)]
 mod tests {
-    use kube_objects::json::Json;
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use kube_objects::json::Json;
 
     use super::*;
 
@@ -304,9 +305,75 @@ mod tests {
             examine_metadata(&metadata).unwrap()
         };
         assert_eq!(rejected((256 << 10) - 3), None);
-        assert_eq!(
-            rejected((256 << 10) - 2),
-            Some(Rejection::AnnotationsTooLong)
-        );
+        let too_long = rejected((256 << 10) - 2);
+        assert_eq!(too_long, Some(Rejection::AnnotationsTooLong));
+    }
+
+    /// The fields in which two specs differ. The first one gets the platform from SSP.
+    fn differences(one: &str, platform: Option<&str>, other: &str) -> String {
+        let [one, other] = [one, other].map(|spec| {
+            let spec = Object::root(Json::parse(spec.as_bytes()).unwrap());
+            Spec::read(&spec).unwrap()
+        });
+        let cron = |spec, platform_architecture| DataImportCron {
+            name: "x",
+            namespace: "os-images",
+            managed_data_source: "x",
+            platform_architecture,
+            data_source_label: None,
+            spec,
+        };
+        let found = cron(&one, platform).differences(&cron(&other, None));
+        found.join(" ").replace("template.spec.", "")
+    }
+
+    /// What the rows of the operators' code do not contain.
+    #[test]
+    fn specs_are_compared_as_go_stores_them() {
+        for (one, other, found) in [
+            (
+                r#"{"schedule": "", "garbageCollect": null, "unknown": 1, "template": {"spec": {}}}"#,
+                r#"{"serviceAccountName": "x", "template": {"kind": ""}}"#,
+                "serviceAccountName",
+            ),
+            // For a field without a pointer, an empty value equals a missing one. For a pointer, it does not.
+            (
+                r#"{"template": {"spec": {"checkpoints": [], "finalCheckpoint": false, "contentType": ""}}}"#,
+                r#"{"template": {"spec": {"storage": {"resources": {"limits": {}}}, "preallocation": false}}}"#,
+                "storage preallocation",
+            ),
+            (
+                r#"{"template": {"spec": {"source": {"registry": {"url": ""}, "blank": {}}}}}"#,
+                r#"{"template": {"spec": {"source": {"registry": {"unknown": 1}}}}}"#,
+                "source.registry.url source.blank",
+            ),
+            // The order of a list matters.
+            (
+                r#"{"template": {"spec": {"pvc": {"accessModes": ["ReadWriteOnce", "ReadWriteMany"]}}}}"#,
+                r#"{"template": {"spec": {"pvc": {"accessModes": ["ReadWriteMany", "ReadWriteOnce"]}}}}"#,
+                "pvc.accessModes",
+            ),
+        ] {
+            assert_eq!(differences(one, None, other), found, "{one}, {other}");
+        }
+    }
+
+    #[test]
+    fn the_platform_comes_from_ssp_or_from_the_template() {
+        let url = r#"{"template": {"spec": {"source": {"registry": {"url": "a"}}}}}"#;
+        let empty = url.replace(r#""a""#, r#""a", "platform": {}"#);
+        let arm64 = url.replace(r#""a""#, r#""a", "platform": {"architecture": "arm64"}"#);
+        let pvc = url.replace("registry", "pvc");
+        for (one, platform, other, is_same) in [
+            (url, Some("arm64"), &arm64, true),
+            (&empty, Some("arm64"), &arm64, true),
+            (&arm64, Some("amd64"), &arm64, false),
+            (url, None, &arm64, false),
+            (url, None, &empty, false),
+            (&pvc, Some("arm64"), &pvc, true),
+        ] {
+            let found = differences(one, platform, other);
+            assert_eq!(found.is_empty(), is_same, "{one} {platform:?} {other}");
+        }
     }
 }
