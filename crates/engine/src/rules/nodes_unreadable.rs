@@ -1,14 +1,8 @@
 //! See `nodes-unreadable.md`.
 
-use kube_objects::path::FieldPath;
-use kube_objects::text::escape;
-
+use super::prelude::*;
 use crate::cluster::ServiceAccount;
-use crate::facts::Facts;
 use crate::nodes::NodesError;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
 
 pub(crate) static RULE: Rule =
     Rule::about_object("nodes-unreadable", Level::Deny).about_the_policy();

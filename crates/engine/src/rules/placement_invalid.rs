@@ -1,15 +1,8 @@
 //! See `placement-invalid.md`.
 
-use std::borrow::Cow;
-
-use kube_objects::path::FieldPath;
 use kube_objects::placement::{REQUIRED, SelectorError};
-use kube_objects::text::quote;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 use crate::words::HCO_DENIES;
 
 pub(crate) static RULE: Rule = Rule::about_object("placement-invalid", Level::Deny);

@@ -1,14 +1,9 @@
 //! See `vm-architecture-unavailable.md`.
 
-use std::borrow::Cow;
-
-use kube_objects::path::FieldPath;
 use operator_models::kubevirt::virtual_machine::is_unsupported;
 
+use super::prelude::*;
 use crate::machine::Machine;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
 use crate::words::names;
 
 pub(crate) static RULE: Rule =
@@ -37,7 +32,9 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnavailableArchitect
         return None;
     } else if is_unsupported(architecture) {
         Unavailable::Unsupported
-    } else if let Some(accepted) = machine.accepted().filter(|names| !names.contains(architecture))
+    } else if let Some(accepted) = machine
+        .accepted()
+        .filter(|names| !names.contains(architecture))
     {
         Unavailable::Rejected(accepted.iter().collect())
     } else if machine.is_available(architecture)? {

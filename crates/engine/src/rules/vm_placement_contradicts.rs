@@ -1,18 +1,13 @@
 //! See `vm-placement-contradicts.md`.
 
-use std::borrow::Cow;
-
 use kube_objects::edit::Edits;
-use kube_objects::path::FieldPath;
 use kube_objects::placement::{ARCHITECTURE_LABEL, REQUIRED};
-use kube_objects::text::{ascii_lower, escape};
+use kube_objects::text::ascii_lower;
 use operator_models::kubevirt::virtual_machine::is_unsupported;
 use operator_models::ssp::architecture::{KNOWN, is_known};
 
+use super::prelude::*;
 use crate::machine::Machine;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
 
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-placement-contradicts", Level::Deny);

@@ -1,16 +1,10 @@
 //! See `vm-preference-contradicts.md`.
 
-use std::borrow::Cow;
-
-use kube_objects::path::FieldPath;
-use kube_objects::text::{escape, quote};
 use operator_models::kubevirt::virtual_machine::PreferenceMatcher;
 use operator_models::ssp::architecture::is_known;
 
+use super::prelude::*;
 use crate::machine::Machine;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
 
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-preference-contradicts", Level::Deny);
