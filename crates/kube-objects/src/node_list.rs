@@ -60,7 +60,11 @@ pub fn read<'a>(list: &'a [u8], needed: &Needed<'a>) -> Result<Groups<'a>, ListE
         item: None,
     };
     let read = nodes.list(&mut reader);
-    read.map_err(|problem| ListError::new(problem, nodes.item, reader.offset()))?;
+    read.map_err(|problem| ListError {
+        problem,
+        item: nodes.item,
+        offset: reader.offset(),
+    })?;
     Ok(nodes.groups)
 }
 
@@ -98,7 +102,7 @@ impl<'a> NodeReader<'a, '_> {
         }
         match kind.as_deref() {
             None | Some("NodeList" | "List") => {}
-            Some(kind) => return Err(Problem::foreign(kind)),
+            Some(kind) => return Err(Problem::ForeignKind(kind.to_owned())),
         }
         if has_items {
             Ok(())

@@ -17,7 +17,7 @@ pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<UnreadableNodes<'f>> {
 impl<'f> Violation<'f> for UnreadableNodes<'f> {
     /// The object could not be denied because of its nodes.
     fn is_doubtful(&self, facts: &'f Facts<'f>) -> bool {
-        !facts.could_nodes_deny
+        !facts.world.could_nodes_deny
     }
 
     fn path(&self, _: &'f Facts<'f>) -> FieldPath {

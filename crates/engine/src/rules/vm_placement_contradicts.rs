@@ -4,7 +4,7 @@ use kube_objects::edit::Edits;
 use kube_objects::placement::{ARCHITECTURE_LABEL, REQUIRED};
 use kube_objects::text::ascii_lower;
 use operator_models::kubevirt::virtual_machine::is_unsupported;
-use operator_models::ssp::architecture::{KNOWN, is_known};
+use operator_models::ssp::architecture::KNOWN;
 
 use super::prelude::*;
 use crate::machine::Machine;
@@ -86,11 +86,7 @@ impl<'f> Violation<'f, Machine<'f>> for ContradictingPlacement<'f> {
                     "remove the architecture from the nodeSelector",
                     removed,
                 )];
-                // A disk for another architecture would not boot.
-                let can_start = is_known(selector)
-                    && machine.is_available(selector) != Some(false)
-                    && machine.boots_on(selector);
-                if can_start {
+                if machine.can_start_as(selector) {
                     // The user wrote the nodeSelector, but KubeVirt adds an architecture that the user did not set.
                     fixes.insert(0, machine.set_architecture(selector));
                 }

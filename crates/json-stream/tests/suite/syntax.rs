@@ -88,22 +88,6 @@ fn nesting_is_limited() {
     assert_eq!(skip(nested(MAX_DEPTH + 2).as_bytes()), Err(Error::TooDeep));
 }
 
-#[test]
-fn a_span_is_without_white_space() {
-    let document = b" [ {\"a\" : 1} , null ] ";
-    let mut reader = Reader::new(document);
-    let mut spans = Vec::new();
-    reader
-        .list(|reader| {
-            spans.push(&document[reader.span()?]);
-            Ok::<(), Error>(())
-        })
-        .unwrap();
-    assert_eq!(spans, [b"{\"a\" : 1}".as_slice(), b"null"]);
-    assert_eq!(reader.span(), Err(Error::UnexpectedEnd));
-    assert_eq!(reader.offset(), document.len());
-}
-
 #[rstest]
 #[case::end(Error::UnexpectedEnd, "unexpected end of JSON input")]
 #[case::syntax(Error::Syntax, "invalid JSON")]

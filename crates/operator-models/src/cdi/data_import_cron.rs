@@ -162,23 +162,16 @@ pub fn examine_spec<'a>(spec: &Spec<'a>) -> Result<SpecVerdict, WrongType<'a>> {
 fn unsettable_field<'a>(volume: &Object<'a>) -> Result<Option<&'static str>, WrongType<'a>> {
     let content_type = volume.field("contentType").string()?;
     let checkpoints = volume.field("checkpoints").list(|_, _| Ok(()))?;
-    let is_set = [
-        ("sourceRef", volume.field("sourceRef").is_present()),
-        (
-            "contentType",
-            content_type.is_some_and(|content_type| !content_type.is_empty()),
-        ),
-        (
-            "checkpoints",
-            checkpoints.is_some_and(|checkpoints| !checkpoints.is_empty()),
-        ),
-        (
-            "finalCheckpoint",
-            volume.field("finalCheckpoint").boolean()? == Some(true),
-        ),
-    ];
-    let mut set = is_set.into_iter().filter(|(_, is_set)| *is_set);
-    Ok(set.next().map(|(field, _)| field))
+    let is_final = volume.field("finalCheckpoint").boolean()? == Some(true);
+    Ok(if volume.field("sourceRef").is_present() {
+        Some("sourceRef")
+    } else if content_type.is_some_and(|content_type| !content_type.is_empty()) {
+        Some("contentType")
+    } else if checkpoints.is_some_and(|checkpoints| !checkpoints.is_empty()) {
+        Some("checkpoints")
+    } else {
+        is_final.then_some("finalCheckpoint")
+    })
 }
 
 /// CDI's checks after the `DataVolume` of an import.
@@ -231,20 +224,14 @@ pub fn examine_names(cron: &DataImportCron<'_>, spec: &SpecVerdict) -> Verdict {
             1..=NAME_MAX => None,
             _ => Some(Rejection::ManagedDataSourceTooLong),
         });
-    if rejected.is_some() {
-        return Verdict {
-            rejected,
-            polling: None,
-            never_runs: Vec::new(),
-        };
-    }
     let mut never_runs = Vec::new();
     let polling = match (spec.schedule, spec.needs_cron_job) {
+        _ if rejected.is_some() => None,
         (Schedule::Empty, _) => {
             never_runs.push(NeverRuns::ScheduleEmpty);
-            Polling::None
+            Some(Polling::None)
         }
-        (_, false) => Polling::Controller,
+        (_, false) => Some(Polling::Controller),
         (schedule, true) => {
             if schedule == Schedule::WithTimeZone {
                 never_runs.push(NeverRuns::TimeZone);
@@ -252,16 +239,16 @@ pub fn examine_names(cron: &DataImportCron<'_>, spec: &SpecVerdict) -> Verdict {
             if cron.name.len() > POLLED_NAME_MAX {
                 never_runs.push(NeverRuns::NameTooLong);
             }
-            if never_runs.is_empty() {
+            Some(if never_runs.is_empty() {
                 Polling::CronJob
             } else {
                 Polling::Rejected
-            }
+            })
         }
     };
     Verdict {
         rejected,
-        polling: Some(polling),
+        polling,
         never_runs,
     }
 }
