@@ -115,7 +115,7 @@ fn bounded(words: impl ExactSizeIterator<Item = String>, separator: char) -> Opt
         let (length, count) = fitting;
         text.truncate(length);
         text.push(separator);
-        text += &format!("truncated={}", all - count);
+        text.extend(["truncated=", &(all - count).to_string()]);
     }
     Some(text).filter(|text| !text.is_empty())
 }
