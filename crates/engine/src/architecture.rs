@@ -185,36 +185,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mistake_names_what_was_meant() {
-        for (entry, mistake) in [
-            (" arm64", Mistake::Blanks("arm64")),
-            ("AMD64", Mistake::Case("amd64")),
-            (" Amd64", Mistake::Case("amd64")),
-            ("X86_64", Mistake::Alias("amd64")),
-            ("aarch64", Mistake::Alias("arm64")),
-            ("amd46", Mistake::Typo("amd64")),
-            ("amd6", Mistake::Typo("amd64")),
-            ("sparc65", Mistake::Unknown),
-        ] {
-            assert!(is_mistake(entry), "{entry}");
-            assert_eq!(Mistake::of(entry), mistake, "{entry}");
-        }
-        for entry in ["arm64", "riscv64", "s390", "", " "] {
-            assert!(!is_mistake(entry), "{entry}");
-        }
-    }
-
-    #[test]
-    fn the_names_are_sorted() {
-        assert!(KNOWN.is_sorted());
-        assert!(ALIASES.is_sorted());
-    }
-
-    #[test]
-    fn an_alias_is_never_a_name_and_always_leads_to_one() {
+    fn the_tables_are_sorted_and_an_alias_leads_to_a_name() {
+        assert!(KNOWN.is_sorted() && ALIASES.is_sorted());
         for (alias, name) in ALIASES {
-            assert!(!KNOWN.contains(&alias), "{alias}");
-            assert!(KNOWN.contains(&name), "{name}");
+            assert!(!KNOWN.contains(&alias) && KNOWN.contains(&name), "{alias}");
         }
     }
 
@@ -227,12 +201,13 @@ mod tests {
             ("arm64,amd64,arm64", "arm64,amd64", true),
             ("My-Arch, s390x", "My-Arch,s390x", true),
             ("amd46", "amd64", false),
-            ("amd64,whatever", "amd64", false),
+            ("amd6", "amd64", false),
+            ("amd64,sparc65", "amd64", false),
             (",", "", true),
         ] {
             let correction = corrected(Architectures(value), &workload);
-            assert_eq!(correction.value, wanted, "{value}");
-            assert_eq!(correction.is_certain, is_certain, "{value}");
+            let found = (correction.value.as_str(), correction.is_certain);
+            assert_eq!(found, (wanted, is_certain), "{value}");
         }
     }
 }

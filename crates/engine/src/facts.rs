@@ -30,8 +30,6 @@ pub(crate) struct Facts<'a> {
     pub(crate) prediction: Option<Prediction<'a>>,
     /// The changes in the cluster that the update causes, if HCO and SSP accept both objects.
     pub(crate) changes: Option<Changes>,
-    /// Whether a rule could deny the object because of the nodes.
-    pub(crate) could_nodes_deny: bool,
 }
 
 /// A forecast, or the operator that rejects the object.
@@ -67,7 +65,6 @@ impl<'a> Facts<'a> {
             counted,
             prediction,
             changes: None,
-            could_nodes_deny: world.could_nodes_deny,
         };
         facts.changes = facts.find_changes();
         facts
@@ -96,7 +93,6 @@ impl<'a> Facts<'a> {
             counted,
             prediction: given.map(|given| Forecast::despite_hco(&given)),
             changes: None,
-            could_nodes_deny: self.could_nodes_deny,
         })
     }
 

@@ -200,16 +200,3 @@ impl Described {
         self.counts.values().sum()
     }
 }
-
-#[cfg(test)]
-impl Described {
-    /// A single finding that denies.
-    pub(crate) fn denying(rule: &'static Rule) -> Self {
-        Self {
-            rule,
-            counts: BTreeMap::from([(Outcome::Deny, 1)]),
-            templates: BTreeMap::new(),
-            shown: Vec::new(),
-        }
-    }
-}

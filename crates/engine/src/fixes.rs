@@ -6,6 +6,8 @@ mod consequences;
 mod import;
 mod placement;
 
+use std::collections::BTreeMap;
+
 use kube_objects::json::Json;
 use operator_models::hco::import::Import;
 use operator_models::ssp::architecture::knows_all;
@@ -114,6 +116,12 @@ impl<'r, 'f> Fixes<'r, 'f> {
         }
         fixes.append(&mut last);
         fixes
+    }
+
+    /// The workload nodes by architecture; none if they are unknown.
+    fn workload(&self) -> &BTreeMap<String, usize> {
+        static NONE: BTreeMap<String, usize> = BTreeMap::new();
+        self.facts.census().map_or(&NONE, |census| &census.workload)
     }
 
     /// Whether the settings ask for image look-ups, but none were made.

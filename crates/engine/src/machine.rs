@@ -11,7 +11,7 @@ use operator_models::kubevirt::preference::{Preference, PreferenceName};
 use operator_models::kubevirt::virtual_machine::{
     BootImage, Launcher, Reason, SourceRef, VirtualMachine,
 };
-use operator_models::ssp::architecture::{Architecture, KNOWN};
+use operator_models::ssp::architecture::{Architecture, KNOWN, is_known};
 
 use crate::context::Context;
 use crate::proposal::Proposal;
@@ -67,6 +67,13 @@ impl<'a> Machine<'a> {
     /// Whether a workload node has an architecture; `None` if the workload architectures are unknown.
     pub(crate) fn is_available(&self, architecture: &str) -> Option<bool> {
         Some(self.context.workload.as_ref()?.contains(architecture))
+    }
+
+    /// Whether the VM can start if its architecture changes to this one, as far as that is known.
+    pub(crate) fn can_start_as(&self, architecture: &str) -> bool {
+        is_known(architecture)
+            && self.is_available(architecture) != Some(false)
+            && self.boots_on(architecture)
     }
 
     /// Whether a workload node can run VMs of an architecture, natively or by emulation.

@@ -19,10 +19,7 @@ pub(crate) fn rejected_path(facts: &Facts<'_>, index: usize, reason: &Rejection)
         Rejection::AnnotationInvalid(_) | Rejection::AnnotationsTooLong => {
             template.keys(&["metadata", "annotations"])
         }
-        Rejection::WrongType { path, .. } => {
-            let segments = path.segments().into_iter();
-            segments.fold(template, |path, segment| path.below(segment))
-        }
+        Rejection::WrongType { path, .. } => template.join(path),
         Rejection::ScheduleInvalid => template.keys(&["spec", "schedule"]),
         Rejection::ImportsToKeepNegative => template.keys(&["spec", "importsToKeep"]),
         Rejection::GarbageCollectUnknown(_) => template.keys(&["spec", "garbageCollect"]),

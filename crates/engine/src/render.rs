@@ -271,19 +271,14 @@ pub(crate) struct ObjectName {
 
 impl ObjectName {
     /// The same name with the namespace and the name of the object, where the request does not contain them.
-    pub(crate) fn or(self, namespace: &str, name: &str) -> Self {
-        let first = |one: String, other: &str| {
-            if one.is_empty() {
-                other.to_owned()
-            } else {
-                one
-            }
-        };
-        Self {
-            kind: self.kind,
-            namespace: first(self.namespace, namespace),
-            name: first(self.name, name),
+    pub(crate) fn or(mut self, namespace: &str, name: &str) -> Self {
+        if self.namespace.is_empty() {
+            namespace.clone_into(&mut self.namespace);
         }
+        if self.name.is_empty() {
+            name.clone_into(&mut self.name);
+        }
+        self
     }
 }
 

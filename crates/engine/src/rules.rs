@@ -7,6 +7,19 @@ use crate::machine::Machine;
 use crate::rule::Rule;
 use crate::violation::{Violation, Violations};
 
+/// The names that most rules use.
+mod prelude {
+    pub(super) use std::borrow::Cow;
+
+    pub(super) use kube_objects::path::FieldPath;
+    pub(super) use kube_objects::text::{escape, quote};
+
+    pub(super) use crate::facts::Facts;
+    pub(super) use crate::proposal::Proposal;
+    pub(super) use crate::rule::{ComparesNodes, Level, RepairKind, Rule};
+    pub(super) use crate::violation::Violation;
+}
+
 /// Finds the violations of a rule about HyperConverged.
 pub(crate) type Check = for<'f> fn(&'f Facts<'f>) -> Violations<'f>;
 

@@ -1,14 +1,12 @@
 //! The policy's settings. All problems in them are reported together, with their paths.
 
-mod prefixes;
 mod reader;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use kube_objects::json::{Field, Json, Kind};
 use kube_objects::text::{self, quote};
 
-use self::prefixes::Prefixes;
 use self::reader::Reader;
 use crate::cluster::ServiceAccount;
 use crate::fix::Repair;
@@ -35,12 +33,10 @@ const KEYS: [&str; 12] = [
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
     levels: Levels,
-    /// The rules with a level for some templates. Each rule looks up each template.
-    by_template: BTreeSet<&'static str>,
     /// Levels for the templates with a name.
     names: BTreeMap<String, Levels>,
-    /// Levels for the templates whose names begin with a prefix.
-    prefixes: Prefixes,
+    /// Levels for the templates whose names begin with a prefix, the longest prefix first.
+    prefixes: Vec<(String, Levels)>,
     pub(crate) updates: Updates,
     pub(crate) images: ImageChecks,
     /// The hosts at which images are looked up, in lower case; all hosts if absent.
@@ -108,12 +104,14 @@ impl Settings {
 
     /// The level that is set for a template: by its name, or by the longest prefix that sets one.
     fn level_of_template(&self, rule: &Rule, name: &str) -> Option<Level> {
-        if !self.by_template.contains(rule.id) {
-            return None;
-        }
-        let by_name = self.names.get(name).and_then(|levels| levels.get(rule.id));
-        let by_name = by_name.copied();
-        by_name.or_else(|| self.prefixes.level(rule, name))
+        let prefixes = self.prefixes.iter();
+        let by_prefix = prefixes.filter(|(prefix, _)| name.starts_with(prefix));
+        let mut levels = self
+            .names
+            .get(name)
+            .into_iter()
+            .chain(by_prefix.map(|(_, levels)| levels));
+        levels.find_map(|levels| levels.get(rule.id).copied())
     }
 
     /// Whether a rule is checked at all.
@@ -154,7 +152,8 @@ impl Settings {
 
     /// Whether a rule has one of these levels for the object or for any template.
     pub(crate) fn has_level(&self, rule: &Rule, levels: &[Level]) -> bool {
-        let mut of_templates = self.names.values().chain(self.prefixes.levels());
+        let by_prefix = self.prefixes.iter().map(|(_, levels)| levels);
+        let mut of_templates = self.names.values().chain(by_prefix);
         levels.contains(&self.level(rule, None))
             || of_templates.any(|known| known.get(rule.id).is_some_and(|it| levels.contains(it)))
     }
@@ -204,11 +203,9 @@ impl Settings {
             known if KEYS.contains(&known) && kind == Kind::Null => {}
             "levels" => self.levels = reader.levels("levels", field, &Subject::ALL),
             "templates" => {
-                let mut prefixes = BTreeMap::new();
                 for (pattern, levels) in reader.fields("templates", field) {
                     let path = format!("templates.{}", text::escape(&pattern, 80));
                     let levels = reader.levels(&path, &levels, &[Subject::Template]);
-                    self.by_template.extend(levels.keys().copied());
                     let (fixed, is_prefix) = match pattern.strip_suffix('*') {
                         Some(prefix) => (prefix, true),
                         None => (pattern.as_str(), false),
@@ -219,12 +216,13 @@ impl Settings {
                             "must be the name of a template, or a prefix followed by `*`",
                         );
                     } else if is_prefix {
-                        prefixes.insert(fixed.to_owned(), levels);
+                        self.prefixes.push((fixed.to_owned(), levels));
                     } else {
                         self.names.insert(pattern, levels);
                     }
                 }
-                self.prefixes = Prefixes::new(prefixes);
+                self.prefixes
+                    .sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
             }
             "updates" => {
                 let updates = [("ratchet", Updates::Ratchet), ("strict", Updates::Strict)];
@@ -289,68 +287,14 @@ mod tests {
     }
 
     #[test]
-    fn no_settings_at_all_are_the_default() {
-        assert!(Settings::read(None).is_ok());
+    fn a_setting_without_a_value_is_the_default() {
         for json in [
             "null",
-            "{}",
             r#"{"description":null,"levels":null,"repair":{"architectures-malformed":null}}"#,
         ] {
             let settings = parse(json).unwrap();
-            assert!(settings.repairs.is_empty());
-            assert_eq!(settings.updates, Updates::Ratchet, "{json:?}");
-            assert!(settings.common_templates.is_none());
+            assert!(settings.repairs.is_empty(), "{json}");
         }
-    }
-
-    #[test]
-    fn every_setting_is_read() {
-        let settings = parse(
-            r#"{"levels":{"architectures-partial":"ignore","image-unreadable":"deny"},"updates":"strict",
-                "images":"verify","registries":["Quay.io"],"serviceAccount":"kubewarden/policy-server",
-                "commonTemplates":{"rhel9-image-cron":"docker://registry.redhat.io/rhel9"}}"#,
-        )
-        .unwrap();
-        assert_eq!(settings.updates, Updates::Strict);
-        assert_eq!(
-            settings.levels,
-            Levels::from([
-                ("architectures-partial", Level::Ignore),
-                ("image-unreadable", Level::Deny)
-            ])
-        );
-        assert_eq!(settings.images, ImageChecks::Verify);
-        assert!(settings.allows("quay.io") && !settings.allows("docker.io"));
-        assert_eq!(settings.service_account.unwrap().name, "policy-server");
-        assert_eq!(settings.common_templates.unwrap().len(), 1);
-    }
-
-    #[test]
-    fn what_hco_is_can_be_set() {
-        let settings = parse(
-            r#"{"hcoVersion":"4.22","goldenImages":"absent","goldenImagesNamespace":"images","denialsAsWarnings":true}"#,
-        )
-        .unwrap();
-        assert_eq!(settings.hco_version.as_deref(), Some("4.22"));
-        assert_eq!(settings.golden_images, GoldenImages::Absent);
-        assert_eq!(settings.golden_images_namespace.as_deref(), Some("images"));
-        assert!(settings.denials_as_warnings);
-        let default = parse("{}").unwrap();
-        assert_eq!(default.hco_version, None);
-        assert_eq!(default.golden_images, GoldenImages::Auto);
-        assert_eq!(default.golden_images_namespace, None);
-        assert!(!default.denials_as_warnings);
-        assert_eq!(
-            problems(
-                r#"{"hcoVersion":1.2,"goldenImages":"abscent","goldenImagesNamespace":"a.b","denialsAsWarnings":"yes"}"#
-            ),
-            "4 problems in the settings:\n\
-             - denialsAsWarnings: must be true or false, not `yes`\n\
-             - goldenImages: must be one of auto, deployed, absent, not `abscent`; did you mean `absent`?\n\
-             - goldenImagesNamespace: must be the name of a namespace, for example openshift-virtualization-os-images; it is `a.b`\n\
-             - hcoVersion: must be a version of HCO or of OpenShift Virtualization in quotes, for example \"1.18\" or \"4.22\"; it is a number"
-        );
-        assert!(problems(r#"{"hcoVersion":"latest"}"#).ends_with("; it is `latest`"));
     }
 
     #[test]
@@ -389,31 +333,48 @@ mod tests {
     }
 
     #[test]
-    fn a_repair_places_on_one_architecture() {
-        let read = |repair: &str| {
-            problems(&format!(
-                r#"{{"repair":{{"multi-arch-import-disabled":{repair}}}}}"#
-            ))
-        };
-        for (repair, problem) in [
+    fn a_value_of_another_form_is_a_problem() {
+        for (setting, problem) in [
             (
-                "{}",
+                r#""denialsAsWarnings":"yes""#,
+                "denialsAsWarnings: must be true or false, not `yes`",
+            ),
+            (
+                r#""goldenImages":"abscent""#,
+                "goldenImages: must be one of auto, deployed, absent, not `abscent`; did you mean `absent`?",
+            ),
+            (
+                r#""goldenImagesNamespace":"a.b""#,
+                "goldenImagesNamespace: must be the name of a namespace, for example openshift-virtualization-os-images; it is `a.b`",
+            ),
+            (
+                r#""hcoVersion":1.2"#,
+                "hcoVersion: must be a version of HCO or of OpenShift Virtualization in quotes, for example \"1.18\" or \"4.22\"; it is a number",
+            ),
+            (
+                r#""repair":{"multi-arch-import-disabled":{}}"#,
                 "repair.multi-arch-import-disabled: must have the key place-on",
             ),
             (
-                r#"{"place-on":"x86_64"}"#,
+                r#""repair":{"multi-arch-import-disabled":{"place-on":"x86_64"}}"#,
                 "repair.multi-arch-import-disabled.place-on: must be one of amd64, arm64, s390x, not `x86_64`",
             ),
             (
-                r#"{"placeOn":"arm64"}"#,
+                r#""repair":{"multi-arch-import-disabled":{"placeOn":"arm64"}}"#,
                 "repair.multi-arch-import-disabled: unknown key `placeOn`; did you mean `place-on`?",
             ),
+            (
+                r#""commonTemplates":{"a":null}"#,
+                "commonTemplates.a: must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest; it is null",
+            ),
         ] {
-            assert_eq!(
-                read(repair),
-                format!("1 problem in the settings:\n- {problem}")
-            );
+            let message = format!("1 problem in the settings:\n- {problem}");
+            assert_eq!(problems(&format!("{{{setting}}}")), message);
         }
+        let keys: Vec<String> = (0..23).map(|key| format!(r#""x{key}":1"#)).collect();
+        let message = problems(&format!("{{{}}}", keys.join(",")));
+        assert_eq!(message.lines().count(), 22);
+        assert!(message.ends_with("\n- and 3 more"), "{message}");
     }
 
     #[test]
@@ -442,84 +403,5 @@ mod tests {
         ] {
             assert_eq!(level(rule, template), wanted, "{rule} {template:?}");
         }
-    }
-
-    #[test]
-    fn the_longest_prefix_that_sets_a_level_counts_whatever_is_between() {
-        let prefixes = [
-            "", "a", "ab", "abc", "abd", "b", "ba", "c\u{e9}", "c\u{ea}", "d",
-        ];
-        let rules = RULES
-            .iter()
-            .filter(|rule| rule.subject == Subject::Template);
-        let rules: Vec<&Rule> = rules.copied().collect();
-        // Each prefix sets the level of another rule, and of the first one.
-        let levels = |index: usize| {
-            let level = ["deny", "warn", "ignore"][index % 3];
-            let other = rules[1 + index % (rules.len() - 1)].id;
-            format!(r#"{{"{}":"{level}","{other}":"{level}"}}"#, rules[0].id)
-        };
-        let members = prefixes.iter().enumerate();
-        let members = members.map(|(index, prefix)| format!(r#""{prefix}*":{}"#, levels(index)));
-        let members: Vec<String> = members.collect();
-        let settings = parse(&format!(r#"{{"templates":{{{}}}}}"#, members.join(","))).unwrap();
-        for name in [
-            "", "a", "abb", "abc", "abcd", "abdx", "aa", "b", "bb", "baa", "c", "c\u{ea}x",
-            "c\u{eb}", "z",
-        ] {
-            for (number, rule) in rules.iter().enumerate() {
-                let of_rule =
-                    |index: &usize| number == 0 || 1 + index % (rules.len() - 1) == number;
-                let indexes =
-                    (0..prefixes.len()).filter(|index| name.starts_with(prefixes[*index]));
-                let longest = indexes
-                    .filter(of_rule)
-                    .max_by_key(|index| prefixes[*index].len());
-                let wanted = longest.map_or(rule.level, |index| {
-                    [Level::Deny, Level::Warn, Level::Ignore][index % 3]
-                });
-                assert_eq!(
-                    settings.level(rule, Some(name)),
-                    wanted,
-                    "{name} {}",
-                    rule.id
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn a_url_that_is_no_string_is_a_problem_with_its_kind() {
-        for (value, kind) in [("null", "null"), ("1", "a number"), ("{}", "an object")] {
-            let problems = problems(&format!(r#"{{"commonTemplates":{{"a":{value}}}}}"#));
-            assert!(problems.ends_with(&format!("; it is {kind}")), "{problems}");
-        }
-    }
-
-    #[test]
-    fn the_first_twenty_problems_are_listed_and_the_rest_counted() {
-        let unknown = |count: usize| {
-            let keys: Vec<String> = (0..count).map(|key| format!(r#""x{key}":1"#)).collect();
-            problems(&format!("{{{}}}", keys.join(",")))
-        };
-        assert_eq!(unknown(20).lines().count(), 21);
-        let problems = unknown(23);
-        assert_eq!(problems.lines().count(), 22);
-        assert!(problems.ends_with("\n- and 3 more"), "{problems}");
-    }
-
-    #[test]
-    fn a_rule_that_is_ignored_everywhere_but_for_one_template_is_judged() {
-        let rule = RULES.iter().find(|rule| rule.id == "template-invalid");
-        let judges = |json: &str| {
-            parse(json)
-                .unwrap()
-                .has_level(rule.unwrap(), &[Level::Deny, Level::Warn])
-        };
-        assert!(judges("{}"));
-        assert!(!judges(r#"{"levels":{"template-invalid":"ignore"}}"#));
-        assert!(judges(
-            r#"{"levels":{"template-invalid":"ignore"},"templates":{"x":{"template-invalid":"warn"}}}"#
-        ));
     }
 }

@@ -1,7 +1,5 @@
 //! The reader.
 
-use std::ops::Range;
-
 use crate::block::{BLOCK, special_in};
 use crate::scalar::{end_of_digits, end_of_scalar};
 use crate::text::Text;
@@ -184,19 +182,6 @@ impl<'a> Reader<'a> {
                 open >>= 1;
             }
         }
-    }
-
-    /// Reads a value of any kind and returns its range in the document, without the whitespace around
-    /// it.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`skip`](Self::skip).
-    pub fn span(&mut self) -> Result<Range<usize>, Error> {
-        self.kind()?;
-        let start = self.at;
-        self.skip()?;
-        Ok(start..self.at)
     }
 
     /// Reads up to the value of the next requested key, or to the end of the object.

@@ -17,9 +17,17 @@ impl<'a> Text<'a> {
         Self { raw, is_escaped }
     }
 
-    /// The bytes of the string, if it has no escapes. They are not checked to be UTF-8.
-    pub fn as_plain(self) -> Option<&'a [u8]> {
-        (!self.is_escaped).then_some(self.raw)
+    /// The bytes of the string, for a comparison. Only a string with escapes is checked to be UTF-8.
+    ///
+    /// # Errors
+    ///
+    /// If a string with escapes is not UTF-8.
+    pub fn bytes(self) -> Result<Cow<'a, [u8]>, Error> {
+        if self.is_escaped {
+            Ok(Cow::Owned(self.decode()?.into_owned().into_bytes()))
+        } else {
+            Ok(Cow::Borrowed(self.raw))
+        }
     }
 
     /// The string, which is copied only if it has escapes.

@@ -160,8 +160,7 @@ pub fn apply<'e>(object: Json<'_>, edits: impl IntoIterator<Item = &'e Edit>) ->
 enum Tree<'a> {
     Text(Json<'a>),
     New(Value),
-    /// The members, and the index of the one that was edited last: edits of a list's items all go through its field.
-    Object(Vec<(Cow<'a, str>, Tree<'a>)>, usize),
+    Object(Vec<(Cow<'a, str>, Tree<'a>)>),
     List(Vec<Tree<'a>>),
 }
 
@@ -169,29 +168,20 @@ impl Tree<'_> {
     fn apply(&mut self, path: &[&Segment], change: &Change) -> Option<()> {
         let (segment, below) = path.split_first()?;
         match (self.open()?, segment) {
-            (Self::Object(members, last), Segment::Key(key)) => {
-                let is_last = members.get(*last).is_some_and(|(name, _)| name == key);
-                let index = if is_last {
-                    Some(*last)
-                } else {
-                    members.iter().rposition(|(name, _)| name == key)
-                };
-                if !below.is_empty() {
-                    *last = index?;
-                    return members.get_mut(*last)?.1.apply(below, change);
-                }
-                match (change, index) {
-                    (Change::Add(value), None) => {
-                        members.push((key.clone(), Self::New(value.clone())));
+            (Self::Object(members), Segment::Key(key)) => {
+                let member = members.iter_mut().rfind(|(name, _)| name == key);
+                match (change, member) {
+                    (_, Some((_, value))) if !below.is_empty() => {
+                        return value.apply(below, change);
                     }
-                    (Change::Add(value) | Change::Replace(value), Some(index)) => {
-                        members.get_mut(index)?.1 = Self::New(value.clone());
+                    (Change::Add(new) | Change::Replace(new), Some((_, value))) => {
+                        *value = Self::New(new.clone());
                     }
-                    (Change::Replace(_) | Change::Remove, None) => return None,
-                    (Change::Remove, Some(_)) => {
-                        members.retain(|(name, _)| name != key);
-                        *last = usize::MAX;
+                    (Change::Remove, Some(_)) => members.retain(|(name, _)| name != key),
+                    (Change::Add(new), None) if below.is_empty() => {
+                        members.push((key.clone(), Self::New(new.clone())));
                     }
+                    (_, None) => return None,
                 }
             }
             (Self::List(items), Segment::Index(index)) => {
@@ -219,21 +209,21 @@ impl Tree<'_> {
                 Kind::Object => {
                     let members = json.members()?.into_iter();
                     let members = members.map(|(key, json)| (key, Self::Text(json)));
-                    Self::Object(members.collect(), usize::MAX)
+                    Self::Object(members.collect())
                 }
                 _ => Self::List(json.items()?.into_iter().map(Self::Text).collect()),
             },
             Self::New(Value::Object(members)) => {
                 let members = std::mem::take(members).into_iter();
                 let members = members.map(|(key, value)| (key, Self::New(value)));
-                Self::Object(members.collect(), usize::MAX)
+                Self::Object(members.collect())
             }
             Self::New(Value::List(items)) => {
                 let items = std::mem::take(items).into_iter();
                 Self::List(items.map(Self::New).collect())
             }
             Self::New(_) => return None,
-            Self::Object(..) | Self::List(_) => return Some(self),
+            Self::Object(_) | Self::List(_) => return Some(self),
         };
         *self = opened;
         Some(self)
@@ -243,7 +233,7 @@ impl Tree<'_> {
         match self {
             Self::Text(json) => text.push_str(json.text()),
             Self::New(value) => text.push_str(&value.to_string()),
-            Self::Object(members, _) => {
+            Self::Object(members) => {
                 text.push('{');
                 for (index, (key, value)) in members.iter().enumerate() {
                     if index > 0 {
@@ -281,138 +271,88 @@ mod tests {
     fn field<'a>(text: &'a str, keys: &[&'static str]) -> Field<'a> {
         let (last, parents) = keys.split_last().unwrap();
         let object = Object::root(Json::parse(text.as_bytes()).unwrap());
-        let parent = parents
-            .iter()
-            .fold(object, |object, key| object.object(key));
-        parent.field(last)
+        let parents = parents.iter();
+        parents
+            .fold(object, |object, key| object.object(key))
+            .field(last)
     }
 
-    #[test]
-    fn a_value_is_set_in_an_item_of_a_list() {
-        let text = r#"{"items":[{},{"a":{}}]}"#;
-        let json = Json::parse(br#"{"a":{}}"#).unwrap();
-        let item = Field::item(&FieldPath::new(&["items"]), 1, Some(json));
-        let edits = Edits::default().set(&item.object().object("a").field("b"), "1");
-        assert_eq!(
-            edited(text, &edits.finish()).unwrap(),
-            r#"{"items":[{},{"a":{"b":"1"}}]}"#
-        );
-    }
-
-    fn edited(text: &str, edits: &[Edit]) -> Option<String> {
-        apply(Json::parse(text.as_bytes()).unwrap(), edits)
-    }
-
-    fn set(text: &str, keys: &[&'static str], value: impl Into<Value>) -> (Vec<String>, String) {
-        let edits = Edits::default().set(&field(text, keys), value).finish();
-        let operations = edits.iter().map(Edit::operation);
-        let operations = operations
-            .map(|operation| serde_json::to_string(&operation).unwrap())
-            .collect();
-        (operations, edited(text, &edits).unwrap())
-    }
-
-    #[test]
-    fn what_is_not_edited_stays_byte_for_byte() {
-        let text =
-            r#"{"z":1.50,"a":{"n":123456789012345678901234567890,"x": [1, 2 ,3]},"u":"\u00e9"}"#;
-        let (_, after) = set(text, &["a", "b"], true);
-        assert_eq!(
-            after,
-            r#"{"z":1.50,"a":{"n":123456789012345678901234567890,"x":[1, 2 ,3],"b":true},"u":"\u00e9"}"#
-        );
+    fn edited(text: &str, edits: Edits) -> Option<String> {
+        apply(Json::parse(text.as_bytes()).unwrap(), &edits.finish())
     }
 
     #[test]
     fn missing_parents_are_added_by_edits_of_their_own() {
-        let (operations, after) = set(r#"{"spec":null}"#, &["spec", "a", "b/c"], "x");
+        let text = r#"{"spec":null}"#;
+        let edits = || Edits::default().set(&field(text, &["spec", "a", "b/c"]), "x");
+        let operations = edits().finish();
+        let operations: Vec<PatchOperation> = operations.iter().map(Edit::operation).collect();
         assert_eq!(
-            operations,
-            [
-                r#"{"op":"replace","path":"/spec","value":{}}"#,
-                r#"{"op":"add","path":"/spec/a","value":{}}"#,
-                r#"{"op":"add","path":"/spec/a/b~1c","value":"x"}"#,
-            ]
+            serde_json::to_string(&operations).unwrap(),
+            r#"[{"op":"replace","path":"/spec","value":{}},{"op":"add","path":"/spec/a","value":{}},{"op":"add","path":"/spec/a/b~1c","value":"x"}]"#
         );
-        assert_eq!(after, r#"{"spec":{"a":{"b/c":"x"}}}"#);
+        assert_eq!(
+            edited(text, edits()).unwrap(),
+            r#"{"spec":{"a":{"b/c":"x"}}}"#
+        );
+        let edits = edits().set(&field(text, &["spec", "a", "d"]), true);
+        assert_eq!(edits.finish().len(), 4);
     }
 
     #[test]
-    fn a_value_that_is_there_is_replaced() {
-        let (operations, after) = set(r#"{"a":null,"a":1}"#, &["a"], "2");
-        assert_eq!(operations, [r#"{"op":"replace","path":"/a","value":"2"}"#]);
-        assert_eq!(after, r#"{"a":null,"a":"2"}"#);
-    }
-
-    #[test]
-    fn a_field_is_removed_with_all_its_duplicates() {
-        let text = r#"{"a":1,"b":2,"a":3}"#;
-        let edits = Edits::default().remove(FieldPath::new(&["a"])).finish();
-        assert_eq!(edited(text, &edits).unwrap(), r#"{"b":2}"#);
-    }
-
-    #[test]
-    fn items_of_a_list_are_added_replaced_and_removed() {
-        let path = FieldPath::default();
-        let text = r#"["a","b"]"#;
-        let edits = Edits::default()
-            .add(path.index(2), "c")
-            .replace(path.index(0), "x")
-            .remove(path.index(1))
-            .finish();
-        assert_eq!(edited(text, &edits).unwrap(), r#"["x","c"]"#);
-    }
-
-    #[test]
-    fn an_edit_that_does_not_fit_changes_nothing() {
+    fn only_what_an_edit_names_changes() {
         let edits = Edits::default;
-        let item = FieldPath::default().index(1);
-        for (text, edits) in [
-            ("{}", edits().remove(FieldPath::new(&["a"]))),
-            ("{}", edits().replace(FieldPath::new(&["a", "b"]), true)),
+        let path = FieldPath::new;
+        let items = FieldPath::default();
+        let item = Json::parse(br#"{"a":{}}"#).unwrap();
+        let item = Field::item(&path(&["items"]), 1, Some(item));
+        let item = item.object().object("a").field("b");
+        let text =
+            r#"{"z":1.50,"a":{"n":123456789012345678901234567890,"x": [1, 2 ,3]},"u":"\u00e9"}"#;
+        for (text, edits, after) in [
             (
-                r#"{"a":1}"#,
-                edits().replace(FieldPath::new(&["a", "b"]), true),
+                text,
+                edits().set(&field(text, &["a", "b"]), true),
+                Some(
+                    r#"{"z":1.50,"a":{"n":123456789012345678901234567890,"x":[1, 2 ,3],"b":true},"u":"\u00e9"}"#,
+                ),
             ),
-            ("[1]", edits().replace(item.clone(), true)),
-            ("[1]", edits().remove(item)),
-            ("[1]", edits().add(FieldPath::default().index(2), true)),
-            ("[1]", edits().replace(FieldPath::new(&["a"]), true)),
-            ("{}", edits().remove(FieldPath::default())),
             (
-                "{}",
+                r#"{"items":[{},{"a":{}}]}"#,
+                edits().set(&item, "1"),
+                Some(r#"{"items":[{},{"a":{"b":"1"}}]}"#),
+            ),
+            // The last of several equal keys counts.
+            (
+                r#"{"a":null,"a":1}"#,
+                edits().set(&field(r#"{"a":null,"a":1}"#, &["a"]), "2"),
+                Some(r#"{"a":null,"a":"2"}"#),
+            ),
+            (
+                r#"{"a":1,"b":2,"a":3}"#,
+                edits().remove(path(&["a"])),
+                Some(r#"{"b":2}"#),
+            ),
+            (
+                r#"["a","b"]"#,
                 edits()
-                    .add(FieldPath::new(&["a"]), "b")
-                    .add(FieldPath::new(&["a", "c"]), true),
+                    .add(items.index(2), "c")
+                    .replace(items.index(0), "x")
+                    .remove(items.index(1)),
+                Some(r#"["x","c"]"#),
             ),
+            // Edits that cannot be applied.
+            ("{}", edits().remove(path(&["a"])), None),
+            ("{}", edits().replace(path(&["a", "b"]), true), None),
+            ("{}", edits().add(path(&["a", "b"]), true), None),
+            (r#"{"a":1}"#, edits().replace(path(&["a", "b"]), true), None),
+            ("[1]", edits().replace(items.index(1), true), None),
+            ("[1]", edits().remove(items.index(1)), None),
+            ("[1]", edits().add(items.index(2), true), None),
+            ("[1]", edits().replace(path(&["a"]), true), None),
+            ("{}", edits().remove(FieldPath::default()), None),
         ] {
-            assert_eq!(edited(text, &edits.finish()), None, "{text}");
+            assert_eq!(edited(text, edits).as_deref(), after, "{text}");
         }
-    }
-
-    #[test]
-    fn only_an_edit_that_sets_a_string_has_a_text() {
-        let path = FieldPath::new(&["a"]);
-        let edits = Edits::default()
-            .add(path.clone(), "x")
-            .replace(path.clone(), "y")
-            .add(path.clone(), true)
-            .remove(path)
-            .finish();
-        let texts: Vec<Option<&str>> = edits.iter().map(Edit::text).collect();
-        assert_eq!(texts, [Some("x"), Some("y"), None, None]);
-    }
-
-    #[test]
-    fn a_parent_is_added_once() {
-        let edits = Edits::default()
-            .set(&field("{}", &["spec", "a"]), true)
-            .set(&field("{}", &["spec", "b"]), false)
-            .finish();
-        assert_eq!(edits.len(), 3);
-        assert_eq!(
-            edited("{}", &edits).unwrap(),
-            r#"{"spec":{"a":true,"b":false}}"#
-        );
     }
 }

@@ -555,41 +555,13 @@ mod tests {
 
     #[test]
     fn values_that_are_nested_deeper_than_anything_judged_are_different() {
-        let nested = |depth: usize, blank: &str| "[".repeat(depth) + blank + &"]".repeat(depth);
-        let same = |depth| {
-            let (one, other) = (nested(depth, ""), nested(depth, " "));
-            Field::root(json(&one)) == Field::root(json(&other))
-        };
-        assert!(same(8));
-        assert!(!same(100_000));
-        let nested =
-            |depth: usize, blank: &str| r#"{"a":"#.repeat(depth) + blank + "1" + &"}".repeat(depth);
-        let same = |depth| {
-            let (one, other) = (nested(depth, ""), nested(depth, " "));
-            Field::root(json(&one)) == Field::root(json(&other))
-        };
-        assert!(same(8));
-        assert!(!same(1_000));
-    }
-
-    #[test]
-    fn a_lone_surrogate_is_read_as_go_reads_it() {
-        for (text, read) in [
-            (r#""a""#, "a"),
-            (r#""\ud83d""#, "\u{fffd}"),
-            (r#""\ud83dx""#, "\u{fffd}x"),
-            (r#""\ude00\ud83d""#, "\u{fffd}\u{fffd}"),
-            (r#""\ud83d\ud83d\ude00""#, "\u{fffd}\u{1f600}"),
-            (r#""\ud83d\u0061""#, "\u{fffd}a"),
-            (r#""\\ud83d\n""#, "\\ud83d\n"),
-            (r#""\\\ud83d""#, "\\\u{fffd}"),
-        ] {
-            let string = Field::root(json(text)).string().unwrap();
-            assert_eq!(string.as_deref(), Some(read), "{text}");
-        }
-        // A truncated document stays invalid JSON.
-        for text in [r#""\"#, r#""\ud8"#, r#""\ud83d\"#] {
-            assert!(Json::parse(text.as_bytes()).is_err());
+        for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+            let same = |depth: usize| {
+                let nested = |inner| open.repeat(depth) + inner + &close.repeat(depth);
+                let (one, other) = (nested("1"), nested(" 1"));
+                Field::root(json(&one)) == Field::root(json(&other))
+            };
+            assert!(same(8) && !same(1_000), "{open}");
         }
     }
 }

@@ -35,26 +35,11 @@ mod tests {
         for name in ["a", "a-b.c0", "0", &"a".repeat(253)] {
             assert!(is_dns1123_subdomain(name), "{name}");
         }
-        for name in [
-            "",
-            ".",
-            "a.",
-            "-a",
-            "a-",
-            "A",
-            "a_b",
-            "a b",
-            "ä",
-            &"a".repeat(254),
-        ] {
+        for name in ["", ".", "a.", "-a", "a-", "A", "a_b", "a b", "ä"] {
             assert!(!is_dns1123_subdomain(name), "{name}");
         }
-    }
-
-    #[test]
-    fn a_label_has_no_dot_and_at_most_63_bytes() {
-        assert!(is_dns1123_label(&"a".repeat(63)));
-        assert!(!is_dns1123_label(&"a".repeat(64)));
+        assert!(!is_dns1123_subdomain(&"a".repeat(254)));
+        assert!(is_dns1123_label(&"a".repeat(63)) && !is_dns1123_label(&"a".repeat(64)));
         assert!(!is_dns1123_label("a.b"));
     }
 }

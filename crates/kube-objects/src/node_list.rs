@@ -1,52 +1,79 @@
-//! A list of nodes as Kubernetes writes it. It can be large, so it is read node by node, and none is stored.
+//! A list of nodes as Kubernetes writes it. It can be large, so it is reduced to groups of equal nodes while it is read.
 
 mod error;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use json_stream::{Error, Kind, Reader, Text};
 
 pub use self::error::ListError;
 
 use self::error::Problem;
-use crate::placement::{LabelKeys, LabelValues};
 
-/// The fields of a node that are read.
+/// The fields of nodes that are needed beside their architectures. A node has about 70 labels, and a placement names only
+/// a few of them.
 #[derive(Debug, Default)]
+pub struct Needed<'a> {
+    labels: BTreeMap<&'a [u8], &'a str>,
+    /// Whether the names are needed.
+    pub names: bool,
+}
+
+impl<'a> Needed<'a> {
+    /// The label with this key is needed.
+    pub fn add_label(&mut self, key: &'a str) {
+        self.labels.insert(key.as_bytes(), key);
+    }
+}
+
+/// The needed fields of a node.
+#[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Node<'a> {
-    /// `metadata.name`.
-    pub name: Option<Cow<'a, str>>,
-    /// `status.nodeInfo.architecture`.
-    pub architecture: Option<Cow<'a, str>>,
-    /// The `metadata.labels` that are needed.
-    pub labels: LabelValues<'a>,
+    /// `status.nodeInfo.architecture`; empty if the node reports none.
+    pub architecture: Cow<'a, str>,
+    /// `metadata.name`; empty if the node has none, or if it is not needed.
+    pub name: Cow<'a, str>,
+    /// `metadata.labels`.
+    pub labels: BTreeMap<&'a str, Cow<'a, str>>,
 }
 
-/// Receives the nodes of a list.
-pub trait Nodes<'a> {
-    /// The node that is being read, and the keys of the labels that are needed.
-    fn node(&mut self) -> (&mut Node<'a>, &LabelKeys<'_>);
-
-    /// The node has been read: takes it, and leaves an empty one.
-    fn count(&mut self);
-
-    /// Discards all nodes: the list begins once more.
-    fn restart(&mut self);
+impl Node<'_> {
+    /// The value of a label, if the node has it.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        self.labels.get(key).map(|value| &**value)
+    }
 }
+
+/// The number of nodes with the same needed fields.
+pub type Groups<'a> = BTreeMap<Node<'a>, usize>;
 
 /// Reads a list. It may be masked: only the labels, the name, and `status.nodeInfo.architecture` of a node are read.
 ///
 /// Like Go's decoder, it uses the last of several equal keys, and treats null as a missing value.
-pub fn read<'a>(list: &'a [u8], nodes: &mut dyn Nodes<'a>) -> Result<(), ListError> {
+pub fn read<'a>(list: &'a [u8], needed: &Needed<'a>) -> Result<Groups<'a>, ListError> {
     let mut reader = Reader::new(list);
-    let mut nodes = NodeReader { nodes, item: None };
+    let mut nodes = NodeReader {
+        needed,
+        groups: Groups::new(),
+        node: Node::default(),
+        item: None,
+    };
     let read = nodes.list(&mut reader);
-    read.map_err(|problem| ListError::new(problem, nodes.item, reader.offset()))
+    read.map_err(|problem| ListError {
+        problem,
+        item: nodes.item,
+        offset: reader.offset(),
+    })?;
+    Ok(nodes.groups)
 }
 
 /// Reads the list from top to bottom.
 struct NodeReader<'a, 'n> {
-    nodes: &'n mut dyn Nodes<'a>,
+    needed: &'n Needed<'a>,
+    groups: Groups<'a>,
+    /// The node that is being read.
+    node: Node<'a>,
     /// The index of the item that the reader is at.
     item: Option<usize>,
 }
@@ -75,7 +102,7 @@ impl<'a> NodeReader<'a, '_> {
         }
         match kind.as_deref() {
             None | Some("NodeList" | "List") => {}
-            Some(kind) => return Err(Problem::foreign(kind)),
+            Some(kind) => return Err(Problem::ForeignKind(kind.to_owned())),
         }
         if has_items {
             Ok(())
@@ -85,7 +112,8 @@ impl<'a> NodeReader<'a, '_> {
     }
 
     fn items(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        self.nodes.restart();
+        // If the list has several items fields, the last one counts.
+        self.groups.clear();
         if !has_kind(reader, Kind::List, "items")? {
             return Ok(());
         }
@@ -110,20 +138,21 @@ impl<'a> NodeReader<'a, '_> {
                 self.status(reader)
             }
         })?;
-        self.nodes.count();
+        let node = std::mem::take(&mut self.node);
+        *self.groups.entry(node).or_default() += 1;
         Ok(())
     }
 
     fn metadata(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        let node = self.nodes.node().0;
-        node.name = None;
-        node.labels.clear();
+        self.node.name = Cow::default();
+        self.node.labels.clear();
         if !has_kind(reader, Kind::Object, "metadata")? {
             return Ok(());
         }
         reader.object(one_of(&["name", "labels"]), |reader, field| {
             if field == "name" {
-                self.nodes.node().0.name = text(reader, "metadata.name")?;
+                let name = text(reader, "metadata.name")?;
+                self.node.name = name.filter(|_| self.needed.names).unwrap_or_default();
                 Ok(())
             } else {
                 self.labels(reader)
@@ -132,25 +161,21 @@ impl<'a> NodeReader<'a, '_> {
     }
 
     fn labels(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        let (node, keys) = self.nodes.node();
-        node.labels.clear();
+        self.node.labels.clear();
         if !has_kind(reader, Kind::Object, "metadata.labels")? {
             return Ok(());
         }
-        let slot = |key: Text<'a>| match key.as_plain() {
-            Some(key) => Ok(keys.find(key)),
-            None => Ok(keys.find(key.decode()?.as_bytes())),
-        };
-        reader.object(slot, |reader, slot| {
+        let needed = |key: Text<'a>| Ok(self.needed.labels.get(&*key.bytes()?).copied());
+        reader.object(needed, |reader, key| {
             // Go reads a null string as an empty string.
             let value = text(reader, "metadata.labels[*]")?.unwrap_or_default();
-            node.labels.set(slot, value);
+            self.node.labels.insert(key, value);
             Ok(())
         })
     }
 
     fn status(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        self.nodes.node().0.architecture = None;
+        self.node.architecture = Cow::default();
         if !has_kind(reader, Kind::Object, "status")? {
             return Ok(());
         }
@@ -158,12 +183,13 @@ impl<'a> NodeReader<'a, '_> {
     }
 
     fn node_info(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        self.nodes.node().0.architecture = None;
+        self.node.architecture = Cow::default();
         if !has_kind(reader, Kind::Object, "status.nodeInfo")? {
             return Ok(());
         }
         reader.object(one_of(&["architecture"]), |reader, _| {
-            self.nodes.node().0.architecture = text(reader, "status.nodeInfo.architecture")?;
+            let architecture = text(reader, "status.nodeInfo.architecture")?;
+            self.node.architecture = architecture.unwrap_or_default();
             Ok(())
         })
     }
@@ -186,11 +212,8 @@ fn one_of<'a>(
     names: &'static [&'static str],
 ) -> impl Fn(Text<'a>) -> Result<Option<&'static str>, Error> {
     move |key| {
-        let find = |key: &[u8]| names.iter().find(|name| name.as_bytes() == key).copied();
-        match key.as_plain() {
-            Some(key) => Ok(find(key)),
-            None => Ok(find(key.decode()?.as_bytes())),
-        }
+        let key = key.bytes()?;
+        Ok(names.iter().find(|name| name.as_bytes() == &*key).copied())
     }
 }
 

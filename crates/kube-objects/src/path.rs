@@ -61,6 +61,12 @@ impl FieldPath {
         })))
     }
 
+    /// The path of a field that is relative to this one.
+    pub fn join(&self, relative: &Self) -> Self {
+        let segments = relative.segments().into_iter();
+        segments.fold(self.clone(), |path, segment| path.below(segment))
+    }
+
     /// The path of the object or list that contains this field; `None` for the whole object.
     pub fn parent(&self) -> Option<&Self> {
         self.0.as_deref().map(|link| &link.parent)
@@ -125,29 +131,18 @@ mod tests {
 
     #[test]
     fn a_path_reads_as_users_write_it_and_as_a_json_pointer() {
-        let path = FieldPath::new(&["spec", "dataImportCronTemplates"])
-            .index(2)
-            .keys(&["metadata", "annotations", "a.b/c~d"]);
-        assert_eq!(
-            path.to_string(),
-            "spec.dataImportCronTemplates[2].metadata.annotations[a.b/c~d]"
-        );
-        assert_eq!(
-            path.pointer(),
-            "/spec/dataImportCronTemplates/2/metadata/annotations/a.b~1c~0d"
-        );
-    }
-
-    #[test]
-    fn the_whole_object_has_an_empty_pointer() {
-        assert_eq!(FieldPath::default().to_string(), "the document");
-        assert_eq!(FieldPath::default().pointer(), "");
-        assert_eq!(FieldPath::default().parent(), None);
-    }
-
-    #[test]
-    fn a_key_of_the_user_is_escaped() {
-        let path = FieldPath::new(&["spec"]).key("a\n\u{202e}".to_owned());
-        assert_eq!(path.to_string(), "spec.a\\u{a}\\u{202e}");
+        let path = FieldPath::new(&["spec", "dataImportCronTemplates"]);
+        let path = path.index(2).keys(&["metadata", "annotations", "a.b/c~d"]);
+        let annotation = "spec.dataImportCronTemplates[2].metadata.annotations[a.b/c~d]";
+        let pointer = "/spec/dataImportCronTemplates/2/metadata/annotations/a.b~1c~0d";
+        let escaped = FieldPath::new(&["spec"]).key("a\n\u{202e}".to_owned());
+        for (path, text, pointer) in [
+            (path, annotation, pointer),
+            (FieldPath::default(), "the document", ""),
+            (escaped, "spec.a\\u{a}\\u{202e}", "/spec/a\n\u{202e}"),
+        ] {
+            assert_eq!(path.to_string(), text);
+            assert_eq!(path.pointer(), pointer);
+        }
     }
 }

@@ -1,22 +1,19 @@
 //! A node placement: which nodes it selects, and what Kubernetes rejects in it.
 
 mod affinity;
-mod label_values;
-mod matcher;
 mod requirement;
 mod term;
 
-use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::{NodeAffinity, NodeSelector};
 
 pub use self::affinity::{PREFERRED, REQUIRED, node_affinity, node_selector};
-pub use self::label_values::{LabelKeys, LabelValues};
-pub use self::matcher::Matcher;
 
 use self::term::{Term, names_any_of, parse_terms};
+use crate::node_list::{Needed, Node};
 use crate::path::FieldPath;
 
 /// The node label with the architecture.
@@ -29,7 +26,7 @@ const ARCHITECTURE_LABELS: [&str; 2] = [ARCHITECTURE_LABEL, "beta.kubernetes.io/
 pub struct Placement {
     /// In the order of the keys. It can have a hundred thousand, and no key is looked up.
     node_selector: Vec<(String, String)>,
-    required: Option<Vec<Term>>,
+    required: Option<BTreeSet<Term>>,
     errors: Vec<SelectorError>,
     architecture_preference: Option<usize>,
     names_architecture: bool,
@@ -97,22 +94,46 @@ impl Placement {
         !self.node_selector.is_empty() || self.required.is_some()
     }
 
-    /// Whether a pod with this placement can run on a node with this name and these labels. For many nodes,
-    /// use a [`Matcher`].
+    /// Whether a pod with this placement can run on a node with this name and these labels.
     pub fn matches<'n>(
         &self,
-        name: &str,
+        name: &'n str,
         labels: impl IntoIterator<Item = (&'n str, &'n str)>,
     ) -> bool {
-        let mut keys = LabelKeys::default();
-        let matcher = Matcher::new(self, &mut keys);
-        let mut values = LabelValues::new(&keys);
-        for (key, value) in labels {
-            if let Some(slot) = keys.find(key.as_bytes()) {
-                values.set(slot, Cow::Borrowed(value));
+        let labels = labels.into_iter();
+        self.selects(&Node {
+            name: name.into(),
+            labels: labels.map(|(key, value)| (key, value.into())).collect(),
+            ..Node::default()
+        })
+    }
+
+    /// The fields of nodes that decide whether the placement selects them.
+    pub fn add_needed<'p>(&'p self, needed: &mut Needed<'p>) {
+        for (key, _) in &self.node_selector {
+            needed.add_label(key);
+        }
+        for term in self.required.iter().flatten() {
+            needed.names |= !term.fields.is_empty();
+            for requirement in &term.labels {
+                needed.add_label(&requirement.key);
             }
         }
-        matcher.matches(name, &values)
+    }
+
+    /// Whether a pod with this placement can run on a node. Terms that cannot be parsed match nothing; the others can
+    /// still match.
+    ///
+    /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
+    /// `RequiredNodeAffinity.Match`, and hyperconverged-cluster-operator,
+    /// pkg/internal/nodeinfo/nodeinfo.go, `isWorkloadNodeFunc`, which treats an error as no match.
+    pub fn selects(&self, node: &Node<'_>) -> bool {
+        let mut node_selector = self.node_selector.iter();
+        node_selector.all(|(key, value)| node.label(key) == Some(value.as_str()))
+            && self
+                .required
+                .as_ref()
+                .is_none_or(|terms| terms.iter().any(|term| term.matches(node)))
     }
 
     /// Everything in the required affinity that Kubernetes rejects, in the order in which it reports it, with
@@ -128,8 +149,9 @@ impl Placement {
             let mut requirements = term.labels.iter();
             requirements.any(|it| it.key == label && !it.test.is_met_by(Some(value)))
         };
-        let terms = self.required.as_deref().unwrap_or_default();
-        self.errors.is_empty() && !terms.is_empty() && terms.iter().all(excludes)
+        let mut terms = self.required.iter().flatten();
+        let is_valid = self.errors.is_empty() && terms.clone().next().is_some();
+        is_valid && terms.all(excludes)
     }
 
     /// The index of the first preferred term, of any weight, that names an architecture label.
@@ -155,174 +177,80 @@ pub fn check_required(selector: &NodeSelector) -> Vec<SelectorError> {
 /// A requirement of a node affinity that Kubernetes rejects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectorError {
-    /// Where the requirement is.
-    pub position: ErrorPosition,
+    /// The field, relative to the required affinity: `nodeSelectorTerms[0].matchExpressions[1].values[0]`.
+    pub path: FieldPath,
+    /// Whether the requirement is in `matchFields`.
+    pub is_about_fields: bool,
     /// The whole requirement, `kubernetes.io/arch In [amd64 arm64]`. It identifies the error, so it is neither
     /// shortened nor escaped.
-    pub requirement: Arc<str>,
+    pub requirement: Rc<str>,
     /// The mistake.
     pub reason: &'static str,
 }
 
-/// The position of an error in a required node affinity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ErrorPosition {
-    term: usize,
-    /// The list of the term.
-    pub list: List,
-    requirement: usize,
-    part: Part,
-}
-
-/// A list of requirements of a term.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum List {
-    /// `matchExpressions`.
-    Expressions,
-    /// `matchFields`.
-    Fields,
-}
-
-/// The part of a requirement that is wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Key,
-    Operator,
-    Values,
-    Value(usize),
-}
-
-impl SelectorError {
-    /// The path in the format of Kubernetes: `nodeSelectorTerms[0].matchExpressions[1].values[0]`, relative to the
-    /// required affinity.
-    pub fn path(&self, required: &FieldPath) -> FieldPath {
-        let ErrorPosition {
-            term,
-            list,
-            requirement,
-            part,
-        } = self.position;
-        let list = match list {
-            List::Expressions => "matchExpressions",
-            List::Fields => "matchFields",
-        };
-        let requirement = required
-            .key("nodeSelectorTerms")
-            .index(term)
-            .key(list)
-            .index(requirement);
-        match part {
-            Part::Key => requirement.key("key"),
-            Part::Operator => requirement.key("operator"),
-            Part::Values => requirement.key("values"),
-            Part::Value(index) => requirement.key("values").index(index),
-        }
-    }
-}
-
 impl fmt::Display for SelectorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path(&FieldPath::default());
-        write!(f, "{path}: {}", self.reason)
+        write!(f, "{}: {}", self.path, self.reason)
     }
 }
 
-impl std::error::Error for SelectorError {}
-
-// rstest and wasm-bindgen-test cannot be combined. In wasm, the conformance samples test this.
 #[cfg(test)]
-#[cfg(not(target_arch = "wasm32"))]
 mod tests {
-    use std::collections::BTreeMap;
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
 
-    use k8s_openapi::api::core::v1::NodeAffinity;
-    use rstest::rstest;
     use serde_json::{Value, json};
 
-    use super::{ARCHITECTURE_LABEL, Placement};
+    use super::*;
 
-    #[test]
-    fn an_invalid_affinity_excludes_nothing() {
-        let affinity = required(&expression(ARCHITECTURE_LABEL, "Is", &["amd64"]));
-        assert!(!affinity.affinity_excludes(ARCHITECTURE_LABEL, "arm64"));
-    }
-
-    #[rstest]
-    #[case::operator(
-        json!([{"matchExpressions": [{"key": "/", "operator": "in", "values": ["_"]}]}]),
-        "nodeSelectorTerms[0].matchExpressions[0].operator: the operator must be \
-         In, NotIn, Exists, DoesNotExist, Gt, or Lt (/ in [_])"
-    )]
-    #[case::field_operator(
-        field("metadata.name", "Exists", "x"),
-        "nodeSelectorTerms[0].matchFields[0].operator: matchFields supports only \
-         the operators In and NotIn (metadata.name Exists [x])"
-    )]
-    fn a_requirement_is_invalid(#[case] terms: Value, #[case] expected: &str) {
-        let errors: Vec<_> = required(&terms)
-            .errors()
-            .iter()
-            .map(|error| format!("{error} ({})", error.requirement))
-            .collect();
-        assert_eq!(errors, [expected]);
-    }
-
-    #[test]
-    fn a_requirement_has_few_errors_however_many_values() {
-        let values = vec!["-"; 100_000];
-        assert_eq!(required(&expression("a", "In", &values)).errors().len(), 8);
-    }
-
-    #[rstest]
-    #[case::old_label(json!({"beta.kubernetes.io/arch": "arm64"}), json!(null), true, None)]
-    #[case::field_of_that_name(
-        json!(null),
-        json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": field("kubernetes.io/arch", "In", "x")}}),
-        false,
-        None
-    )]
-    #[case::preferred(
-        json!(null),
-        json!({"preferredDuringSchedulingIgnoredDuringExecution": [
-            {"weight": 9, "preference": exists("a")}, {"weight": 0, "preference": exists("beta.kubernetes.io/arch")}
-        ]}),
-        false,
-        Some(1)
-    )]
-    fn an_architecture_is_named(
-        #[case] selector: Value,
-        #[case] affinity: Value,
-        #[case] is_named: bool,
-        #[case] preference: Option<usize>,
-    ) {
-        let placement = placement(selector, affinity);
-        assert_eq!(placement.names_architecture(), is_named);
-        assert_eq!(placement.architecture_preference(), preference);
-    }
-
-    #[track_caller]
-    fn placement(selector: Value, affinity: Value) -> Placement {
-        let selector: Option<BTreeMap<_, _>> = serde_json::from_value(selector).unwrap();
-        let affinity: Option<NodeAffinity> = serde_json::from_value(affinity).unwrap();
-        Placement::parse(selector.unwrap_or_default(), affinity)
-    }
-
+    /// A placement with these required terms. `fuzz/corpus/placement` compares placements with a model.
     fn required(terms: &Value) -> Placement {
-        placement(
-            Value::Null,
-            json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}),
-        )
+        let affinity = json!({REQUIRED: {"nodeSelectorTerms": terms}});
+        Placement::parse([], serde_json::from_value(affinity).unwrap())
     }
 
-    fn exists(key: &str) -> Value {
-        json!({"matchExpressions": [{"key": key, "operator": "Exists"}]})
+    #[test]
+    fn a_requirement_is_invalid() {
+        let expression = json!({"key": "/", "operator": "in", "values": ["_"]});
+        let field = json!({"key": "metadata.name", "operator": "Exists", "values": ["x"]});
+        for (terms, expected) in [
+            (
+                json!([{"matchExpressions": [expression]}]),
+                "nodeSelectorTerms[0].matchExpressions[0].operator: the operator must be \
+                 In, NotIn, Exists, DoesNotExist, Gt, or Lt (/ in [_])",
+            ),
+            (
+                json!([{"matchFields": [field]}]),
+                "nodeSelectorTerms[0].matchFields[0].operator: matchFields supports only \
+                 the operators In and NotIn (metadata.name Exists [x])",
+            ),
+        ] {
+            let placement = required(&terms);
+            let errors = placement.errors().iter();
+            let errors = errors.map(|error| format!("{error} ({})", error.requirement));
+            assert_eq!(errors.collect::<Vec<_>>(), [expected]);
+            assert!(!placement.affinity_excludes(ARCHITECTURE_LABEL, "arm64"));
+        }
+        let values = vec!["-"; 100_000];
+        let expression = json!({"key": "a", "operator": "In", "values": values});
+        let placement = required(&json!([{"matchExpressions": [expression]}]));
+        assert_eq!(placement.errors().len(), 8);
     }
 
-    fn expression(key: &str, operator: &str, values: &[&str]) -> Value {
-        json!([{"matchExpressions": [{"key": key, "operator": operator, "values": values}]}])
-    }
-
-    fn field(key: &str, operator: &str, value: &str) -> Value {
-        json!([{"matchFields": [{"key": key, "operator": operator, "values": [value]}]}])
+    #[test]
+    fn an_architecture_is_named() {
+        let label = "beta.kubernetes.io/arch";
+        let selector = [(label.to_owned(), "arm64".to_owned())];
+        assert!(Placement::parse(selector, None).names_architecture());
+        let field = json!({"key": ARCHITECTURE_LABEL, "operator": "In", "values": ["x"]});
+        assert!(!required(&json!([{"matchFields": [field]}])).names_architecture());
+        let preferred = ["a", label].map(|key| {
+            let expression = json!({"key": key, "operator": "Exists"});
+            json!({"weight": 0, "preference": {"matchExpressions": [expression]}})
+        });
+        let affinity = serde_json::from_value(json!({PREFERRED: preferred})).unwrap();
+        let placement = Placement::parse([], affinity);
+        assert!(!placement.names_architecture());
+        assert_eq!(placement.architecture_preference(), Some(1));
     }
 }

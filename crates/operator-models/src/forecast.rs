@@ -10,16 +10,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::cdi::data_import_cron::{self, Polling, Rejection, Verdict};
+use crate::cdi::data_import_cron::{self, DataImportCron, Polling, Rejection, Verdict};
 use crate::cdi::data_source;
 use crate::hco::golden_image::{CommonTemplates, invalid};
 use crate::hco::hyperconverged::HyperConverged;
 use crate::hco::import::Import;
 use crate::hco::node::Census;
 use crate::hco::version::HcoVersion;
-use crate::kubevirt::default_architecture::default_architecture;
 use crate::ssp::architecture::{Architecture, Unusable, architectures};
-use crate::ssp::data_sources::{self as ssp, Key, Wanted};
+use crate::ssp::data_sources::{Key, LostCron, Wanted, WantedSource};
 
 pub use self::changes::{
     Changes, CronChanges, DataSourceChanges, DiskChanges, Retarget, changes, lost_image,
@@ -86,21 +85,6 @@ enum Yield {
     Disk,
 }
 
-/// A cron that does not exist because of another template.
-#[derive(Debug, Clone)]
-pub struct Lost {
-    /// The index of its template.
-    pub template: usize,
-    /// Its namespace and name.
-    pub key: Key,
-    /// The architecture of its suffix.
-    pub architecture: Option<Architecture>,
-    /// The DataSource that it would manage.
-    pub source: Key,
-    /// The template whose cron replaces it; `None` if SSP drops it in favor of a DataSource that points to another one.
-    pub to: Option<usize>,
-}
-
 /// The operator that creates a DataSource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreatedBy {
@@ -129,6 +113,19 @@ pub struct DataSource {
     pub filled: Option<bool>,
 }
 
+impl DataSource {
+    fn new(creator: CreatedBy) -> Self {
+        Self {
+            creator,
+            points_to: None,
+            architecture_label: Cow::Borrowed(""),
+            cron: None,
+            rejected: None,
+            filled: None,
+        }
+    }
+}
+
 /// Why SSP stops, or why the result is undetermined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -151,8 +148,6 @@ pub struct Forecast<'a> {
     pub import: Import,
     /// The architectures for which SSP creates VM templates and DataSources, in its order.
     pub architectures: Vec<Architecture>,
-    /// The default architecture that HCO sets for KubeVirt; empty if it does not set one.
-    pub default_architecture: &'a str,
     /// The namespace in which SSP creates the DataSources of golden images.
     pub golden_namespace: &'a str,
     /// The templates that HCO passes to SSP, by name.
@@ -166,7 +161,7 @@ pub struct Forecast<'a> {
     /// The names of the DataSources that SSP creates for templates of the spec, in its order.
     pointers: Vec<String>,
     /// The crons that do not exist because of another template, sorted by template and name.
-    pub lost: Vec<Lost>,
+    pub lost: Vec<LostCron>,
     /// The names that several crons with different DataSources share.
     pub same_name: BTreeSet<Key>,
     /// Why SSP stops.
@@ -183,15 +178,10 @@ impl<'a> Forecast<'a> {
     ///
     /// If HCO or SSP rejects the whole object, so that the cluster does not change.
     pub fn new(given: &Given<'a>) -> Result<Self, Rejected<'a>> {
-        Self::beside(given, &[])
-    }
-
-    /// The same as [`Forecast::new`], but reuses equal templates of the forecast of another object.
-    pub fn beside(given: &Given<'a>, other: &[SspTemplate<'a>]) -> Result<Self, Rejected<'a>> {
         if is_rejected_by_hco(given.hco, given.common, given.version) {
             return Err(Rejected::ByHco);
         }
-        Self::of(given, other)
+        Self::despite_hco(given)
     }
 
     /// The same, but ignores that HCO rejects the object. It is used to compare an object that HCO rejects with the
@@ -201,15 +191,11 @@ impl<'a> Forecast<'a> {
     ///
     /// If SSP rejects the whole object.
     pub fn despite_hco(given: &Given<'a>) -> Result<Self, Rejected<'a>> {
-        Self::of(given, &[])
-    }
-
-    fn of(given: &Given<'a>, other: &[SspTemplate<'a>]) -> Result<Self, Rejected<'a>> {
-        let (templates, left_out) = ssp_template::ssp_templates(given, other);
-        let rejected = templates
+        let (templates, left_out) = ssp_template::ssp_templates(given);
+        let mut rejected = templates
             .iter()
-            .find(|template| has_unknown_content(template));
-        if let Some(template) = rejected {
+            .filter(|template| has_unknown_content(template));
+        if let Some(template) = rejected.next() {
             return Err(Rejected::ContentType(template.name));
         }
         let is_multi_arch = given
@@ -220,36 +206,29 @@ impl<'a> Forecast<'a> {
         if templates.iter().any(|template| template.name.is_empty()) {
             return Err(Rejected::NameMissing);
         }
-        let handed: Vec<_> = templates.iter().map(SspTemplate::for_ssp).collect();
         let wanted = Wanted::new(
-            &handed,
+            &templates,
             &architectures,
             is_multi_arch,
             given.golden_namespace,
         );
-        let lost = lost(&wanted);
         let crons = crons(&wanted, &templates);
-        let sets_default = given.version.sets_defaults();
-        let default = default_architecture(given.census).filter(|_| sets_default);
         let mut forecast = Self {
             import: is_multi_arch.into(),
             architectures,
-            default_architecture: default.unwrap_or_default(),
             golden_namespace: given.golden_namespace,
             same_name: same_names(&crons),
             templates,
             left_out,
             crons,
             data_sources: BTreeMap::new(),
-            pointers: wanted
-                .pointers
-                .iter()
-                .map(|(name, _)| name.clone())
-                .collect(),
-            lost,
+            pointers: Vec::new(),
+            lost: Vec::new(),
             stopped: None,
         };
         forecast.add_data_sources(&wanted);
+        forecast.pointers = wanted.pointers.into_iter().map(|(name, _)| name).collect();
+        forecast.lost = wanted.lost;
         forecast.stopped = forecast.find_stop();
         Ok(forecast)
     }
@@ -258,47 +237,31 @@ impl<'a> Forecast<'a> {
     fn add_data_sources(&mut self, wanted: &Wanted) {
         let golden = Key::new(self.golden_namespace, "");
         let mut sources = BTreeMap::new();
-        for (name, source) in &wanted.bundle_sources {
+        for (name, wanted) in &wanted.bundle_sources {
             let key = golden.beside(name.as_str());
-            let (points_to, label, cron) = match source {
-                ssp::WantedSource::Pointer(to) => (Some(to.clone()), None, None),
-                ssp::WantedSource::Own { label } => {
-                    let cron = self.crons.iter().position(|cron| cron.source == key);
-                    (None, *label, cron)
+            let mut source = DataSource::new(CreatedBy::Bundle);
+            let mut managing = None;
+            match wanted {
+                WantedSource::Pointer(to) => source.points_to = Some(to.clone()),
+                WantedSource::Own { label } => {
+                    source.cron = self.crons.iter().position(|cron| cron.source == key);
+                    managing = source.cron.and_then(|index| self.crons.get(index));
+                    let label_of_cron = managing
+                        .filter(|cron| cron.yields() != Yield::Nothing)
+                        .and_then(|cron| self.label_of(cron));
+                    let label = label.map(|label| Cow::Borrowed(label.name()));
+                    source.architecture_label = label_of_cron.or(label).unwrap_or_default();
                 }
-            };
-            let managing = cron.and_then(|index| self.crons.get(index));
-            let label_of_cron = managing
-                .filter(|cron| cron.yields() != Yield::Nothing)
-                .and_then(|cron| self.label_of(cron));
-            let label = label.map(|label| Cow::Borrowed(label.name()));
-            sources.insert(
-                key,
-                DataSource {
-                    creator: CreatedBy::Bundle,
-                    points_to,
-                    architecture_label: label_of_cron.or(label).unwrap_or_default(),
-                    cron,
-                    rejected: data_source::examine_names(
-                        name,
-                        managing.map(|cron| &*cron.key.name),
-                    ),
-                    filled: None,
-                },
-            );
+            }
+            source.rejected =
+                data_source::examine_names(name, managing.map(|cron| &*cron.key.name));
+            sources.insert(key, source);
         }
         for (name, to) in &wanted.pointers {
-            sources.insert(
-                golden.beside(name.as_str()),
-                DataSource {
-                    creator: CreatedBy::Pointer,
-                    points_to: Some(to.clone()),
-                    architecture_label: Cow::Borrowed(""),
-                    cron: None,
-                    rejected: data_source::examine_names(name, None),
-                    filled: None,
-                },
-            );
+            let mut source = DataSource::new(CreatedBy::Pointer);
+            source.points_to = Some(to.clone());
+            source.rejected = data_source::examine_names(name, None);
+            sources.insert(golden.beside(name.as_str()), source);
         }
         // SSP's client does not send an object without a name, so SSP stops there.
         let is_nameless =
@@ -310,14 +273,9 @@ impl<'a> Forecast<'a> {
                     && cron.yields() != Yield::Nothing
                     && !sources.contains_key(&cron.source)
                 {
-                    let source = DataSource {
-                        creator: CreatedBy::Cdi,
-                        points_to: None,
-                        architecture_label: self.label_of(cron).unwrap_or_default(),
-                        cron: Some(index),
-                        rejected: None,
-                        filled: None,
-                    };
+                    let mut source = DataSource::new(CreatedBy::Cdi);
+                    source.architecture_label = self.label_of(cron).unwrap_or_default();
+                    source.cron = Some(index);
                     sources.insert(cron.source.clone(), source);
                 }
             }
@@ -435,27 +393,10 @@ impl<'a> Forecast<'a> {
         self.data_sources.get(&Key::new(namespace, name))
     }
 
-    /// The architecture of the platform of a cron's registry, empty if it has none.
-    pub fn platform(&self, cron: &Cron) -> String {
-        let Some(template) = self.templates.get(cron.template) else {
-            return String::new();
-        };
-        let volume = template.spec.template.object().object("spec");
-        let registry = volume.object("source").field("registry");
-        match cron.architecture {
-            Some(architecture) if registry.is_present() => architecture.name().to_owned(),
-            _ => {
-                let platform = registry.object().object("platform");
-                let own = platform.field("architecture").string().ok().flatten();
-                own.unwrap_or_default()
-            }
-        }
-    }
-
     /// The cron as CDI sees it.
-    pub fn cdi_cron<'f>(&'f self, cron: &'f Cron) -> Option<data_import_cron::DataImportCron<'f>> {
+    pub fn cdi_cron<'f>(&'f self, cron: &'f Cron) -> Option<DataImportCron<'f>> {
         let template = self.templates.get(cron.template)?;
-        Some(template.cdi_cron(cron.key_parts(), cron.architecture))
+        Some(template.cdi_cron(&cron.key, &cron.source, cron.architecture))
     }
 }
 
@@ -495,40 +436,25 @@ fn has_unknown_content(template: &SspTemplate<'_>) -> bool {
     content.is_some_and(|content| !["", "kubevirt", "archive"].contains(&content.as_str()))
 }
 
-fn lost(wanted: &Wanted) -> Vec<Lost> {
-    let lost = wanted.lost_to().map(|(lost, to)| Lost {
-        template: lost.cron.template,
-        key: lost.data_source.beside(lost.cron.name.as_str()),
-        architecture: lost.cron.architecture,
-        source: lost.data_source.clone(),
-        to,
-    });
-    let by_name = lost.map(|lost| ((lost.template, lost.key.clone()), lost));
-    by_name.collect::<BTreeMap<_, _>>().into_values().collect()
-}
-
 /// The crons, sorted by template and name, with their verdicts.
 fn crons(wanted: &Wanted, templates: &[SspTemplate<'_>]) -> Vec<Cron> {
     let crons = wanted.crons.iter().filter_map(|(source, cron)| {
         let template = templates.get(cron.template)?;
-        let names = (&*source.namespace, &*cron.name, &*source.name);
-        let verdict = data_import_cron::examine_names(
-            &template.cdi_cron(names, cron.architecture),
-            &template.verdict,
-        );
         let key = source.beside(cron.name.as_str());
-        // The crons of one template have different names, unless their name is invalid.
-        let order = (cron.template, key.clone(), source.clone());
-        let cron = Cron {
+        let of_cdi = template.cdi_cron(&key, source, cron.architecture);
+        Some(Cron {
             template: cron.template,
+            verdict: data_import_cron::examine_names(&of_cdi, &template.verdict),
             key,
             architecture: cron.architecture,
             source: source.clone(),
-            verdict,
-        };
-        Some((order, cron))
+        })
     });
-    crons.collect::<BTreeMap<_, _>>().into_values().collect()
+    let mut crons: Vec<Cron> = crons.collect();
+    // The crons of one template have different names, unless their name is invalid.
+    let order = |cron: &Cron| (cron.template, cron.key.clone(), cron.source.clone());
+    crons.sort_by_cached_key(order);
+    crons
 }
 
 fn same_names(crons: &[Cron]) -> BTreeSet<Key> {
@@ -538,25 +464,17 @@ fn same_names(crons: &[Cron]) -> BTreeSet<Key> {
 }
 
 impl SspTemplate<'_> {
-    fn for_ssp(&self) -> ssp::Template<'_> {
-        ssp::Template {
-            name: self.name,
-            namespace: &self.namespace,
-            managed_data_source: &self.spec.managed_data_source,
-            architectures: self.architectures.clone(),
-        }
-    }
-
-    /// A cron of the template, by its namespace, its name, and its DataSource.
+    /// A cron of the template that manages a DataSource.
     fn cdi_cron<'f>(
         &'f self,
-        (namespace, name, managed_data_source): (&'f str, &'f str, &'f str),
+        key: &'f Key,
+        source: &'f Key,
         architecture: Option<Architecture>,
-    ) -> data_import_cron::DataImportCron<'f> {
-        data_import_cron::DataImportCron {
-            name,
-            namespace,
-            managed_data_source,
+    ) -> DataImportCron<'f> {
+        DataImportCron {
+            name: &key.name,
+            namespace: &key.namespace,
+            managed_data_source: &source.name,
             platform_architecture: architecture.map(Architecture::name),
             data_source_label: architecture.map(|_| self.spec.managed_data_source.as_str()),
             spec: &self.spec,
@@ -565,10 +483,6 @@ impl SspTemplate<'_> {
 }
 
 impl Cron {
-    fn key_parts(&self) -> (&str, &str, &str) {
-        (&self.key.namespace, &self.key.name, &self.source.name)
-    }
-
     /// How far CDI proceeds with it. CDI creates the `CronJob` first, then the DataSource, then it imports.
     fn yields(&self) -> Yield {
         match self.verdict.polling {

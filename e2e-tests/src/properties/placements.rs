@@ -126,15 +126,7 @@ fn count(census: &mut Census, node: &Node, restricts: bool, is_selected: bool) {
         *census.workload.entry(architecture.clone()).or_default() += 1;
     }
     if has("control-plane") || has("master") {
-        census.control_plane.insert(architecture.clone());
-    }
-    if let Some(value) = node
-        .labels
-        .get("kubernetes.io/arch")
-        .filter(|_| is_selected)
-    {
-        let known = census.by_arch_label.entry(value.clone()).or_default();
-        known.insert(architecture);
+        census.control_plane.insert(architecture);
     }
 }
 
@@ -338,9 +330,7 @@ fn nodes(list: &Value, keys: &[&str]) -> Option<Vec<Node>> {
     };
     let roles =
         ["worker", "control-plane", "master"].map(|role| format!("node-role.kubernetes.io/{role}"));
-    let is_read = |key: &String| {
-        roles.contains(key) || keys.contains(&key.as_str()) || key == "kubernetes.io/arch"
-    };
+    let is_read = |key: &String| roles.contains(key) || keys.contains(&key.as_str());
     let node = |item: &Value| {
         let item = item.as_object()?;
         let metadata = object(item, "metadata")?;

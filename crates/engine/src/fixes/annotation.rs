@@ -8,7 +8,6 @@ use kube_objects::name::is_dns1123_subdomain;
 use kube_objects::value::Value;
 use operator_models::hco::architectures::{Architectures, Coverage};
 use operator_models::hco::golden_image::GoldenImage;
-use operator_models::hco::node::Census;
 use operator_models::hco::template::{ARCHITECTURES, ENABLE, Template};
 
 use super::Fixes;
@@ -34,50 +33,45 @@ impl Fixes<'_, '_> {
     /// Correct the entries of an annotation. Complete if the intended value is clear, and if no other rule denies the
     /// template with the correction.
     pub(super) fn correct(&self, template: &Template<'_>) -> Vec<Fix> {
-        let none = Census::default();
-        let census = self.facts.census().unwrap_or(&none);
-        let correction = intended(template, census);
-        match self.fit(template, &census.workload, &correction.value) {
-            Some(ImageAgreement::Wrong(value)) => vec![self.set_supported(template, census, value)],
+        let correction = self.intended(template);
+        match self.fit(template, &correction.value) {
+            Some(ImageAgreement::Wrong(value)) => vec![self.set_supported(template, value)],
             // Adding architectures is a decision, which the repair `normalise` does not make.
             Some(ImageAgreement::Partial(value)) => vec![
-                self.set_supported(template, census, value),
-                self.set_corrected(template, census, correction),
+                self.set_supported(template, value),
+                self.set_corrected(template, correction),
             ],
             Some(ImageAgreement::Unusable) => {
-                vec![self.another_image_or_placement(template, census)]
+                vec![self.another_image_or_placement(template)]
             }
             _ if correction.value.is_empty() => {
-                vec![self.list_workload(template, census, "set the annotation")]
+                vec![self.list_workload(template, "set the annotation")]
             }
             Some(ImageAgreement::Right) | None => {
-                vec![self.set_corrected(template, census, correction)]
+                vec![self.set_corrected(template, correction)]
             }
         }
     }
 
     /// List the workload architectures that the image supports. If the image is not looked up, only a person knows them.
     pub(super) fn list(&self, template: &Template<'_>, summary: &str) -> Fix {
-        let none = Census::default();
-        let census = self.facts.census().unwrap_or(&none);
-        let correction = intended(template, census);
-        match self.fit(template, &census.workload, &correction.value) {
-            None if census.workload.is_empty() => Fix::advice(format!(
+        let correction = self.intended(template);
+        match self.fit(template, &correction.value) {
+            None if self.workload().is_empty() => Fix::advice(format!(
                 "{summary} with the architectures of the image, for example {ARCHITECTURES}: \"amd64,arm64\""
             )),
-            None => self.list_workload(template, census, summary),
+            None => self.list_workload(template, summary),
             Some(ImageAgreement::Wrong(value) | ImageAgreement::Partial(value)) => {
-                self.set_supported(template, census, value)
+                self.set_supported(template, value)
             }
-            Some(ImageAgreement::Right) => self.set_corrected(template, census, correction),
-            Some(ImageAgreement::Unusable) => self.another_image_or_placement(template, census),
+            Some(ImageAgreement::Right) => self.set_corrected(template, correction),
+            Some(ImageAgreement::Unusable) => self.another_image_or_placement(template),
         }
     }
 
     /// Add architectures to the annotation. Complete if the registry confirms that the image supports all nodes.
     pub(super) fn add_missing(&self, template: &Template<'_>) -> Fix {
-        let none = Census::default();
-        let workload = &self.facts.census().unwrap_or(&none).workload;
+        let workload = self.workload();
         let fix = self.list(template, "set the annotation");
         let Some(image) = self.supported(template) else {
             return fix;
@@ -110,14 +104,12 @@ impl Fixes<'_, '_> {
 
     /// Enable a template of the spec.
     pub(super) fn enable(&self, template: &Template<'_>) -> Fix {
-        let edits = self.set_annotation(Edits::default(), template, ENABLE, "true");
-        Fix::edits("enable the template", edits.finish())
+        self.annotate("enable the template", template, ENABLE, "true")
     }
 
     /// Disable a template of the spec.
     pub(super) fn disable(&self, template: &Template<'_>) -> Fix {
-        let edits = self.set_annotation(Edits::default(), template, ENABLE, "false");
-        Fix::edits("disable the template", edits.finish())
+        self.annotate("disable the template", template, ENABLE, "false")
     }
 
     /// Add an entry that disables a common template. Its name can come from the status, which is not validated.
@@ -142,13 +134,14 @@ impl Fixes<'_, '_> {
     }
 
     /// How a value agrees with the image of a template; `None` if the image was not looked up.
-    pub(super) fn fit(
-        &self,
-        template: &Template<'_>,
-        workload: &BTreeMap<String, usize>,
-        value: &str,
-    ) -> Option<ImageAgreement> {
-        Some(fit(self.supported(template)?, workload, value))
+    pub(super) fn fit(&self, template: &Template<'_>, value: &str) -> Option<ImageAgreement> {
+        Some(fit(self.supported(template)?, self.workload(), value))
+    }
+
+    /// The intended value of a template's annotation.
+    fn intended(&self, template: &Template<'_>) -> Correction {
+        let value = template.architectures.as_deref().unwrap_or_default();
+        corrected(Architectures(value), self.workload())
     }
 
     /// The architectures of a template's image, if they are known.
@@ -157,12 +150,7 @@ impl Fixes<'_, '_> {
         self.facts.architectures_of(&image)?.ok()
     }
 
-    fn set_corrected(
-        &self,
-        template: &Template<'_>,
-        census: &Census,
-        correction: Correction,
-    ) -> Fix {
+    fn set_corrected(&self, template: &Template<'_>, correction: Correction) -> Fix {
         let summary = if correction.is_certain {
             "correct the annotation"
         } else {
@@ -170,10 +158,9 @@ impl Fixes<'_, '_> {
         };
         let complete = correction.is_certain
             && !self.skips_images()
-            && !self.is_denied(template, census, &correction.value);
-        let edits =
-            self.set_annotation(Edits::default(), template, ARCHITECTURES, correction.value);
-        let fix = Fix::edits(summary, edits.finish()).complete_if(complete);
+            && !self.is_denied(template, &correction.value);
+        let fix = self.annotate(summary, template, ARCHITECTURES, correction.value);
+        let fix = fix.complete_if(complete);
         // A repair must not make decisions for the user.
         if complete {
             fix.with_repair(Repair::Normalise)
@@ -183,33 +170,27 @@ impl Fixes<'_, '_> {
     }
 
     /// Set the annotation to what the image supports.
-    fn set_supported(&self, template: &Template<'_>, census: &Census, value: String) -> Fix {
-        let complete = !self.is_denied(template, census, &value);
-        let edits = self.set_annotation(Edits::default(), template, ARCHITECTURES, value);
+    fn set_supported(&self, template: &Template<'_>, value: String) -> Fix {
+        let complete = !self.is_denied(template, &value);
         let summary = "set the annotation to the architectures of the image";
-        let fix = Fix::edits(summary, edits.finish()).complete_if(complete);
-        fix.with_repair(Repair::FromImage)
+        self.annotate(summary, template, ARCHITECTURES, value)
+            .complete_if(complete)
+            .with_repair(Repair::FromImage)
     }
 
     /// List the architectures of the nodes.
-    fn list_workload(&self, template: &Template<'_>, census: &Census, summary: &str) -> Fix {
-        let value: Vec<&str> = census.workload.keys().map(String::as_str).collect();
-        let value = value.join(",");
-        let edits = self.set_annotation(Edits::default(), template, ARCHITECTURES, value);
-        Fix::edits(
-            format!("{summary}, and keep only the architectures that the image supports"),
-            edits.finish(),
-        )
+    fn list_workload(&self, template: &Template<'_>, summary: &str) -> Fix {
+        let names: Vec<&str> = self.workload().keys().map(String::as_str).collect();
+        let summary = format!("{summary}, and keep only the architectures that the image supports");
+        self.annotate(summary, template, ARCHITECTURES, names.join(","))
     }
 
     /// Recommend another image or placement, because none of these nodes can run this image.
-    fn another_image_or_placement(&self, template: &Template<'_>, census: &Census) -> Fix {
+    fn another_image_or_placement(&self, template: &Template<'_>) -> Fix {
         let none = BTreeSet::new();
         let supported = self.supported(template).unwrap_or(&none);
-        let another = format!(
-            "use an image that supports {}",
-            names(census.workload.keys())
-        );
+        let workload = names(self.workload().keys());
+        let another = format!("use an image that supports {workload}");
         if supported.is_empty() {
             return Fix::advice(another);
         }
@@ -220,19 +201,28 @@ impl Fixes<'_, '_> {
     }
 
     /// Whether another rule denies the template with this value.
-    fn is_denied(&self, template: &Template<'_>, census: &Census, value: &str) -> bool {
+    fn is_denied(&self, template: &Template<'_>, value: &str) -> bool {
+        let workload = self.workload();
         let denies = |rule: &Rule| self.settings.level(rule, Some(&template.name)) == Level::Deny;
         let before = Architectures(template.architectures.as_deref().unwrap_or_default());
-        match Architectures(value).coverage(&census.workload) {
-            Coverage::None => {
-                !census.workload.is_empty() && denies(&architectures_unsupported::RULE)
-            }
+        match Architectures(value).coverage(workload) {
+            Coverage::None => !workload.is_empty() && denies(&architectures_unsupported::RULE),
             Coverage::Some => {
-                before.coverage(&census.workload) != Coverage::Some
-                    && denies(&architectures_partial::RULE)
+                before.coverage(workload) != Coverage::Some && denies(&architectures_partial::RULE)
             }
             Coverage::All => false,
         }
+    }
+
+    fn annotate(
+        &self,
+        summary: impl Into<String>,
+        template: &Template<'_>,
+        name: &'static str,
+        value: impl Into<Value>,
+    ) -> Fix {
+        let edits = self.set_annotation(Edits::default(), template, name, value);
+        Fix::edits(summary, edits.finish())
     }
 
     pub(super) fn set_annotation(
@@ -248,12 +238,6 @@ impl Fixes<'_, '_> {
         let annotations = template.object().object("metadata").object("annotations");
         edits.set(&annotations.field(name), value)
     }
-}
-
-/// The intended value of a template's annotation.
-fn intended(template: &Template<'_>, census: &Census) -> Correction {
-    let value = template.architectures.as_deref().unwrap_or_default();
-    corrected(Architectures(value), &census.workload)
 }
 
 /// How a value agrees with an image that supports these architectures.

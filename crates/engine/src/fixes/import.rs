@@ -1,6 +1,5 @@
 //! Enable the import.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use kube_objects::edit::Edits;
@@ -112,9 +111,7 @@ impl Fixes<'_, '_> {
     /// person has to check them.
     fn corrections(&self) -> Option<Vec<(&Template<'_>, Option<String>)>> {
         const MOST: usize = 32;
-        let none = BTreeMap::new();
-        let census = self.facts.census();
-        let workload = census.map_or(&none, |census| &census.workload);
+        let workload = self.workload();
         let mut corrections = Vec::new();
         for image in &self.facts.golden_images {
             let Some(template) = image.template else {
@@ -125,8 +122,7 @@ impl Fixes<'_, '_> {
                 (Annotation::Spec(value), _) => {
                     let corrected = corrected(Architectures(value.unwrap_or_default()), workload);
                     let is_clear = corrected.is_certain && !corrected.value.is_empty();
-                    let fit = self.fit(template, workload, &corrected.value);
-                    let wanted = match fit {
+                    let wanted = match self.fit(template, &corrected.value) {
                         Some(
                             ImageAgreement::Wrong(by_image) | ImageAgreement::Partial(by_image),
                         ) => Some(by_image),

@@ -125,24 +125,7 @@ mod tests {
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
-    use kube_objects::path::FieldPath;
-
     use super::*;
-
-    #[test]
-    fn the_first_four_changes_are_listed_and_the_rest_counted() {
-        let text = |count: usize| {
-            let path = FieldPath::new(&["a"]);
-            let edits = kube_objects::edit::Edits::default();
-            let edits = (0..count).fold(edits, |edits, index| edits.add(path.index(index), true));
-            fix(&Fix::edits("change it", edits.finish()))
-        };
-        let lines = |count| "\n  add true to a".repeat(count);
-        assert_eq!(text(1), "change it: add true to a");
-        assert_eq!(text(2), format!("change it:{}", lines(2)));
-        assert_eq!(text(4), format!("change it:{}", lines(4)));
-        assert_eq!(text(5), format!("change it:{}\n  and 1 more", lines(4)));
-    }
 
     #[test]
     fn a_value_is_shown_in_flow_style_with_quotes_where_yaml_needs_them() {

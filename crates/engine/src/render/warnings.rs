@@ -96,39 +96,3 @@ impl Lines {
         self.shown
     }
 }
-
-#[cfg(test)]
-mod tests {
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    use super::*;
-
-    #[test]
-    fn lines_are_shown_up_to_the_limit_and_then_counted() {
-        let lines = |last: usize| {
-            let mut lines = Lines::default();
-            for _ in 0..15 {
-                lines.push("x".repeat(LINE));
-            }
-            lines.push("y".repeat(last));
-            lines.push("z".to_owned());
-            lines.finish()
-        };
-        // 32 bytes are reserved for the line with the number of omitted lines.
-        let room = LINES - 32 - 15 * LINE;
-        let shown = lines(room - 1);
-        assert_eq!((shown.len(), shown.last().unwrap().as_str()), (17, "z"));
-        let shown = lines(room);
-        assert_eq!(
-            (shown.len(), shown.last().unwrap().as_str()),
-            (17, "and 1 more")
-        );
-        // After the first omitted line, all lines are omitted.
-        let shown = lines(room + 1);
-        assert_eq!(
-            (shown.len(), shown.last().unwrap().as_str()),
-            (16, "and 2 more")
-        );
-    }
-}

@@ -1,17 +1,10 @@
 //! See `architectures-ignored.md`.
 
-use std::borrow::Cow;
-
-use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
 use operator_models::hco::golden_image::{Annotation, invalid};
 use operator_models::hco::import::Import;
 use operator_models::hco::template::Template;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 
 pub(crate) static RULE: Rule =
     Rule::about_templates("architectures-ignored", Level::Warn).about_golden_images();
@@ -43,9 +36,7 @@ pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Vec<IgnoredArchitectures<'f>> {
     }
 }
 
-fn without_import<'f>(
-    facts: &'f Facts<'f>,
-) -> impl Iterator<Item = IgnoredArchitectures<'f>> {
+fn without_import<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = IgnoredArchitectures<'f>> {
     let templates = facts.hco.templates.iter();
     let used = templates.filter(|template| {
         template.is_enabled() && invalid(template, facts.hco, &facts.common).is_none()

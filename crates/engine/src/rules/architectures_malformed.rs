@@ -1,17 +1,11 @@
 //! See `architectures-malformed.md`.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
 use operator_models::hco::template::Template;
 
+use super::prelude::*;
 use crate::architecture::{Mistake, is_mistake};
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, RepairKind, Rule};
-use crate::violation::Violation;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-malformed", Level::Deny)
     .about_golden_images()

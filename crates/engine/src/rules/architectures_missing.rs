@@ -1,15 +1,10 @@
 //! See `architectures-missing.md`.
 
-use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
 use operator_models::hco::golden_image::Annotation;
 use operator_models::hco::import::Import;
 use operator_models::hco::template::Template;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{Level, RepairKind, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-missing", Level::Deny)
     .about_golden_images()
@@ -26,9 +21,7 @@ pub(crate) struct MissingArchitectures<'f> {
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, validateMultiArchDict:
 /// without an original value, an empty annotation counts as a missing one.
-pub(crate) fn check<'f>(
-    facts: &'f Facts<'f>,
-) -> impl Iterator<Item = MissingArchitectures<'f>> {
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = MissingArchitectures<'f>> {
     let images = facts.golden_images.iter();
     images.filter_map(|image| {
         let (is_shipped, value) = match image.annotation {
@@ -79,7 +72,8 @@ impl<'f> Violation<'f> for MissingArchitectures<'f> {
         let template = self.template;
         if self.is_shipped {
             // HCO would remove an annotation in the spec.
-            let own = "use an image from a registry of your own, and add the architectures annotation";
+            let own =
+                "use an image from a registry of your own, and add the architectures annotation";
             vec![Proposal::Disable(template), Proposal::advice(own)]
         } else {
             vec![Proposal::List {

@@ -1,17 +1,10 @@
 //! See `architectures-partial.md`.
 
-use std::borrow::Cow;
-
-use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
 use operator_models::hco::architectures::{Architectures, Coverage};
 use operator_models::hco::node::Census;
 use operator_models::hco::template::Template;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-partial", Level::Warn)
@@ -25,9 +18,7 @@ pub(crate) struct PartialArchitectures<'f> {
     census: &'f Census,
 }
 
-pub(crate) fn check<'f>(
-    facts: &'f Facts<'f>,
-) -> impl Iterator<Item = PartialArchitectures<'f>> {
+pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = PartialArchitectures<'f>> {
     let census = facts.workload();
     census.into_iter().flat_map(|census| {
         facts

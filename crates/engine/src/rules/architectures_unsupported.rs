@@ -1,19 +1,12 @@
 //! See `architectures-unsupported.md`.
 
-use std::borrow::Cow;
-
-use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
 use operator_models::hco::architectures::{Architectures, Coverage};
 use operator_models::hco::golden_image::{Annotation, GoldenImage};
 use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
 
+use super::prelude::*;
 use crate::architecture::corrected;
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, Rule};
-use crate::violation::Violation;
 use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-unsupported", Level::Deny)

@@ -1,16 +1,10 @@
 //! See `architectures-untidy.md`.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
 use operator_models::hco::template::Template;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{Level, RepairKind, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-untidy", Level::Warn)
     .about_golden_images()
@@ -24,9 +18,7 @@ pub(crate) struct UntidyEntry<'f> {
 
 pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = UntidyEntry<'f>> {
     // `architectures-missing` reports an empty annotation.
-    let annotations = facts
-        .annotations()
-        .filter(|(_, value)| !value.0.is_empty());
+    let annotations = facts.annotations().filter(|(_, value)| !value.0.is_empty());
     annotations.flat_map(|(template, value)| {
         let (mut seen, mut reported) = (BTreeSet::new(), BTreeSet::new());
         value

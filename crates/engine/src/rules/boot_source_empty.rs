@@ -1,15 +1,10 @@
 //! See `boot-source-empty.md`.
 
-use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
 use operator_models::forecast::{Forecast, SspTemplate, Stopped};
 use operator_models::ssp::architecture::Architecture;
 use operator_models::ssp::data_sources::Key;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 use crate::words::{UNLESS_PVC, is_of_bundle};
 
 pub(crate) static RULE: Rule = Rule::about_templates("boot-source-empty", Level::Warn)

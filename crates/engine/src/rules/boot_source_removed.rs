@@ -1,12 +1,8 @@
 //! See `boot-source-removed.md`.
 
-use kube_objects::path::FieldPath;
 use operator_models::ssp::data_sources::Key;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 use crate::words::{UNLESS_PVC, boot_sources, is_of_bundle};
 
 pub(crate) static RULE: Rule = Rule::about_object("boot-source-removed", Level::Warn)

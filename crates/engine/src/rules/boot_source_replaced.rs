@@ -2,13 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use kube_objects::path::FieldPath;
 use operator_models::ssp::data_sources::Key;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 use crate::words::boot_sources;
 
 pub(crate) static RULE: Rule = Rule::about_object("boot-source-replaced", Level::Warn)

@@ -2,14 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use kube_objects::path::FieldPath;
 use operator_models::hco::node::Census;
 use operator_models::ssp::architecture::is_known;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 use crate::words::{HCO_DENIES, names};
 
 pub(crate) static RULE: Rule =
@@ -30,7 +26,9 @@ pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<UnknownArchitectures<'f>
     // Without a UID, the user has written the status.
     let stored = facts.old.map_or(facts.hco, |old| old.hco);
     let status = stored.node_info.as_ref().filter(|_| stored.is_stored);
-    let listed = status.into_iter().flat_map(|info| info.workload.iter().chain(&info.control_plane));
+    let listed = status
+        .into_iter()
+        .flat_map(|info| info.workload.iter().chain(&info.control_plane));
     let listed = listed.filter(|name| !is_known(name));
     let is_listed = listed.clone().next().is_some();
     let all = census.workload.keys().chain(&census.control_plane);

@@ -1,17 +1,13 @@
 //! See `control-plane-architecture-differs.md`.
 
-use kube_objects::path::FieldPath;
-use kube_objects::text::escape;
 use operator_models::hco::import::Import;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 
-pub(crate) static RULE: Rule = Rule::about_object("control-plane-architecture-differs", Level::Warn)
-    .about_golden_images()
-    .comparing_nodes(ComparesNodes::WithImportOff);
+pub(crate) static RULE: Rule =
+    Rule::about_object("control-plane-architecture-differs", Level::Warn)
+        .about_golden_images()
+        .comparing_nodes(ComparesNodes::WithImportOff);
 
 /// VM templates request an architecture that no workload node has.
 pub(crate) struct ControlPlaneDiffers<'f> {

@@ -1,15 +1,10 @@
 //! See `data-import-cron-rejected.md`.
 
 use kube_objects::edit::{Edit, Edits};
-use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
 use operator_models::cdi::data_import_cron::{Cause, Rejection};
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
+use super::prelude::*;
 use crate::rejected_path::rejected_path;
-use crate::rule::{ComparesNodes, Level, Rule};
-use crate::violation::Violation;
 use crate::words::rejection;
 
 pub(crate) static RULE: Rule = Rule::about_templates("data-import-cron-rejected", Level::Deny)

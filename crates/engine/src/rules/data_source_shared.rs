@@ -2,14 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
 use operator_models::forecast::{Forecast, SspTemplate};
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_templates("data-source-shared", Level::Deny)
     .about_golden_images()
@@ -34,14 +29,13 @@ enum Shared<'f> {
 /// getCronsByDataSource, and addDataSourceReferenceForCrons: SSP stores crons by the DataSource that they manage, so
 /// the template whose name sorts last wins. SSP drops a cron whose DataSource has the name of a pointer.
 pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = SharedDataSource<'f>> {
-    facts.forecast().into_iter().flat_map(|forecast| {
-        of_data_sources(forecast).chain(of_data_import_crons(forecast))
-    })
+    facts
+        .forecast()
+        .into_iter()
+        .flat_map(|forecast| of_data_sources(forecast).chain(of_data_import_crons(forecast)))
 }
 
-fn of_data_sources<'f>(
-    forecast: &'f Forecast<'f>,
-) -> impl Iterator<Item = SharedDataSource<'f>> {
+fn of_data_sources<'f>(forecast: &'f Forecast<'f>) -> impl Iterator<Item = SharedDataSource<'f>> {
     // The templates with pointers, by the name of the pointer.
     let mut pointers = BTreeMap::new();
     for (index, template) in forecast.templates.iter().enumerate() {

@@ -1,14 +1,9 @@
 //! See `default-architecture-changes.md`.
 
-use kube_objects::path::FieldPath;
-use kube_objects::text::escape;
 use operator_models::hco::jsonpatch;
 use operator_models::kubevirt::default_architecture::default_architecture;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 
 pub(crate) static RULE: Rule =
     Rule::about_object("default-architecture-changes", Level::Warn).exempt_from_ratchet();

@@ -1,22 +1,14 @@
 //! See `default-preference-contradicts.md`.
 
-use std::borrow::Cow;
-
-use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
 use operator_models::hco::template::Template;
 use operator_models::kubevirt::preference::required_architecture;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 use crate::words::names;
 
-pub(crate) static RULE: Rule =
-    Rule::about_templates("default-preference-contradicts", Level::Warn)
-        .about_golden_images()
-        .comparing_nodes(ComparesNodes::WithImportOn);
+pub(crate) static RULE: Rule = Rule::about_templates("default-preference-contradicts", Level::Warn)
+    .about_golden_images()
+    .comparing_nodes(ComparesNodes::WithImportOn);
 
 /// VMs that infer their preference get an architecture that their boot source does not have.
 pub(crate) struct PreferenceContradicts<'f> {
@@ -80,7 +72,8 @@ impl<'f> Violation<'f> for PreferenceContradicts<'f> {
             Proposal::advice(format!(
                 "add a template for each architecture, each with its preference, for example {}",
                 match self.preference.split_once('.') {
-                    Some(("rhel", rest)) => format!("rhel.{}.arm64", rest.split('.').next().unwrap_or(rest)),
+                    Some(("rhel", rest)) =>
+                        format!("rhel.{}.arm64", rest.split('.').next().unwrap_or(rest)),
                     _ => "fedora.arm64".to_owned(),
                 }
             )),

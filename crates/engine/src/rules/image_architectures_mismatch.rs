@@ -1,21 +1,16 @@
 //! See `image-architectures-mismatch.md`.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use kube_objects::path::FieldPath;
-use kube_objects::text::{escape, list, quote};
+use kube_objects::text::list;
 use operator_models::cdi::image::{Availability, Contents};
 use operator_models::hco::golden_image::{Annotation, GoldenImage};
 use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
 
+use super::prelude::*;
 use crate::architecture::is_architecture;
-use crate::facts::Facts;
 use crate::images;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, RepairKind, Rule};
-use crate::violation::Violation;
 use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_templates("image-architectures-mismatch", Level::Deny)
@@ -99,7 +94,10 @@ impl MismatchingImage<'_> {
         let mut differences = self.contradictions();
         let missing = self.missing();
         if !missing.is_empty() {
-            differences.push(format!("listed, but not in the registry: {}", names(&missing)));
+            differences.push(format!(
+                "listed, but not in the registry: {}",
+                names(&missing)
+            ));
         }
         match differences.as_slice() {
             [] => supported,

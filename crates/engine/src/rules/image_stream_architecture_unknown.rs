@@ -1,18 +1,14 @@
 //! See `image-stream-architecture-unknown.md`.
 
-use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
 use operator_models::hco::template::{RegistrySource, Template};
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 use crate::words::names;
 
-pub(crate) static RULE: Rule = Rule::about_templates("image-stream-architecture-unknown", Level::Warn)
-    .about_golden_images()
-    .comparing_nodes(ComparesNodes::WithImportOn);
+pub(crate) static RULE: Rule =
+    Rule::about_templates("image-stream-architecture-unknown", Level::Warn)
+        .about_golden_images()
+        .comparing_nodes(ComparesNodes::WithImportOn);
 
 /// The boot sources of several architectures are imported from one digest.
 pub(crate) struct OneDigest<'f> {
@@ -59,7 +55,9 @@ impl<'f> Violation<'f> for OneDigest<'f> {
             Proposal::advice(
                 "import the tag of the image stream with importMode PreserveOriginal, so that the digest is that of the index",
             ),
-            Proposal::advice("list only the architecture of the image in the architectures annotation"),
+            Proposal::advice(
+                "list only the architecture of the image in the architectures annotation",
+            ),
         ]
     }
 }

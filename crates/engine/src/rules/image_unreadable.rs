@@ -1,18 +1,12 @@
 //! See `image-unreadable.md`.
 
-use std::borrow::Cow;
-
-use kube_objects::path::FieldPath;
-use kube_objects::text::{self, escape, quote};
+use kube_objects::text;
 use operator_models::cdi::image::Unknown;
 use operator_models::hco::golden_image::GoldenImage;
 use operator_models::hco::import::Import;
 
-use crate::facts::Facts;
+use super::prelude::*;
 use crate::images;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, Rule};
-use crate::violation::Violation;
 use crate::words;
 
 pub(crate) static RULE: Rule = Rule::about_templates("image-unreadable", Level::Warn)

@@ -1,14 +1,10 @@
 //! See `import-contradiction.md`.
 
 use kube_objects::edit::Edits;
-use kube_objects::path::FieldPath;
 use kube_objects::value::Value;
 use operator_models::hco::import::GATE;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 use crate::words::HCO_DENIES;
 
 pub(crate) static RULE: Rule =

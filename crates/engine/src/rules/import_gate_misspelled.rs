@@ -1,16 +1,10 @@
 //! See `import-gate-misspelled.md`.
 
-use std::borrow::Cow;
-
 use kube_objects::edit::Edits;
-use kube_objects::path::FieldPath;
-use kube_objects::text::{distance, quote};
+use kube_objects::text::distance;
 use operator_models::hco::import::{GATE, Gate};
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_object("import-gate-misspelled", Level::Warn);
 

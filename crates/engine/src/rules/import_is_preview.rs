@@ -1,12 +1,8 @@
 //! See `import-is-preview.md`.
 
-use kube_objects::path::FieldPath;
 use operator_models::hco::import::Import;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 
 pub(crate) static RULE: Rule =
     Rule::about_object("import-is-preview", Level::Warn).exempt_from_ratchet();

@@ -1,18 +1,10 @@
 //! See `jsonpatch-overrides-architectures.md`.
 
-use std::borrow::Cow;
-
-use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
 use operator_models::hco::jsonpatch::{IN_SSP, operations};
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 
-pub(crate) static RULE: Rule =
-    Rule::about_object("jsonpatch-overrides-architectures", Level::Warn);
+pub(crate) static RULE: Rule = Rule::about_object("jsonpatch-overrides-architectures", Level::Warn);
 
 const IN_KUBEVIRT: [&str; 2] = [
     "/spec/workloads",

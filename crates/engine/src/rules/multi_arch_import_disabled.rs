@@ -1,14 +1,10 @@
 //! See `multi-arch-import-disabled.md`.
 
-use kube_objects::path::FieldPath;
 use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
 use operator_models::ssp::architecture::knows_all;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, RepairKind, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_object("multi-arch-import-disabled", Level::Deny)

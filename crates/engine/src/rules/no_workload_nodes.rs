@@ -1,13 +1,8 @@
 //! See `no-workload-nodes.md`.
 
-use kube_objects::path::FieldPath;
+use super::prelude::*;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
-
-pub(crate) static RULE: Rule = 
+pub(crate) static RULE: Rule =
     Rule::about_object("no-workload-nodes", Level::Warn).about_golden_images();
 
 /// The workload architectures are empty.

@@ -1,14 +1,8 @@
 //! See `nodes-unreadable.md`.
 
-use kube_objects::path::FieldPath;
-use kube_objects::text::escape;
-
+use super::prelude::*;
 use crate::cluster::ServiceAccount;
-use crate::facts::Facts;
 use crate::nodes::NodesError;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
 
 pub(crate) static RULE: Rule =
     Rule::about_object("nodes-unreadable", Level::Deny).about_the_policy();
@@ -23,7 +17,7 @@ pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<UnreadableNodes<'f>> {
 impl<'f> Violation<'f> for UnreadableNodes<'f> {
     /// The object could not be denied because of its nodes.
     fn is_doubtful(&self, facts: &'f Facts<'f>) -> bool {
-        !facts.could_nodes_deny
+        !facts.world.could_nodes_deny
     }
 
     fn path(&self, _: &'f Facts<'f>) -> FieldPath {

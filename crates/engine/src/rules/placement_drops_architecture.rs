@@ -1,12 +1,6 @@
 //! See `placement-drops-architecture.md`.
 
-use kube_objects::path::FieldPath;
-use kube_objects::text::escape;
-
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_object("placement-drops-architecture", Level::Warn)
     .comparing_nodes(ComparesNodes::WithOtherPlacement)
@@ -51,7 +45,9 @@ impl<'f> Violation<'f> for DroppedArchitectures<'f> {
         let first = self.0.first().map_or("", |(name, _)| name.as_str());
         let first = escape(first, 32);
         vec![Proposal::command(
-            format!("before this change, stop the {first} VMs or keep their nodes in the placement; this lists the running ones"),
+            format!(
+                "before this change, stop the {first} VMs or keep their nodes in the placement; this lists the running ones"
+            ),
             format!(
                 "kubectl get vmis --all-namespaces -o jsonpath='{{range .items[?(@.spec.architecture==\"{first}\")]}}{{.metadata.namespace}}/{{.metadata.name}} {{end}}'"
             ),

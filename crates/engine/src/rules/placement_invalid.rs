@@ -1,15 +1,8 @@
 //! See `placement-invalid.md`.
 
-use std::borrow::Cow;
+use kube_objects::placement::{REQUIRED, SelectorError};
 
-use kube_objects::path::FieldPath;
-use kube_objects::placement::{List, REQUIRED, SelectorError};
-use kube_objects::text::quote;
-
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 use crate::words::HCO_DENIES;
 
 pub(crate) static RULE: Rule = Rule::about_object("placement-invalid", Level::Deny);
@@ -50,10 +43,11 @@ impl<'f> Violation<'f> for InvalidRequirement<'f> {
 
     fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
         let fields = &facts.hco.fields;
-        self.error.path(&match self.affinity {
+        let required = match self.affinity {
             Affinity::Workloads => fields.node_affinity.path().key(REQUIRED),
             Affinity::Infra => fields.infra_required.path(),
-        })
+        };
+        required.join(&self.error.path)
     }
 
     fn fact(&self, _: &'f Facts<'f>) -> String {
@@ -65,9 +59,10 @@ impl<'f> Violation<'f> for InvalidRequirement<'f> {
     }
 
     fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
-        let example = match self.error.position.list {
-            List::Fields => "{key: metadata.name, operator: In, values: [NODE]}",
-            List::Expressions => "{key: kubernetes.io/arch, operator: In, values: [amd64]}",
+        let example = if self.error.is_about_fields {
+            "{key: metadata.name, operator: In, values: [NODE]}"
+        } else {
+            "{key: kubernetes.io/arch, operator: In, values: [amd64]}"
         };
         vec![Proposal::advice(format!(
             "correct the requirement, for example {example}"

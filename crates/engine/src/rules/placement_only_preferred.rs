@@ -1,14 +1,10 @@
 //! See `placement-only-preferred.md`.
 
-use kube_objects::path::FieldPath;
 use kube_objects::placement::{PREFERRED, REQUIRED};
 use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_object("placement-only-preferred", Level::Warn)

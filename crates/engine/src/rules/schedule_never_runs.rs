@@ -1,13 +1,8 @@
 //! See `schedule-never-runs.md`.
 
-use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
 use operator_models::cdi::data_import_cron::NeverRuns;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_templates("schedule-never-runs", Level::Deny)
     .about_golden_images()
@@ -52,9 +47,7 @@ impl<'f> Violation<'f> for UselessSchedule<'f> {
     fn fact(&self, _: &'f Facts<'f>) -> String {
         let name = quote(self.template);
         if self.is_empty {
-            format!(
-                "The image of template {name} is never imported: the template has no schedule."
-            )
+            format!("The image of template {name} is never imported: the template has no schedule.")
         } else {
             format!(
                 "The image of template {name} is never imported: its schedule has a time zone, with which no CronJob can be created."

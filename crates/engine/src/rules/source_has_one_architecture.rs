@@ -1,14 +1,9 @@
 //! See `source-has-one-architecture.md`.
 
-use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
 use operator_models::hco::golden_image::Annotation;
 use operator_models::hco::template::{Source, Template};
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_templates("source-has-one-architecture", Level::Deny)
@@ -61,9 +56,6 @@ impl<'f> Violation<'f> for OneDisk<'f> {
         } else {
             "list only the architecture of the disk in the architectures annotation, and add a template for each other disk"
         };
-        vec![
-            Proposal::advice(advice),
-            Proposal::Disable(self.template),
-        ]
+        vec![Proposal::advice(advice), Proposal::Disable(self.template)]
     }
 }

@@ -2,14 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
 use operator_models::hco::template::Template;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 use crate::words::{HCO_DENIES, HCO_FAILS};
 
 pub(crate) static RULE: Rule = Rule::about_templates("template-duplicated", Level::Deny);

@@ -1,14 +1,9 @@
 //! See `template-invalid.md`.
 
-use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
 use operator_models::hco::golden_image::{Invalid, invalid};
 use operator_models::hco::template::{ENABLE, Template};
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 use crate::words::{HCO_CRASHES, HCO_DENIES};
 
 pub(crate) static RULE: Rule = Rule::about_templates("template-invalid", Level::Deny);

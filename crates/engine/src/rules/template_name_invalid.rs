@@ -1,16 +1,11 @@
 //! See `template-name-invalid.md`.
 
 use kube_objects::name::is_dns1123_subdomain;
-use kube_objects::path::FieldPath;
-use kube_objects::text::quote;
 use operator_models::cdi::data_import_cron::{Cause, NAME_MAX, NeverRuns, Rejection};
 use operator_models::cdi::data_source;
-use operator_models::forecast::{CreatedBy, Cron, Forecast, SspTemplate, Rejected};
+use operator_models::forecast::{CreatedBy, Cron, Forecast, Rejected, SspTemplate};
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 use crate::words::{data_source_rejection, longest_name, rejection};
 
 pub(crate) static RULE: Rule = Rule::about_templates("template-name-invalid", Level::Deny)
@@ -89,13 +84,15 @@ fn in_forecast<'f>(forecast: &'f Forecast<'f>) -> impl Iterator<Item = InvalidNa
         let (field, reason) = problem(forecast, cron)?;
         Some((field, reason, cron.architecture.is_some()))
     });
-    problems.map(|(template, index, (field, reason, has_suffix))| InvalidName {
-        template: template.name,
-        index,
-        field,
-        reason,
-        has_suffix,
-    })
+    problems.map(
+        |(template, index, (field, reason, has_suffix))| InvalidName {
+            template: template.name,
+            index,
+            field,
+            reason,
+            has_suffix,
+        },
+    )
 }
 
 /// Which of the two names is invalid for a cron, and why.

@@ -1,13 +1,9 @@
 //! See `v1-only-fields-conflict.md`.
 
 use kube_objects::edit::Edits;
-use kube_objects::path::FieldPath;
 use operator_models::hco::import::Import;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-conflict", Level::Deny);
 

@@ -1,14 +1,9 @@
 //! See `v1-only-fields-unreadable.md`.
 
 use kube_objects::edit::Edits;
-use kube_objects::path::FieldPath;
-use kube_objects::text::escape;
 use operator_models::hco::import::UnreadableV1Only;
 
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-unreadable", Level::Deny);
 

@@ -1,11 +1,6 @@
 //! See `virtual-machines-rejected.md`.
 
-use kube_objects::path::FieldPath;
-
-use crate::facts::Facts;
-use crate::proposal::Proposal;
-use crate::rule::{ComparesNodes, Level, Rule};
-use crate::violation::Violation;
+use super::prelude::*;
 use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_object("virtual-machines-rejected", Level::Deny)

@@ -1,14 +1,11 @@
 //! See `vm-architecture-unavailable.md`.
 
-use std::borrow::Cow;
+use std::collections::BTreeSet;
 
-use kube_objects::path::FieldPath;
 use operator_models::kubevirt::virtual_machine::is_unsupported;
 
+use super::prelude::*;
 use crate::machine::Machine;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
 use crate::words::names;
 
 pub(crate) static RULE: Rule =
@@ -24,11 +21,11 @@ enum Unavailable<'f> {
     /// KubeVirt does not support the architecture.
     Unsupported,
     /// KubeVirt rejects it, because virt-api runs on nodes of these architectures.
-    Rejected(Vec<&'f String>),
+    Rejected(&'f BTreeSet<String>),
     /// No workload node has the architecture. The workload nodes have these architectures.
-    Absent(Vec<&'f String>),
+    Absent(&'f BTreeSet<String>),
     /// The same, but the nodes can have an emulator.
-    Emulated(Vec<&'f String>),
+    Emulated(&'f BTreeSet<String>),
 }
 
 pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnavailableArchitecture<'f>> {
@@ -37,14 +34,16 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnavailableArchitect
         return None;
     } else if is_unsupported(architecture) {
         Unavailable::Unsupported
-    } else if let Some(accepted) = machine.accepted().filter(|names| !names.contains(architecture))
+    } else if let Some(accepted) = machine
+        .accepted()
+        .filter(|names| !names.contains(architecture))
     {
-        Unavailable::Rejected(accepted.iter().collect())
-    } else if machine.is_available(architecture)? {
-        return None;
+        Unavailable::Rejected(accepted)
     } else {
-        let workload = machine.context.workload.iter().flatten().collect();
-        if machine.is_emulated(architecture) {
+        let workload = machine.context.workload.as_ref()?;
+        if workload.contains(architecture) {
+            return None;
+        } else if machine.is_emulated(architecture) {
             Unavailable::Emulated(workload)
         } else {
             Unavailable::Absent(workload)
@@ -70,15 +69,15 @@ impl<'f> Violation<'f, Machine<'f>> for UnavailableArchitecture<'f> {
             ),
             Unavailable::Rejected(accepted) => format!(
                 "KubeVirt rejects the VM's architecture {shown}, because its feature gate MultiArchitecture is off and virt-api runs on control-plane nodes ({}): the VM cannot be created, changed, or started.",
-                names(accepted.iter().copied())
+                names(*accepted)
             ),
             Unavailable::Emulated(workload) => format!(
                 "No workload node has the VM's architecture {shown} (they have {}): the VM starts only on a node with the label kubevirt.io/vm-arch-{shown}, which needs KubeVirt images with an emulator.",
-                names(workload.iter().copied())
+                names(*workload)
             ),
             Unavailable::Absent(workload) => format!(
                 "No workload node has the VM's architecture {shown} (they have {}): the VM does not start until one has it.",
-                names(workload.iter().copied())
+                names(*workload)
             ),
         }
     }

@@ -1,13 +1,8 @@
 //! See `vm-context-unreadable.md`.
 
-use kube_objects::path::FieldPath;
-use kube_objects::text::escape;
-
+use super::prelude::*;
 use crate::context::{Unreadable, UnreadableReason};
 use crate::machine::Machine;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
 
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-context-unreadable", Level::Warn).about_the_policy();

@@ -1,15 +1,9 @@
 //! See `vm-disk-architecture-differs.md`.
 
-use std::borrow::Cow;
-
-use kube_objects::path::FieldPath;
-use kube_objects::text::{escape, quote};
 use operator_models::kubevirt::virtual_machine::{NamedBy, SourceRef};
 
+use super::prelude::*;
 use crate::machine::Machine;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
 
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-disk-architecture-differs", Level::Warn);
@@ -78,7 +72,10 @@ impl<'f> Violation<'f, Machine<'f>> for DifferingDisk<'f> {
 
     fn fixes(&self, machine: &'f Machine<'f>) -> Vec<Proposal<'f>> {
         let mut fixes = Vec::new();
-        fixes.extend(self.source.and_then(|source| machine.replace_source(source)));
+        fixes.extend(
+            self.source
+                .and_then(|source| machine.replace_source(source)),
+        );
         if machine.is_available(&self.label) != Some(false) {
             fixes.push(machine.set_architecture(&self.label));
         }

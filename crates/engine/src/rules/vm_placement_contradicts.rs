@@ -1,18 +1,13 @@
 //! See `vm-placement-contradicts.md`.
 
-use std::borrow::Cow;
-
 use kube_objects::edit::Edits;
-use kube_objects::path::FieldPath;
 use kube_objects::placement::{ARCHITECTURE_LABEL, REQUIRED};
-use kube_objects::text::{ascii_lower, escape};
+use kube_objects::text::ascii_lower;
 use operator_models::kubevirt::virtual_machine::is_unsupported;
-use operator_models::ssp::architecture::{KNOWN, is_known};
+use operator_models::ssp::architecture::KNOWN;
 
+use super::prelude::*;
 use crate::machine::Machine;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
 
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-placement-contradicts", Level::Deny);
@@ -91,11 +86,7 @@ impl<'f> Violation<'f, Machine<'f>> for ContradictingPlacement<'f> {
                     "remove the architecture from the nodeSelector",
                     removed,
                 )];
-                // A disk for another architecture would not boot.
-                let can_start = is_known(selector)
-                    && machine.is_available(selector) != Some(false)
-                    && machine.boots_on(selector);
-                if can_start {
+                if machine.can_start_as(selector) {
                     // The user wrote the nodeSelector, but KubeVirt adds an architecture that the user did not set.
                     fixes.insert(0, machine.set_architecture(selector));
                 }

@@ -1,16 +1,9 @@
 //! See `vm-preference-contradicts.md`.
 
-use std::borrow::Cow;
-
-use kube_objects::path::FieldPath;
-use kube_objects::text::{escape, quote};
 use operator_models::kubevirt::virtual_machine::PreferenceMatcher;
-use operator_models::ssp::architecture::is_known;
 
+use super::prelude::*;
 use crate::machine::Machine;
-use crate::proposal::Proposal;
-use crate::rule::{Level, Rule};
-use crate::violation::Violation;
 
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-preference-contradicts", Level::Deny);
@@ -62,11 +55,7 @@ impl<'f> Violation<'f, Machine<'f>> for ContradictingPreference<'f> {
             "use a preference for {}, or one without an architecture",
             machine.shown()
         ))];
-        // A disk for another architecture would not boot.
-        let can_start = is_known(self.required)
-            && machine.is_available(self.required) != Some(false)
-            && machine.boots_on(self.required);
-        if can_start {
+        if machine.can_start_as(self.required) {
             fixes.insert(0, machine.set_architecture(self.required));
         }
         fixes

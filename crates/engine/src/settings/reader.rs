@@ -73,10 +73,11 @@ impl Reader {
     /// Levels for rules about these subjects.
     pub(super) fn levels(&mut self, path: &str, field: &Field<'_>, subjects: &[Subject]) -> Levels {
         let ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+        let all = Level::ALL.map(|level| (level.name(), level));
         let mut levels = Levels::new();
         for (id, level) in self.fields(path, field) {
             let path = format!("{path}.{}", text::escape(&id, 80));
-            let level = self.level(&path, &level);
+            let level = self.one_of(&path, &level, &all);
             match RULES.iter().find(|rule| rule.id == id) {
                 None => self.unknown(&path, "unknown rule", &id, &ids),
                 Some(rule) if !subjects.contains(&rule.subject) => self.problem(
@@ -121,26 +122,15 @@ impl Reader {
                 Some(_) if field.json().is_none() => None,
                 Some(RepairKind::Import) => self.import_repair(&path, &field),
                 Some(RepairKind::FromImage) => {
-                    self.only(&path, &field, "from-image", Repair::FromImage)
+                    self.one_of(&path, &field, &[("from-image", Repair::FromImage)])
                 }
                 Some(RepairKind::Normalise) => {
-                    self.only(&path, &field, "normalise", Repair::Normalise)
+                    self.one_of(&path, &field, &[("normalise", Repair::Normalise)])
                 }
             };
             repairs.extend(rule.map(|rule| rule.id).zip(repair));
         }
         repairs
-    }
-
-    /// The only repair of a rule.
-    fn only(
-        &mut self,
-        path: &str,
-        field: &Field<'_>,
-        word: &'static str,
-        repair: Repair,
-    ) -> Option<Repair> {
-        self.word(path, field, &[word]).map(|_| repair)
     }
 
     /// `enable-import`, or `{place-on: ARCHITECTURE}`.
@@ -183,37 +173,22 @@ impl Reader {
         Some(Repair::PlaceOn(architecture?.to_owned()))
     }
 
-    fn level(&mut self, path: &str, field: &Field<'_>) -> Option<Level> {
-        self.one_of(path, field, &Level::ALL.map(|level| (level.name(), level)))
-    }
-
     /// The value for a word from a fixed set.
-    pub(super) fn one_of<T: Copy>(
+    pub(super) fn one_of<T: Clone>(
         &mut self,
         path: &str,
         field: &Field<'_>,
         values: &[(&'static str, T)],
     ) -> Option<T> {
-        let words: Vec<&str> = values.iter().map(|(word, _)| *word).collect();
-        let index = self.word(path, field, &words)?;
-        values.get(index).map(|(_, value)| *value)
-    }
-
-    /// The index of the word in the list.
-    fn word(&mut self, path: &str, field: &Field<'_>, words: &[&str]) -> Option<usize> {
-        let written = field.string().ok().flatten();
-        let index = words
-            .iter()
-            .position(|word| written.as_deref() == Some(*word));
-        if index.is_none() {
-            let what = format!(
-                "must be one of {}, not {}",
-                text::list(words, words.len()),
-                shown(field)
-            );
-            self.unknown(path, &what, written.as_deref().unwrap_or_default(), words);
+        let written = field.string().ok().flatten().unwrap_or_default();
+        if let Some((_, value)) = values.iter().find(|(word, _)| *word == written) {
+            return Some(value.clone());
         }
-        index
+        let words: Vec<&str> = values.iter().map(|(word, _)| *word).collect();
+        let list = text::list(&words, words.len());
+        let what = format!("must be one of {list}, not {}", shown(field));
+        self.unknown(path, &what, &written, &words);
+        None
     }
 
     pub(super) fn boolean(&mut self, path: &str, field: &Field<'_>) -> Option<bool> {

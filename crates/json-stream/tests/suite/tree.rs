@@ -68,16 +68,24 @@ fn end(reader: &mut Reader<'_>, document: &[u8]) -> Result<(), Error> {
     }
 }
 
+/// The text of a value before which there is no whitespace.
+fn scalar<'a>(reader: &mut Reader<'a>, document: &'a [u8]) -> Result<&'a [u8], Error> {
+    let start = reader.offset();
+    reader.skip()?;
+    Ok(&document[start..reader.offset()])
+}
+
 fn value<'a>(reader: &mut Reader<'a>, document: &'a [u8]) -> Result<Tree, Error> {
     Ok(match reader.kind()? {
         Kind::Null => {
             reader.skip()?;
             Tree::Null
         }
-        Kind::Boolean => Tree::Boolean(&document[reader.span()?] == b"true"),
+        Kind::Boolean => Tree::Boolean(scalar(reader, document)? == b"true"),
         // A number that is too large for serde_json is compared as null.
         Kind::Number => {
-            serde_json::from_slice(&document[reader.span()?]).map_or(Tree::Null, Tree::Number)
+            let number = serde_json::from_slice(scalar(reader, document)?);
+            number.map_or(Tree::Null, Tree::Number)
         }
         Kind::String => Tree::String(reader.text()?.decode()?.into_owned()),
         Kind::List => {

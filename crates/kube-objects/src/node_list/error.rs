@@ -4,15 +4,12 @@ use std::fmt;
 
 use json_stream::Error;
 
-/// How many characters of an unexpected `kind` the error repeats.
-const KIND_MAX: usize = 40;
-
 /// Why a list of nodes cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListError {
-    problem: Problem,
-    item: Option<usize>,
-    offset: usize,
+    pub(super) problem: Problem,
+    pub(super) item: Option<usize>,
+    pub(super) offset: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,22 +24,6 @@ pub(super) enum Problem {
     },
     ForeignKind(String),
     NoItems,
-}
-
-impl ListError {
-    pub(super) fn new(problem: Problem, item: Option<usize>, offset: usize) -> Self {
-        Self {
-            problem,
-            item,
-            offset,
-        }
-    }
-}
-
-impl Problem {
-    pub(super) fn foreign(kind: &str) -> Self {
-        Self::ForeignKind(kind.chars().take(KIND_MAX).collect())
-    }
 }
 
 impl From<Error> for Problem {

@@ -1,13 +1,14 @@
 //! One requirement of a node selector term, parsed once and matched against many nodes. A requirement that
 //! cannot be parsed becomes a [`SelectorError`].
 
-use crate::label::{key_error, value_error};
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::NodeSelectorRequirement;
 
-use super::{ErrorPosition, Part, SelectorError};
+use super::SelectorError;
+use crate::label::{key_error, value_error};
+use crate::path::FieldPath;
 
 /// The maximum number of errors of one requirement that are reported. All of them repeat the requirement, whose list of
 /// values can be as long as the request.
@@ -23,28 +24,12 @@ pub(super) struct LabelRequirement {
 /// The requirement of a term for the value of a label.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Test {
-    In(Values),
-    NotIn(Values),
+    In(BTreeSet<String>),
+    NotIn(BTreeSet<String>),
     Exists,
     DoesNotExist,
     Gt(i64),
     Lt(i64),
-}
-
-/// Different values, in order: long lists are searched for every node, and the search of a set is slower.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Values(Vec<String>);
-
-impl Values {
-    fn new(values: &[String]) -> Self {
-        let values: BTreeSet<String> = values.iter().cloned().collect();
-        Self(values.into_iter().collect())
-    }
-
-    fn contains(&self, value: &str) -> bool {
-        let found = self.0.binary_search_by(|known| known.as_str().cmp(value));
-        found.is_ok()
-    }
 }
 
 impl LabelRequirement {
@@ -59,58 +44,52 @@ impl LabelRequirement {
     /// a field, and a key can have any length, so the path ends with the index here.
     pub(super) fn parse(
         requirement: &NodeSelectorRequirement,
-        position: ErrorPosition,
+        path: &FieldPath,
     ) -> Result<Self, Vec<SelectorError>> {
         let values = requirement.values.as_deref().unwrap_or_default();
-        let mut errors = Errors::new(position);
+        let path_of_values = path.key("values");
+        let mut found = Vec::new();
         let test = match requirement.operator.as_str() {
-            "In" => Some(Test::In(Values::new(values))),
-            "NotIn" => Some(Test::NotIn(Values::new(values))),
+            "In" => Some(Test::In(values.iter().cloned().collect())),
+            "NotIn" => Some(Test::NotIn(values.iter().cloned().collect())),
             "Exists" => Some(Test::Exists),
             "DoesNotExist" => Some(Test::DoesNotExist),
             "Gt" => integer(values).map(Test::Gt),
             "Lt" => integer(values).map(Test::Lt),
             _ => {
-                errors.add(
-                    Part::Operator,
-                    "the operator must be In, NotIn, Exists, DoesNotExist, Gt, or Lt",
-                );
-                return Err(errors.of(requirement));
+                let reason = "the operator must be In, NotIn, Exists, DoesNotExist, Gt, or Lt";
+                let found = vec![(path.key("operator"), reason)];
+                return Err(errors(requirement, false, found));
             }
         };
         if let Some(error) = key_error(&requirement.key) {
-            errors.add(Part::Key, error);
+            found.push((path.key("key"), error));
         }
-        match (&test, values) {
+        let mistake = match (&test, values) {
             (Some(Test::In(_) | Test::NotIn(_)), []) => {
-                errors.add(Part::Values, "In and NotIn require at least one value");
+                Some("In and NotIn require at least one value")
             }
             (Some(Test::Exists | Test::DoesNotExist), [_, ..]) => {
-                errors.add(Part::Values, "Exists and DoesNotExist take no values");
+                Some("Exists and DoesNotExist take no values")
             }
-            (None, values) => {
-                if values.len() != 1 {
-                    errors.add(Part::Values, "Gt and Lt require exactly one value");
-                }
-                for (index, value) in values.iter().enumerate() {
-                    if value.parse::<i64>().is_err() {
-                        errors.add(Part::Value(index), "Gt and Lt require a 64-bit integer");
-                    }
-                }
-            }
-            _ => {}
-        }
-        for (index, value) in values.iter().enumerate() {
-            if let Some(error) = value_error(value) {
-                errors.add(Part::Value(index), error);
-            }
-        }
+            (None, [] | [_, _, ..]) => Some("Gt and Lt require exactly one value"),
+            _ => None,
+        };
+        found.extend(mistake.map(|mistake| (path_of_values.clone(), mistake)));
+        let in_values = |error: fn(&str) -> Option<&'static str>| {
+            let mistakes = values.iter().enumerate();
+            mistakes.filter_map(move |(index, value)| Some((index, error(value)?)))
+        };
+        let not_integers = in_values(integer_error).filter(|_| test.is_none());
+        let invalid = not_integers.chain(in_values(value_error));
+        let invalid = invalid.map(|(index, error)| (path_of_values.index(index), error));
+        found.extend(invalid.take(ERRORS_PER_REQUIREMENT - found.len()));
         match test {
-            Some(test) if errors.is_empty() => Ok(Self {
+            Some(test) if found.is_empty() => Ok(Self {
                 key: requirement.key.clone(),
                 test,
             }),
-            _ => Err(errors.of(requirement)),
+            _ => Err(errors(requirement, false, found)),
         }
     }
 }
@@ -147,30 +126,24 @@ impl FieldRequirement {
     /// `nodeSelectorRequirementsAsFieldSelector`.
     pub(super) fn parse(
         requirement: &NodeSelectorRequirement,
-        position: ErrorPosition,
+        path: &FieldPath,
     ) -> Result<Self, Vec<SelectorError>> {
-        let mut errors = Errors::new(position);
-        let is_equal = match requirement.operator.as_str() {
-            "In" => true,
-            "NotIn" => false,
-            _ => {
-                errors.add(
-                    Part::Operator,
-                    "matchFields supports only the operators In and NotIn",
-                );
-                return Err(errors.of(requirement));
+        let values = requirement.values.as_deref().unwrap_or_default();
+        let error = match (requirement.operator.as_str(), values) {
+            (operator @ ("In" | "NotIn"), [value]) => {
+                return Ok(Self {
+                    is_name: requirement.key == "metadata.name",
+                    is_equal: operator == "In",
+                    value: value.clone(),
+                });
             }
+            ("In" | "NotIn", _) => (path.key("values"), "matchFields requires exactly one value"),
+            _ => (
+                path.key("operator"),
+                "matchFields supports only the operators In and NotIn",
+            ),
         };
-        if let [value] = requirement.values.as_deref().unwrap_or_default() {
-            Ok(Self {
-                is_name: requirement.key == "metadata.name",
-                is_equal,
-                value: value.clone(),
-            })
-        } else {
-            errors.add(Part::Values, "matchFields requires exactly one value");
-            Err(errors.of(requirement))
-        }
+        Err(errors(requirement, true, vec![error]))
     }
 
     /// Whether a node with this name meets the requirement.
@@ -182,47 +155,20 @@ impl FieldRequirement {
     }
 }
 
-/// Collects the errors of one requirement.
-struct Errors {
-    position: ErrorPosition,
-    found: Vec<(ErrorPosition, &'static str)>,
-}
-
-impl Errors {
-    fn new(position: ErrorPosition) -> Self {
-        Self {
-            position,
-            found: Vec::new(),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.found.is_empty()
-    }
-
-    fn add(&mut self, part: Part, reason: &'static str) {
-        if self.found.len() < ERRORS_PER_REQUIREMENT {
-            self.found.push((
-                ErrorPosition {
-                    part,
-                    ..self.position
-                },
-                reason,
-            ));
-        }
-    }
-
-    fn of(self, requirement: &NodeSelectorRequirement) -> Vec<SelectorError> {
-        let text: Arc<str> = one_line(requirement).into();
-        self.found
-            .into_iter()
-            .map(|(position, reason)| SelectorError {
-                position,
-                requirement: Arc::clone(&text),
-                reason,
-            })
-            .collect()
-    }
+/// The errors of a requirement: the fields and the mistakes.
+fn errors(
+    requirement: &NodeSelectorRequirement,
+    is_about_fields: bool,
+    found: Vec<(FieldPath, &'static str)>,
+) -> Vec<SelectorError> {
+    let text: Rc<str> = one_line(requirement).into();
+    let errors = found.into_iter().map(|(path, reason)| SelectorError {
+        path,
+        is_about_fields,
+        requirement: Rc::clone(&text),
+        reason,
+    });
+    errors.collect()
 }
 
 /// A requirement as it appears in messages and as the ratchet compares it.
@@ -244,6 +190,11 @@ fn integer(values: &[String]) -> Option<i64> {
         [value] => value.parse().ok(),
         _ => None,
     }
+}
+
+fn integer_error(value: &str) -> Option<&'static str> {
+    let is_integer = value.parse::<i64>().is_ok();
+    (!is_integer).then_some("Gt and Lt require a 64-bit integer")
 }
 
 fn number(value: Option<&str>) -> Option<i64> {

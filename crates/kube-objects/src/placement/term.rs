@@ -1,9 +1,13 @@
 //! The terms of a required node affinity. Each term is parsed separately: valid terms stay in effect.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
 
+use super::SelectorError;
 use super::requirement::{FieldRequirement, LabelRequirement};
-use super::{ErrorPosition, List, Part, SelectorError};
+use crate::node_list::Node;
+use crate::path::FieldPath;
 
 /// A valid term. At least one of the lists has an entry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,13 +16,25 @@ pub(super) struct Term {
     pub(super) fields: Vec<FieldRequirement>,
 }
 
+impl Term {
+    /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
+    /// `nodeSelectorTerm.match`: it checks `len(nodeFields) > 0` first, so a node without a name matches
+    /// every `matchFields`.
+    pub(super) fn matches(&self, node: &Node<'_>) -> bool {
+        let mut labels = self.labels.iter();
+        let mut fields = self.fields.iter();
+        labels.all(|it| it.test.is_met_by(node.label(&it.key)))
+            && (node.name.is_empty() || fields.all(|field| field.is_met_by(&node.name)))
+    }
+}
+
 /// The terms that can match a node, and the errors of the terms that cannot. An empty term is valid and
 /// selects nothing. Paths have the index of the original list.
 ///
 /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
 /// `NewLazyErrorNodeSelector` and `newNodeSelectorTerm`.
-pub(super) fn parse_terms(selector: &NodeSelector) -> (Vec<Term>, Vec<SelectorError>) {
-    let mut terms = Vec::new();
+pub(super) fn parse_terms(selector: &NodeSelector) -> (BTreeSet<Term>, Vec<SelectorError>) {
+    let mut terms = BTreeSet::new();
     let mut errors = Vec::new();
     for (index, term) in selector.node_selector_terms.iter().enumerate() {
         let expressions = term.match_expressions.as_deref().unwrap_or_default();
@@ -27,26 +43,21 @@ pub(super) fn parse_terms(selector: &NodeSelector) -> (Vec<Term>, Vec<SelectorEr
             continue;
         }
         let before = errors.len();
-        let position = |list| ErrorPosition {
-            term: index,
-            list,
-            requirement: 0,
-            part: Part::Key,
-        };
+        let path = FieldPath::new(&["nodeSelectorTerms"]).index(index);
         let labels = parse_all(
             expressions,
-            position(List::Expressions),
+            &path.key("matchExpressions"),
             &mut errors,
             LabelRequirement::parse,
         );
         let fields = parse_all(
             fields,
-            position(List::Fields),
+            &path.key("matchFields"),
             &mut errors,
             FieldRequirement::parse,
         );
         if errors.len() == before {
-            terms.push(Term { labels, fields });
+            terms.insert(Term { labels, fields });
         }
     }
     (terms, errors)
@@ -62,9 +73,9 @@ pub(super) fn names_any_of(term: &NodeSelectorTerm, labels: &[&str]) -> bool {
 
 fn parse_all<R>(
     requirements: &[NodeSelectorRequirement],
-    first: ErrorPosition,
+    list: &FieldPath,
     errors: &mut Vec<SelectorError>,
-    parse: fn(&NodeSelectorRequirement, ErrorPosition) -> Result<R, Vec<SelectorError>>,
+    parse: fn(&NodeSelectorRequirement, &FieldPath) -> Result<R, Vec<SelectorError>>,
 ) -> Vec<R> {
     let mut parsed = Vec::new();
     let mut previous = None;
@@ -73,11 +84,7 @@ fn parse_all<R>(
         if previous.replace(requirement) == Some(requirement) {
             continue;
         }
-        let position = ErrorPosition {
-            requirement: index,
-            ..first
-        };
-        match parse(requirement, position) {
+        match parse(requirement, &list.index(index)) {
             Ok(requirement) => parsed.push(requirement),
             Err(found) => errors.extend(found),
         }

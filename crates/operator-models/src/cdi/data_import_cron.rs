@@ -49,6 +49,42 @@ pub struct DataImportCron<'a> {
     pub spec: &'a Spec<'a>,
 }
 
+impl DataImportCron<'_> {
+    /// The fields in which the spec of an existing `DataImportCron` differs from the spec that SSP wants. If no field
+    /// differs, SSP leaves it unchanged. Otherwise, SSP deletes it, and creates it again in its next pass.
+    ///
+    /// MIRRORS: ssp-operator internal/common/resource.go, createOrUpdateWithImmutableSpec: semantic equality, so 10Gi
+    /// equals 10240Mi; labels, annotations and the order of fields do not count.
+    pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
+        let mut found = self.spec.differences(other.spec);
+        if self.managed_data_source != other.managed_data_source {
+            found.push("managedDataSource".to_owned());
+        }
+        // Most specs have the same text, which is cheaper to compare.
+        let is_same = self.platform_architecture == other.platform_architecture
+            && self.spec.template.json() == other.spec.template.json();
+        if !is_same && self.platform() != other.platform() {
+            found.push("template.spec.source.registry.platform.architecture".to_owned());
+        }
+        found
+    }
+
+    /// The architecture that the importer requests: the one that SSP writes into a registry source, or the template's.
+    pub fn platform(&self) -> Option<String> {
+        let registry = self.spec.volume().object("source").field("registry");
+        if let Some(architecture) = self.platform_architecture
+            && registry.is_present()
+        {
+            return Some(architecture.to_owned());
+        }
+        let platform = registry.object().field("platform");
+        let architecture = platform.object().field("architecture").string();
+        platform
+            .is_present()
+            .then(|| architecture.ok().flatten().unwrap_or_default())
+    }
+}
+
 /// Why an accepted `DataImportCron` never imports an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NeverRuns {
@@ -97,8 +133,6 @@ pub struct Verdict {
     /// Why it never imports an image although it is accepted. The first reason is the first one in the API server's
     /// message.
     pub never_runs: Vec<NeverRuns>,
-    /// Whether the API server rejects the job for the first import, so that the import waits for the schedule.
-    pub first_import_rejected: bool,
 }
 
 /// Checks a spec as CDI's webhook does, except for its managedDataSource.
@@ -128,23 +162,16 @@ pub fn examine_spec<'a>(spec: &Spec<'a>) -> Result<SpecVerdict, WrongType<'a>> {
 fn unsettable_field<'a>(volume: &Object<'a>) -> Result<Option<&'static str>, WrongType<'a>> {
     let content_type = volume.field("contentType").string()?;
     let checkpoints = volume.field("checkpoints").list(|_, _| Ok(()))?;
-    let is_set = [
-        ("sourceRef", volume.field("sourceRef").is_present()),
-        (
-            "contentType",
-            content_type.is_some_and(|content_type| !content_type.is_empty()),
-        ),
-        (
-            "checkpoints",
-            checkpoints.is_some_and(|checkpoints| !checkpoints.is_empty()),
-        ),
-        (
-            "finalCheckpoint",
-            volume.field("finalCheckpoint").boolean()? == Some(true),
-        ),
-    ];
-    let mut set = is_set.into_iter().filter(|(_, is_set)| *is_set);
-    Ok(set.next().map(|(field, _)| field))
+    let is_final = volume.field("finalCheckpoint").boolean()? == Some(true);
+    Ok(if volume.field("sourceRef").is_present() {
+        Some("sourceRef")
+    } else if content_type.is_some_and(|content_type| !content_type.is_empty()) {
+        Some("contentType")
+    } else if checkpoints.is_some_and(|checkpoints| !checkpoints.is_empty()) {
+        Some("checkpoints")
+    } else {
+        is_final.then_some("finalCheckpoint")
+    })
 }
 
 /// CDI's checks after the `DataVolume` of an import.
@@ -197,21 +224,14 @@ pub fn examine_names(cron: &DataImportCron<'_>, spec: &SpecVerdict) -> Verdict {
             1..=NAME_MAX => None,
             _ => Some(Rejection::ManagedDataSourceTooLong),
         });
-    if rejected.is_some() {
-        return Verdict {
-            rejected,
-            polling: None,
-            never_runs: Vec::new(),
-            first_import_rejected: false,
-        };
-    }
     let mut never_runs = Vec::new();
     let polling = match (spec.schedule, spec.needs_cron_job) {
+        _ if rejected.is_some() => None,
         (Schedule::Empty, _) => {
             never_runs.push(NeverRuns::ScheduleEmpty);
-            Polling::None
+            Some(Polling::None)
         }
-        (_, false) => Polling::Controller,
+        (_, false) => Some(Polling::Controller),
         (schedule, true) => {
             if schedule == Schedule::WithTimeZone {
                 never_runs.push(NeverRuns::TimeZone);
@@ -219,20 +239,17 @@ pub fn examine_names(cron: &DataImportCron<'_>, spec: &SpecVerdict) -> Verdict {
             if cron.name.len() > POLLED_NAME_MAX {
                 never_runs.push(NeverRuns::NameTooLong);
             }
-            if never_runs.is_empty() {
+            Some(if never_runs.is_empty() {
                 Polling::CronJob
             } else {
                 Polling::Rejected
-            }
+            })
         }
     };
     Verdict {
         rejected,
-        polling: Some(polling),
+        polling,
         never_runs,
-        // The job is named `initial-job-`, the name of the cron, `-`, and eight characters of the UID. This name is
-        // also a label of its pod.
-        first_import_rejected: polling == Polling::CronJob && cron.name.len() == POLLED_NAME_MAX,
     }
 }
 
@@ -259,9 +276,10 @@ fn object_rejected(cron: &DataImportCron<'_>) -> Option<Rejection> {
 
 #[cfg(test)]
 mod tests {
-    use kube_objects::json::Json;
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use kube_objects::json::Json;
 
     use super::*;
 
@@ -274,9 +292,75 @@ mod tests {
             examine_metadata(&metadata).unwrap()
         };
         assert_eq!(rejected((256 << 10) - 3), None);
-        assert_eq!(
-            rejected((256 << 10) - 2),
-            Some(Rejection::AnnotationsTooLong)
-        );
+        let too_long = rejected((256 << 10) - 2);
+        assert_eq!(too_long, Some(Rejection::AnnotationsTooLong));
+    }
+
+    /// The fields in which two specs differ. The first one gets the platform from SSP.
+    fn differences(one: &str, platform: Option<&str>, other: &str) -> String {
+        let [one, other] = [one, other].map(|spec| {
+            let spec = Object::root(Json::parse(spec.as_bytes()).unwrap());
+            Spec::read(&spec).unwrap()
+        });
+        let cron = |spec, platform_architecture| DataImportCron {
+            name: "x",
+            namespace: "os-images",
+            managed_data_source: "x",
+            platform_architecture,
+            data_source_label: None,
+            spec,
+        };
+        let found = cron(&one, platform).differences(&cron(&other, None));
+        found.join(" ").replace("template.spec.", "")
+    }
+
+    /// What the rows of the operators' code do not contain.
+    #[test]
+    fn specs_are_compared_as_go_stores_them() {
+        for (one, other, found) in [
+            (
+                r#"{"schedule": "", "garbageCollect": null, "unknown": 1, "template": {"spec": {}}}"#,
+                r#"{"serviceAccountName": "x", "template": {"kind": ""}}"#,
+                "serviceAccountName",
+            ),
+            // For a field without a pointer, an empty value equals a missing one. For a pointer, it does not.
+            (
+                r#"{"template": {"spec": {"checkpoints": [], "finalCheckpoint": false, "contentType": ""}}}"#,
+                r#"{"template": {"spec": {"storage": {"resources": {"limits": {}}}, "preallocation": false}}}"#,
+                "storage preallocation",
+            ),
+            (
+                r#"{"template": {"spec": {"source": {"registry": {"url": ""}, "blank": {}}}}}"#,
+                r#"{"template": {"spec": {"source": {"registry": {"unknown": 1}}}}}"#,
+                "source.registry.url source.blank",
+            ),
+            // The order of a list matters.
+            (
+                r#"{"template": {"spec": {"pvc": {"accessModes": ["ReadWriteOnce", "ReadWriteMany"]}}}}"#,
+                r#"{"template": {"spec": {"pvc": {"accessModes": ["ReadWriteMany", "ReadWriteOnce"]}}}}"#,
+                "pvc.accessModes",
+            ),
+        ] {
+            assert_eq!(differences(one, None, other), found, "{one}, {other}");
+        }
+    }
+
+    #[test]
+    fn the_platform_comes_from_ssp_or_from_the_template() {
+        let url = r#"{"template": {"spec": {"source": {"registry": {"url": "a"}}}}}"#;
+        let empty = url.replace(r#""a""#, r#""a", "platform": {}"#);
+        let arm64 = url.replace(r#""a""#, r#""a", "platform": {"architecture": "arm64"}"#);
+        let pvc = url.replace("registry", "pvc");
+        for (one, platform, other, is_same) in [
+            (url, Some("arm64"), &arm64, true),
+            (&empty, Some("arm64"), &arm64, true),
+            (&arm64, Some("amd64"), &arm64, false),
+            (url, None, &arm64, false),
+            (url, None, &empty, false),
+            (&pvc, Some("arm64"), &pvc, true),
+        ] {
+            let found = differences(one, platform, other);
+            assert_eq!(found.is_empty(), is_same, "{one} {platform:?} {other}");
+        }
     }
 }

@@ -38,28 +38,3 @@ pub fn examine_names(name: &str, cron: Option<&str>) -> Option<Rejection> {
     }
     (!is_label_value(cron)).then_some(Rejection::CronLabelInvalid)
 }
-
-#[cfg(test)]
-mod tests {
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    use super::*;
-
-    #[test]
-    fn a_data_source_has_the_name_of_an_object_and_the_label_of_its_cron() {
-        let (object, label) = ("x".repeat(253), "x".repeat(63));
-        for (name, cron) in [("a.b", None), (&*object, None), ("a", Some(&*label))] {
-            assert_eq!(examine_names(name, cron), None, "{name}");
-        }
-        for (name, cron, rejection) in [
-            ("", Some("-"), Rejection::NameMissing),
-            ("A", Some("-"), Rejection::NameInvalid),
-            (&*(object + "x"), None, Rejection::NameTooLong),
-            ("a", Some(&*(label + "x")), Rejection::CronLabelTooLong),
-            ("a", Some("a b"), Rejection::CronLabelInvalid),
-        ] {
-            assert_eq!(examine_names(name, cron), Some(rejection), "{name}");
-        }
-    }
-}

@@ -45,10 +45,6 @@ pub struct DataSourceChanges {
     pub deleted: Vec<Key>,
     /// DataSources that point to another DataSource than before.
     pub retargeted: Vec<Retarget>,
-    /// DataSources that were deleted and created again.
-    pub recreated: Vec<Key>,
-    /// All other DataSources.
-    pub unchanged: Vec<Key>,
 }
 
 /// A DataSource that points to another DataSource than before.
@@ -65,8 +61,6 @@ pub struct Retarget {
 /// The changes of disks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DiskChanges {
-    /// Disks that stay.
-    pub kept: BTreeSet<Disk>,
     /// Deleted disks.
     pub deleted: BTreeSet<Disk>,
     /// Disks that are imported, for the first time or again.
@@ -90,7 +84,7 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected
     let empty_meanwhile = stay_filled.filter(|key| !log.filled_meanwhile.contains(*key));
     Changes {
         crons: (!state.never_settles).then(|| cron_changes(before, &state, &log)),
-        data_sources: source_changes(before, &state, &log.deleted_sources),
+        data_sources: source_changes(before, &state),
         empty_meanwhile: empty_meanwhile.cloned().collect(),
         lost_image: lost(&filled_before, &filled_after),
         disks: disk_changes(before, &state, log.imported),
@@ -127,35 +121,20 @@ fn cron_changes(before: &State<'_>, after: &State<'_>, log: &ReconcileLog) -> Cr
     }
 }
 
-fn source_changes(
-    before: &State<'_>,
-    after: &State<'_>,
-    deleted: &BTreeSet<Key>,
-) -> DataSourceChanges {
-    let mut changes = DataSourceChanges {
+fn source_changes(before: &State<'_>, after: &State<'_>) -> DataSourceChanges {
+    let retargeted = after.sources.iter().filter_map(|(key, source)| {
+        let old = before.sources.get(key)?;
+        (old.points_to != source.points_to).then(|| Retarget {
+            key: key.clone(),
+            from: old.points_to.clone(),
+            to: source.points_to.clone(),
+        })
+    });
+    DataSourceChanges {
         created: keys(&after.sources, |key| !before.sources.contains_key(key)),
         deleted: keys(&before.sources, |key| !after.sources.contains_key(key)),
-        ..DataSourceChanges::default()
-    };
-    for (key, source) in &after.sources {
-        let Some(old) = before.sources.get(key) else {
-            continue;
-        };
-        let is_retargeted = old.points_to != source.points_to;
-        if is_retargeted {
-            changes.retargeted.push(Retarget {
-                key: key.clone(),
-                from: old.points_to.clone(),
-                to: source.points_to.clone(),
-            });
-        }
-        if deleted.contains(key) {
-            changes.recreated.push(key.clone());
-        } else if !is_retargeted {
-            changes.unchanged.push(key.clone());
-        }
+        retargeted: retargeted.collect(),
     }
-    changes
 }
 
 /// The keys of a map that meet a condition.
@@ -164,21 +143,19 @@ fn keys<V>(map: &BTreeMap<Key, V>, is_wanted: impl Fn(&Key) -> bool) -> Vec<Key>
 }
 
 fn disk_changes(before: &State<'_>, after: &State<'_>, imported: BTreeSet<Disk>) -> DiskChanges {
-    let mut changes = DiskChanges::default();
-    for disk in after.disks.keys() {
-        if before.disks.contains_key(disk) && !imported.contains(disk) {
-            changes.kept.insert(disk.clone());
-        }
+    let is_used = |disk: &&Disk| {
         let mut sources = after.sources.values();
-        if !sources.any(|source| source.disk.as_ref() == Some(disk)) {
-            changes.leftover.insert(disk.clone());
-        }
+        sources.any(|source| source.disk.as_ref() == Some(*disk))
+    };
+    let is_deleted = |disk: &&Disk| !after.disks.contains_key(*disk);
+    DiskChanges {
+        deleted: before.disks.keys().filter(is_deleted).cloned().collect(),
+        leftover: after
+            .disks
+            .keys()
+            .filter(|disk| !is_used(disk))
+            .cloned()
+            .collect(),
+        imported,
     }
-    for disk in before.disks.keys() {
-        if !after.disks.contains_key(disk) {
-            changes.deleted.insert(disk.clone());
-        }
-    }
-    changes.imported = imported;
-    changes
 }

@@ -1,6 +1,5 @@
 //! The templates that HCO passes to SSP, sorted by name.
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -9,7 +8,6 @@ use kube_objects::json::{Json, Object, WrongType};
 use crate::cdi::data_import_cron::{
     Rejection, Schedule, Spec, SpecVerdict, examine_metadata, examine_spec,
 };
-use crate::cdi::retention;
 use crate::forecast::Given;
 use crate::forecast::state::Origin;
 use crate::hco::golden_image::{Annotation, CommonSpec, GoldenImage, golden_images};
@@ -18,7 +16,7 @@ use crate::kubevirt::virtual_machine::DATA_SOURCE_ARCHITECTURE;
 use crate::ssp::architecture::Architecture;
 
 /// A template as SSP gets it.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct SspTemplate<'a> {
     /// Its name.
     pub name: &'a str,
@@ -31,28 +29,21 @@ pub struct SspTemplate<'a> {
     /// The architecture label that the template itself sets on its crons.
     pub architecture_label: Option<String>,
     /// Its spec, completed by HCO.
-    pub spec: Rc<Spec<'a>>,
+    pub spec: Spec<'a>,
+    /// The source of its image.
+    pub(super) origin: Rc<Origin>,
     /// The result of CDI's checks of the spec.
-    pub(super) verdict: Rc<SpecVerdict>,
-    /// The entry of the spec of the HyperConverged, if all fields but the architectures follow from it alone.
-    entry: Option<Json<'a>>,
-    /// Whether HCO completes it.
-    is_completed: bool,
-    origin: OnceCell<Rc<Origin>>,
+    pub(super) verdict: SpecVerdict,
     /// Whether HCO chooses the schedule for the cluster, so that only the status shows it.
     pub has_unknown_schedule: bool,
 }
 
 /// The templates that HCO passes to SSP, and the names of the templates whose annotation lists no workload
-/// architecture. Templates that also occur in another object are not read again. SSP's schema rejects a template with a
-/// field of a wrong type.
+/// architecture. SSP's schema rejects a template with a field of a wrong type.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `GetDataImportCronTemplates`, hcoDictToSSP.
-pub(super) fn ssp_templates<'a>(
-    given: &Given<'a>,
-    other: &[SspTemplate<'a>],
-) -> (Vec<SspTemplate<'a>>, Vec<&'a str>) {
+pub(super) fn ssp_templates<'a>(given: &Given<'a>) -> (Vec<SspTemplate<'a>>, Vec<&'a str>) {
     let mut sorted = BTreeMap::new();
     let mut left_out = Vec::new();
     for image in golden_images(given.hco, given.common) {
@@ -65,21 +56,13 @@ pub(super) fn ssp_templates<'a>(
             left_out.push(image.name);
             continue;
         }
-        let known = other.binary_search_by_key(&image.name, |it| it.name);
-        let known = known.ok().and_then(|index| other.get(index));
-        let is_completed = is_completed(&image, given);
-        let known = known.filter(|known| known.is_of(&image, given));
-        let known = known.filter(|known| is_completed || !known.is_completed);
-        let template = match known {
-            Some(known) => Some(known.clone()),
-            None => SspTemplate::new(&image, given)
-                .unwrap_or_else(|error| SspTemplate::mistyped(&image, &error)),
-        };
+        let template = SspTemplate::new(&image, given)
+            .unwrap_or_else(|error| SspTemplate::mistyped(&image, &error));
         let Some(mut template) = template else {
             continue;
         };
-        if is_completed {
-            template.complete();
+        if is_completed(&image, given) {
+            template.spec.complete();
         }
         template.index = image.template.map(|template| template.index);
         template.architectures = architectures;
@@ -89,25 +72,6 @@ pub(super) fn ssp_templates<'a>(
 }
 
 impl<'a> SspTemplate<'a> {
-    /// The source of its image.
-    pub(super) fn origin(&self) -> Rc<Origin> {
-        Rc::clone(self.origin.get_or_init(|| Rc::new(self.spec.origin())))
-    }
-
-    /// Whether the template was read from the same entry as this image, ignoring whether HCO has completed it.
-    fn is_of(&self, image: &GoldenImage<'a>, given: &Given<'a>) -> bool {
-        let entry = image.template.and_then(|template| template.json);
-        self.entry.is_some() && self.entry == entry && !given.common.contains_key(image.name)
-    }
-
-    /// Completes it as HCO does.
-    fn complete(&mut self) {
-        if !self.is_completed {
-            retention::complete(Rc::make_mut(&mut self.spec));
-            self.is_completed = true;
-        }
-    }
-
     /// A template that has a field of a wrong type.
     fn mistyped(image: &GoldenImage<'a>, error: &WrongType<'a>) -> Option<Self> {
         let template = Object::root(image.template?.json?);
@@ -123,16 +87,14 @@ impl<'a> SspTemplate<'a> {
             namespace: namespace.ok().flatten().unwrap_or_default(),
             architectures: None,
             architecture_label: None,
-            verdict: Rc::new(SpecVerdict {
+            verdict: SpecVerdict {
                 metadata_rejected: None,
                 rejected: Some(rejection),
                 needs_cron_job: false,
                 schedule: Schedule::Valid,
-            }),
-            spec: Rc::new(spec),
-            entry: None,
-            is_completed: false,
-            origin: OnceCell::new(),
+            },
+            origin: Rc::new(spec.origin()),
+            spec,
             has_unknown_schedule: false,
         })
     }
@@ -184,11 +146,9 @@ impl<'a> SspTemplate<'a> {
             namespace,
             architectures: None,
             architecture_label,
-            spec: Rc::new(spec),
-            verdict: Rc::new(verdict),
-            entry: json.filter(|_| common.is_none()),
-            is_completed: false,
-            origin: OnceCell::new(),
+            origin: Rc::new(spec.origin()),
+            spec,
+            verdict,
             has_unknown_schedule: has_unknown_schedule
                 && !matches!(common, Some(CommonSpec::Status(_))),
         }))

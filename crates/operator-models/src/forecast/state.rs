@@ -6,7 +6,6 @@ use std::rc::Rc;
 use super::objects::{Kind, Objects, Real};
 use super::{CreatedBy, Cron, Forecast, Yield};
 use crate::cdi::data_import_cron as cdi;
-use crate::cdi::retention::{deletes_imports, differences};
 use crate::ssp::data_sources::Key;
 
 /// The crons, DataSources, and disks of golden images.
@@ -84,8 +83,6 @@ pub(super) struct DiskState {
 pub(super) struct ReconcileLog {
     /// The crons that were deleted, and the changed fields of the specs that caused them to be created again.
     pub(super) deleted_crons: BTreeMap<Key, Vec<String>>,
-    /// The DataSources that did not exist for a while, and possibly still do not exist.
-    pub(super) deleted_sources: BTreeSet<Key>,
     /// The disks that were imported.
     pub(super) imported: BTreeSet<Disk>,
     /// The DataSources that had a disk before the first new import was complete.
@@ -165,7 +162,7 @@ impl<'a> State<'a> {
             if let Some(disk) = &cron.disk {
                 let state = self.disks.entry(disk.clone()).or_default();
                 state.cron = Some(Rc::clone(&key.name));
-                state.is_cleaned_up |= deletes_imports(cron.cron.spec);
+                state.is_cleaned_up |= cron.cron.spec.deletes_imports();
             }
         }
     }
@@ -175,27 +172,23 @@ impl<'a> State<'a> {
     /// uses the usual order.
     pub(super) fn reconcile(&mut self, forecast: &'a Forecast<'a>) -> ReconcileLog {
         let mut log = ReconcileLog::default();
-        let mut removed = BTreeSet::new();
         self.never_settles |= !forecast.same_name.is_empty();
         let labels = self.labels();
         let reaches_crons = self.put_sources(forecast);
         if reaches_crons {
-            self.delete_sources(forecast, &mut removed);
-            self.replace_crons(forecast, &mut log);
+            self.delete_sources(forecast);
+            self.replace_crons(forecast, &mut log.deleted_crons);
         }
-        self.note_absent(&removed, &mut log.deleted_sources);
         let deleted: BTreeSet<Key> = log.deleted_crons.keys().cloned().collect();
         let mut never_created = &self.labels() - &labels;
         never_created.retain(|cron| !self.crons.contains_key(cron) && !deleted.contains(cron));
         if !never_created.is_empty() {
-            self.clean_up(&never_created, &mut removed);
-            self.note_absent(&removed, &mut log.deleted_sources);
+            self.clean_up(&never_created);
             self.put_sources(forecast);
         }
         if !deleted.is_empty() {
-            self.clean_up(&deleted, &mut removed);
+            self.clean_up(&deleted);
             self.attach();
-            self.note_absent(&removed, &mut log.deleted_sources);
             self.put_sources(forecast);
             self.create_crons(forecast);
         }
@@ -204,17 +197,6 @@ impl<'a> State<'a> {
         log.filled_meanwhile = self.filled();
         self.import(&mut log.imported);
         log
-    }
-
-    /// Records the deleted DataSources that do not exist now. A DataSource that the same operator immediately creates
-    /// again does not count.
-    fn note_absent(&self, removed: &BTreeSet<Key>, absent: &mut BTreeSet<Key>) {
-        let removed = removed.iter();
-        absent.extend(
-            removed
-                .filter(|key| !self.sources.contains_key(key))
-                .cloned(),
-        );
     }
 
     /// Creates and changes the DataSources of SSP. Returns whether all are accepted: the first rejected one ends SSP's
@@ -291,15 +273,10 @@ impl<'a> State<'a> {
     }
 
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSources.
-    fn delete_sources(&mut self, forecast: &Forecast<'_>, removed: &mut BTreeSet<Key>) {
+    fn delete_sources(&mut self, forecast: &Forecast<'_>) {
         self.sources.retain(|key, source| {
             let wanted = forecast.data_sources.get(key);
-            let is_kept =
-                !source.is_of_ssp || wanted.is_some_and(|wanted| wanted.creator != CreatedBy::Cdi);
-            if !is_kept {
-                removed.insert(key.clone());
-            }
-            is_kept
+            !source.is_of_ssp || wanted.is_some_and(|wanted| wanted.creator != CreatedBy::Cdi)
         });
     }
 
@@ -308,8 +285,11 @@ impl<'a> State<'a> {
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataImportCrons;
     /// internal/common/resource.go, createOrUpdateWithImmutableSpec.
-    fn replace_crons(&mut self, forecast: &'a Forecast<'a>, log: &mut ReconcileLog) {
-        let deleted = &mut log.deleted_crons;
+    fn replace_crons(
+        &mut self,
+        forecast: &'a Forecast<'a>,
+        deleted: &mut BTreeMap<Key, Vec<String>>,
+    ) {
         let mut is_stopped = false;
         let crons = forecast.crons.iter();
         let crons: Vec<&Cron> = crons
@@ -389,7 +369,7 @@ impl<'a> State<'a> {
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup, and Reconcile, which
     /// runs it for the label of each changed DataSource.
-    fn clean_up(&mut self, crons: &BTreeSet<Key>, removed: &mut BTreeSet<Key>) {
+    fn clean_up(&mut self, crons: &BTreeSet<Key>) {
         let existing = &self.crons;
         let is_deleted = |beside: &Key, cron: &Rc<str>| {
             let cron = beside.beside(Rc::clone(cron));
@@ -397,11 +377,7 @@ impl<'a> State<'a> {
         };
         self.sources.retain(|key, source| {
             let cron = source.cron.as_ref().filter(|_| source.is_cleaned_up);
-            let is_kept = !cron.is_some_and(|cron| is_deleted(key, cron));
-            if !is_kept {
-                removed.insert(key.clone());
-            }
-            is_kept
+            !cron.is_some_and(|cron| is_deleted(key, cron))
         });
         self.disks.retain(|disk, state| {
             let cron = state.cron.as_ref().filter(|_| state.is_cleaned_up);
@@ -439,7 +415,7 @@ impl<'a> State<'a> {
             }
             let source = self.sources.entry(cron.source.clone()).or_default();
             source.cron = Some(Rc::clone(&key.name));
-            source.is_cleaned_up |= deletes_imports(cron.cron.spec);
+            source.is_cleaned_up |= cron.cron.spec.deletes_imports();
             if cron.disk.is_some() {
                 source.points_to = None;
                 source.disk.clone_from(&cron.disk);
@@ -488,7 +464,7 @@ impl<'a> State<'a> {
                 DiskState::default()
             });
             state.last_use = self.uses;
-            state.is_cleaned_up |= deletes_imports(cron.cron.spec);
+            state.is_cleaned_up |= cron.cron.spec.deletes_imports();
             state.cron = Some(Rc::clone(&key.name));
             let old = by_cron.remove(key).unwrap_or_default();
             let old = old.into_iter().filter(|old| *old != disk);
@@ -551,7 +527,7 @@ impl<'a> CronState<'a> {
         Some(Self {
             cron: forecast.cdi_cron(cron)?,
             source: cron.source.clone(),
-            origin: template.origin(),
+            origin: Rc::clone(&template.origin),
             has_unknown_schedule: template.has_unknown_schedule,
             is_real: false,
             is_of_ssp: true,
@@ -605,7 +581,7 @@ impl<'a> CronState<'a> {
     /// cron of the cluster has the schedule that HCO has chosen.
     fn differences(&self, new: &Self) -> Vec<String> {
         if !(self.is_real && new.has_unknown_schedule) {
-            return differences(&self.cron, &new.cron);
+            return self.cron.differences(&new.cron);
         }
         let mut spec = new.cron.spec.clone();
         spec.schedule.clone_from(&self.cron.spec.schedule);
@@ -613,7 +589,7 @@ impl<'a> CronState<'a> {
             spec: &spec,
             ..new.cron
         };
-        differences(&self.cron, &new)
+        self.cron.differences(&new)
     }
 }
 

@@ -51,33 +51,3 @@ impl<'a> Architectures<'a> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    use super::*;
-
-    #[test]
-    fn the_comparison_with_the_nodes_is_exact() {
-        let workload = BTreeMap::from([("amd64".to_owned(), 1), ("arm64".to_owned(), 1)]);
-        let supported = |value| Architectures(value).supported(&workload);
-        assert_eq!(supported("amd64, arm64"), BTreeSet::from(["amd64"]));
-        assert_eq!(supported("AMD64"), BTreeSet::new());
-        assert_eq!(supported(""), BTreeSet::new());
-    }
-
-    #[test]
-    fn an_annotation_covers_the_nodes_if_it_lists_all_of_their_architectures() {
-        let workload = BTreeMap::from([("amd64".to_owned(), 1), ("arm64".to_owned(), 1)]);
-        let coverage = |value| Architectures(value).coverage(&workload);
-        assert_eq!(coverage("s390x,AMD64"), Coverage::None);
-        assert_eq!(coverage("s390x,amd64,amd64"), Coverage::Some);
-        assert_eq!(coverage("s390x,arm64,amd64"), Coverage::All);
-        assert_eq!(
-            Architectures("amd64").coverage(&BTreeMap::new()),
-            Coverage::None
-        );
-    }
-}

@@ -227,23 +227,16 @@ fn operator_version(status: &Object<'_>) -> Option<String> {
 fn deploys_ssp(status: &Object<'_>) -> Option<bool> {
     let mut reading = Reading::default();
     let objects = reading.objects(&status.field("relatedObjects"));
-    let mut has_ssp = false;
-    for object in &objects {
-        has_ssp |= reading.text(object, "kind") == "SSP";
-    }
-    reading.finish(()).ok()?;
-    if has_ssp {
-        return Some(true);
-    }
-    let mut reading = Reading::default();
-    let mut is_complete = false;
-    for condition in reading.objects(&status.field("conditions")) {
-        let kind = reading.text(&condition, "type");
-        let status = reading.text(&condition, "status");
-        is_complete |= kind == "ReconcileComplete" && status == "True";
-    }
-    reading.finish(()).ok()?;
-    (is_complete && !objects.is_empty()).then_some(false)
+    let kinds = objects.iter().map(|object| reading.text(object, "kind"));
+    let kinds: Vec<String> = kinds.collect();
+    let conditions = reading.objects(&status.field("conditions"));
+    let is_complete = conditions.iter().any(|condition| {
+        let kind = reading.text(condition, "type");
+        kind == "ReconcileComplete" && reading.text(condition, "status") == "True"
+    });
+    let has_ssp = kinds.iter().any(|kind| kind == "SSP");
+    let is_shown = has_ssp || is_complete && !kinds.is_empty();
+    reading.finish(has_ssp).ok().filter(|_| is_shown)
 }
 
 /// Whether the status is about this object, and not about the object before the last update.

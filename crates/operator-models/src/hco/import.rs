@@ -256,18 +256,17 @@ impl V1Only {
 
     fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {
         let object = Object::root(json);
-        object
-            .field_of_any_case("deployNetworkResourcesInjector")
-            .boolean()?;
-        object.field_of_any_case("mdevConfigEnable").boolean()?;
-        object
-            .field_of_any_case("persistentReservationEnabled")
-            .boolean()?;
+        for flag in [
+            "deployNetworkResourcesInjector",
+            "mdevConfigEnable",
+            "persistentReservationEnabled",
+        ] {
+            object.field_of_any_case(flag).boolean()?;
+        }
         let observability = object.field_of_any_case("observability").object();
-        observability.field_of_any_case("allowedAlerts").strings()?;
-        observability
-            .field_of_any_case("allowedRecordingRules")
-            .strings()?;
+        for list in ["allowedAlerts", "allowedRecordingRules"] {
+            observability.field_of_any_case(list).strings()?;
+        }
         let workloads = observability.field_of_any_case("workloads").object();
         workloads.field_of_any_case("allowedMetrics").strings()?;
         Ok(Self {

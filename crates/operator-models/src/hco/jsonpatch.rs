@@ -113,19 +113,3 @@ fn are_related(pointer: &str, field: &str) -> bool {
             .is_none_or(|segment| folds_to(segment, of_field))
     })
 }
-
-#[cfg(test)]
-mod tests {
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    use super::*;
-
-    #[test]
-    fn what_is_no_list_of_operations_is_invalid() {
-        for patch in ["", "{}", "[1]", "nonsense"] {
-            assert!(operations(patch).is_none(), "{patch}");
-        }
-        assert!(operations("null").is_some_and(|operations| operations.is_empty()));
-    }
-}

@@ -74,25 +74,3 @@ impl NodeInfo {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: &str) -> Option<Vec<String>> {
-        let observed = Observed::read(Json::parse(text.as_bytes()).unwrap()).unwrap();
-        observed
-            .workload
-            .map(|names| names.iter().cloned().collect())
-    }
-
-    #[test]
-    fn the_architectures_of_one_object_count() {
-        let one = r#"{"status":{"nodeInfo":{"workloadsArchitectures":["arm64","","amd64"]}}}"#;
-        let wanted = Some(vec!["amd64".to_owned(), "arm64".to_owned()]);
-        assert_eq!(read(&format!(r#"{{"items":[{one}]}}"#)), wanted);
-        assert_eq!(read(&format!(r#"{{"items":[{one},{one}]}}"#)), None);
-        assert_eq!(read(r#"{"items":[{"status":{}}]}"#), None);
-        assert_eq!(read(r#"{"items":[]}"#), None);
-    }
-}

@@ -115,28 +115,3 @@ fn numbers(version: &str) -> Option<(u32, u32, u32)> {
     let mut next = || leading_number(numbers.next()?);
     Some((next()?, next()?, next().unwrap_or(0)))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(text: &str) -> KubeVirt {
-        let list = format!(r#"{{"items":[{text}]}}"#);
-        KubeVirt::only(Json::parse(list.as_bytes()).unwrap()).unwrap()
-    }
-
-    #[test]
-    fn amd64_and_arm64_are_emulated_if_the_gate_is_on_and_known() {
-        let of = |version: &str| {
-            read(&format!(
-                r#"{{"spec":{{"configuration":{{"developerConfiguration":{{"featureGates":["CrossArchitectureVirtualization"]}}}}}},
-                    "status":{{"observedKubeVirtVersion":"{version}"}}}}"#
-            ))
-        };
-        assert!(of("v1.9.0").can_run("arm64", "amd64"));
-        assert!(!of("v1.9.0").can_run("s390x", "amd64"));
-        assert!(!of("v1.8.0").can_run("arm64", "amd64"));
-        assert!(!read("{}").can_run("arm64", "amd64"));
-        assert!(read("{}").can_run("arm64", "arm64"));
-    }
-}

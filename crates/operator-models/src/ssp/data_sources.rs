@@ -12,6 +12,7 @@ use std::rc::Rc;
 
 use super::architecture::Architecture;
 use super::bundle;
+use crate::forecast::SspTemplate;
 use crate::hco::version::HcoVersion;
 
 /// The namespace of golden images, except in OpenShift Virtualization.
@@ -29,19 +30,6 @@ pub fn golden_images_namespace(version: &str) -> &'static str {
     } else {
         GOLDEN_IMAGES_NAMESPACE
     }
-}
-
-/// A template as SSP gets it from HCO, which sorts them by name.
-#[derive(Debug, Clone)]
-pub struct Template<'a> {
-    /// Its name, which is the name of its cron without the suffix of an architecture.
-    pub name: &'a str,
-    /// The namespace of its crons; empty for the namespace of golden images.
-    pub namespace: &'a str,
-    /// The DataSource that its cron manages, without the suffix of an architecture.
-    pub managed_data_source: &'a str,
-    /// The architectures in its annotation, in their order; `None` without an annotation.
-    pub architectures: Option<Vec<Architecture>>,
 }
 
 /// The name of an object in a namespace.
@@ -137,14 +125,17 @@ pub enum WantedSource {
 }
 
 /// A cron that SSP would create from a template alone, but does not create because of the other templates.
-#[derive(Debug, Clone)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LostCron {
-    /// The cron that is not created.
-    pub cron: WantedCron,
+    /// The index of its template.
+    pub template: usize,
+    /// Its namespace and name.
+    pub key: Key,
     /// The DataSource that it would manage.
-    pub data_source: Key,
-    /// Whether SSP drops it in favor of a DataSource that points to another one. If not, a later cron replaces it.
-    pub is_dropped: bool,
+    pub source: Key,
+    /// The template whose cron replaces it, even if SSP drops that cron too; `None` if SSP drops it in favor of a
+    /// DataSource that points to another one.
+    pub to: Option<usize>,
 }
 
 /// The objects that SSP wants.
@@ -156,7 +147,7 @@ pub struct Wanted {
     pub bundle_sources: BTreeMap<String, WantedSource>,
     /// The other DataSources, each of which points to another one, in the order in which SSP creates them.
     pub pointers: Vec<(String, String)>,
-    /// The crons that SSP does not create.
+    /// The crons that SSP does not create, sorted by template and name.
     pub lost: Vec<LostCron>,
 }
 
@@ -165,7 +156,7 @@ impl Wanted {
     ///
     /// `architectures` lists the architectures of the cluster in SSP's order, with the import off only the first one.
     pub fn new(
-        templates: &[Template<'_>],
+        templates: &[SspTemplate<'_>],
         architectures: &[Architecture],
         is_multi_arch: bool,
         golden_namespace: &str,
@@ -180,42 +171,32 @@ impl Wanted {
                 golden_namespace,
             );
         }
+        for lost in &mut wanted.lost {
+            lost.to = wanted.crons.get(&lost.source).map(|cron| cron.template);
+        }
         wanted.add_bundle_sources(architectures, is_multi_arch);
         if is_multi_arch {
             wanted.add_pointers(templates, architectures);
             wanted.drop_crons_of_pointers(golden_namespace);
         }
+        wanted.lost.sort();
         wanted
-    }
-
-    /// For each lost cron, the template whose cron replaces it, even if SSP drops that cron too; `None` if SSP drops
-    /// the lost cron.
-    pub fn lost_to(&self) -> impl Iterator<Item = (&LostCron, Option<usize>)> {
-        let dropped = self.lost.iter().filter(|lost| lost.is_dropped);
-        let dropped: BTreeMap<&Key, usize> = dropped
-            .map(|lost| (&lost.data_source, lost.cron.template))
-            .collect();
-        self.lost.iter().map(move |lost| {
-            let last = self.crons.get(&lost.data_source).map(|cron| cron.template);
-            let last = last.or_else(|| dropped.get(&lost.data_source).copied());
-            (lost, last.filter(|_| !lost.is_dropped))
-        })
     }
 
     /// MIRRORS: getCronsByDataSource, getCronsByDataSourceMultiArch, addToCronMap.
     fn add_crons(
         &mut self,
         index: usize,
-        template: &Template<'_>,
+        template: &SspTemplate<'_>,
         architectures: &[Architecture],
         is_multi_arch: bool,
         golden_namespace: &str,
     ) {
-        let namespace = match template.namespace {
+        let namespace = match template.namespace.as_str() {
             "" => golden_namespace,
             namespace => namespace,
         };
-        let managed = template.managed_data_source;
+        let managed = template.spec.managed_data_source.as_str();
         let annotated = template.architectures.as_ref().filter(|_| is_multi_arch);
         let Some(annotated) = annotated else {
             let default = bundle::source(managed)
@@ -246,13 +227,18 @@ impl Wanted {
     }
 
     fn add_cron(&mut self, key: Key, cron: WantedCron) {
-        if let Some(cron) = self.crons.insert(key.clone(), cron) {
-            self.lost.push(LostCron {
-                cron,
-                data_source: key,
-                is_dropped: false,
-            });
+        if let Some(replaced) = self.crons.insert(key.clone(), cron) {
+            self.lose(replaced, key);
         }
+    }
+
+    fn lose(&mut self, cron: WantedCron, source: Key) {
+        self.lost.push(LostCron {
+            template: cron.template,
+            key: source.beside(cron.name),
+            source,
+            to: None,
+        });
     }
 
     /// MIRRORS: getDataSourceInfos, getDataSourceInfosMultiArch.
@@ -282,10 +268,10 @@ impl Wanted {
     }
 
     /// MIRRORS: addDataSourceReferenceForCrons, which compares names regardless of the namespace.
-    fn add_pointers(&mut self, templates: &[Template<'_>], architectures: &[Architecture]) {
+    fn add_pointers(&mut self, templates: &[SspTemplate<'_>], architectures: &[Architecture]) {
         let mut seen = BTreeSet::new();
         for template in templates {
-            let name = template.managed_data_source;
+            let name = template.spec.managed_data_source.as_str();
             if seen.contains(name) || self.bundle_sources.contains_key(name) {
                 continue;
             }
@@ -304,14 +290,10 @@ impl Wanted {
         let of_bundle = of_bundle.filter(|(_, source)| matches!(source, WantedSource::Pointer(_)));
         let of_bundle = of_bundle.map(|(name, _)| name);
         let names = of_bundle.chain(self.pointers.iter().map(|(name, _)| name));
-        for name in names {
-            let key = Key::new(golden_namespace, name);
-            if let Some(cron) = self.crons.remove(&key) {
-                self.lost.push(LostCron {
-                    cron,
-                    data_source: key,
-                    is_dropped: true,
-                });
+        let keys: Vec<Key> = names.map(|name| Key::new(golden_namespace, name)).collect();
+        for key in keys {
+            if let Some(dropped) = self.crons.remove(&key) {
+                self.lose(dropped, key);
             }
         }
     }

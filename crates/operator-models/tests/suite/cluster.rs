@@ -59,19 +59,7 @@ impl<'a> Cluster<'a> {
     }
 
     pub(super) fn forecast_of(&'a self, version: HcoVersion) -> Result<Forecast<'a>, Rejected<'a>> {
-        Forecast::new(&self.given(version))
-    }
-
-    /// The forecast after an update, which reuses the templates that stay the same.
-    pub(super) fn forecast_after(
-        &'a self,
-        before: &Forecast<'a>,
-    ) -> Result<Forecast<'a>, Rejected<'a>> {
-        Forecast::beside(&self.given(MAIN), &before.templates)
-    }
-
-    fn given(&'a self, version: HcoVersion) -> Given<'a> {
-        Given {
+        Forecast::new(&Given {
             hco: &self.hco,
             import: self.import,
             patched_import: None,
@@ -80,6 +68,6 @@ impl<'a> Cluster<'a> {
             version,
             is_complete: self.hco.is_stored,
             census: &self.census,
-        }
+        })
     }
 }

@@ -5,7 +5,7 @@ use operator_models::cdi::data_import_cron::{
     DataImportCron, NeverRuns, Polling, Rejection, Spec, examine_metadata, examine_names,
     examine_spec,
 };
-use operator_models::cdi::{data_source, retention};
+use operator_models::cdi::data_source;
 use serde_json::Value;
 
 use super::{Difference, corpus, string};
@@ -84,7 +84,7 @@ fn difference(row: &Value, cron: &Value) -> Option<String> {
     let template = template(&row["hco"], text("template").unwrap()).to_string();
     let template = Object::root(Json::parse(template.as_bytes()).unwrap());
     let mut spec = Spec::read(&template.object("spec")).unwrap();
-    retention::complete(&mut spec);
+    spec.complete();
     let mut verdict = examine_spec(&spec).unwrap();
     verdict.metadata_rejected = examine_metadata(&template.object("metadata")).unwrap();
     let architecture = text("architecture").filter(|architecture| !architecture.is_empty());
@@ -119,7 +119,6 @@ fn difference(row: &Value, cron: &Value) -> Option<String> {
         }
         && (!is_created
             || polling == text("polling")
-                && verdict.first_import_rejected == text("firstImportRefused").is_some()
                 && first_words(&verdict.never_runs, text("pollingRefused")));
     (!agrees).then(|| format!("{cron} is not {verdict:?}"))
 }

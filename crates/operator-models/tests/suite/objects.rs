@@ -29,14 +29,6 @@ fn a_stored_object_is_taken_as_it_is() {
 }
 
 #[test]
-fn hco_sets_the_default_architecture_since_1_18() {
-    let texts = texts(&[template("@daily")], |_| {});
-    let cluster = texts.cluster().unwrap();
-    let default = |version| cluster.forecast_of(version).unwrap().default_architecture;
-    assert_eq!((default(OLD), default(MAIN)), ("", "amd64"));
-}
-
-#[test]
 fn objects_that_are_as_the_forecast_says_change_nothing() {
     let objects = [
         cron("golden-cron", &template("@daily")["spec"], "golden-1", true),

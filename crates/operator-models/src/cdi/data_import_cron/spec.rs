@@ -51,6 +51,24 @@ impl<'a> Spec<'a> {
         }
     }
 
+    /// Completes the spec as HCO's mutating webhook does, and as HCO does with the templates that it ships, from 1.18 on.
+    ///
+    /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go, getDICTPatches;
+    /// controllers/handlers/golden-images/golden_images.go, ensureDICTFields.
+    pub fn complete(&mut self) {
+        self.retention_policy
+            .get_or_insert_with(|| "None".to_owned());
+        self.imports_to_keep.get_or_insert(1);
+    }
+
+    /// Whether CDI deletes the `DataSource`, the disks, and the snapshots of a deleted `DataImportCron`.
+    ///
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, setDataImportCronResourceLabels:
+    /// only None sets the label for the clean-up; any other value counts as All.
+    pub(crate) fn deletes_imports(&self) -> bool {
+        self.retention_policy.as_deref() == Some("None")
+    }
+
     /// The spec of the `DataVolume` of an import.
     pub(super) fn volume(&self) -> Object<'a> {
         self.template.object().object("spec")
@@ -64,7 +82,7 @@ impl<'a> Spec<'a> {
     ///
     /// DIVERGES: fields that CDI does not support in a `DataImportCron`, and label selectors, are equal if their texts
     /// are equal. The metadata of the template do not count, because CDI's schema removes them.
-    pub(crate) fn differences(&self, other: &Self) -> Vec<String> {
+    pub(super) fn differences(&self, other: &Self) -> Vec<String> {
         let mut found = Vec::new();
         let equal = [
             ("schedule", self.schedule == other.schedule),
@@ -97,16 +115,6 @@ impl<'a> Spec<'a> {
         found
     }
 
-    /// The architecture of the platform that the template itself requires.
-    pub(crate) fn platform_architecture(&self) -> Option<String> {
-        let registry = self.volume().object("source").object("registry");
-        let platform = registry.field("platform");
-        let architecture = platform.object().field("architecture").string();
-        platform
-            .is_present()
-            .then(|| architecture.ok().flatten().unwrap_or_default())
-    }
-
     /// The URL, the image stream, or the PVC (its namespace and name) that the disk is imported from.
     pub(crate) fn origin(&self) -> [Option<String>; 4] {
         let source = self.volume().object("source");
@@ -118,14 +126,6 @@ impl<'a> Spec<'a> {
             pvc.field("name"),
         ]
         .map(|field| field.string().ok().flatten())
-    }
-
-    /// Whether the image comes from a registry.
-    pub(crate) fn has_registry(&self) -> bool {
-        self.volume()
-            .object("source")
-            .field("registry")
-            .is_present()
     }
 }
 

@@ -138,9 +138,7 @@ mod tests {
     #[test]
     fn a_variant_is_compatible_or_its_entry_does_not_count() {
         for (architecture, variant, is_compatible) in [
-            ("amd64", "", true),
             ("amd64", "v2", false),
-            ("arm64", "", true),
             ("arm64", "v8", true),
             ("arm64", "v9", false),
             ("arm", "v7", true),
