@@ -1,16 +1,13 @@
 //! The command line.
 
-mod connection;
 mod read;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use policy_host::Counts;
+use policy_host::{Connection, Counts, timeout};
 
-pub(crate) use self::connection::Connection;
-use self::connection::timeout;
 use crate::files::Walk;
 use crate::mirrors::Mirror;
 use crate::what_if::WhatIf;
@@ -35,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: Color,
 
-    /// Print the version, the SHA-256 digest of the module without its custom sections, and the number of rules
+    /// Print the version, and the number of rules
     #[arg(long, short = 'V')]
     version: bool,
 

@@ -29,10 +29,6 @@ impl<R: Read> Limited<R> {
     }
 
     /// Reads everything.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read, or exceeds the limit.
     pub fn bytes(mut self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.read_to_end(&mut bytes)?;

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
-pub use connection::Connection;
+pub use connection::{Connection, timeout};
 pub use error::ClusterError;
 
 use crate::node_list::{Labels, NodeList};
@@ -52,10 +52,6 @@ impl Cluster {
     /// Connects to the cluster that `kubectl` would use with these flags: from `KUBECONFIG` or the kubeconfig in the
     /// home directory; in a pod that has neither, from the pod's service account. This sends no request yet, but it can
     /// run the login command of the kubeconfig.
-    ///
-    /// # Errors
-    ///
-    /// If there is no kubeconfig, or it is invalid, or does not have the context, or its login fails.
     pub fn connect(connection: &Connection) -> Result<Self, ClusterError> {
         let runtime = Builder::new_current_thread()
             .enable_all()

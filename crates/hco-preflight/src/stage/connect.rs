@@ -5,23 +5,22 @@ use std::time::Instant;
 use anyhow::Result;
 use policy_host::{Cluster, ClusterError, Connection};
 
-use crate::args;
 use crate::notes::Notes;
 
 /// The cluster that the user named. A note tells which one it is.
-pub(crate) fn cluster(words: &args::Connection, notes: &mut Notes) -> Result<Cluster> {
+pub(crate) fn cluster(words: &Connection, notes: &mut Notes) -> Result<Cluster> {
     cluster_until(None, words, notes)
 }
 
 /// The same, but all requests end at this time.
 pub(super) fn cluster_until(
     until: Option<Instant>,
-    words: &args::Connection,
+    words: &Connection,
     notes: &mut Notes,
 ) -> Result<Cluster> {
     let connection = Connection {
         until,
-        ..Connection::from(words)
+        ..words.clone()
     };
     let cluster = Cluster::connect(&connection)?;
     notes.push(&asked(cluster.context(), cluster.server(), &connection));

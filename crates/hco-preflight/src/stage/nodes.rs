@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use policy_host::{Cluster, Labels, NodeList};
+use policy_host::{Cluster, Connection, Labels, NodeList};
 
 use super::snapshot::Snapshot;
-use crate::args::{self, Subject};
+use crate::args::Subject;
 use crate::files;
 use crate::foreign;
 
@@ -15,13 +15,15 @@ pub(super) const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of
 
 /// Rejects cluster flags if no cluster is read.
 pub(crate) fn check_connection(
-    connection: &args::Connection,
+    connection: &Connection,
     is_cluster: bool,
     is_from: bool,
 ) -> Result<()> {
     // The namespace also selects objects of files.
-    let mut of_files = args::Connection::default();
-    of_files.namespace = connection.namespace.clone().filter(|_| is_from);
+    let of_files = Connection {
+        namespace: connection.namespace.clone().filter(|_| is_from),
+        ..Connection::default()
+    };
     if is_cluster || *connection == of_files {
         return Ok(());
     }

@@ -132,20 +132,11 @@ fn a_shared_cache_is_not_used() {
 }
 
 #[test]
-fn the_version_tells_the_module() {
-    let output = run("--version");
-    let text = String::from_utf8(output.stdout).unwrap();
-    let sha256 = policy_host::module_sha256(policy_host::Policy::embedded_module()).unwrap();
-    assert_eq!(sha256.len(), 64);
-    let version = env!("CARGO_PKG_VERSION");
-    let rules = engine::RULES.len();
-    assert_eq!(
-        text,
-        format!(
-            "hco-preflight {version}\nmodule  sha256:{sha256} (without custom sections)\nrules   {rules}\n"
-        )
-    );
-    assert_eq!(run("-V").stdout, text.into_bytes());
+fn the_version_is_printed() {
+    let text = run("--version").stdout;
+    let (version, rules) = (env!("CARGO_PKG_VERSION"), engine::RULES.len());
+    let expected = format!("hco-preflight {version}\nrules {rules}\n");
+    assert_eq!(String::from_utf8(text).unwrap(), expected);
 }
 
 /// kubectl runs `kubectl-hco_preflight` for `kubectl hco-preflight`.
