@@ -103,19 +103,6 @@ fn nodes_come_in_pages_and_are_reduced() {
     assert!(asked[1].contains("limit=500&continue="), "{asked:?}");
 }
 
-#[test]
-fn objects_come_in_the_preferred_version() {
-    let server = ApiServer::start(recorded());
-    let objects = server.connect().hyperconvergeds(None).unwrap();
-    assert_eq!(objects.len(), 1);
-    assert_eq!(objects[0]["apiVersion"], "hco.kubevirt.io/v1");
-    assert_eq!(objects[0]["kind"], "HyperConverged");
-    assert_eq!(
-        objects[0]["metadata"]["namespace"],
-        "kubevirt-hyperconverged"
-    );
-}
-
 /// The recorded API group, with other versions.
 fn group(preferred: &str, versions: &[&str]) -> Vec<Value> {
     let versions: Value = versions

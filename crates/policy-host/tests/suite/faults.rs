@@ -18,31 +18,6 @@ fn validate(payload: &[u8], host: Arc<dyn HostCalls>) -> Verdict {
     }
 }
 
-/// A denial by the policy, with its code.
-#[track_caller]
-fn assert_refused(payload: &[u8], code: u16) {
-    let verdict = validate(payload, nodes());
-    assert!(!verdict.accepted);
-    assert_eq!(verdict.code, Some(code));
-    assert!(
-        verdict
-            .message
-            .is_some_and(|text| text.contains("cannot be decoded: "))
-    );
-}
-
-#[rstest]
-#[case::empty(b"")]
-#[case::blank(b"  ")]
-#[case::null(b"null")]
-#[case::list(b"[]")]
-#[case::no_request(b"{}")]
-#[case::not_text(b"\xff\xfe\x00")]
-#[case::a_request_of_another_type(br#"{"request": 7}"#)]
-fn a_payload_that_is_none_is_refused(#[case] payload: &[u8]) {
-    assert_refused(payload, 400);
-}
-
 #[test]
 fn a_payload_that_is_cut_off_anywhere_is_refused() {
     let whole = payload(&json!({"dataImportCronTemplates": [{"metadata": {"name": "a"}}]}));
@@ -79,30 +54,11 @@ fn every_host_call_may_fail(#[case] account: Option<&str>) {
     }
 }
 
-/// Answers every call with the same bytes.
-struct Says(Vec<u8>);
-
-impl HostCalls for Says {
-    fn call(&self, _: &str, _: &str, _: &[u8]) -> Result<Vec<u8>, String> {
-        Ok(self.0.clone())
-    }
-}
-
-#[rstest]
-#[case::nothing(b"")]
-#[case::cut_off(br#"{"kind":"NodeList","items":[{"metadata""#)]
-#[case::no_list(br#"{"kind":"Pod"}"#)]
-#[case::not_text(b"{\"items\": [\"\xff\"]}")]
-#[case::an_item_that_is_none(br#"{"items":[1]}"#)]
-fn a_list_that_is_none_is_reported(#[case] list: &[u8]) {
-    let verdict = validate(&payload(&json!({})), Arc::new(Says(list.to_vec())));
-    assert_eq!((verdict.accepted, verdict.code), (false, Some(500)));
-}
-
 #[test]
 fn a_list_nested_without_end_is_reported() {
     let list = format!(r#"{{"items":[{{"metadata":{}"#, "[".repeat(1_000_000));
-    let verdict = validate(&payload(&json!({})), Arc::new(Says(list.into_bytes())));
+    let host = move |_: &str, _: &str, _: &[u8]| Ok(list.clone().into_bytes());
+    let verdict = validate(&payload(&json!({})), Arc::new(host));
     assert!(!verdict.accepted);
 }
 
@@ -231,24 +187,6 @@ fn a_trap_is_not_an_error_of_the_guest() {
     let policy = Policy::from_bytes(module.as_bytes(), &short_deadline()).unwrap();
     let error = policy.call("once", b"", nodes()).unwrap_err();
     assert!(matches!(error, HostError::Trap { .. }), "{error}");
-}
-
-#[test]
-fn a_guest_that_wants_more_memory_than_it_may_have_is_an_error_and_the_policy_goes_on() {
-    let options = Options {
-        memory: Some(8 << 20),
-        ..crate::options()
-    };
-    let policy = Policy::from_bytes(Policy::embedded_module(), &options).unwrap();
-    let large = payload(&json!({"x": "x".repeat(16 << 20)}));
-    let error = policy.validate(&large, nodes()).unwrap_err();
-    assert!(matches!(error, HostError::Trap { .. }), "{error}");
-    assert!(
-        !policy
-            .validate(&payload(&json!({})), nodes())
-            .unwrap()
-            .accepted
-    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
-use std::sync::{Arc, Condvar, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use e2e_tests::{
@@ -212,21 +212,6 @@ fn the_fault_of_a_registry_is_reported() {
     }
 }
 
-#[test]
-fn a_large_answer_is_not_read_to_its_end() {
-    let (sent, all) = std::sync::mpsc::channel();
-    let registry = ScriptedRegistry::start(move |request, to| {
-        let answer = match request.path.as_str() {
-            "/v2/" => response(200, ""),
-            path => Fault::Large.response(path),
-        };
-        let _ = sent.send(to.write_all(answer.as_bytes()).is_ok());
-    });
-    let error = architectures(&registries(), &format!("{}/a:1", registry.host)).unwrap_err();
-    assert!(error == "the response is larger than 4 MiB", "{error}");
-    assert_eq!([all.recv(), all.recv()], [Ok(true), Ok(false)]);
-}
-
 /// An insecure registry may be reached in several ways, and each way would reach the time limit.
 #[rstest]
 #[case::one_way(false)]
@@ -381,37 +366,6 @@ fn an_image_is_read_once() {
     // The index of one image, its manifest with the configuration, and the other image.
     let by_digest = asked.iter().filter(|path| path.contains("sha256:"));
     assert_eq!((by_digest.count(), asked.len()), (2, 4), "{asked:?}");
-}
-
-#[test]
-fn four_images_are_read_at_a_time() {
-    /// The number of waiting requests, and its maximum.
-    type Waiting = (Mutex<(usize, usize)>, Condvar);
-    let waiting: Arc<Waiting> = Arc::default();
-    let seen = Arc::clone(&waiting);
-    let registry = ScriptedRegistry::start(move |request, to| {
-        if request.path != "/v2/" {
-            let (count, changed) = &*waiting;
-            let mut now = count.lock().unwrap();
-            now.0 += 1;
-            now.1 = now.1.max(now.0);
-            changed.notify_all();
-            // The server answers only after four requests have arrived. With fewer at a time, this would never happen.
-            let mut now = changed.wait_while(now, |now| now.1 < 4).unwrap();
-            now.0 -= 1;
-        }
-        let answer = if request.path == "/v2/" {
-            response(200, "")
-        } else {
-            response(200, &arm64(&request.path))
-        };
-        let _ = to.write_all(answer.as_bytes());
-    });
-    let images = (0..12).map(|number| image(&format!("{}/a{number}", registry.host)));
-    let read = registries().contents(images.collect(), &[]);
-    assert_eq!(read.len(), 12);
-    assert!(read.values().all(Result::is_ok), "{read:?}");
-    assert_eq!(seen.0.lock().unwrap().1, 4);
 }
 
 #[test]

@@ -188,17 +188,6 @@ fn a_level_can_be_set_for_one_run() {
 }
 
 #[test]
-fn workloads_can_be_placed_without_naming_the_rule() {
-    let words = "fix -f denied.yaml --arch amd64=3,arm64=2";
-    let long = run(&format!(
-        "{words} --prefer multi-arch-import-disabled=place-on:arm64"
-    ));
-    let short = run(&format!("{words} --place-on arm64"));
-    assert!(!short.stdout.is_empty());
-    assert_eq!(short.stdout, long.stdout);
-}
-
-#[test]
 fn rules_are_explained_to_programs() {
     let json =
         |words: &str| -> serde_json::Value { serde_json::from_slice(&run(words).stdout).unwrap() };
@@ -213,20 +202,4 @@ fn rules_are_explained_to_programs() {
             .unwrap()
             .starts_with("# architectures-missing")
     );
-}
-
-/// The command accepts the settings that it prints.
-#[test]
-fn printed_settings_are_the_settings() {
-    let printed = run("settings --settings settings-all.yaml").stdout;
-    let file = super::files().join("settings-all.yaml");
-    let [given, printed] = [std::fs::read(file).unwrap(), printed]
-        .map(|text| yaml_serde::from_slice::<serde_json::Value>(&text).unwrap());
-    for (key, value) in given.as_object().unwrap() {
-        if key != "levels" {
-            assert_eq!(&printed[key], value, "{key}");
-        }
-    }
-    assert_eq!(printed["levels"]["architectures-missing"], "warn");
-    assert_eq!(printed["levels"]["architectures-malformed"], "deny");
 }
