@@ -11,11 +11,8 @@ use crate::foreign::one_line;
 pub(crate) struct Identity {
     /// Group and version.
     pub(crate) api_version: String,
-    /// Kind.
     pub(crate) kind: String,
-    /// Namespace.
     pub(crate) namespace: Option<String>,
-    /// Name.
     pub(crate) name: Option<String>,
 }
 

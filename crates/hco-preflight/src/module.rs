@@ -98,7 +98,6 @@ fn escaped(mut report: Report) -> Report {
     report
 }
 
-/// The nodes of a host.
 struct NodesOnly(Arc<dyn HostCalls>);
 
 impl engine::Cluster for NodesOnly {

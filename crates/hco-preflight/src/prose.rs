@@ -6,7 +6,6 @@ use textwrap::{Options, WordSeparator, WordSplitter};
 /// A line of a fix.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line<'t> {
-    /// The fix.
     Fix(&'t str),
     /// An alternative fix.
     Or(&'t str),

@@ -12,8 +12,6 @@ use crate::report::{Boot, Finding, Level, Report, Template, architecture, counte
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::verdict::{Against, Judged, Verdicts};
 
-/// The maximum number of rows in the table. In a longer table, images that boot everywhere are only counted.
-const ROWS: usize = 12;
 /// The maximum number of existing problems that are named for a rule.
 const CARRIED: usize = 3;
 
@@ -147,16 +145,8 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Str
     let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty() && !templates.is_empty()) else {
         return;
     };
-    let is_imported = |boots: &Boot| matches!(boots, Boot::Boots | Boot::Imported);
-    let is_imported_everywhere =
-        |template: &&Template| template.architectures.values().all(is_imported);
-    let (shown, counted): (Vec<&Template>, Vec<&Template>) = if templates.len() > ROWS {
-        templates.iter().partition(|it| !is_imported_everywhere(it))
-    } else {
-        (templates.iter().collect(), Vec::new())
-    };
     let label = "golden images";
-    let names = shown
+    let names = templates
         .iter()
         .map(|template| template.name.to_string().chars().count());
     let first = names.chain([label.len()]).max().unwrap_or_default().min(48) + 2;
@@ -170,7 +160,7 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Str
         let _ = write!(head, "{column:<0$}", wide(column));
     }
     line!(text, "  {BOLD}{}{BOLD:#}", head.trim_end());
-    for template in shown {
+    for template in templates {
         let mut row = format!("  {:<first$}", template.name);
         for (name, column) in nodes.keys().zip(&heads) {
             let boots = template.architectures.get(name).copied();
@@ -179,13 +169,6 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Str
             let _ = write!(row, "{style}{cell}{style:#}{:pad$}", "");
         }
         line!(text, "{}", row.trim_end());
-    }
-    if !counted.is_empty() {
-        let more = count(counted.len(), "more image");
-        line!(
-            text,
-            "  {DIM}{more}: {GREEN}✔ imported{GREEN:#}{DIM} everywhere{DIM:#}"
-        );
     }
     text.push('\n');
 }

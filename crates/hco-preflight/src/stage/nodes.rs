@@ -56,7 +56,6 @@ pub(super) fn read(
     })
 }
 
-/// The nodes in a file.
 pub(super) fn of_file(path: &Path, labels: &Labels) -> Result<NodeList> {
     NodeList::from_text(&files::text(path)?, labels)
         .with_context(|| format!("--nodes {}", foreign::path(path)))
