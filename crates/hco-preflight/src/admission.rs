@@ -126,18 +126,6 @@ pub(crate) fn payload(request: &Value, settings: &Value, beside: &impl Serialize
 mod tests {
     use super::*;
 
-    fn identity(namespace: &str, name: &str) -> Identity {
-        Identity::of(&json!({"metadata": {"namespace": namespace, "name": name}}))
-    }
-
-    #[test]
-    fn a_missing_namespace_is_any() {
-        assert!(identity("a", "x").is_same_object(&identity("a", "x")));
-        assert!(identity("a", "x").is_same_object(&identity("", "x")));
-        assert!(!identity("a", "x").is_same_object(&identity("b", "x")));
-        assert!(!identity("a", "x").is_same_object(&identity("", "y")));
-    }
-
     #[test]
     fn what_the_api_server_sets_is_not_taken_from_a_file() {
         let object = json!({

@@ -163,13 +163,6 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_when_nothing_is_closed() {
-        let text = "a ` b \" c { d ' e";
-        assert_eq!(wrap(text, 20).join(" "), text);
-        assert_eq!(wrap("", 20), Vec::<String>::new());
-    }
-
-    #[test]
     fn the_lines_of_a_fix_are_distinguished() {
         let fix = "label the nodes:\n  kubectl label node NODE a/b=\nor: do nothing";
         assert_eq!(

@@ -52,17 +52,3 @@ fn asked(context: Option<&str>, server: &str, connection: &Connection) -> String
     let user = user.unwrap_or_default();
     format!("using {whose}{user}; API server {server}")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Tests cannot write to the directory in which a pod has its service account.
-    #[test]
-    fn in_a_pod_its_account_is_named() {
-        assert_eq!(
-            asked(None, "https://10.0.0.1/", &Connection::default()),
-            "using the service account of this Pod, because there is no kubeconfig; API server https://10.0.0.1/"
-        );
-    }
-}

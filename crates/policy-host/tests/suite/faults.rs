@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use policy_host::{HostCalls, HostError, Options, Policy, Verdict, failing};
@@ -134,50 +133,6 @@ fn a_guest_that_never_starts_is_interrupted() {
     let module = endless("(loop br 0)", "");
     let policy = Policy::from_bytes(module.as_bytes(), &short_deadline()).unwrap();
     let error = policy.call("once", b"", nodes()).unwrap_err();
-    assert!(matches!(error, HostError::Deadline(_)), "{error}");
-}
-
-/// Calls its host and then a function, at whose beginning it can be interrupted. If the operation has a long name, it
-/// loops forever.
-const ASKS_OR_LOOPS: &str = r#"(module
-    (import "wapc" "__host_call" (func $call (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
-    (memory (export "memory") 1)
-    (data (i32.const 0) "kubewarden")
-    (func $next unreachable)
-    (func (export "__guest_call") (param i32 i32) (result i32)
-        (if (i32.gt_u (local.get 0) (i32.const 4)) (then (loop br 0)))
-        (drop (call $call (i32.const 0) (i32.const 10) (i32.const 0) (i32.const 0)
-                          (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)))
-        (call $next)
-        i32.const 0))"#;
-
-/// Answers after a guest of the same policy, which began later than the calling one, has reached its deadline.
-struct AfterTheDeadline {
-    policy: Arc<Policy>,
-    answered: AtomicBool,
-}
-
-impl HostCalls for AfterTheDeadline {
-    fn call(&self, _: &str, _: &str, _: &[u8]) -> Result<Vec<u8>, String> {
-        let error = self.policy.call("forever", b"", nodes());
-        assert!(matches!(error, Err(HostError::Deadline(_))));
-        self.answered.store(true, Ordering::SeqCst);
-        Ok(Vec::new())
-    }
-}
-
-/// Policy-server cannot interrupt this guest either.
-#[test]
-fn a_host_call_is_not_interrupted_and_the_guest_ends_after_it() {
-    let policy = Policy::from_bytes(ASKS_OR_LOOPS.as_bytes(), &short_deadline()).unwrap();
-    let policy = Arc::new(policy);
-    let host = Arc::new(AfterTheDeadline {
-        policy: Arc::clone(&policy),
-        answered: AtomicBool::new(false),
-    });
-    let calls: Arc<dyn HostCalls> = Arc::clone(&host) as _;
-    let error = policy.call("once", b"", calls).unwrap_err();
-    assert!(host.answered.load(Ordering::SeqCst));
     assert!(matches!(error, HostError::Deadline(_)), "{error}");
 }
 

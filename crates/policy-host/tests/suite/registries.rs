@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use e2e_tests::{
-    DOCKER, DockerRegistry, Fault, OCI, ScriptedRegistry, SilentServer, TestRegistry, arm64,
-    certificate, response,
+    DOCKER, Fault, OCI, ScriptedRegistry, SilentServer, TestRegistry, arm64, certificate, response,
 };
 use engine::{Availability, Image};
 use policy_host::{HostCalls, Registries};
@@ -99,43 +98,6 @@ fn every_form_of_an_image_is_read() {
             "{error}"
         );
     }
-}
-
-/// The answers, in the format of policy-server.
-#[test]
-#[ignore = "needs docker-registry: make e2e-registry"]
-fn the_module_gets_what_policy_server_answers() {
-    let registry = TestRegistry::start(&json!({}));
-    let index = registry.push_oci_index("index").unwrap();
-    let single = registry.push_single("single", Some("1"), "s390x", OCI);
-    let single = single.unwrap();
-    let host = Arc::new(registries());
-    let of_index = format!("{}/index:1", registry.host());
-    let of_single = format!("{}/single:1", registry.host());
-    let questions = [
-        ("v1/oci_manifest", &of_index),
-        ("v1/oci_manifest", &of_single),
-        ("v1/oci_manifest_config", &of_single),
-        ("v1/oci_manifest_config", &of_index),
-    ];
-    let ask = |host: &dyn HostCalls| {
-        questions.map(|(operation, image)| call(host, operation, image).unwrap())
-    };
-    let answers = ask(host.as_ref());
-    let [manifest, of_single, with_config, of_machine] = &answers;
-    assert_eq!(*manifest, index.json);
-    assert_eq!(*of_single, single.json);
-    assert_eq!(
-        *with_config,
-        json!({"manifest": single.json, "digest": single.digest, "config": DockerRegistry::config("s390x")})
-    );
-    // For an index, the image for the machine that runs the test.
-    let machine = match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    };
-    assert_eq!(of_machine["config"]["architecture"], machine);
 }
 
 #[test]

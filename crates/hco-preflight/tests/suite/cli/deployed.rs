@@ -90,37 +90,6 @@ fn the_output_is_as_reviewed(
     check(context.description.unwrap(), &server, words, code);
 }
 
-/// One annotation can have several findings of a rule. Each of them counts once, however many policies report it.
-#[test]
-fn the_findings_of_two_policies_are_fixed() {
-    let file = super::scratch("deployed-findings").join("new.yaml");
-    let accepted = std::fs::read_to_string(super::files().join("accepted-live.yaml")).unwrap();
-    let new = accepted.replace("amd64,arm64", "amd64,AMD64,ARM64");
-    let new = new + "  featureGates:\n    enableMultiArchBootImageImport: true\n";
-    std::fs::write(&file, new).unwrap();
-    let words = format!("fix -f {} --cluster", file.display());
-    let silent = json!({"levels": {"architectures-malformed": "ignore"}});
-    for settings in [
-        vec![json!({})],
-        vec![silent.clone(), json!({})],
-        vec![json!({}), silent],
-        vec![json!({}), json!({})],
-    ] {
-        let names = ["a", "b"].iter().zip(settings);
-        let policies: Vec<Value> = names
-            .map(|(name, settings)| policy(name, "protect", settings))
-            .collect();
-        let server = ApiServer::start(with_policies(&policies));
-        let output = command_on(&server).args(words.split_whitespace()).output();
-        let shown = shown(&words, &output.unwrap());
-        // The two invalid entries.
-        assert!(
-            shown.contains("note: 2 findings can be fixed: run again with --write\n"),
-            "{shown}"
-        );
-    }
-}
-
 /// Without --images, the settings of a policy that looks up images are used without the look-ups. The images are then
 /// unknown, and nothing is reported as unreadable.
 #[rstest]

@@ -216,18 +216,6 @@ fn places_are_relative_to_the_repository(#[case] format: &str) {
     }
 }
 
-#[test]
-fn settings_takes_a_file() {
-    let named = run("settings settings.yaml");
-    assert_eq!(named.status.code(), Some(0), "{named:?}");
-    assert_eq!(
-        named.stdout,
-        run("settings --settings settings.yaml").stdout
-    );
-    let both = run("settings settings.yaml --settings settings.yaml");
-    assert_eq!(both.status.code(), Some(2));
-}
-
 /// The command compares patterns with the printed paths, both for named files and for files in a directory.
 #[rstest]
 #[case::a_directory("-R -f deploy", "deploy/charts", 1)]
@@ -308,7 +296,7 @@ fn what_is_not_a_file_is_skipped_in_a_directory() {
 /// A workflow would interpret the second line as a command.
 #[cfg(unix)]
 #[rstest]
-#[case("settings FILE")]
+#[case("settings --settings FILE")]
 #[case("check -f accepted.yaml --nodes FILE")]
 #[case("check -f accepted.yaml --arch amd64=1 --settings FILE")]
 fn the_name_of_a_file_is_printed_on_one_line(#[case] words: &str, #[context] context: Context) {
