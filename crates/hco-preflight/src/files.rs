@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use manifest::{LIMIT, Limited, ManifestError, Object, decoded, documents, each_in_json, objects};
+use manifest::{
+    LIMIT, ManifestError, Object, decoded, documents, each_in_json, objects, read_up_to,
+};
 use serde_json::Value;
 
 use self::tree::{Pattern, Tree, is_manifest};
@@ -110,10 +112,10 @@ pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
 
 fn text_up_to(path: &Path, limit: u64) -> Result<Vec<u8>> {
     if path == Path::new(STDIN) {
-        let text = Limited::to(io::stdin(), limit).bytes();
+        let text = read_up_to(limit, io::stdin());
         return text.context("standard input cannot be read");
     }
-    let text = File::open(path).and_then(|file| Limited::to(file, limit).bytes());
+    let text = File::open(path).and_then(|file| read_up_to(limit, file));
     text.with_context(|| format!("{} cannot be read", name(path)))
 }
 

@@ -12,9 +12,6 @@ use crate::report::{Boot, Finding, Level, Report, Template, architecture, counte
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::verdict::{Against, Judged, Verdicts};
 
-/// The maximum number of existing problems that are named for a rule.
-const CARRIED: usize = 3;
-
 /// Writing to a String cannot fail.
 macro_rules! line {
     ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
@@ -241,14 +238,9 @@ fn carried(text: &mut String, object: &Judged) {
         text,
         "  {DIM}· existing problems, which do not cause a denial{DIM:#}"
     );
-    for group in by_rule(&found) {
-        for finding in group.iter().take(CARRIED) {
-            let (rule, fact, at) = (&finding.rule, &finding.fact, object.at_finding(finding));
-            line!(text, "    {DIM}{rule}: {fact} ({at}){DIM:#}");
-        }
-        if let Some(more @ 1..) = group.len().checked_sub(CARRIED) {
-            line!(text, "    {DIM}and {more} more{DIM:#}");
-        }
+    for finding in found {
+        let (rule, fact, at) = (&finding.rule, &finding.fact, object.at_finding(finding));
+        line!(text, "    {DIM}{rule}: {fact} ({at}){DIM:#}");
     }
     text.push('\n');
 }
