@@ -11,11 +11,8 @@ use crate::foreign::one_line;
 pub(crate) struct Identity {
     /// Group and version.
     pub(crate) api_version: String,
-    /// Kind.
     pub(crate) kind: String,
-    /// Namespace.
     pub(crate) namespace: Option<String>,
-    /// Name.
     pub(crate) name: Option<String>,
 }
 
@@ -128,18 +125,6 @@ pub(crate) fn payload(request: &Value, settings: &Value, beside: &impl Serialize
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn identity(namespace: &str, name: &str) -> Identity {
-        Identity::of(&json!({"metadata": {"namespace": namespace, "name": name}}))
-    }
-
-    #[test]
-    fn a_missing_namespace_is_any() {
-        assert!(identity("a", "x").is_same_object(&identity("a", "x")));
-        assert!(identity("a", "x").is_same_object(&identity("", "x")));
-        assert!(!identity("a", "x").is_same_object(&identity("b", "x")));
-        assert!(!identity("a", "x").is_same_object(&identity("", "y")));
-    }
 
     #[test]
     fn what_the_api_server_sets_is_not_taken_from_a_file() {

@@ -151,34 +151,4 @@ mod tests {
         assert_eq!(spec["gates"], live["spec"]["gates"]);
         assert_eq!((spec.get("a"), &spec["b"]), (None, &json!(2)));
     }
-
-    #[test]
-    fn an_operation_is_made_in_the_file_where_it_can_be() {
-        let file = json!({"spec": {"list": [{"x": 1}], "none": null}});
-        let edited = |op: &str, path: &str| {
-            let value = (op != "remove").then_some(true);
-            let operation = json!({"op": op, "path": path, "value": value});
-            let edited = edited(&file, &serde_json::from_value(operation).unwrap())?;
-            Some(edited["spec"].clone())
-        };
-        assert_eq!(
-            edited("replace", "/spec/gates/a~1b"),
-            Some(json!({"list": [{"x": 1}], "none": null, "gates": {"a/b": true}}))
-        );
-        assert_eq!(
-            edited("add", "/spec/none/a"),
-            Some(json!({"list": [{"x": 1}], "none": {"a": true}}))
-        );
-        assert_eq!(
-            edited("replace", "/spec/list/0/x"),
-            Some(json!({"list": [{"x": true}], "none": null}))
-        );
-        for (op, path) in [
-            ("add", "/spec/list/1/x"),
-            ("remove", "/spec/gates"),
-            ("add", "/spec/list/0/x/y"),
-        ] {
-            assert_eq!(edited(op, path), None, "{op} {path}");
-        }
-    }
 }

@@ -1,16 +1,13 @@
 //! The command line.
 
-mod connection;
 mod read;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
-use policy_host::Counts;
+use policy_host::{Connection, Counts, timeout};
 
-pub(crate) use self::connection::Connection;
-use self::connection::timeout;
 use crate::files::Walk;
 use crate::mirrors::Mirror;
 use crate::what_if::WhatIf;
@@ -35,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub(crate) color: Color,
 
-    /// Print the version, the SHA-256 digest of the module without its custom sections, and the number of rules
+    /// Print the version, and the number of rules
     #[arg(long, short = 'V')]
     version: bool,
 
@@ -600,19 +597,8 @@ pub(crate) struct Explain {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Settings {
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them; - for standard input
-    #[arg(value_name = "FILE", conflicts_with = "settings")]
-    file: Option<PathBuf>,
-
-    /// The same as FILE
     #[arg(long, value_name = "FILE")]
-    settings: Option<PathBuf>,
-}
-
-impl Settings {
-    /// The file with the settings.
-    pub(crate) fn file(&self) -> Option<&Path> {
-        self.file.as_deref().or(self.settings.as_deref())
-    }
+    pub(crate) settings: Option<PathBuf>,
 }
 
 /// `images`.

@@ -8,7 +8,6 @@ use similar::TextDiff;
 use crate::foreign;
 use crate::terminal::{CYAN, GREEN, RED};
 
-/// A diff.
 pub(crate) struct Diff {
     /// A unified diff, with colors.
     pub(crate) text: String,

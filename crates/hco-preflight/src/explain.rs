@@ -110,30 +110,12 @@ fn shown(markdown: &str, width: usize) -> String {
                 if !prose.is_empty() {
                     prose.push(' ');
                 }
-                prose.push_str(&without_links(line.trim()));
+                prose.push_str(line.trim());
             }
         }
     }
     flush(&mut text, &mut prose, width);
     text
-}
-
-/// A line of Markdown in which links are replaced with their texts.
-fn without_links(mut line: &str) -> String {
-    let mut text = String::new();
-    while let Some((before, rest)) = line.split_once('[') {
-        let link = rest.split_once("](");
-        let link = link.and_then(|(name, rest)| Some((name, rest.split_once(')')?.1)));
-        text.push_str(before);
-        if let Some((name, rest)) = link.filter(|(name, _)| !name.contains(['[', ']'])) {
-            text.push_str(name);
-            line = rest;
-        } else {
-            text.push('[');
-            line = rest;
-        }
-    }
-    text + line
 }
 
 fn flush(text: &mut String, prose: &mut String, width: usize) {
@@ -143,24 +125,4 @@ fn flush(text: &mut String, prose: &mut String, width: usize) {
         let _ = writeln!(text, "{indent}{line}");
     }
     prose.clear();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_a_link_the_text_is_shown() {
-        for (line, text) in [
-            (
-                "see [Nodes](nodes.md#one) and [two](b).",
-                "see Nodes and two.",
-            ),
-            ("spec.templates[0] and `[a]`", "spec.templates[0] and `[a]`"),
-            ("[0] is [the first](a)", "[0] is the first"),
-            ("[open", "[open"),
-        ] {
-            assert_eq!(without_links(line), text);
-        }
-    }
 }

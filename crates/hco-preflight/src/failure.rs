@@ -16,7 +16,6 @@ pub(crate) struct Place {
 pub(crate) struct Failure {
     /// The file, if the error is about one.
     pub(crate) file: Option<String>,
-    /// The line in it.
     pub(crate) line: Option<usize>,
     /// The problem, and advice.
     pub(crate) what: String,

@@ -3,7 +3,6 @@
 mod kustomization;
 mod tree;
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
@@ -11,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use manifest::{LIMIT, Limited, ManifestError, Object, decoded, documents, each_in_json, objects};
+use manifest::{
+    LIMIT, ManifestError, Object, decoded, documents, each_in_json, objects, read_up_to,
+};
 use serde_json::Value;
 
 use self::tree::{Pattern, Tree, is_manifest};
@@ -36,7 +37,6 @@ pub(crate) struct Source {
     pub(crate) root: Option<PathBuf>,
     /// The decoded text.
     pub(crate) text: String,
-    /// All objects in the file.
     pub(crate) objects: Vec<Arc<Object>>,
 }
 
@@ -112,10 +112,10 @@ pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
 
 fn text_up_to(path: &Path, limit: u64) -> Result<Vec<u8>> {
     if path == Path::new(STDIN) {
-        let text = Limited::to(io::stdin(), limit).bytes();
+        let text = read_up_to(limit, io::stdin());
         return text.context("standard input cannot be read");
     }
-    let text = File::open(path).and_then(|file| Limited::to(file, limit).bytes());
+    let text = File::open(path).and_then(|file| read_up_to(limit, file));
     text.with_context(|| format!("{} cannot be read", name(path)))
 }
 
@@ -366,19 +366,12 @@ impl Files {
 
     /// A note with the number of documents of other kinds.
     fn note_others(&mut self) {
-        /// The maximum number of kinds in the note. A directory can have manifests of many kinds.
-        const SHOWN: usize = 5;
         let all: usize = self.others.values().sum();
         if all == 0 {
             return;
         }
-        let mut kinds: Vec<_> = std::mem::take(&mut self.others).into_iter().collect();
-        kinds.sort_by_key(|(_, number)| Reverse(*number));
-        let shown = kinds.iter().take(SHOWN);
-        let mut shown: Vec<String> = shown.map(|(kind, it)| format!("{kind} ({it})")).collect();
-        if let Some(more @ 1..) = kinds.len().checked_sub(SHOWN) {
-            shown.push(format!("and {}", count(more, "other kind")));
-        }
+        let kinds = self.others.iter();
+        let shown: Vec<String> = kinds.map(|(kind, it)| format!("{kind} ({it})")).collect();
         let documents = count(all, "document");
         let shown = shown.join(", ");
         self.notes
@@ -401,10 +394,6 @@ pub(crate) struct Walk {
     /// can be repeated
     #[arg(long, value_name = "GLOB", help_heading = "Objects")]
     pub(crate) exclude: Vec<Pattern>,
-
-    /// Whether the command does not have an option for subdirectories.
-    #[arg(skip)]
-    pub(crate) is_flat: bool,
 }
 
 /// Whether a HyperConverged is inside a value, for example in a `ManifestWork`.

@@ -409,7 +409,6 @@ fn changes_import(patch: &[PatchOperation]) -> bool {
     patch.iter().any(is_of_import)
 }
 
-/// Whether a patch enables the import.
 fn enables_import(patch: &[PatchOperation]) -> bool {
     let mut operations = patch.iter().filter(|it| is_of_import(it));
     operations.any(|operation| {

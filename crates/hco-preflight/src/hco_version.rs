@@ -6,7 +6,6 @@ use serde_json::Value;
 use crate::field::{items, text};
 use crate::foreign::{Foreign, one_line};
 
-/// A version of HCO.
 pub(crate) struct ShownVersion {
     /// The number that the module uses.
     pub(crate) number: Foreign,

@@ -1,8 +1,8 @@
 //! Builds commands for the cluster that the command used. Another context may be current when the user runs them.
 
 use kube_objects::name::is_dns1123_subdomain;
+use policy_host::Connection;
 
-use crate::args::Connection;
 use crate::foreign::{Foreign, one_line, shell_word};
 
 /// `kubectl` with the flags that the user gave to select a cluster.
@@ -15,13 +15,26 @@ pub(crate) struct Kubectl {
 impl Kubectl {
     /// A command for the cluster that the user named.
     pub(crate) fn of(connection: &Connection) -> Self {
-        Self::on(connection, connection.context())
+        Self::on(connection, connection.context.as_deref())
     }
 
     /// A command for the cluster of a context.
     pub(crate) fn on(connection: &Connection, context: Option<&str>) -> Self {
-        let flags = connection.flags(context).into_iter();
-        let flags = flags.map(|(flag, value)| format!("{flag} {} ", shell_word(&one_line(&value))));
+        let kubeconfig = connection.kubeconfig.as_ref();
+        let single = [
+            ("--context", context.map(str::to_owned)),
+            (
+                "--kubeconfig",
+                kubeconfig.map(|it| it.display().to_string()),
+            ),
+            ("--as", connection.impersonate.clone()),
+        ];
+        let groups = connection.impersonate_groups.iter();
+        let groups = groups.map(|group| ("--as-group", Some(group.clone())));
+        let flags = single.into_iter().chain(groups);
+        let flags = flags.filter_map(|(flag, value)| {
+            Some(format!("{flag} {} ", shell_word(&one_line(&value?))))
+        });
         Self {
             flags: flags.collect(),
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use manifest::Limited;
+use manifest::{LIMIT, read_up_to};
 use policy_host::{HostCalls, Options, Policy, cache_directory, private};
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ impl Module {
             None => Policy::embedded_with(&options)?,
             Some(path) => {
                 let option = || format!("--policy {}", foreign::path(path));
-                let bytes = File::open(path).and_then(|file| Limited::new(file).bytes());
+                let bytes = File::open(path).and_then(|file| read_up_to(LIMIT, file));
                 let bytes = bytes.with_context(|| {
                     format!(
                         "{} cannot be read; to download a module, run `kwctl pull --output-path policy.wasm ADDRESS`",
@@ -98,7 +98,6 @@ fn escaped(mut report: Report) -> Report {
     report
 }
 
-/// The nodes of a host.
 struct NodesOnly(Arc<dyn HostCalls>);
 
 impl engine::Cluster for NodesOnly {

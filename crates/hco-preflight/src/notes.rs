@@ -26,7 +26,6 @@ impl Notes {
         }
     }
 
-    /// All notes.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }

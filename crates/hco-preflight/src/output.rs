@@ -15,7 +15,6 @@ use crate::foreign;
 use crate::terminal::{Terminal, print_raw, width};
 use crate::verdict::Verdicts;
 
-/// Prints the verdicts.
 pub(crate) fn print(verdicts: &Verdicts, format: Format, terminal: &Terminal) -> Result<()> {
     let text = match format {
         Format::Text => return terminal.print(&text::render(verdicts, width(), &terminal.name)),
@@ -24,7 +23,7 @@ pub(crate) fn print(verdicts: &Verdicts, format: Format, terminal: &Terminal) ->
         Format::Gitlab => foreign::json(&gitlab::render(verdicts)?),
         // These formats have no colors, so all control characters in them come from external text.
         Format::Markdown => foreign::inert(&foreign::lines(&markdown::render(verdicts))),
-        Format::Junit => foreign::inert(&foreign::lines(&junit::render(verdicts)?)),
+        Format::Junit => foreign::inert(&foreign::lines(&junit::render(verdicts))),
         Format::Github => foreign::inert_anywhere(&foreign::lines(&github::render(verdicts))),
     };
     print_raw(text.as_bytes())

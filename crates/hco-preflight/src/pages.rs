@@ -8,7 +8,6 @@ static PAGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../engine/src/rules");
 /// A rule and its page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Page {
-    /// The rule.
     pub(crate) rule: &'static Rule,
     /// The page, in Markdown.
     pub(crate) text: &'static str,

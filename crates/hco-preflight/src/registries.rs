@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Error, Result};
 use engine::{Contents, Image, why_unknown};
-use manifest::Limited;
+use manifest::{LIMIT, read_up_to};
 use policy_host::Registries;
 use registry::Sources;
 
@@ -15,7 +15,7 @@ use crate::foreign;
 /// The registries that this sources.yml describes.
 pub(crate) fn new(sources: Option<&Path>) -> Result<Registries> {
     let sources = sources.map(|path| {
-        let text = File::open(path).and_then(|file| Limited::new(file).bytes());
+        let text = File::open(path).and_then(|file| read_up_to(LIMIT, file));
         let sources = text.map_err(Error::from);
         let sources = sources.and_then(|text| Sources::from_bytes(&text));
         sources.with_context(|| format!("--sources-path: {}", foreign::path(path)))

@@ -18,7 +18,6 @@ use crate::foreign::{Foreign, lines, one_line};
 pub(crate) const LABEL_FIRST: &str =
     "VMs take the architecture of their boot source if it is labelled; others get this";
 
-/// Conclusions from a report.
 pub(crate) trait Conclusions {
     /// The exit code for the object. A denial for a reason outside the object counts as not evaluated.
     fn exit(&self) -> Exit;
@@ -29,7 +28,6 @@ pub(crate) trait Conclusions {
     /// Why the module does not evaluate the object.
     fn reason(&self) -> String;
 
-    /// The version of HCO.
     fn version(&self) -> Option<HcoVersion>;
 
     /// The KubeVirt that this version of HCO deploys, with this default architecture.

@@ -1,7 +1,5 @@
 //! `settings`: prints the settings of a file with all defaults, after the module has validated them.
 
-use std::fmt::Write as _;
-
 use anyhow::{Context, Result};
 use engine::RULES;
 use serde_json::{Map, Value};
@@ -16,9 +14,10 @@ use crate::terminal::Terminal;
 /// `settings`: the exit code is 2 if they are invalid.
 pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
-    let settings = validated(args.file(), &Module::Linked, &mut notes)?;
+    let settings = validated(args.settings.as_deref(), &Module::Linked, &mut notes)?;
     terminal.notes(&notes);
-    terminal.print(&to_yaml(&with_defaults(&settings))?)?;
+    let yaml = yaml_serde::to_string(&with_defaults(&settings));
+    terminal.print(&yaml.context("the settings cannot be written")?)?;
     Ok(Exit::Accepted)
 }
 
@@ -40,29 +39,4 @@ fn with_defaults(settings: &Value) -> Value {
         }
     }
     Value::Object(all)
-}
-
-/// The effect of settings without a value.
-const NOT_SET: [(&str, &str); 4] = [
-    ("serviceAccount", "a missing permission is not reported"),
-    ("commonTemplates", "the templates that HCO ships apply"),
-    (
-        "hcoVersion",
-        "where the status does not contain the version, the newest one is assumed",
-    ),
-    (
-        "goldenImagesNamespace",
-        "the version of HCO shows the namespace",
-    ),
-];
-
-fn to_yaml(settings: &Value) -> Result<String> {
-    let mut yaml = yaml_serde::to_string(settings).context("the settings cannot be written")?;
-    for (key, what) in NOT_SET {
-        if settings.get(key).is_none() {
-            // Writing to a String cannot fail.
-            let _ = writeln!(yaml, "# {key}: not set; {what}");
-        }
-    }
-    Ok(yaml)
 }

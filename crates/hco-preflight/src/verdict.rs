@@ -42,7 +42,6 @@ pub(crate) struct Judged {
     /// Whether this verdict determines the exit code. It does not if the cluster only reports it and enforces other
     /// verdicts.
     pub(crate) decides: bool,
-    /// The verdict.
     pub(crate) report: Report,
 }
 

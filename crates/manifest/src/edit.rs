@@ -53,10 +53,6 @@ pub struct Edited {
 /// Changes the objects of a file to other values.
 ///
 /// `objects_of_text` are all objects of the file, in order, each with its new value.
-///
-/// # Errors
-///
-/// If no edit gives the text these objects and changes nothing else.
 pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<Edited, EditError> {
     let mut edits = Vec::new();
     let changed = objects_of_text

@@ -3,10 +3,6 @@
 use crate::error::ManifestError;
 
 /// The text of a file, with its byte order mark.
-///
-/// # Errors
-///
-/// If the bytes are not UTF-8.
 pub fn decoded(bytes: &[u8]) -> Result<&str, ManifestError> {
     std::str::from_utf8(bytes).map_err(|error| {
         let before = bytes.get(..error.valid_up_to()).unwrap_or_default();

@@ -19,6 +19,6 @@ mod yaml;
 pub use edit::{EditError, Edited, TextEdit, edited};
 pub use encoding::decoded;
 pub use error::ManifestError;
-pub use limited::{LIMIT, Limited};
+pub use limited::{LIMIT, read_up_to};
 pub use objects::{Object, documents, objects};
 pub use stream::each_in_json;

@@ -24,19 +24,11 @@ pub struct Object {
 ///
 /// MIRRORS: kubernetes apimachinery v0.37.2 pkg/util/yaml/decoder.go, `YAMLOrJSONDecoder.Decode`: JSON first,
 /// and YAML from where that fails, unless more than one value was read.
-///
-/// # Errors
-///
-/// If the file is neither, or contains something other than objects.
 pub fn objects(text: &[u8]) -> Result<Vec<Object>, ManifestError> {
     documents(text)?.into_iter().collect()
 }
 
 /// The same, with a separate error for each document that is not an object.
-///
-/// # Errors
-///
-/// If the file is neither YAML nor JSON.
 pub fn documents(text: &[u8]) -> Result<Vec<Result<Object, ManifestError>>, ManifestError> {
     let text = decoded(text)?;
     let behind = text.strip_prefix('\u{feff}').unwrap_or(text);

@@ -30,10 +30,6 @@ pub(crate) const QUOTES: &str = "put it in quotes";
 /// `plain` means that the scalar has no quotation marks. The tag is the full one.
 ///
 /// DIVERGES: a scalar with the tag `!!timestamp` is not checked. It is a string, as in kubectl.
-///
-/// # Errors
-///
-/// A clause about the scalar, if it does not have the type of its tag.
 pub(crate) fn resolve<'t>(
     text: Cow<'t, str>,
     plain: bool,
@@ -145,10 +141,6 @@ fn float(text: &str) -> Option<Scalar<'static>> {
 
 impl Scalar<'_> {
     /// The value as JSON.
-    ///
-    /// # Errors
-    ///
-    /// A clause about the scalar, if JSON cannot represent it.
     pub(crate) fn into_value(self) -> Result<Value, String> {
         Ok(match self {
             Self::Null => Value::Null,
@@ -167,10 +159,6 @@ impl Scalar<'_> {
     ///
     /// MIRRORS: `sigs.k8s.io/yaml` v1.6.0 yaml.go, `convertToJSONableObject`.
     /// DIVERGES: kubectl also accepts floats.
-    ///
-    /// # Errors
-    ///
-    /// A clause about the scalar, if it cannot be a name.
     pub(crate) fn into_key(self) -> Result<String, String> {
         match self {
             Self::Text(text) => Ok(text.into_owned()),

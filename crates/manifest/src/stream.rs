@@ -11,10 +11,6 @@ use crate::scalar::as_the_server_has_it;
 
 /// Reads the objects of JSON, and calls `of` with each: the same objects as [`objects`](crate::objects()), without their
 /// lines.
-///
-/// # Errors
-///
-/// If the text is not JSON, or contains something other than objects. The callback has then received only some of them.
 pub fn each_in_json(text: impl Read, of: &mut dyn FnMut(Value)) -> Result<(), serde_json::Error> {
     let mut values = serde_json::Deserializer::from_reader(text);
     while values.end().is_err() {

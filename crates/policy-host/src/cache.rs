@@ -33,10 +33,6 @@ pub(crate) fn open(directory: &Path) -> Option<Cache> {
 
 /// Creates the directory of a cache, and checks everything in it. The command runs native code from the cache, so no
 /// other user may write to it.
-///
-/// # Errors
-///
-/// Why the directory cannot be used as a cache. Each run then compiles the module.
 pub fn private(directory: &Path) -> Result<(), String> {
     let name = directory.display();
     let unusable = |error: std::io::Error| format!("{name} cannot be created: {error}");

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
-pub use connection::Connection;
+pub use connection::{Connection, timeout};
 pub use error::ClusterError;
 
 use crate::node_list::{Labels, NodeList};
@@ -52,10 +52,6 @@ impl Cluster {
     /// Connects to the cluster that `kubectl` would use with these flags: from `KUBECONFIG` or the kubeconfig in the
     /// home directory; in a pod that has neither, from the pod's service account. This sends no request yet, but it can
     /// run the login command of the kubeconfig.
-    ///
-    /// # Errors
-    ///
-    /// If there is no kubeconfig, or it is invalid, or does not have the context, or its login fails.
     pub fn connect(connection: &Connection) -> Result<Self, ClusterError> {
         let runtime = Builder::new_current_thread()
             .enable_all()
@@ -189,13 +185,7 @@ impl Cluster {
     ) -> Result<Option<Value>, ClusterError> {
         let path = path(api_version, Some(namespace), resource).filter(|_| is_name(name));
         let Some(path) = path else { return Ok(None) };
-        let object = self.get(&path, name)?;
-        let named = object.as_ref().and_then(|it| it.pointer("/metadata/name"));
-        if object.is_some() && named.and_then(Value::as_str) != Some(name) {
-            let asked = Asked::new("get", &path);
-            return Err(self.foreign(&asked, "it is not the object of this name"));
-        }
-        Ok(object)
+        self.get(&path, name)
     }
 
     /// One `HyperConverged` in the given version; `None` if it does not exist. It fails if the cluster serves only

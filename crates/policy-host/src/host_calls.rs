@@ -9,10 +9,6 @@ use serde::de::DeserializeOwned;
 /// The guest gets the text of an error unchanged.
 pub trait HostCalls: Send + Sync {
     /// Answers a call of the binding `kubewarden`, such as `list_resources_all` in `kubernetes`.
-    ///
-    /// # Errors
-    ///
-    /// The text for the guest.
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String>;
 }
 

@@ -4,7 +4,7 @@
 //!
 //! The host treats a policy as policy-server does: each evaluation has a new instance and a deadline in ticks of an
 //! epoch, and errors have the same texts. Comments that begin with MIRRORS name the place in policy-server's sources.
-//! Nothing in this crate reads arguments or prints.
+//! Nothing in this crate prints.
 
 #![cfg(feature = "run")]
 #![forbid(unsafe_code)]
@@ -13,17 +13,15 @@ mod cache;
 mod cluster;
 mod error;
 mod host_calls;
-mod module;
 mod node_list;
 mod objects;
 mod policy;
 mod registry;
 
 pub use cache::{cache_directory, private};
-pub use cluster::{Cluster, ClusterError, Connection};
+pub use cluster::{Cluster, ClusterError, Connection, timeout};
 pub use error::HostError;
 pub use host_calls::{HostCalls, failing, handler_error};
-pub use module::module_sha256;
 pub use node_list::{Counts, Labels, NodeList, NodeListError};
 pub use objects::Objects;
 pub use policy::{Options, Policy, SettingsVerdict, Verdict};

@@ -98,10 +98,6 @@ impl Labels {
 
 impl NodeList {
     /// Reads JSON or YAML in the output format of `kubectl get nodes`: a `List` or `NodeList`, or a single `Node`.
-    ///
-    /// # Errors
-    ///
-    /// If it is neither, or contains something else.
     pub fn from_text(text: &[u8], labels: &Labels) -> Result<Self, NodeListError> {
         const MARK: &[u8] = "\u{feff}".as_bytes();
         let text = text.strip_prefix(MARK).unwrap_or(text);

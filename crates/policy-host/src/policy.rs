@@ -91,10 +91,6 @@ pub struct SettingsVerdict {
 
 impl Policy {
     /// The policy of this project, from the sources with which this crate was built.
-    ///
-    /// # Errors
-    ///
-    /// If the engine cannot run on this machine.
     pub fn embedded_with(options: &Options) -> Result<Self, HostError> {
         Self::from_bytes(MODULE, options)
     }
@@ -105,10 +101,6 @@ impl Policy {
     }
 
     /// Any policy that uses waPC, as WebAssembly in the binary or the text format.
-    ///
-    /// # Errors
-    ///
-    /// If it is not a module, or if it imports a function that the host does not have.
     pub fn from_bytes(module: &[u8], options: &Options) -> Result<Self, HostError> {
         let wrong = |error: &dyn std::fmt::Display| HostError::Module(format!("{error:#}"));
         let mut config = Config::new();
@@ -142,29 +134,17 @@ impl Policy {
     }
 
     /// Evaluates a request. The payload is `{"request": …, "settings": …}`.
-    ///
-    /// # Errors
-    ///
-    /// If the guest does not answer, or not as Kubewarden defines it.
     pub fn validate(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Verdict, HostError> {
         self.decoded("validate", payload, host)
     }
 
     /// The findings of this project's policy. It takes the payload of [`Policy::validate`] and returns a report as
     /// JSON.
-    ///
-    /// # Errors
-    ///
-    /// If the guest does not answer.
     pub fn report(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Vec<u8>, HostError> {
         self.call("report", payload, host)
     }
 
     /// Evaluates settings, given as JSON.
-    ///
-    /// # Errors
-    ///
-    /// If the guest does not answer, or not as Kubewarden defines it.
     pub fn validate_settings(&self, settings: &[u8]) -> Result<SettingsVerdict, HostError> {
         let host = failing("settings are valid whatever the cluster is");
         self.decoded("validate_settings", settings, host)
@@ -184,10 +164,6 @@ impl Policy {
     }
 
     /// Calls any operation of the module, in a new instance.
-    ///
-    /// # Errors
-    ///
-    /// If the guest does not answer.
     pub fn call(
         &self,
         operation: &str,

@@ -4,12 +4,12 @@ mod connection;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Error, Result, anyhow};
 use engine::{Contents, Image, Unknown, is_architecture};
 use oci_client::Reference;
-use registry::{Deadline, Logins, Sources};
+use registry::{Logins, Sources};
 
 use self::connection::{Connection, UNREACHED, Unreached};
 use crate::host_calls::{HostCalls, handler_error, read};
@@ -17,8 +17,8 @@ use crate::host_calls::{HostCalls, handler_error, read};
 /// The number of images that are read at the same time. Registries limit the rate of requests.
 const AT_ONCE: usize = 4;
 
-/// The time limit for a request about an image: credential helper, login, manifest and configuration together, in all
-/// ways in which the registry may be reached. The module can wait for two requests before it is interrupted.
+/// The time limit for a request about an image: login, manifest and configuration together, in all ways in which the
+/// registry may be reached. The module can wait for two requests before it is interrupted.
 const PATIENCE: Duration = Duration::from_secs(12);
 
 /// The maximum length of an error. A usual error is a sentence or two, but a registry can send more.
@@ -120,7 +120,7 @@ impl Registries {
         if let Some(answer) = lock(&self.answers).get(&key) {
             return answer.clone();
         }
-        let answer = self.read(question, image, Deadline::within(self.patience));
+        let answer = self.read(question, image);
         // The error is printed to a terminal, or to the log of a cluster.
         let answer = answer.map_err(|error| engine::escape(&format!("{error:#}"), LONGEST_ERROR));
         lock(&self.answers).insert(key, answer.clone());
@@ -128,11 +128,12 @@ impl Registries {
     }
 
     /// Tries all ways in which the registry may be reached, until one works.
-    fn read(&self, question: Question, image: &str, deadline: Deadline) -> Result<Vec<u8>> {
+    fn read(&self, question: Question, image: &str) -> Result<Vec<u8>> {
         let reference: Reference = image.parse().with_context(|| {
             format!("`{image}` is not an image such as registry.example.com/name:tag")
         })?;
-        let login = self.logins.find(&reference, deadline)?;
+        let login = self.logins.find(&reference)?;
+        let started = Instant::now();
         // The name in sources.yml. For Docker Hub, it differs from the host that gets the requests.
         let host = reference.registry();
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -145,13 +146,14 @@ impl Registries {
                     let connection = Connection::new(&reference, &login, &self.sources, &way)?;
                     connection.answer(question).await
                 };
-                tokio::time::timeout(deadline.left(), answer).await
+                let left = self.patience.saturating_sub(started.elapsed());
+                tokio::time::timeout(left, answer).await
             });
             match answer {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(error)) => failures.push((way.name(), error)),
                 Err(_) => {
-                    let error = anyhow!("no response within {:?}", deadline.patience);
+                    let error = anyhow!("no response within {:?}", self.patience);
                     failures.push((way.name(), error));
                     break;
                 }

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
 
-pub use logins::{Deadline, Login, Logins};
+pub use logins::{Login, Logins};
 
 /// A protocol to reach a registry.
 #[derive(Debug, PartialEq, Eq)]
@@ -77,20 +77,12 @@ pub struct Proxies {
 
 impl Sources {
     /// Reads the contents of a file.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let text = std::str::from_utf8(bytes)?;
         Ok(yaml_serde::from_str(text)?)
     }
 
     /// The protocols to reach a registry, in the order in which to try them.
-    ///
-    /// # Errors
-    ///
-    /// If one of its certificates cannot be read.
     pub fn ways(&self, host: &str) -> Result<Vec<Way>> {
         let authorities = self.authorities(host)?;
         let is_insecure = self.insecure.contains(host);

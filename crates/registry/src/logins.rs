@@ -9,18 +9,14 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::sync::mpsc::channel;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use oci_client::Reference;
 use oci_client::secrets::RegistryAuth;
-use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 
 /// The host of Docker Hub in the names of images.
@@ -30,28 +26,6 @@ const HUB: &str = "docker.io";
 ///
 /// MIRRORS: docker/docker-credential-helpers credentials/error.go.
 const NOT_FOUND: &str = "credentials not found in native keychain";
-
-/// The deadline of a look-up.
-#[derive(Debug, Clone, Copy)]
-pub struct Deadline {
-    /// The time.
-    pub at: Instant,
-    /// The time limit of the look-up, for the error.
-    pub patience: Duration,
-}
-
-impl Deadline {
-    /// A deadline after this time.
-    pub fn within(patience: Duration) -> Self {
-        let at = Instant::now() + patience;
-        Self { at, patience }
-    }
-
-    /// The remaining time.
-    pub fn left(self) -> Duration {
-        self.at.saturating_duration_since(Instant::now())
-    }
-}
 
 /// The files that can contain credentials. The first one with credentials for an image counts.
 #[derive(Debug)]
@@ -149,11 +123,7 @@ impl Logins {
     }
 
     /// The credentials for an image, from the files and their helpers.
-    ///
-    /// # Errors
-    ///
-    /// If a file or a helper fails. Without credentials, a registry could answer differently.
-    pub fn find(&self, reference: &Reference, deadline: Deadline) -> Result<Login> {
+    pub fn find(&self, reference: &Reference) -> Result<Login> {
         for path in &self.files {
             let text = match std::fs::read(path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound && !self.named => {
@@ -165,7 +135,7 @@ impl Logins {
             let file = text.map_err(anyhow::Error::from).and_then(|text| {
                 serde_json::from_slice::<File>(&text).context("the file is not valid")
             });
-            let credentials = file.and_then(|file| file.credentials(reference, deadline));
+            let credentials = file.and_then(|file| file.credentials(reference));
             if let Some(credentials) = credentials.with_context(place)? {
                 return Ok(Login {
                     credentials,
@@ -181,11 +151,7 @@ impl Logins {
 }
 
 impl File {
-    fn credentials(
-        &self,
-        reference: &Reference,
-        deadline: Deadline,
-    ) -> Result<Option<RegistryAuth>> {
+    fn credentials(&self, reference: &Reference) -> Result<Option<RegistryAuth>> {
         let host = reference.registry();
         // docker asks helpers for Docker Hub by this name.
         let server = if host == HUB {
@@ -195,7 +161,7 @@ impl File {
         };
         let mut helpers = self.cred_helpers.iter();
         if let Some((_, helper)) = helpers.find(|(key, _)| normal(key) == host) {
-            return from_helper(helper, server, deadline);
+            return from_helper(helper, server);
         }
         // From the repository up to the registry.
         let repository = format!("{host}/{}", reference.repository());
@@ -214,7 +180,7 @@ impl File {
         }
         match self.creds_store.as_str() {
             "" => Ok(None),
-            helper => from_helper(helper, server, deadline),
+            helper => from_helper(helper, server),
         }
     }
 }
@@ -243,14 +209,9 @@ impl Entry {
 const IDENTITY_TOKEN: &str = "identity tokens are not supported; log in with a user name and a password, or with an access token instead of the password";
 
 /// Asks a helper, which is a program on PATH.
-fn from_helper(helper: &str, server: &str, deadline: Deadline) -> Result<Option<RegistryAuth>> {
-    let program = PathBuf::from(format!("docker-credential-{helper}"));
-    from_program(&program, server, deadline)
-}
-
-fn from_program(program: &Path, server: &str, deadline: Deadline) -> Result<Option<RegistryAuth>> {
-    let name = program.display();
-    let child = Command::new(program)
+fn from_helper(helper: &str, server: &str) -> Result<Option<RegistryAuth>> {
+    let name = format!("docker-credential-{helper}");
+    let child = Command::new(&name)
         .arg("get")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -263,27 +224,11 @@ fn from_program(program: &Path, server: &str, deadline: Deadline) -> Result<Opti
         // A helper that does not read its input prints the reason.
         let _ = input.write_all(server.as_bytes());
     }
-    let id = child.id();
-    let (sender, ended) = channel();
-    thread::spawn(move || {
-        // The channel is closed after the deadline.
-        let _ = sender.send(child.wait_with_output());
-    });
-    let Ok(output) = ended.recv_timeout(deadline.left()) else {
-        if let Some(id) = i32::try_from(id).ok().and_then(Pid::from_raw) {
-            // It can have exited already.
-            let _ = kill_process(id, Signal::KILL);
-        }
-        bail!(
-            "the credential helper `{name}` did not respond for {server} within {:?}; fix it, or remove it from the file",
-            deadline.patience
-        );
-    };
     let Output {
         status,
         stdout,
         stderr,
-    } = output?;
+    } = child.wait_with_output()?;
     if !status.success() {
         // Helpers write errors to the standard output.
         let texts =
@@ -329,27 +274,8 @@ mod tests {
         let file = directory.path().join("auth.json");
         std::fs::write(&file, text).unwrap();
         let (files, named) = (vec![file], true);
-        let login = Logins { files, named }.find(&image.parse().unwrap(), deadline(60_000))?;
+        let login = Logins { files, named }.find(&image.parse().unwrap())?;
         Ok(login.credentials)
-    }
-
-    fn deadline(milliseconds: u64) -> Deadline {
-        Deadline::within(Duration::from_millis(milliseconds))
-    }
-
-    #[test]
-    fn a_helper_that_does_not_end_is_an_error() {
-        use std::os::unix::fs::PermissionsExt as _;
-        let directory = tempfile::tempdir().unwrap();
-        let program = directory.path().join("helper");
-        std::fs::write(&program, "#!/bin/sh\nexec tail -f /dev/null\n").unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let Err(error) = from_program(&program, "quay.io", deadline(50)) else {
-            panic!("there are credentials");
-        };
-        let expected =
-            "helper` did not respond for quay.io within 50ms; fix it, or remove it from the file";
-        assert!(error.to_string().ends_with(expected), "{error}");
     }
 
     fn basic(user: &str) -> RegistryAuth {

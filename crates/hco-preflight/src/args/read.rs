@@ -31,7 +31,7 @@ impl Args {
         let args = Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command));
         let mut args = args?;
         if let Some(connection) = args.command.as_mut().and_then(Command::connection) {
-            connection.without_empty();
+            connection.remove_empty();
         }
         match &mut args.command {
             _ if args.version => args.command = None,

@@ -151,13 +151,10 @@ impl Tree {
             self.skip("--exclude", usize::from(!is_directory));
         } else if is_directory && !self.walk.recursive {
             let path = one_line(&path.display().to_string());
-            let how = if self.walk.is_flat {
-                format!("to include it, add -f {}", shell_word(&path))
-            } else {
-                "use -R to include it".to_owned()
-            };
-            self.notes
-                .push(&format!("{path}: skipped a directory; {how}"));
+            self.notes.push(&format!(
+                "{path}: skipped a directory; to include it, add -f {}",
+                shell_word(&path)
+            ));
         } else if is_directory {
             let is_link = entry.path_is_symlink();
             self.skip("a link to a directory", usize::from(is_link));

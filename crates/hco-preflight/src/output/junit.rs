@@ -10,9 +10,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use anyhow::Result;
-use quick_xml::Writer;
-use quick_xml::events::BytesText;
+use quick_xml::escape::escape;
 
 use crate::entry::CLUSTER;
 use crate::exit::Exit;
@@ -30,7 +28,7 @@ struct Case {
 }
 
 /// The document.
-pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
+pub(crate) fn render(verdicts: &Verdicts) -> String {
     let mut suites: BTreeMap<&str, Vec<Case>> = BTreeMap::new();
     for object in &verdicts.objects {
         let file = object.place.as_ref().map_or(CLUSTER, |place| &place.file);
@@ -44,20 +42,14 @@ pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
             out: String::new(),
         });
     }
-    let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
-    writer
-        .create_element("testsuites")
-        .with_attribute(("name", "hco-preflight"))
-        .write_inner_content(|writer| {
-            for (file, cases) in &suites {
-                write_suite(writer, file, cases)?;
-            }
-            Ok(())
-        })?;
-    let body = String::from_utf8(writer.into_inner())?;
-    Ok(format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{body}\n"
-    ))
+    let mut text =
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"hco-preflight\">\n"
+            .to_owned();
+    for (file, cases) in &suites {
+        suite(&mut text, file, cases);
+    }
+    text.push_str("</testsuites>\n");
+    text
 }
 
 fn case(object: &Judged) -> Case {
@@ -106,70 +98,50 @@ fn findings(object: &Judged, level: Level) -> String {
     text
 }
 
-fn write_suite(writer: &mut Writer<Vec<u8>>, file: &str, cases: &[Case]) -> std::io::Result<()> {
+fn suite(text: &mut String, file: &str, cases: &[Case]) {
     let wrong = |kind: &str| {
         let of_kind = |case: &&Case| case.wrong.as_ref().is_some_and(|(it, ..)| *it == kind);
-        cases.iter().filter(of_kind).count().to_string()
+        cases.iter().filter(of_kind).count()
     };
-    let (tests, failures, errors) = (cases.len().to_string(), wrong("failure"), wrong("error"));
-    let file = &*clean(file);
-    writer
-        .create_element("testsuite")
-        .with_attribute(("name", file))
-        .with_attribute(("tests", &*tests))
-        .with_attribute(("failures", &*failures))
-        .with_attribute(("errors", &*errors))
-        .write_inner_content(|writer| {
-            for case in cases {
-                write_case(writer, file, case)?;
-            }
-            Ok(())
-        })?;
-    Ok(())
-}
-
-fn write_case(writer: &mut Writer<Vec<u8>>, file: &str, case: &Case) -> std::io::Result<()> {
-    let name = clean(&case.name);
-    let element = writer
-        .create_element("testcase")
-        .with_attribute(("name", &*name))
-        .with_attribute(("classname", file))
-        .with_attribute(("file", file));
-    if case.wrong.is_none() && case.out.is_empty() {
-        return element.write_empty().map(drop);
+    let (tests, failures, errors) = (cases.len(), wrong("failure"), wrong("error"));
+    let file = escaped(file);
+    let _ = writeln!(
+        text,
+        "  <testsuite name=\"{file}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\">"
+    );
+    for case in cases {
+        let name = escaped(&case.name);
+        let _ = writeln!(
+            text,
+            "    <testcase name=\"{name}\" classname=\"{file}\" file=\"{file}\">"
+        );
+        if let Some((kind, in_short, in_full)) = &case.wrong {
+            let what = if *kind == "failure" {
+                "denied"
+            } else {
+                "not checked"
+            };
+            let (in_short, in_full) = (escaped(in_short), escaped(in_full));
+            let _ = writeln!(
+                text,
+                "      <{kind} type=\"{what}\" message=\"{in_short}\">{in_full}</{kind}>"
+            );
+        }
+        if !case.out.is_empty() {
+            let out = escaped(&case.out);
+            let _ = writeln!(text, "      <system-out>{out}</system-out>");
+        }
+        text.push_str("    </testcase>\n");
     }
-    element
-        .write_inner_content(|writer| {
-            if let Some((kind, in_short, in_full)) = &case.wrong {
-                writer
-                    .create_element(*kind)
-                    .with_attribute((
-                        "type",
-                        if *kind == "failure" {
-                            "denied"
-                        } else {
-                            "not checked"
-                        },
-                    ))
-                    .with_attribute(("message", &*clean(in_short)))
-                    .write_text_content(BytesText::new(&clean(in_full)))?;
-            }
-            if !case.out.is_empty() {
-                writer
-                    .create_element("system-out")
-                    .write_text_content(BytesText::new(&clean(&case.out)))?;
-            }
-            Ok(())
-        })
-        .map(drop)
+    text.push_str("  </testsuite>\n");
 }
 
-/// XML cannot represent most control characters.
-fn clean(text: &str) -> String {
+/// A text for an attribute or an element. XML cannot represent most control characters.
+fn escaped(text: &str) -> String {
     let shown = |letter: char| match letter {
         '\n' | '\t' => letter,
         control if control.is_control() || matches!(control, '\u{fffe}' | '\u{ffff}') => '\u{fffd}',
         letter => letter,
     };
-    text.chars().map(shown).collect()
+    escape(text.chars().map(shown).collect::<String>()).into_owned()
 }

@@ -16,11 +16,6 @@ macro_rules! line {
 /// A section for each object.
 pub(crate) fn render(verdicts: &Verdicts) -> String {
     let mut text = String::new();
-    of_each(&mut text, verdicts);
-    text
-}
-
-fn of_each(text: &mut String, verdicts: &Verdicts) {
     if let Some(cluster) = &verdicts.cluster {
         let whose = match &cluster.context {
             Some(context) => format!("context {}", code(context)),
@@ -28,18 +23,23 @@ fn of_each(text: &mut String, verdicts: &Verdicts) {
         };
         let server = cluster.server.as_ref();
         let server = server.map(|server| format!(" · API server {}", code(server)));
-        line!(text, "Cluster: {whose}{}\n", server.unwrap_or_default());
+        line!(
+            &mut text,
+            "Cluster: {whose}{}\n",
+            server.unwrap_or_default()
+        );
     }
     for object in &verdicts.objects {
-        section(text, object);
+        section(&mut text, object);
     }
     if !verdicts.failures.is_empty() {
-        line!(text, "### ❗ Not checked\n");
+        line!(&mut text, "### ❗ Not checked\n");
         for failure in &verdicts.failures {
-            line!(text, "- {}", escape(failure.to_string()));
+            line!(&mut text, "- {}", escape(failure.to_string()));
         }
-        line!(text);
+        line!(&mut text);
     }
+    text
 }
 
 fn section(text: &mut String, object: &Judged) {

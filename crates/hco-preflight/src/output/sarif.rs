@@ -10,7 +10,6 @@ use crate::entry::{CLUSTER, Entry, OBJECT, Severity};
 use crate::exit::Exit;
 use crate::foreign::Foreign;
 use crate::pages::{self, Page};
-use crate::remedy::edits;
 use crate::verdict::{Judged, Verdicts};
 
 /// One run.
@@ -66,7 +65,7 @@ fn rule(page: &Page) -> Value {
 }
 
 fn result(entry: &Entry<'_>) -> Value {
-    let mut result = json!({
+    json!({
         "ruleId": entry.rule,
         "level": match entry.severity {
             Severity::Unjudged | Severity::Denied => "error",
@@ -76,49 +75,7 @@ fn result(entry: &Entry<'_>) -> Value {
         "message": {"text": entry.named()},
         "locations": [location(entry)],
         "partialFingerprints": {"hcoPreflight/v1": entry.fingerprint},
-    });
-    if let (Some(fix), Some(result)) = (fix(entry), result.as_object_mut()) {
-        result.insert("fixes".to_owned(), json!([fix]));
-    }
-    result
-}
-
-/// The change of the file that resolves a finding; `None` if a person has to decide.
-fn fix(entry: &Entry<'_>) -> Option<Value> {
-    let written = entry.object?.written.as_ref()?;
-    let remedy = entry.finding?.complete_fix()?;
-    let (file, _) = entry.in_repository()?;
-    let text = &written.source.text;
-    let edits = edits(written, remedy)?;
-    let replacements = edits.iter().map(|edit| {
-        let (start, end) = (
-            position(text, edit.range.start),
-            position(text, edit.range.end),
-        );
-        json!({
-            "deletedRegion": {
-                "startLine": start.0,
-                "startColumn": start.1,
-                "endLine": end.0,
-                "endColumn": end.1,
-            },
-            "insertedContent": {"text": edit.text},
-        })
-    });
-    Some(json!({
-        "description": {"text": remedy.summary},
-        "artifactChanges": [{
-            "artifactLocation": {"uri": uri(&file)},
-            "replacements": replacements.collect::<Vec<_>>(),
-        }],
-    }))
-}
-
-/// Line and column of a byte, both from 1.
-fn position(text: &str, byte: usize) -> (usize, usize) {
-    let before = text.get(..byte).unwrap_or_default();
-    let line = before.rsplit('\n').next().unwrap_or_default();
-    (1 + before.matches('\n').count(), 1 + line.chars().count())
+    })
 }
 
 /// The location of the field in the object, and of the object in its file.

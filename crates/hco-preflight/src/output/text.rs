@@ -12,11 +12,6 @@ use crate::report::{Boot, Finding, Level, Report, Template, architecture, counte
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::verdict::{Against, Judged, Verdicts};
 
-/// The maximum number of rows in the table. In a longer table, images that boot everywhere are only counted.
-const ROWS: usize = 12;
-/// The maximum number of existing problems that are named for a rule.
-const CARRIED: usize = 3;
-
 /// Writing to a String cannot fail.
 macro_rules! line {
     ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
@@ -147,16 +142,8 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Str
     let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty() && !templates.is_empty()) else {
         return;
     };
-    let is_imported = |boots: &Boot| matches!(boots, Boot::Boots | Boot::Imported);
-    let is_imported_everywhere =
-        |template: &&Template| template.architectures.values().all(is_imported);
-    let (shown, counted): (Vec<&Template>, Vec<&Template>) = if templates.len() > ROWS {
-        templates.iter().partition(|it| !is_imported_everywhere(it))
-    } else {
-        (templates.iter().collect(), Vec::new())
-    };
     let label = "golden images";
-    let names = shown
+    let names = templates
         .iter()
         .map(|template| template.name.to_string().chars().count());
     let first = names.chain([label.len()]).max().unwrap_or_default().min(48) + 2;
@@ -170,7 +157,7 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Str
         let _ = write!(head, "{column:<0$}", wide(column));
     }
     line!(text, "  {BOLD}{}{BOLD:#}", head.trim_end());
-    for template in shown {
+    for template in templates {
         let mut row = format!("  {:<first$}", template.name);
         for (name, column) in nodes.keys().zip(&heads) {
             let boots = template.architectures.get(name).copied();
@@ -179,13 +166,6 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Str
             let _ = write!(row, "{style}{cell}{style:#}{:pad$}", "");
         }
         line!(text, "{}", row.trim_end());
-    }
-    if !counted.is_empty() {
-        let more = count(counted.len(), "more image");
-        line!(
-            text,
-            "  {DIM}{more}: {GREEN}✔ imported{GREEN:#}{DIM} everywhere{DIM:#}"
-        );
     }
     text.push('\n');
 }
@@ -258,14 +238,9 @@ fn carried(text: &mut String, object: &Judged) {
         text,
         "  {DIM}· existing problems, which do not cause a denial{DIM:#}"
     );
-    for group in by_rule(&found) {
-        for finding in group.iter().take(CARRIED) {
-            let (rule, fact, at) = (&finding.rule, &finding.fact, object.at_finding(finding));
-            line!(text, "    {DIM}{rule}: {fact} ({at}){DIM:#}");
-        }
-        if let Some(more @ 1..) = group.len().checked_sub(CARRIED) {
-            line!(text, "    {DIM}and {more} more{DIM:#}");
-        }
+    for finding in found {
+        let (rule, fact, at) = (&finding.rule, &finding.fact, object.at_finding(finding));
+        line!(text, "    {DIM}{rule}: {fact} ({at}){DIM:#}");
     }
     text.push('\n');
 }

@@ -24,7 +24,7 @@ use crate::args::Subject;
 use crate::boot_image::{self, DataVolumes};
 use crate::failure::{Failure, Place};
 use crate::field::text;
-use crate::files::{self, Files, Found, Walk, Wanted};
+use crate::files::{self, Files, Found, Wanted};
 use crate::foreign::{self, Foreign, chain, one_line};
 use crate::module::Module;
 use crate::notes::Notes;
@@ -175,7 +175,6 @@ impl<'s> Check<'s> {
         ))
     }
 
-    /// The verdicts.
     pub(crate) fn judge(&self, notes: &mut Notes) -> Verdicts {
         let mut verdicts = Verdicts {
             failures: self.failures.clone(),
@@ -296,12 +295,7 @@ fn wanted(purpose: Purpose) -> Wanted {
 
 /// The objects of `--old`.
 fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
-    let walk = Walk {
-        // Excluded files can be the old versions of the new objects.
-        exclude: Vec::new(),
-        ..subject.walk.clone()
-    };
-    let read = files::read(&[path.to_owned()], walk, wanted(purpose));
+    let read = files::read(&[path.to_owned()], subject.walk.clone(), wanted(purpose));
     if let Some(failure) = read.failures.first() {
         bail!("--old {failure}");
     }

@@ -315,7 +315,6 @@ fn placement(object: &Value) -> Option<Placement> {
     hco.ok().map(|hco| hco.placement)
 }
 
-/// Whether a node is a workload node of this HyperConverged.
 pub(crate) fn hosts_workloads(hyperconverged: &Value, node: &Value) -> bool {
     placement(hyperconverged).is_some_and(|placement| hosts(&placement, node))
 }
@@ -426,11 +425,8 @@ fn found(args: &Plan, notes: &mut Notes) -> Result<Option<Found>> {
     if args.filename.is_empty() {
         return Ok(None);
     }
-    let walk = files::Walk {
-        is_flat: true,
-        ..files::Walk::default()
-    };
-    let files = files::read(&args.filename, walk, files::Wanted::default());
+    let (walk, wanted) = (files::Walk::default(), files::Wanted::default());
+    let files = files::read(&args.filename, walk, wanted);
     if let Some(failure) = files.failures.first() {
         bail!("{failure}");
     }

@@ -5,23 +5,22 @@ use std::time::Instant;
 use anyhow::Result;
 use policy_host::{Cluster, ClusterError, Connection};
 
-use crate::args;
 use crate::notes::Notes;
 
 /// The cluster that the user named. A note tells which one it is.
-pub(crate) fn cluster(words: &args::Connection, notes: &mut Notes) -> Result<Cluster> {
+pub(crate) fn cluster(words: &Connection, notes: &mut Notes) -> Result<Cluster> {
     cluster_until(None, words, notes)
 }
 
 /// The same, but all requests end at this time.
 pub(super) fn cluster_until(
     until: Option<Instant>,
-    words: &args::Connection,
+    words: &Connection,
     notes: &mut Notes,
 ) -> Result<Cluster> {
     let connection = Connection {
         until,
-        ..Connection::from(words)
+        ..words.clone()
     };
     let cluster = Cluster::connect(&connection)?;
     notes.push(&asked(cluster.context(), cluster.server(), &connection));
@@ -52,18 +51,4 @@ fn asked(context: Option<&str>, server: &str, connection: &Connection) -> String
     let user = user.map(|user| format!(", as the user `{user}`"));
     let user = user.unwrap_or_default();
     format!("using {whose}{user}; API server {server}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Tests cannot write to the directory in which a pod has its service account.
-    #[test]
-    fn in_a_pod_its_account_is_named() {
-        assert_eq!(
-            asked(None, "https://10.0.0.1/", &Connection::default()),
-            "using the service account of this Pod, because there is no kubeconfig; API server https://10.0.0.1/"
-        );
-    }
 }

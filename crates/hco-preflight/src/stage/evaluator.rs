@@ -75,7 +75,6 @@ impl Evaluator {
         })
     }
 
-    /// All settings.
     pub(super) fn all_settings(&mut self) -> impl Iterator<Item = &mut Value> {
         let all = self.deployed.iter_mut().chain([&mut self.settings]);
         all.map(|settings| &mut settings.value)
@@ -146,7 +145,6 @@ impl Evaluator {
     }
 }
 
-/// Sets the levels of `--level`.
 fn set_levels(settings: &mut Value, levels: &[(String, String)]) {
     let Some(settings) = settings.as_object_mut().filter(|_| !levels.is_empty()) else {
         return;

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use policy_host::{Cluster, Labels, NodeList};
+use policy_host::{Cluster, Connection, Labels, NodeList};
 
 use super::snapshot::Snapshot;
-use crate::args::{self, Subject};
+use crate::args::Subject;
 use crate::files;
 use crate::foreign;
 
@@ -15,19 +15,21 @@ pub(super) const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of
 
 /// Rejects cluster flags if no cluster is read.
 pub(crate) fn check_connection(
-    connection: &args::Connection,
+    connection: &Connection,
     is_cluster: bool,
     is_from: bool,
 ) -> Result<()> {
     // The namespace also selects objects of files.
-    let mut of_files = args::Connection::default();
-    of_files.namespace = connection.namespace.clone().filter(|_| is_from);
+    let of_files = Connection {
+        namespace: connection.namespace.clone().filter(|_| is_from),
+        ..Connection::default()
+    };
     if is_cluster || *connection == of_files {
         return Ok(());
     }
     let namespace = if is_from { "" } else { "-n, " };
     bail!(
-        "--kubeconfig, --context, {namespace}--as, --as-group, --token, --server, --user, and --request-timeout require --cluster"
+        "--kubeconfig, --context, {namespace}--as, --as-group, and --request-timeout require --cluster"
     );
 }
 
@@ -54,7 +56,6 @@ pub(super) fn read(
     })
 }
 
-/// The nodes in a file.
 pub(super) fn of_file(path: &Path, labels: &Labels) -> Result<NodeList> {
     NodeList::from_text(&files::text(path)?, labels)
         .with_context(|| format!("--nodes {}", foreign::path(path)))

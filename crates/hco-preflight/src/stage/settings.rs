@@ -116,12 +116,12 @@ fn policy(documents: &[Object]) -> Result<Option<&Object>, String> {
         let mut resources = rules.flat_map(|rule| items(rule, "/resources"));
         resources.any(|resource| resource == "hyperconvergeds")
     };
-    let all: Vec<&Object> = documents.iter().filter(is_policy).collect();
-    let mut ours: Vec<&Object> = all.iter().copied().filter(is_ours).collect();
     // The component `repair` adds a policy that only changes objects.
-    if ours.len() > 1 {
-        ours.retain(|policy| policy.value.pointer("/spec/mutating") != Some(&Value::Bool(true)));
-    }
+    let is_mutating =
+        |policy: &Object| policy.value.pointer("/spec/mutating") == Some(&Value::Bool(true));
+    let all: Vec<&Object> = documents.iter().filter(is_policy).collect();
+    let ours = all.iter().copied().filter(is_ours);
+    let ours: Vec<&Object> = ours.filter(|policy| !is_mutating(policy)).collect();
     match (all.as_slice(), ours.as_slice()) {
         ([], _) => Ok(None),
         ([policy], _) | (_, [policy]) => Ok(Some(policy)),

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
+use k8s_openapi::jiff::SignedDuration;
 use kube::Config;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError};
 
@@ -14,29 +15,48 @@ use super::ClusterError;
 use super::api::address;
 
 /// The flags of `kubectl` that select the cluster and the user.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 pub struct Connection {
-    /// `--kubeconfig`: only this file is read.
+    /// The kubeconfig to use instead of KUBECONFIG or ~/.kube/config
+    #[arg(long, value_name = "FILE", help_heading = "Cluster")]
     pub kubeconfig: Option<PathBuf>,
-    /// `--context`: replaces the current context.
+
+    /// The context to use instead of the current one
+    #[arg(long, value_name = "NAME", help_heading = "Cluster")]
     pub context: Option<String>,
-    /// `--namespace`: replaces the namespace of the context.
+
+    /// The namespace for objects without a namespace, and for reading HyperConverged objects from the cluster
+    #[arg(long, short = 'n', value_name = "NAMESPACE", help_heading = "Cluster")]
     pub namespace: Option<String>,
-    /// `--as`.
+
+    /// The user to impersonate
+    #[arg(long = "as", value_name = "USER", help_heading = "Cluster")]
     pub impersonate: Option<String>,
-    /// `--as-group`.
+
+    /// A group to impersonate; can be repeated
+    #[arg(
+        long = "as-group",
+        value_name = "GROUP",
+        requires = "impersonate",
+        help_heading = "Cluster"
+    )]
     pub impersonate_groups: Vec<String>,
-    /// `--token`: replaces the credentials of the user.
-    pub token: Option<String>,
-    /// `--server`: replaces the address of the context's cluster.
-    pub server: Option<String>,
-    /// `--user`: replaces the user of the context.
-    pub user: Option<String>,
-    /// `--request-timeout`: the limit for all tries of a request, and for all pages of a list; zero means no limit. The
-    /// default is one minute for a request, and five minutes for a list.
+
+    /// How long to wait for the API server: for a request with all its tries, and for a list with all its pages; for
+    /// example 30, 30s, 1m30s, or 1h, and 0 for no limit [default: 1m, and 5m for a list]
+    #[arg(long, value_name = "TIME", value_parser = timeout, help_heading = "Cluster")]
     pub request_timeout: Option<Duration>,
-    /// `--wait`: the time at which all requests must have ended, whatever limit each request has.
+
+    /// The time of `--wait` at which all requests must have ended, whatever limit each request has.
+    #[arg(skip)]
     pub until: Option<Instant>,
+}
+
+/// A time, as kubectl reads it: seconds, or a duration of Go such as `1m30s`.
+pub fn timeout(text: &str) -> Result<Duration, &'static str> {
+    let seconds = text.parse().ok().map(Duration::from_secs);
+    let time = seconds.or_else(|| text.parse::<SignedDuration>().ok()?.try_into().ok());
+    time.ok_or("use a value such as 30, 30s, 1m30s, or 1h")
 }
 
 /// The cluster and the user of a connection.
@@ -53,6 +73,18 @@ const WITHHELD: &str = "no credentials are sent, because the address of the API 
 const UNVERIFIED: &str = "the certificate of the API server is not verified, because `insecure-skip-tls-verify` is true in the kubeconfig";
 
 impl Connection {
+    /// Removes empty values, which come from unset variables. kubectl also treats them as missing flags.
+    pub fn remove_empty(&mut self) {
+        self.impersonate_groups.retain(|group| !group.is_empty());
+        for flag in [
+            &mut self.context,
+            &mut self.namespace,
+            &mut self.impersonate,
+        ] {
+            flag.take_if(|value| value.is_empty());
+        }
+    }
+
     /// Determines the cluster and the user.
     pub(super) async fn target(&self) -> Result<Target, ClusterError> {
         let (mut config, context, has_proxy) = if let Some(kubeconfig) = self.kubeconfig()? {
@@ -62,12 +94,6 @@ impl Connection {
             let config = Config::incluster().map_err(|_| none(nowhere))?;
             (config, None, false)
         };
-        if let Some(server) = &self.server {
-            config.tls_server_name = None;
-            config.cluster_url = server.parse().map_err(|error| {
-                ClusterError::Other(format!("--server {}: {error}", address(server)))
-            })?;
-        }
         let is_plain = match config.cluster_url.scheme_str() {
             Some("https") => false,
             Some("http") => true,
@@ -79,9 +105,8 @@ impl Connection {
             }
         };
         let auth = &mut config.auth_info;
-        if self.token.is_some() || is_plain {
+        if is_plain {
             *auth = AuthInfo {
-                token: self.token.clone().filter(|_| !is_plain).map(Into::into),
                 impersonate: auth.impersonate.take(),
                 impersonate_groups: auth.impersonate_groups.take(),
                 ..AuthInfo::default()
@@ -159,7 +184,7 @@ impl Connection {
         let found = kubeconfig.contexts.iter().find(|it| it.name == context);
         let found = found.and_then(|named| named.context.as_ref());
         // kube sends requests without credentials if the user does not exist.
-        let user = self.user.as_ref().or(found.and_then(|it| it.user.as_ref()));
+        let user = found.and_then(|it| it.user.as_ref());
         if let Some(user) = user.filter(|user| !user.is_empty())
             && !kubeconfig.auth_infos.iter().any(|it| it.name == *user)
         {
@@ -173,7 +198,6 @@ impl Connection {
         let has_proxy = proxy.is_some_and(|proxy| !proxy.is_empty());
         let options = KubeConfigOptions {
             context: Some(context.clone()),
-            user: self.user.clone(),
             ..KubeConfigOptions::default()
         };
         let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
@@ -261,6 +285,24 @@ fn is_exempt(server: &Uri, exceptions: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn timeouts_are_written_as_for_kubectl() {
+        let seconds = [
+            ("0", 0),
+            ("30", 30),
+            ("30s", 30),
+            ("1m30s", 90),
+            ("1h", 3600),
+        ];
+        for (text, seconds) in seconds {
+            assert_eq!(timeout(text), Ok(Duration::from_secs(seconds)), "{text}");
+        }
+        assert_eq!(timeout("1.5s"), Ok(Duration::from_millis(1500)));
+        for text in ["", "s", "1d", "-1s", "1..5s", "99999999999999999999", "é"] {
+            assert!(timeout(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn no_proxy_names_servers_as_in_go() {

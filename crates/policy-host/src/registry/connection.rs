@@ -278,42 +278,9 @@ async fn body(response: &mut Response) -> Result<Vec<u8>> {
     Ok(body)
 }
 
-/// If a system has no certificate authorities, the client uses the public ones, unless the user has configured a
-/// location for them.
+/// A client that trusts the authorities of the system and of sources.yml.
 fn client(sources: &Sources, way: &Way) -> Result<reqwest::Client> {
-    // MIRRORS: rustls-native-certs src/lib.rs, `CertPaths::from_env`.
-    let mut variables = ["SSL_CERT_FILE", "SSL_CERT_DIR"]
-        .map(std::env::var_os)
-        .into_iter()
-        .flatten();
-    let is_chosen = variables.any(|path| !path.is_empty());
-    match client_trusting(sources, way, Vec::new()) {
-        Err(error) if !is_without_authorities(&error) => Err(error),
-        Err(error) if is_chosen => {
-            Err(error.context("no certificate authority is in SSL_CERT_FILE or SSL_CERT_DIR"))
-        }
-        Err(_) => {
-            // The certificate authorities that browsers trust.
-            let public = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter();
-            let public = public.map(|authority| Certificate::from_der(authority));
-            client_trusting(sources, way, public.collect::<Result<_, _>>()?)
-        }
-        client => client,
-    }
-}
-
-/// rustls-platform-verifier has no typed error.
-fn is_without_authorities(error: &Error) -> bool {
-    let mut texts = error.chain().map(ToString::to_string);
-    texts.any(|text| text.contains("No CA certificates were loaded from the system"))
-}
-
-/// A client that trusts these authorities, in addition to the authorities of the system and of sources.yml.
-fn client_trusting(
-    sources: &Sources,
-    way: &Way,
-    mut authorities: Vec<Certificate>,
-) -> Result<reqwest::Client> {
+    let mut authorities = Vec::new();
     if let Way::Https(own) = way {
         for pem in own {
             authorities.push(Certificate::from_pem(pem)?);
@@ -336,7 +303,10 @@ fn client_trusting(
     if let Some(proxy) = &proxies.http {
         client = client.proxy(Proxy::http(proxy)?.no_proxy(exceptions));
     }
-    Ok(client.build()?)
+    let client = client.build();
+    client.context(
+        "if the system has no certificate authorities, name a file of them in SSL_CERT_FILE",
+    )
 }
 
 /// The reason why a registry cannot be reached.

@@ -53,15 +53,8 @@ fn a_reduced_list_keeps_what_is_judged(#[case] labels: Labels, #[case] reduced: 
 }
 
 #[rstest]
-#[case::aliases_and_merge_keys(
-    "kind: List\nitems:\n- &a {metadata: &m {name: a}, status: &s {nodeInfo: {architecture: amd64}}}\n- {<<: *a, metadata: {name: b}}\n- {metadata: *m, status: *s}\n",
-    &[("a", "amd64"), ("b", "amd64"), ("a", "amd64")]
-)]
 #[case::the_kind_after_the_items("items:\n- metadata: {name: a}\n  status: {nodeInfo: {architecture: s390x}}\nkind: NodeList\n", &[("a", "s390x")])]
-#[case::several_documents("kind: Node\nmetadata: {name: a}\nstatus: {nodeInfo: {architecture: x}}\n---\n---\nkind: List\nitems: [{metadata: {name: b}, status: {nodeInfo: {architecture: z}}}]\n", &[("a", "x"), ("b", "z")])]
-#[case::a_mark_and_windows_line_ends("\u{feff}kind: List\r\nitems:\r\n- metadata: {name: ä}\r\n  status: {nodeInfo: {architecture: x}}\r\n", &[("ä", "x")])]
 #[case::a_mark_before_json("\u{feff}{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"nodeInfo\":{\"architecture\":\"x\"}}}]}", &[("a", "x")])]
-#[case::no_end_of_line("items: [{metadata: {name: a}, status: {nodeInfo: {architecture: x}}}]", &[("a", "x")])]
 fn every_form_is_read(#[case] text: &str, #[case] nodes: &[(&str, &str)]) {
     let list = read(text).unwrap().to_objects();
     let read: Vec<_> = list
@@ -169,26 +162,14 @@ fn an_object_is_found_by_its_kind_namespace_and_name() {
     "amd64",
     "the count of `amd64` is missing; specify architectures and counts, for example `amd64=3,arm64=2`"
 )]
-#[case::a_comma_too_many(
-    "amd64=1,",
-    "the count of `` is missing; specify architectures and counts, for example `amd64=3,arm64=2`"
-)]
 #[case::a_word(
     "amd64=three",
     "`three` nodes of amd64: the count must be a whole number up to 100000"
-)]
-#[case::too_many(
-    "amd64=100001",
-    "`100001` nodes of amd64: the count must be a whole number up to 100000"
 )]
 #[case::twice("amd64=1,amd64=2", "amd64 is listed twice")]
 #[case::of_uname(
     "x86_64=1",
     "`x86_64` is not the name of a node architecture: use `amd64`"
-)]
-#[case::capitals(
-    "ARM64=1",
-    "`ARM64` is not the name of a node architecture: use `arm64`"
 )]
 #[case::no_name(
     "amd 64=1",

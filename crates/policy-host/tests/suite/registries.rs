@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
-use std::sync::{Arc, Condvar, LazyLock, Mutex};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use e2e_tests::{
-    DOCKER, DockerRegistry, Fault, OCI, ScriptedRegistry, SilentServer, TestRegistry, arm64,
-    certificate, response,
+    DOCKER, Fault, OCI, ScriptedRegistry, SilentServer, TestRegistry, arm64, certificate, response,
 };
 use engine::{Availability, Image};
 use policy_host::{HostCalls, Registries};
@@ -101,43 +100,6 @@ fn every_form_of_an_image_is_read() {
     }
 }
 
-/// The answers, in the format of policy-server.
-#[test]
-#[ignore = "needs docker-registry: make e2e-registry"]
-fn the_module_gets_what_policy_server_answers() {
-    let registry = TestRegistry::start(&json!({}));
-    let index = registry.push_oci_index("index").unwrap();
-    let single = registry.push_single("single", Some("1"), "s390x", OCI);
-    let single = single.unwrap();
-    let host = Arc::new(registries());
-    let of_index = format!("{}/index:1", registry.host());
-    let of_single = format!("{}/single:1", registry.host());
-    let questions = [
-        ("v1/oci_manifest", &of_index),
-        ("v1/oci_manifest", &of_single),
-        ("v1/oci_manifest_config", &of_single),
-        ("v1/oci_manifest_config", &of_index),
-    ];
-    let ask = |host: &dyn HostCalls| {
-        questions.map(|(operation, image)| call(host, operation, image).unwrap())
-    };
-    let answers = ask(host.as_ref());
-    let [manifest, of_single, with_config, of_machine] = &answers;
-    assert_eq!(*manifest, index.json);
-    assert_eq!(*of_single, single.json);
-    assert_eq!(
-        *with_config,
-        json!({"manifest": single.json, "digest": single.digest, "config": DockerRegistry::config("s390x")})
-    );
-    // For an index, the image for the machine that runs the test.
-    let machine = match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    };
-    assert_eq!(of_machine["config"]["architecture"], machine);
-}
-
 #[test]
 #[ignore = "needs docker-registry: make e2e-registry"]
 fn a_certificate_is_trusted_as_sources_yml_says() {
@@ -210,21 +172,6 @@ fn the_fault_of_a_registry_is_reported() {
         let read = architectures(&registries(), &format!("{}/a:1", registry.host));
         assert_read(&read, result_of(fault));
     }
-}
-
-#[test]
-fn a_large_answer_is_not_read_to_its_end() {
-    let (sent, all) = std::sync::mpsc::channel();
-    let registry = ScriptedRegistry::start(move |request, to| {
-        let answer = match request.path.as_str() {
-            "/v2/" => response(200, ""),
-            path => Fault::Large.response(path),
-        };
-        let _ = sent.send(to.write_all(answer.as_bytes()).is_ok());
-    });
-    let error = architectures(&registries(), &format!("{}/a:1", registry.host)).unwrap_err();
-    assert!(error == "the response is larger than 4 MiB", "{error}");
-    assert_eq!([all.recv(), all.recv()], [Ok(true), Ok(false)]);
 }
 
 /// An insecure registry may be reached in several ways, and each way would reach the time limit.
@@ -381,37 +328,6 @@ fn an_image_is_read_once() {
     // The index of one image, its manifest with the configuration, and the other image.
     let by_digest = asked.iter().filter(|path| path.contains("sha256:"));
     assert_eq!((by_digest.count(), asked.len()), (2, 4), "{asked:?}");
-}
-
-#[test]
-fn four_images_are_read_at_a_time() {
-    /// The number of waiting requests, and its maximum.
-    type Waiting = (Mutex<(usize, usize)>, Condvar);
-    let waiting: Arc<Waiting> = Arc::default();
-    let seen = Arc::clone(&waiting);
-    let registry = ScriptedRegistry::start(move |request, to| {
-        if request.path != "/v2/" {
-            let (count, changed) = &*waiting;
-            let mut now = count.lock().unwrap();
-            now.0 += 1;
-            now.1 = now.1.max(now.0);
-            changed.notify_all();
-            // The server answers only after four requests have arrived. With fewer at a time, this would never happen.
-            let mut now = changed.wait_while(now, |now| now.1 < 4).unwrap();
-            now.0 -= 1;
-        }
-        let answer = if request.path == "/v2/" {
-            response(200, "")
-        } else {
-            response(200, &arm64(&request.path))
-        };
-        let _ = to.write_all(answer.as_bytes());
-    });
-    let images = (0..12).map(|number| image(&format!("{}/a{number}", registry.host)));
-    let read = registries().contents(images.collect(), &[]);
-    assert_eq!(read.len(), 12);
-    assert!(read.values().all(Result::is_ok), "{read:?}");
-    assert_eq!(seen.0.lock().unwrap().1, 4);
 }
 
 #[test]

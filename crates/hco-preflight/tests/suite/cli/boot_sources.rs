@@ -285,7 +285,7 @@ fn a_former_name_with_another_image_loses_the_disks() {
     }
 }
 
-/// The DataVolume keeps the label of the DataImportCron that created it, although the template was renamed since.
+/// The `DataVolume` keeps the label of the `DataImportCron` that created it, although the template was renamed since.
 #[test]
 fn a_former_name_for_another_data_source_deletes_the_disk_in_use() {
     let template = template("mine", "All");

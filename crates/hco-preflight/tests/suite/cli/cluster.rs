@@ -38,30 +38,6 @@ fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] 
     assert_eq!(ended, code, "{shown}");
 }
 
-/// The objects have no file, but GitHub does not accept a result without one.
-#[test]
-fn live_objects_in_sarif() {
-    let server = ApiServer::start(recorded());
-    let output = command_on(&server)
-        .args(["check", "--cluster", "-o", "sarif"])
-        .output()
-        .unwrap();
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(
-        document.pointer("/runs/0/results/0/locations"),
-        Some(&json!([{
-            "physicalLocation": {
-                "artifactLocation": {"uri": "cluster/kubevirt-hyperconverged/kubevirt-hyperconverged"},
-                "region": {"startLine": 1},
-            },
-            "logicalLocations": [{
-                "fullyQualifiedName": "kubevirt-hyperconverged/kubevirt-hyperconverged:spec.workloadSources.enableMultiArchBootImageImport",
-                "kind": "member",
-            }],
-        }]))
-    );
-}
-
 #[test]
 fn without_a_kubeconfig_the_error_says_what_to_do() {
     let output = super::run("check --cluster");
@@ -163,10 +139,6 @@ fn a_password_in_an_address_is_not_printed() {
         (format!("check {file} {path} -o json"), "\"https://127"),
         (format!("check {file} {path} -o markdown"), "https://127"),
         (
-            format!("fix --cluster --kubeconfig {path} -s {address} -o commands"),
-            " --server ",
-        ),
-        (
             "images https://bob:SECRET@127.0.0.1:1/x:1".to_owned(),
             "***@",
         ),
@@ -213,22 +185,7 @@ fn a_proxy_that_is_not_there_is_named() {
 #[test]
 fn an_empty_flag_is_none() {
     let server = ApiServer::start(recorded());
-    let flags = [
-        "-n",
-        "",
-        "--context",
-        "",
-        "--token",
-        "",
-        "--as",
-        "",
-        "--as-group",
-        "",
-        "--user",
-        "",
-        "--server",
-        "",
-    ];
+    let flags = ["-n", "", "--context", "", "--as", "", "--as-group", ""];
     let check = |flags: &[&str]| {
         let mut check = check_with(server.kubeconfig());
         let output = check.args(flags).output().unwrap();
@@ -447,60 +404,6 @@ fn the_live_status_stays(#[values("apply", "replace")] as_if: &str) {
     }));
     file["status"] = status;
     assert_eq!(code(&file, &unnamed), Some(1));
-}
-
-/// The file has no placement. The live object has one that only the nodes of `--what-if` match, so they count.
-#[test]
-fn nodes_that_join_are_placed_by_what_is_sent() {
-    let server = ApiServer::start(with_live(|live| {
-        live["spec"]["workloads"] =
-            json!({"nodePlacement": {"nodeSelector": {"kubernetes.io/arch": "arm64"}}});
-    }));
-    let words = "check -f accepted-live.yaml --cluster --what-if arm64=2";
-    let (shown, _) = run(&server, words);
-    assert!(
-        shown.contains("arm64 (2)") && !shown.contains("amd64 (1)"),
-        "{shown}"
-    );
-}
-
-/// If a cluster serves only other versions than the file's, the command must not treat the object as missing.
-#[test]
-fn a_version_that_is_not_served_is_an_error() {
-    let mut answers = recorded();
-    let group = answers
-        .iter_mut()
-        .find(|answer| answer["request"] == "GET /apis/hco.kubevirt.io");
-    group.unwrap()["body"]["versions"] =
-        json!([{"groupVersion": "hco.kubevirt.io/v1", "version": "v1"}]);
-    let server = ApiServer::start(answers);
-    let (shown, code) = run(&server, "check -f other.yaml --cluster");
-    compare("cluster-version-not-served", &shown);
-    assert_eq!(code, 2);
-}
-
-/// As in kubectl, the user can select another user of the kubeconfig, or use a token.
-#[test]
-fn the_server_and_who_asks_can_be_named() {
-    let server = ApiServer::start(recorded());
-    let check = |words: &[&str]| {
-        let mut check = command_on(&server);
-        check
-            .args(["check", "-f", "other.yaml", "--cluster"])
-            .args(words);
-        let output = check.output().unwrap();
-        String::from_utf8(output.stderr).unwrap()
-    };
-    let of_admin = "the cluster has no HyperConverged";
-    let of_limited = "you are not allowed to";
-    assert!(check(&["--user", "limited"]).contains(of_limited));
-    assert!(check(&["--token", "limited"]).contains(of_limited));
-    assert!(check(&["--context", "limited", "--token", "admin"]).contains(of_admin));
-    let nowhere = check(&["--server", "https://127.0.0.1:1"]);
-    assert!(
-        nowhere.contains("the API server https://127.0.0.1:1/ cannot be reached"),
-        "{nowhere}"
-    );
 }
 
 #[test]

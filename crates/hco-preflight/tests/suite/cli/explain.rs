@@ -1,6 +1,6 @@
 //! `explain`: the rules' pages in a terminal.
 
-use super::{check, command, run};
+use super::{check, run};
 
 #[test]
 fn the_table_names_every_rule() {
@@ -52,15 +52,4 @@ fn no_page_loses_a_word() {
         let shown = shown.strip_suffix(&link).unwrap();
         assert_eq!(words(shown), words(page), "{}", rule.id);
     }
-}
-
-#[test]
-fn headings_stand_out_where_there_is_colour() {
-    let mut command = command();
-    command.args(["explain", "no-workload-nodes", "--color", "always"]);
-    let shown = String::from_utf8(command.output().unwrap().stdout).unwrap();
-    assert!(
-        shown.starts_with("\u{1b}[1mno-workload-nodes\u{1b}[0m\n"),
-        "{shown:?}"
-    );
 }

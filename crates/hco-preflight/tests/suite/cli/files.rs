@@ -216,35 +216,6 @@ fn places_are_relative_to_the_repository(#[case] format: &str) {
     }
 }
 
-#[test]
-fn images_says_what_it_skips() {
-    let nodes = files().join("nodes.yaml");
-    let output = run(&format!("images -f {}", nodes.display()));
-    let errors = String::from_utf8(output.stderr).unwrap();
-    let note = "note: skipped 3 documents of other kinds: Node (3)\n";
-    assert!(errors.contains(note), "{errors}");
-}
-
-#[test]
-fn the_bare_command_prints_the_help() {
-    let output = run("");
-    assert_eq!(output.status.code(), Some(0));
-    let help = run("--help").stdout;
-    assert_eq!(output.stdout, help);
-}
-
-#[test]
-fn settings_takes_a_file() {
-    let named = run("settings settings.yaml");
-    assert_eq!(named.status.code(), Some(0), "{named:?}");
-    assert_eq!(
-        named.stdout,
-        run("settings --settings settings.yaml").stdout
-    );
-    let both = run("settings settings.yaml --settings settings.yaml");
-    assert_eq!(both.status.code(), Some(2));
-}
-
 /// The command compares patterns with the printed paths, both for named files and for files in a directory.
 #[rstest]
 #[case::a_directory("-R -f deploy", "deploy/charts", 1)]
@@ -279,37 +250,6 @@ fn what_a_pattern_excludes_is_not_read(
     assert_eq!(code, if is_excluded { 0 } else { 2 }, "{notes}");
     let note = "skipped 1 file (--exclude)";
     assert_eq!(notes.contains(note), is_excluded, "{notes}");
-}
-
-#[test]
-fn a_pattern_that_is_none_is_an_error() {
-    let (_, error, code) = run_in(
-        &scratch("exclude-wrong"),
-        "check -f . --exclude a[ --arch amd64=3",
-    );
-    assert!(
-        error.contains("invalid value 'a[' for '--exclude <GLOB>'"),
-        "{error}"
-    );
-    assert_eq!(code, 2);
-}
-
-/// An excluded file can contain the old objects.
-#[test]
-fn the_old_objects_are_not_excluded() {
-    let accepted = accepted();
-    let contents = [
-        ("new.yaml", accepted.as_str()),
-        ("old.yaml", accepted.as_str()),
-    ];
-    let directory = written("exclude-old", &contents);
-    let words = "check -f . --exclude old.yaml --old old.yaml --arch amd64=3";
-    let (verdicts, _, code) = run_in(&directory, words);
-    assert!(
-        verdicts.contains("checked as an update of old.yaml"),
-        "{verdicts}"
-    );
-    assert_eq!(code, 0);
 }
 
 /// The command does not know how another kind changes the objects inside it.
@@ -356,7 +296,7 @@ fn what_is_not_a_file_is_skipped_in_a_directory() {
 /// A workflow would interpret the second line as a command.
 #[cfg(unix)]
 #[rstest]
-#[case("settings FILE")]
+#[case("settings --settings FILE")]
 #[case("check -f accepted.yaml --nodes FILE")]
 #[case("check -f accepted.yaml --arch amd64=1 --settings FILE")]
 fn the_name_of_a_file_is_printed_on_one_line(#[case] words: &str, #[context] context: Context) {

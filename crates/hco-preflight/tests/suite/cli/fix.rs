@@ -168,24 +168,6 @@ fn a_read_only_file_stays() {
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
-/// Two paths lead to the same file, so the second one is skipped.
-#[cfg(unix)]
-#[test]
-fn a_file_with_two_names_is_fixed_once() {
-    let path = copy("denied.yaml", "fix-two-names");
-    let link = path.with_file_name("link.yaml");
-    std::os::unix::fs::symlink("denied.yaml", &link).unwrap();
-    let words = format!(
-        "fix -f {} -f {} --arch amd64=3,arm64=2 --write",
-        path.display(),
-        link.display()
-    );
-    let output = run(&words);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let printed = String::from_utf8(output.stderr).unwrap();
-    assert!(printed.contains("1 finding fixed"), "{printed}");
-}
-
 /// Existing problems are fixed too: unlike in `check`, the live object is not the old object.
 #[test]
 fn what_the_cluster_has_already_is_fixed() {
@@ -375,39 +357,6 @@ fn the_import_is_not_enabled_for_an_annotation_that_has_no_effect() {
     );
     let (_, printed) = fix("--arch amd64=3,arm64=2 --place-on amd64");
     assert!(!printed.contains("architectures-ignored"), "{printed}");
-}
-
-/// `patch` accepts the diff.
-#[test]
-fn the_diff_can_be_applied() {
-    let path = copy("fixable.yaml", "fix-diff");
-    let directory = path.parent().unwrap();
-    let mut fix = command();
-    fix.current_dir(directory)
-        .args(["fix", "-f", "fixable.yaml", "--arch", "amd64=3,arm64=2"]);
-    let diff = fix.output().unwrap().stdout;
-    fs::write(directory.join("fix.diff"), &diff).unwrap();
-    let mut git = std::process::Command::new("git");
-    let git = git
-        .current_dir(directory)
-        .args(["apply", "-p0", "fix.diff"])
-        .output();
-    assert!(git.unwrap().status.success());
-    let mut write = command();
-    write.args([
-        "fix",
-        "-f",
-        "fixable.yaml",
-        "--arch",
-        "amd64=3,arm64=2",
-        "--write",
-    ]);
-    let written = copy("fixable.yaml", "fix-diff-written");
-    write
-        .current_dir(written.parent().unwrap())
-        .output()
-        .unwrap();
-    assert_eq!(fs::read(path).unwrap(), fs::read(written).unwrap());
 }
 
 /// A terminal must not execute any part of a manifest, and a runner must not read it as a command.

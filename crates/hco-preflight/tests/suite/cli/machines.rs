@@ -87,7 +87,7 @@ fn fix_leaves_them_alone() {
     let output = run("fix -f machines.yaml --arch amd64=3,arm64=2");
     let notes = String::from_utf8(output.stderr).unwrap();
     assert!(
-        notes.contains("skipped 4 documents of other kinds: VirtualMachine (3), DataSource (1)"),
+        notes.contains("skipped 4 documents of other kinds: DataSource (1), VirtualMachine (3)"),
         "{notes}"
     );
 }

@@ -254,26 +254,3 @@ fn strings_of_a_cluster_are_escaped(#[values(200, 403, 500)] status: u16) {
         nothing_is_raw(&check.output().unwrap());
     }
 }
-
-/// The settings are invalid, or the cluster does not let the user list the policies.
-#[rstest]
-#[case::settings(policy("name", "protect", json!({"setting": 1})), 200)]
-#[case::forbidden(json!({"message": "no"}), 403)]
-fn strings_of_policies_are_escaped(#[case] policy: Value, #[case] status: u16) {
-    let mut answers = with_policies(std::slice::from_ref(&policy));
-    let list = answers.last_mut().unwrap();
-    list["status"] = json!(status);
-    list["body"] = match status {
-        200 => json!({"items": [{
-            "metadata": forged(policy["metadata"].clone()),
-            "spec": {"module": policy["spec"]["module"], "settings": {format!("setting{FORGED}"): 1}},
-        }]}),
-        _ => forged(policy),
-    };
-    let server = ApiServer::start(answers);
-    for format in outputs() {
-        let mut check = command_on(&server);
-        let check = check.args(["check", "--cluster", "--color", "never", "-o", format]);
-        nothing_is_raw(&check.output().unwrap());
-    }
-}

@@ -20,7 +20,6 @@ use e2e_tests::{ApiServer, recorded};
 #[case::no_hyperconverged("status --from nodes.yaml", 2)]
 #[case::no_nodes("status --from plan.yaml", 2)]
 #[case::no_source("status", 2)]
-#[case::token_without_cluster("status --from status-ready.yaml --token x", 2)]
 #[case::standard_input_twice("status --from - --settings -", 2)]
 #[case::wait_without_cluster("status --from status-ready.yaml --wait 10m", 2)]
 fn the_status_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {

@@ -103,49 +103,12 @@ fn repairs_without_effect_are_noted(
     assert!(output.stderr.is_empty(), "{output:?}");
 }
 
-/// A note says that other users can write to the cache, and `--no-cache` disables it.
-#[cfg(unix)]
 #[test]
-fn a_shared_cache_is_not_used() {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    let home = scratch("shared-cache");
-    let cache = home.join("hco-preflight");
-    std::fs::create_dir(&cache).unwrap();
-    std::fs::set_permissions(&cache, std::fs::Permissions::from_mode(0o777)).unwrap();
-    let notes = |more: &str| {
-        let mut command = command();
-        command.env("XDG_CACHE_HOME", &home);
-        command.args(["check", "-f", "accepted.yaml", "--arch", "amd64=1"]);
-        command.args(more.split_whitespace());
-        let output = command.output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
-        String::from_utf8(output.stderr).unwrap()
-    };
-    let printed = notes("");
-    assert!(
-        printed.contains("the module is compiled on every run, because the cache cannot be used: "),
-        "{printed}"
-    );
-    assert!(!notes("--no-cache").contains("compiled"));
-    assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0);
-}
-
-#[test]
-fn the_version_tells_the_module() {
-    let output = run("--version");
-    let text = String::from_utf8(output.stdout).unwrap();
-    let sha256 = policy_host::module_sha256(policy_host::Policy::embedded_module()).unwrap();
-    assert_eq!(sha256.len(), 64);
-    let version = env!("CARGO_PKG_VERSION");
-    let rules = engine::RULES.len();
-    assert_eq!(
-        text,
-        format!(
-            "hco-preflight {version}\nmodule  sha256:{sha256} (without custom sections)\nrules   {rules}\n"
-        )
-    );
-    assert_eq!(run("-V").stdout, text.into_bytes());
+fn the_version_is_printed() {
+    let text = run("--version").stdout;
+    let (version, rules) = (env!("CARGO_PKG_VERSION"), engine::RULES.len());
+    let expected = format!("hco-preflight {version}\nrules {rules}\n");
+    assert_eq!(String::from_utf8(text).unwrap(), expected);
 }
 
 /// kubectl runs `kubectl-hco_preflight` for `kubectl hco-preflight`.
@@ -197,17 +160,6 @@ fn a_level_can_be_set_for_one_run() {
 }
 
 #[test]
-fn workloads_can_be_placed_without_naming_the_rule() {
-    let words = "fix -f denied.yaml --arch amd64=3,arm64=2";
-    let long = run(&format!(
-        "{words} --prefer multi-arch-import-disabled=place-on:arm64"
-    ));
-    let short = run(&format!("{words} --place-on arm64"));
-    assert!(!short.stdout.is_empty());
-    assert_eq!(short.stdout, long.stdout);
-}
-
-#[test]
 fn rules_are_explained_to_programs() {
     let json =
         |words: &str| -> serde_json::Value { serde_json::from_slice(&run(words).stdout).unwrap() };
@@ -222,20 +174,4 @@ fn rules_are_explained_to_programs() {
             .unwrap()
             .starts_with("# architectures-missing")
     );
-}
-
-/// The command accepts the settings that it prints.
-#[test]
-fn printed_settings_are_the_settings() {
-    let printed = run("settings --settings settings-all.yaml").stdout;
-    let file = super::files().join("settings-all.yaml");
-    let [given, printed] = [std::fs::read(file).unwrap(), printed]
-        .map(|text| yaml_serde::from_slice::<serde_json::Value>(&text).unwrap());
-    for (key, value) in given.as_object().unwrap() {
-        if key != "levels" {
-            assert_eq!(&printed[key], value, "{key}");
-        }
-    }
-    assert_eq!(printed["levels"]["architectures-missing"], "warn");
-    assert_eq!(printed["levels"]["architectures-malformed"], "deny");
 }
