@@ -2,7 +2,7 @@
 
 mod read;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -597,8 +597,19 @@ pub(crate) struct Explain {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Settings {
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them; - for standard input
+    #[arg(value_name = "FILE", conflicts_with = "settings")]
+    file: Option<PathBuf>,
+
+    /// The same as FILE
     #[arg(long, value_name = "FILE")]
-    pub(crate) settings: Option<PathBuf>,
+    settings: Option<PathBuf>,
+}
+
+impl Settings {
+    /// The file with the settings.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref().or(self.settings.as_deref())
+    }
 }
 
 /// `images`.

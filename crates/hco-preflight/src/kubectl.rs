@@ -3,7 +3,7 @@
 use kube_objects::name::is_dns1123_subdomain;
 use policy_host::Connection;
 
-use crate::foreign::{Foreign, one_line, shell_word};
+use crate::foreign::{Foreign, masked, one_line, shell_word};
 
 /// `kubectl` with the flags that the user gave to select a cluster.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +27,8 @@ impl Kubectl {
                 "--kubeconfig",
                 kubeconfig.map(|it| it.display().to_string()),
             ),
+            ("--server", connection.server.as_deref().map(masked)),
+            ("--user", connection.user.clone()),
             ("--as", connection.impersonate.clone()),
         ];
         let groups = connection.impersonate_groups.iter();

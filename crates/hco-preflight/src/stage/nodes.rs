@@ -29,7 +29,7 @@ pub(crate) fn check_connection(
     }
     let namespace = if is_from { "" } else { "-n, " };
     bail!(
-        "--kubeconfig, --context, {namespace}--as, --as-group, and --request-timeout require --cluster"
+        "--kubeconfig, --context, {namespace}--as, --as-group, --token, --server, --user, and --request-timeout require --cluster"
     );
 }
 

@@ -292,3 +292,35 @@ fn absurd_depth_is_refused(#[case] start: &str, #[case] open: &str, #[case] clos
     );
     refused(nested(20_000));
 }
+
+#[test]
+fn depth_by_blocks_and_aliases_is_refused() {
+    let mut text = "a0: &a0 {x: 1}\n".to_owned();
+    for level in 1..200 {
+        writeln!(text, "a{level}: &a{level} {{x: *a{}}}", level - 1).unwrap();
+    }
+    let sentence = refused(text);
+    assert!(
+        sentence.ends_with("the value is nested more than 100 levels deep"),
+        "{sentence}"
+    );
+    let mut blocks = String::new();
+    for level in 0..2_000 {
+        writeln!(blocks, "{}a:", " ".repeat(level)).unwrap();
+    }
+    let sentence = refused(blocks);
+    assert!(
+        sentence.ends_with("the value is nested more than 100 levels deep"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn aliases_of_a_long_text_are_a_bomb_as_well() {
+    let mut text = format!("a: &a {}\nb:\n", "x".repeat(1 << 20));
+    text.push_str(&"- *a\n".repeat(20));
+    assert_eq!(
+        refused(text),
+        "line 18, column 3: the aliases expand the document to more than 16 MiB; replace the aliases with their values"
+    );
+}

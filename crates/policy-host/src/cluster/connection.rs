@@ -42,6 +42,18 @@ pub struct Connection {
     )]
     pub impersonate_groups: Vec<String>,
 
+    /// The bearer token to log in with
+    #[arg(long, value_name = "TOKEN", help_heading = "Cluster")]
+    pub token: Option<String>,
+
+    /// The address of the API server, instead of the context's
+    #[arg(long, short = 's', value_name = "URL", help_heading = "Cluster")]
+    pub server: Option<String>,
+
+    /// The user of the kubeconfig, instead of the context's
+    #[arg(long, value_name = "NAME", help_heading = "Cluster")]
+    pub user: Option<String>,
+
     /// How long to wait for the API server: for a request with all its tries, and for a list with all its pages; for
     /// example 30, 30s, 1m30s, or 1h, and 0 for no limit [default: 1m, and 5m for a list]
     #[arg(long, value_name = "TIME", value_parser = timeout, help_heading = "Cluster")]
@@ -80,6 +92,9 @@ impl Connection {
             &mut self.context,
             &mut self.namespace,
             &mut self.impersonate,
+            &mut self.token,
+            &mut self.server,
+            &mut self.user,
         ] {
             flag.take_if(|value| value.is_empty());
         }
@@ -94,6 +109,12 @@ impl Connection {
             let config = Config::incluster().map_err(|_| none(nowhere))?;
             (config, None, false)
         };
+        if let Some(server) = &self.server {
+            config.tls_server_name = None;
+            config.cluster_url = server.parse().map_err(|error| {
+                ClusterError::Other(format!("--server {}: {error}", address(server)))
+            })?;
+        }
         let is_plain = match config.cluster_url.scheme_str() {
             Some("https") => false,
             Some("http") => true,
@@ -105,8 +126,9 @@ impl Connection {
             }
         };
         let auth = &mut config.auth_info;
-        if is_plain {
+        if self.token.is_some() || is_plain {
             *auth = AuthInfo {
+                token: self.token.clone().filter(|_| !is_plain).map(Into::into),
                 impersonate: auth.impersonate.take(),
                 impersonate_groups: auth.impersonate_groups.take(),
                 ..AuthInfo::default()
@@ -184,7 +206,7 @@ impl Connection {
         let found = kubeconfig.contexts.iter().find(|it| it.name == context);
         let found = found.and_then(|named| named.context.as_ref());
         // kube sends requests without credentials if the user does not exist.
-        let user = found.and_then(|it| it.user.as_ref());
+        let user = self.user.as_ref().or(found.and_then(|it| it.user.as_ref()));
         if let Some(user) = user.filter(|user| !user.is_empty())
             && !kubeconfig.auth_infos.iter().any(|it| it.name == *user)
         {
@@ -198,6 +220,7 @@ impl Connection {
         let has_proxy = proxy.is_some_and(|proxy| !proxy.is_empty());
         let options = KubeConfigOptions {
             context: Some(context.clone()),
+            user: self.user.clone(),
             ..KubeConfigOptions::default()
         };
         let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;

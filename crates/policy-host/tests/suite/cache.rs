@@ -136,3 +136,14 @@ fn an_entry_that_others_can_write_to_is_not_loaded() {
         "it is loaded where only its user can write"
     );
 }
+
+#[test]
+fn a_cache_is_made_for_its_user_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let directory = tempfile::tempdir().unwrap();
+    let cache = directory.path().join("not").join("there");
+    answers(&cache);
+    let mode = fs::metadata(&cache).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}

@@ -154,3 +154,21 @@ fn a_file_that_is_no_module_is_reported() {
         "{error}"
     );
 }
+
+#[test]
+fn a_guest_that_wants_more_memory_than_it_may_have_is_an_error_and_the_policy_goes_on() {
+    let options = Options {
+        memory: Some(8 << 20),
+        ..crate::options()
+    };
+    let policy = Policy::from_bytes(Policy::embedded_module(), &options).unwrap();
+    let large = payload(&json!({"x": "x".repeat(16 << 20)}));
+    let error = policy.validate(&large, nodes()).unwrap_err();
+    assert!(matches!(error, HostError::Trap { .. }), "{error}");
+    assert!(
+        !policy
+            .validate(&payload(&json!({})), nodes())
+            .unwrap()
+            .accepted
+    );
+}

@@ -372,3 +372,18 @@ fn nothing_else_is_asked_of_registries() {
     let none: BTreeMap<Image, _> = registries().contents(BTreeSet::new(), &[]);
     assert!(none.is_empty());
 }
+
+#[test]
+fn a_large_answer_is_not_read_to_its_end() {
+    let (sent, all) = std::sync::mpsc::channel();
+    let registry = ScriptedRegistry::start(move |request, to| {
+        let answer = match request.path.as_str() {
+            "/v2/" => response(200, ""),
+            path => Fault::Large.response(path),
+        };
+        let _ = sent.send(to.write_all(answer.as_bytes()).is_ok());
+    });
+    let error = architectures(&registries(), &format!("{}/a:1", registry.host)).unwrap_err();
+    assert!(error == "the response is larger than 4 MiB", "{error}");
+    assert_eq!([all.recv(), all.recv()], [Ok(true), Ok(false)]);
+}

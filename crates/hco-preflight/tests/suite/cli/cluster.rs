@@ -139,6 +139,10 @@ fn a_password_in_an_address_is_not_printed() {
         (format!("check {file} {path} -o json"), "\"https://127"),
         (format!("check {file} {path} -o markdown"), "https://127"),
         (
+            format!("fix --cluster --kubeconfig {path} -s {address} -o commands"),
+            " --server ",
+        ),
+        (
             "images https://bob:SECRET@127.0.0.1:1/x:1".to_owned(),
             "***@",
         ),
@@ -185,7 +189,22 @@ fn a_proxy_that_is_not_there_is_named() {
 #[test]
 fn an_empty_flag_is_none() {
     let server = ApiServer::start(recorded());
-    let flags = ["-n", "", "--context", "", "--as", "", "--as-group", ""];
+    let flags = [
+        "-n",
+        "",
+        "--context",
+        "",
+        "--token",
+        "",
+        "--as",
+        "",
+        "--as-group",
+        "",
+        "--user",
+        "",
+        "--server",
+        "",
+    ];
     let check = |flags: &[&str]| {
         let mut check = check_with(server.kubeconfig());
         let output = check.args(flags).output().unwrap();
@@ -404,6 +423,30 @@ fn the_live_status_stays(#[values("apply", "replace")] as_if: &str) {
     }));
     file["status"] = status;
     assert_eq!(code(&file, &unnamed), Some(1));
+}
+
+/// As in kubectl, the user can select another user of the kubeconfig, or use a token.
+#[test]
+fn the_server_and_who_asks_can_be_named() {
+    let server = ApiServer::start(recorded());
+    let check = |words: &[&str]| {
+        let mut check = command_on(&server);
+        check
+            .args(["check", "-f", "other.yaml", "--cluster"])
+            .args(words);
+        let output = check.output().unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let of_admin = "the cluster has no HyperConverged";
+    let of_limited = "you are not allowed to";
+    assert!(check(&["--user", "limited"]).contains(of_limited));
+    assert!(check(&["--token", "limited"]).contains(of_limited));
+    assert!(check(&["--context", "limited", "--token", "admin"]).contains(of_admin));
+    let nowhere = check(&["--server", "https://127.0.0.1:1"]);
+    assert!(
+        nowhere.contains("the API server https://127.0.0.1:1/ cannot be reached"),
+        "{nowhere}"
+    );
 }
 
 #[test]

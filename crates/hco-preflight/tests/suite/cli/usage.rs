@@ -103,6 +103,34 @@ fn repairs_without_effect_are_noted(
     assert!(output.stderr.is_empty(), "{output:?}");
 }
 
+/// A note says that other users can write to the cache, and `--no-cache` disables it.
+#[cfg(unix)]
+#[test]
+fn a_shared_cache_is_not_used() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let home = scratch("shared-cache");
+    let cache = home.join("hco-preflight");
+    std::fs::create_dir(&cache).unwrap();
+    std::fs::set_permissions(&cache, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let notes = |more: &str| {
+        let mut command = command();
+        command.env("XDG_CACHE_HOME", &home);
+        command.args(["check", "-f", "accepted.yaml", "--arch", "amd64=1"]);
+        command.args(more.split_whitespace());
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let printed = notes("");
+    assert!(
+        printed.contains("the module is compiled on every run, because the cache cannot be used: "),
+        "{printed}"
+    );
+    assert!(!notes("--no-cache").contains("compiled"));
+    assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 0);
+}
+
 #[test]
 fn the_version_is_printed() {
     let text = run("--version").stdout;
