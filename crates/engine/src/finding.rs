@@ -36,6 +36,28 @@ impl Outcome {
     }
 }
 
+/// The effect of a problem on HCO.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Consequence {
+    /// HCO's webhook or conversion denies the request.
+    HcoDenies,
+    /// HCO accepts the object, and crashes.
+    HcoCrashes,
+    /// HCO accepts the object, and cannot reconcile it.
+    HcoFails,
+}
+
+impl Consequence {
+    fn sentence(self) -> &'static str {
+        match self {
+            Self::HcoDenies => "HCO denies the request.",
+            Self::HcoCrashes => "HCO crashes.",
+            Self::HcoFails => "HCO cannot reconcile the object.",
+        }
+    }
+}
+
 /// The object before an update, whose violations are existing problems.
 #[derive(Clone, Copy)]
 pub(crate) struct Before<'b> {
@@ -145,13 +167,19 @@ impl<'f, O: 'f> RuleFindings<'f, O> {
             let outcomes = described.templates.entry(key).or_default();
             let is_first = outcomes.insert(outcome);
             if is_reported || is_repaired && is_first {
+                let consequence = finding.violation.consequence(object);
+                let fact = finding.violation.fact(object);
                 described.shown.push(Shown {
                     template,
                     outcome,
                     is_reported,
                     path: finding.violation.path(object),
                     value: finding.violation.value().into_owned(),
-                    fact: finding.violation.fact(object),
+                    fact: match consequence {
+                        Some(consequence) => format!("{fact}: {}", consequence.sentence()),
+                        None => fact,
+                    },
+                    consequence,
                     fixes: fixes(&finding.violation.fixes(object)),
                 });
             }
@@ -185,6 +213,7 @@ pub(crate) struct Shown {
     pub(crate) path: FieldPath,
     pub(crate) value: String,
     pub(crate) fact: String,
+    pub(crate) consequence: Option<Consequence>,
     /// The fixes, the recommended one first.
     pub(crate) fixes: Vec<Fix>,
 }

@@ -47,7 +47,7 @@ mod world;
 pub use architecture::is_architecture;
 pub use cluster::{Cluster, Host, Permission, Resource, ServiceAccount};
 pub use evaluate::{evaluate, report, report_change, validate_settings};
-pub use finding::Outcome;
+pub use finding::{Consequence, Outcome};
 pub use kube_objects::edit::PatchOperation;
 pub use kube_objects::placement;
 pub use kube_objects::text::{Foreign, escape, is_invisible};
@@ -65,4 +65,4 @@ pub use report::{
 };
 pub use rule::{ComparesNodes, Level, ObjectKind, Ratchet, RepairKind, Rule, Subject};
 pub use rules::RULES;
-pub use words::{HCO_CRASHES, HCO_DENIES, HCO_FAILS, why_unimportable, why_unknown};
+pub use words::{why_unimportable, why_unknown};

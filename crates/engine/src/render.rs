@@ -239,6 +239,7 @@ fn finding(rule: &Rule, shown: &Shown) -> FindingReport {
         template: shown.template.as_deref().map(shortened),
         value: shortened(&shown.value),
         fact: shown.fact.clone(),
+        consequence: shown.consequence,
         fix: fix::text(&shown.fixes),
         fixes: shown.fixes.iter().map(fix_report).collect(),
     }

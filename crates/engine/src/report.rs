@@ -10,7 +10,7 @@ use operator_models::forecast::Stopped;
 use operator_models::hco::import::Import;
 use serde::{Deserialize, Serialize};
 
-use crate::finding::Outcome;
+use crate::finding::{Consequence, Outcome};
 
 /// The response to a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -237,6 +237,9 @@ pub struct FindingReport {
     pub value: Foreign,
     /// The state, then the consequence.
     pub fact: String,
+    /// The effect on HCO, if it is one that the operators' forecast depends on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consequence: Option<Consequence>,
     /// The first fixes, as text.
     pub fix: String,
     /// Ways to resolve it; the first one is recommended.

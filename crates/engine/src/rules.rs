@@ -15,6 +15,7 @@ mod prelude {
     pub(super) use kube_objects::text::{escape, quote};
 
     pub(super) use crate::facts::Facts;
+    pub(super) use crate::finding::Consequence;
     pub(super) use crate::proposal::Proposal;
     pub(super) use crate::rule::{ComparesNodes, Level, RepairKind, Rule};
     pub(super) use crate::violation::Violation;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use kube_objects::path::FieldPath;
 
 use crate::facts::Facts;
+use crate::finding::Consequence;
 use crate::proposal::Proposal;
 
 /// A problem that a rule has found in a HyperConverged or in another object `O`. Texts are written only for the
@@ -26,10 +27,15 @@ pub(crate) trait Violation<'f, O: 'f = Facts<'f>> {
         false
     }
 
+    /// The effect on HCO; `None` if it is another one, which the fact states.
+    fn consequence(&self, _: &'f O) -> Option<Consequence> {
+        None
+    }
+
     /// The field with the problem.
     fn path(&self, object: &'f O) -> FieldPath;
 
-    /// The state, then the consequence: one sentence on one line.
+    /// The state, then the consequence, unless [`Violation::consequence`] is it: one sentence on one line.
     fn fact(&self, object: &'f O) -> String;
 
     /// Ways to resolve it; the first one is recommended.

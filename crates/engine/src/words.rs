@@ -134,14 +134,6 @@ pub(crate) fn boot_sources<'k>(keys: impl IntoIterator<Item = &'k Key>) -> Strin
     text::list(&names, 3)
 }
 
-/// The end of facts about requests that HCO's webhook or conversion denies. Programs recognize them by it, as they do with
-/// the next two.
-pub const HCO_DENIES: &str = "HCO denies the request.";
-/// The end of facts about objects that HCO accepts, and that make it crash.
-pub const HCO_CRASHES: &str = "HCO crashes.";
-/// The end of facts about objects that HCO accepts, and cannot reconcile.
-pub const HCO_FAILS: &str = "HCO cannot reconcile the object.";
-
 /// The condition under which a DataSource has a disk although nothing is imported.
 pub(crate) const UNLESS_PVC: &str = ", unless a PVC of that name exists";
 

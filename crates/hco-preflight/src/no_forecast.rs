@@ -1,6 +1,6 @@
 //! The reasons why the module has no forecast of boot sources.
 
-use engine::{HCO_CRASHES, HCO_DENIES, HCO_FAILS};
+use engine::Consequence;
 use operator_models::ssp::architecture::is_known;
 use serde_json::Value;
 
@@ -35,7 +35,10 @@ impl NoForecast {
         }
         let facts = denied_by_hco(report, object);
         let find = |has: &dyn Fn(&Finding) -> bool| report.findings.iter().find(|it| has(it));
-        let fails = find(&|it| it.fact.ends_with(HCO_CRASHES) || it.fact.ends_with(HCO_FAILS));
+        let fails = find(&|it| {
+            let fails = [Consequence::HcoCrashes, Consequence::HcoFails];
+            it.consequence.is_some_and(|it| fails.contains(&it))
+        });
         let is_patch = |it: &Finding| it.rule == "jsonpatch-overrides-architectures";
         Some(if !facts.is_empty() {
             Self::DeniedByHco(facts)
@@ -71,7 +74,7 @@ impl NoForecast {
 /// Why HCO would deny the object, regardless of the policy; empty if it would not. The rules about requests that HCO's
 /// webhook denies report this.
 pub(crate) fn denied_by_hco(report: &Report, object: &Value) -> Vec<String> {
-    let denies = |it: &&Finding| it.fact.ends_with(HCO_DENIES);
+    let denies = |it: &&Finding| it.consequence == Some(Consequence::HcoDenies);
     let findings = report.findings.iter().filter(denies);
     let mut facts: Vec<String> = findings
         .map(|it| format!("[{}] {}", it.rule, it.fact))
@@ -88,7 +91,7 @@ fn unknown_content(object: &Value) -> Option<String> {
         (!is_known).then(|| (Foreign::from(name(template)), Foreign::from(content)))
     })?;
     Some(format!(
-        "The contentType `{content}` of template `{template}` is neither kubevirt nor archive: the schema of {HCO_DENIES}"
+        "The contentType `{content}` of template `{template}` is neither kubevirt nor archive: the schema of HCO denies the request."
     ))
 }
 

@@ -6,7 +6,7 @@ use operator_models::hco::node::Census;
 use operator_models::ssp::architecture::is_known;
 
 use super::prelude::*;
-use crate::words::{HCO_DENIES, names};
+use crate::words::names;
 
 pub(crate) static RULE: Rule =
     Rule::about_object("cluster-architecture-unknown", Level::Deny).about_golden_images();
@@ -47,14 +47,18 @@ impl<'f> Violation<'f> for UnknownArchitectures<'f> {
         facts.placement_path()
     }
 
+    fn consequence(&self, facts: &'f Facts<'f>) -> Option<Consequence> {
+        (self.is_listed && facts.old.is_some()).then_some(Consequence::HcoDenies)
+    }
+
     fn fact(&self, facts: &'f Facts<'f>) -> String {
         let then = match (self.is_listed, facts.old) {
-            (true, Some(_)) => HCO_DENIES,
-            (true, None) => "HCO denies every update while its status lists it.",
-            (false, _) => "SSP rejects every change from HCO.",
+            (true, Some(_)) => "",
+            (true, None) => ": HCO denies every update while its status lists it.",
+            (false, _) => ": SSP rejects every change from HCO.",
         };
         format!(
-            "Nodes report {}, which SSP does not support: {then}",
+            "Nodes report {}, which SSP does not support{then}",
             names(&self.unknown)
         )
     }

@@ -5,7 +5,6 @@ use kube_objects::value::Value;
 use operator_models::hco::import::GATE;
 
 use super::prelude::*;
-use crate::words::HCO_DENIES;
 
 pub(crate) static RULE: Rule =
     Rule::about_object("import-contradiction", Level::Deny).exempt_from_ratchet();
@@ -28,10 +27,14 @@ impl<'f> Violation<'f> for ImportContradiction {
         facts.hco.fields.gates.path().index(self.gate)
     }
 
+    fn consequence(&self, _: &'f Facts<'f>) -> Option<Consequence> {
+        Some(Consequence::HcoDenies)
+    }
+
     fn fact(&self, facts: &'f Facts<'f>) -> String {
         let field = facts.hco.fields.import.path();
         format!(
-            "The deprecated feature gate {GATE} and the field {field} contradict each other: {HCO_DENIES}"
+            "The deprecated feature gate {GATE} and the field {field} contradict each other"
         )
     }
 

@@ -3,7 +3,6 @@
 use kube_objects::placement::{REQUIRED, SelectorError};
 
 use super::prelude::*;
-use crate::words::HCO_DENIES;
 
 pub(crate) static RULE: Rule = Rule::about_object("placement-invalid", Level::Deny);
 
@@ -50,9 +49,13 @@ impl<'f> Violation<'f> for InvalidRequirement<'f> {
         required.join(&self.error.path)
     }
 
+    fn consequence(&self, _: &'f Facts<'f>) -> Option<Consequence> {
+        Some(Consequence::HcoDenies)
+    }
+
     fn fact(&self, _: &'f Facts<'f>) -> String {
         format!(
-            "The requirement {} is not valid ({}): {HCO_DENIES}",
+            "The requirement {} is not valid ({})",
             quote(&self.error.requirement),
             self.error.reason
         )

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use operator_models::hco::template::Template;
 
 use super::prelude::*;
-use crate::words::{HCO_DENIES, HCO_FAILS};
 
 pub(crate) static RULE: Rule = Rule::about_templates("template-duplicated", Level::Deny);
 
@@ -39,11 +38,18 @@ impl<'f> Violation<'f> for DuplicatedTemplate<'f> {
         facts.path_of(self.template).keys(&["metadata", "name"])
     }
 
-    fn fact(&self, facts: &'f Facts<'f>) -> String {
+    fn consequence(&self, facts: &'f Facts<'f>) -> Option<Consequence> {
         let is_sent = facts.old.is_some() || !facts.hco.is_stored;
-        let then = if is_sent { HCO_DENIES } else { HCO_FAILS };
+        Some(if is_sent {
+            Consequence::HcoDenies
+        } else {
+            Consequence::HcoFails
+        })
+    }
+
+    fn fact(&self, _: &'f Facts<'f>) -> String {
         format!(
-            "Duplicate template name {}; entry [{}] already uses it: {then}",
+            "Duplicate template name {}; entry [{}] already uses it",
             quote(&self.template.name),
             self.first
         )

@@ -4,7 +4,6 @@ use operator_models::hco::golden_image::{Invalid, invalid};
 use operator_models::hco::template::{ENABLE, Template};
 
 use super::prelude::*;
-use crate::words::{HCO_CRASHES, HCO_DENIES};
 
 pub(crate) static RULE: Rule = Rule::about_templates("template-invalid", Level::Deny);
 
@@ -35,15 +34,22 @@ impl<'f> Violation<'f> for InvalidTemplate<'f> {
         }
     }
 
+    fn consequence(&self, _: &'f Facts<'f>) -> Option<Consequence> {
+        Some(match self.reason {
+            Invalid::Enable(_) | Invalid::NoSpec => Consequence::HcoDenies,
+            Invalid::NoSource => Consequence::HcoCrashes,
+        })
+    }
+
     fn fact(&self, _: &'f Facts<'f>) -> String {
         let name = quote(&self.template.name);
         match self.reason {
             Invalid::Enable(value) => format!(
-                "The enable annotation of template {name} must be \"true\" or \"false\", not {}: {HCO_DENIES}",
+                "The enable annotation of template {name} must be \"true\" or \"false\", not {}",
                 quote(value)
             ),
-            Invalid::NoSpec => format!("Template {name} is enabled and has no spec: {HCO_DENIES}"),
-            Invalid::NoSource => format!("Common template {name} has no source: {HCO_CRASHES}"),
+            Invalid::NoSpec => format!("Template {name} is enabled and has no spec"),
+            Invalid::NoSource => format!("Common template {name} has no source"),
         }
     }
 
