@@ -95,16 +95,12 @@ fn of(resource: Resource) -> Vec<(Cow<'static, str>, Value)> {
     let (group, version) = resource.group_version();
     let slash = if group.is_empty() { "" } else { "/" };
     let masks = resource.fields().iter();
+    let masks = masks.map(|field| (*field).into()).collect();
+    let api_version = [group, slash, version].concat();
     vec![
-        (
-            "api_version".into(),
-            [group, slash, version].concat().as_str().into(),
-        ),
+        ("api_version".into(), api_version.into()),
         ("kind".into(), resource.kind().into()),
-        (
-            "field_masks".into(),
-            Value::List(masks.map(|field| (*field).into()).collect()),
-        ),
+        ("field_masks".into(), Value::List(masks)),
     ]
 }
 

@@ -133,6 +133,23 @@ pub trait Cluster {
     }
 }
 
+/// The verb that a service account needs to list objects, and that the API server clearly denies. Without the permission,
+/// the host never answers (nodes-unreadable.md).
+pub(crate) fn forbidden_verb(
+    cluster: &dyn Cluster,
+    account: &ServiceAccount,
+    resource: Resource,
+) -> Option<&'static str> {
+    ["list", "watch"].into_iter().find(|verb| {
+        let permission = Permission {
+            verb,
+            resource,
+            namespace: None,
+        };
+        is_forbidden(cluster, account, &permission)
+    })
+}
+
 /// Whether the API server clearly denies a permission. Any other answer counts as a permission.
 pub(crate) fn is_forbidden(
     cluster: &dyn Cluster,

@@ -13,7 +13,7 @@ use operator_models::kubevirt::virtual_machine::{
 };
 use operator_models::ssp::architecture::Architecture;
 
-use crate::cluster::{Cluster, Permission, Resource, ServiceAccount, is_forbidden};
+use crate::cluster::{Cluster, Permission, Resource, ServiceAccount, forbidden_verb, is_forbidden};
 
 /// An object or a list that cannot be read.
 #[derive(Debug)]
@@ -140,12 +140,12 @@ impl Lookup for Reader<'_> {
         if !is_name || self.context.data_sources.len() >= LIMIT {
             return None;
         }
-        let read = if self.has_permission("get", Resource::DataSources, Some(namespace)) {
-            let text = self.cluster.data_source(namespace, name);
-            text.and_then(|text| BootSource::read(Json::parse(&text).ok()?).ok())
+        let text = if self.can_get_data_sources(namespace) {
+            self.cluster.data_source(namespace, name)
         } else {
             None
         };
+        let read = text.and_then(|text| BootSource::read(Json::parse(&text).ok()?).ok());
         self.context.data_sources.insert(key, read.clone());
         read
     }
@@ -194,12 +194,11 @@ impl Reader<'_> {
         resource: Resource,
         read: impl for<'l> FnOnce(Json<'l>) -> Result<T, WrongType<'l>>,
     ) -> Option<T> {
-        // If the policy-server lacks the permission, the host never answers. If the service account is known, the
-        // permission is checked first.
-        for verb in ["list", "watch"] {
-            if !self.has_permission(verb, resource, None) {
-                return None;
-            }
+        if let Some(account) = self.account
+            && let Some(verb) = forbidden_verb(self.cluster, account, resource)
+        {
+            self.report(resource, UnreadableReason::Forbidden(account.clone(), verb));
+            return None;
         }
         let read = self.cluster.list(resource).and_then(|list| {
             let list = Json::parse(&list).map_err(|error| error.to_string())?;
@@ -209,26 +208,19 @@ impl Reader<'_> {
         read.map_err(error).ok()
     }
 
-    fn has_permission(
-        &mut self,
-        verb: &'static str,
-        resource: Resource,
-        namespace: Option<&str>,
-    ) -> bool {
+    fn can_get_data_sources(&mut self, namespace: &str) -> bool {
         let permission = Permission {
-            verb,
-            resource,
-            namespace,
+            verb: "get",
+            resource: Resource::DataSources,
+            namespace: Some(namespace),
         };
         let account = self.account;
-        match account.filter(|account| is_forbidden(self.cluster, account, &permission)) {
-            None => true,
-            Some(account) => {
-                let reason = UnreadableReason::Forbidden(account.clone(), verb);
-                self.report(resource, reason);
-                false
-            }
+        let account = account.filter(|account| is_forbidden(self.cluster, account, &permission));
+        if let Some(account) = account {
+            let reason = UnreadableReason::Forbidden(account.clone(), "get");
+            self.report(Resource::DataSources, reason);
         }
+        account.is_none()
     }
 
     fn report(&mut self, resource: Resource, reason: UnreadableReason) {

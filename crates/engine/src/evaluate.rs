@@ -7,7 +7,6 @@ use crate::facts::Facts;
 use crate::finding::{Before, find};
 use crate::fixes::Fixes;
 use crate::needs::Needs;
-use crate::nodes::NodesError;
 use crate::render::{self, Conclusion, Detail};
 use crate::repair::{self, Plan, Step};
 use crate::report::Report;
@@ -20,25 +19,6 @@ use crate::world::World;
 /// Evaluates the payload of waPC's `validate`: `{"request": …, "settings": …}`.
 ///
 /// Never fails: if the object cannot be evaluated, the report says so.
-///
-/// ```
-/// struct Unreachable;
-/// impl engine::Registry for Unreachable {
-///     fn manifest(&self, _: &str) -> Result<Vec<u8>, String> {
-///         Err("no route to host".to_owned())
-///     }
-///     fn manifest_and_config(&self, _: &str) -> Result<Vec<u8>, String> {
-///         Err("no route to host".to_owned())
-///     }
-/// }
-/// impl engine::Cluster for Unreachable {
-///     fn nodes(&self) -> Result<Vec<u8>, String> {
-///         Err("no route to host".to_owned())
-///     }
-/// }
-/// let pod = r#"{"request": {"kind": {"group": "", "version": "v1", "kind": "Pod"}}, "settings": {}}"#;
-/// assert!(engine::evaluate(pod.as_bytes(), &Unreachable).allowed);
-/// ```
 pub fn evaluate(payload: &[u8], cluster: &dyn Host) -> Report {
     evaluate_parsed(Parsed::parse(payload, Detail::Verdict), cluster)
 }
@@ -85,10 +65,7 @@ fn evaluate_hyperconverged(request: &HyperConvergedRequest<'_>, cluster: &dyn Ho
     );
     let world = match world {
         Ok(world) => world,
-        Err(NodesError::List(error)) => {
-            return render::unreadable_payload(&format!("before.nodes: {error}"));
-        }
-        Err(_) => return render::unreadable_payload("before.nodes is not a list"),
+        Err(error) => return render::unreadable_payload(&format!("before.nodes: {error}")),
     };
     let evaluation = Evaluation {
         request,

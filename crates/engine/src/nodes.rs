@@ -1,10 +1,11 @@
 //! The nodes of a cluster, counted for the placements of a request.
 
+use kube_objects::node_list::ListError;
 use kube_objects::placement::Placement;
 use operator_models::hco::node::{self, Census};
 use operator_models::hco::node_info::NodeInfo;
 
-use crate::cluster::{Cluster, Permission, Resource, ServiceAccount, is_forbidden};
+use crate::cluster::{Cluster, Resource, ServiceAccount, forbidden_verb};
 
 /// Why the nodes cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,32 +61,22 @@ impl<'a> Nodes<'a> {
         account: Option<&ServiceAccount>,
         placements: &[&'a Placement],
     ) -> Result<Self, NodesError> {
-        // Without the permission, the host never answers (nodes-unreadable.md). If the service account is known, the
-        // permission is checked first.
-        if let Some(account) = account {
-            for verb in ["list", "watch"] {
-                let permission = Permission {
-                    verb,
-                    resource: Resource::Nodes,
-                    namespace: None,
-                };
-                if is_forbidden(cluster, account, &permission) {
-                    let account = account.clone();
-                    return Err(NodesError::Forbidden { account, verb });
-                }
-            }
+        if let Some(account) = account
+            && let Some(verb) = forbidden_verb(cluster, account, Resource::Nodes)
+        {
+            let account = account.clone();
+            return Err(NodesError::Forbidden { account, verb });
         }
         let list = cluster.nodes().map_err(|error| NodesError::Host {
             error,
             account: account.cloned(),
         })?;
-        Self::parse(&list, placements)
+        Self::parse(&list, placements).map_err(|error| NodesError::List(error.to_string()))
     }
 
     /// Counts the nodes of a list.
-    pub(crate) fn parse(list: &[u8], placements: &[&'a Placement]) -> Result<Self, NodesError> {
-        let censuses =
-            node::census(list, placements).map_err(|error| NodesError::List(error.to_string()))?;
+    pub(crate) fn parse(list: &[u8], placements: &[&'a Placement]) -> Result<Self, ListError> {
+        let censuses = node::census(list, placements)?;
         Ok(Self {
             source: NodesSource::List,
             counted: placements.iter().copied().zip(censuses).collect(),

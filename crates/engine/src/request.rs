@@ -191,12 +191,10 @@ impl<'a> HyperConvergedRequest<'a> {
 
     /// The environments of the old object and of the new one.
     pub(crate) fn environments(&self) -> (Environment<'_>, Environment<'_>) {
-        let before = self.comparison.as_ref();
-        let before = before.and_then(|comparison| comparison.version_before.as_deref());
-        (
-            self.environment(before),
-            self.environment(self.given_version()),
-        )
+        let given = self.comparison.as_ref();
+        let before = given.and_then(|given| given.version_before.as_deref());
+        let now = given.and_then(|given| given.version.as_deref());
+        (self.environment(before), self.environment(now))
     }
 
     /// The object whose status is used. A mutating webhook gets the status that the user sends, so in an update it is
@@ -220,10 +218,6 @@ impl<'a> HyperConvergedRequest<'a> {
             golden_namespace: self.golden_namespace(),
             deploys_golden_images: self.deploys_golden_images(),
         }
-    }
-
-    fn given_version(&self) -> Option<&str> {
-        self.comparison.as_ref()?.version.as_deref()
     }
 
     /// Whether no write request is involved: the stored object stays as it is, and only the cluster around it changes.

@@ -1,5 +1,6 @@
 //! Everything that is read for a request. Nothing else calls the cluster or a registry.
 
+use kube_objects::node_list::ListError;
 use kube_objects::placement::Placement;
 use operator_models::forecast::Objects;
 use operator_models::hco::node::Census;
@@ -36,7 +37,7 @@ impl<'a> World<'a> {
         settings: &Settings,
         comparison: Option<&'a Comparison<'a>>,
         cluster: &dyn Host,
-    ) -> Result<Self, NodesError> {
+    ) -> Result<Self, ListError> {
         let account = settings.service_account.as_ref();
         let nodes = needs.reads_nodes().then(|| match needs.node_info {
             Some(info) => Ok(Nodes::from_status(info, &new.hco.placement)),

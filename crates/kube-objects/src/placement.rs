@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{NodeAffinity, NodeSelector};
 
 pub use self::affinity::{PREFERRED, REQUIRED, node_affinity, node_selector};
 
-use self::term::{Term, names_any_of, parse_terms};
+use self::term::{Term, names_architecture, parse_terms};
 use crate::node_list::{Needed, Node};
 use crate::path::FieldPath;
 
@@ -46,16 +46,16 @@ impl Placement {
             .unwrap_or_default();
 
         let node_selector: Vec<(String, String)> = node_selector.into_iter().collect();
-        let names_architecture = node_selector
+        let is_named = node_selector
             .iter()
             .any(|(key, _)| ARCHITECTURE_LABELS.contains(&key.as_str()))
             || required
                 .iter()
                 .flat_map(|selector| &selector.node_selector_terms)
-                .any(|term| names_any_of(term, &ARCHITECTURE_LABELS));
+                .any(names_architecture);
         let architecture_preference = preferred
             .iter()
-            .position(|term| names_any_of(&term.preference, &ARCHITECTURE_LABELS));
+            .position(|term| names_architecture(&term.preference));
 
         let (required, errors) = match required.as_ref().map(parse_terms) {
             Some((terms, errors)) => (Some(terms), errors),
@@ -68,7 +68,7 @@ impl Placement {
             required,
             errors,
             architecture_preference,
-            names_architecture,
+            names_architecture: is_named,
         }
     }
 

@@ -37,15 +37,11 @@ impl Quantity {
         if fraction.contains('.') || whole.len() + fraction.len() == 0 {
             return None;
         }
-        let suffix = Suffix::parse(suffix)?;
         let mut amount = Amount::default();
-        for digit in whole.bytes() {
-            amount.push(digit, Place::Whole);
+        for (index, digit) in whole.bytes().chain(fraction.bytes()).enumerate() {
+            amount.push(digit, index >= whole.len());
         }
-        for digit in fraction.bytes() {
-            amount.push(digit, Place::Fraction);
-        }
-        let nanos = amount.nanos(suffix);
+        let nanos = amount.nanos(Suffix::parse(suffix)?);
         Some(Self {
             nanos: if is_negative { -nanos } else { nanos },
         })
@@ -106,13 +102,6 @@ impl Suffix {
     }
 }
 
-/// Whether a digit is left or right of the point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Whole,
-    Fraction,
-}
-
 /// The digits of a number.
 ///
 /// DIVERGES: Go keeps all digits. Here, only the first twenty count, and whether one of the others is not zero.
@@ -126,16 +115,16 @@ struct Amount {
 }
 
 impl Amount {
-    fn push(&mut self, digit: u8, place: Place) {
+    fn push(&mut self, digit: u8, is_fraction: bool) {
         /// With twenty digits, a product with the largest suffix has 128 bits.
         const LARGEST: u128 = 10_u128.pow(19);
         let digit = digit.saturating_sub(b'0');
         if self.digits < LARGEST {
             self.digits = self.digits * 10 + u128::from(digit);
-            self.exponent -= i64::from(place == Place::Fraction);
+            self.exponent -= i64::from(is_fraction);
         } else {
             self.has_rest |= digit > 0;
-            self.exponent += i64::from(place == Place::Whole);
+            self.exponent += i64::from(!is_fraction);
         }
     }
 
@@ -232,15 +221,6 @@ mod tests {
         ] {
             assert_eq!(value(text), expected, "{text}");
         }
-    }
-
-    #[test]
-    fn equal_quantities_can_be_written_differently() {
-        let parse = Quantity::parse;
-        assert_eq!(parse("10Gi"), parse("10240Mi"));
-        assert_eq!(parse("1e1"), parse("10"));
-        assert_ne!(parse("10Gi"), parse("10G"));
-        assert_ne!(parse("1n"), parse("2n"));
     }
 
     #[test]

@@ -120,11 +120,8 @@ impl fmt::Display for Foreign {
 pub fn cut(mut line: String, limit: usize) -> String {
     const ELLIPSIS: char = '…';
     if line.len() > limit {
-        let mut end = limit.saturating_sub(ELLIPSIS.len_utf8());
-        while !line.is_char_boundary(end) {
-            end -= 1;
-        }
-        line.truncate(end);
+        let end = limit.saturating_sub(ELLIPSIS.len_utf8());
+        line.truncate(line.floor_char_boundary(end));
         line.push(ELLIPSIS);
     }
     line
@@ -132,10 +129,7 @@ pub fn cut(mut line: String, limit: usize) -> String {
 
 /// The end of a text, preceded by an ellipsis if the text is longer than `limit` bytes.
 pub fn end(text: &str, limit: usize) -> String {
-    let mut start = text.len().saturating_sub(limit);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
+    let start = text.ceil_char_boundary(text.len().saturating_sub(limit));
     let ellipsis = if start > 0 { "…" } else { "" };
     format!("{ellipsis}{}", text.get(start..).unwrap_or_default())
 }
@@ -296,12 +290,6 @@ mod tests {
         ] {
             assert_eq!(percent_encode(name, limit), encoded);
         }
-    }
-
-    #[test]
-    fn a_list_names_the_first_and_counts_the_rest() {
-        assert_eq!(list(&["a", "b", "c"], 3), "a, b, c");
-        assert_eq!(list(&["a", "b", "c"], 1), "a and 2 more");
     }
 
     #[test]

@@ -31,18 +31,16 @@ impl Value {
         Some(match value {
             serde_json::Value::Bool(value) => Self::Boolean(value),
             serde_json::Value::String(text) => Self::String(text),
-            serde_json::Value::Array(items) => Self::List(
-                items
-                    .into_iter()
-                    .map(Self::from_json)
-                    .collect::<Option<_>>()?,
-            ),
-            serde_json::Value::Object(members) => Self::Object(
-                members
-                    .into_iter()
-                    .map(|(key, value)| Some((key.into(), Self::from_json(value)?)))
-                    .collect::<Option<_>>()?,
-            ),
+            serde_json::Value::Array(items) => {
+                let items = items.into_iter().map(Self::from_json);
+                Self::List(items.collect::<Option<_>>()?)
+            }
+            serde_json::Value::Object(members) => {
+                let members = members.into_iter();
+                let members =
+                    members.map(|(key, value)| Some((key.into(), Self::from_json(value)?)));
+                Self::Object(members.collect::<Option<_>>()?)
+            }
             serde_json::Value::Null | serde_json::Value::Number(_) => return None,
         })
     }

@@ -24,7 +24,7 @@ impl Fixes<'_, '_> {
         let workload: Vec<&str> = default
             .into_iter()
             .chain(others)
-            .filter(|name| is_known(name) && self.is_selectable(name) && self.is_accepted(name))
+            .filter(|name| is_known(name) && self.can_place_on(name))
             .collect();
         let names = if workload.is_empty() {
             self.other_architectures(census)
@@ -45,18 +45,15 @@ impl Fixes<'_, '_> {
         let is_listed = matches!(self.facts.nodes_source(), Some(NodesSource::List));
         let others = KNOWN.into_iter().filter(|_| is_listed);
         others
-            .filter(|name| {
-                !census.workload.contains_key(*name)
-                    && self.is_selectable(name)
-                    && self.is_accepted(name)
-            })
+            .filter(|name| !census.workload.contains_key(*name) && self.can_place_on(name))
             .collect()
     }
 
-    /// Whether KubeVirt accepts VMs of the architecture.
-    fn is_accepted(&self, architecture: &str) -> bool {
+    /// Whether a nodeSelector can select the architecture, and KubeVirt accepts its VMs.
+    fn can_place_on(&self, architecture: &str) -> bool {
         let accepted = self.facts.accepted_by_kubevirt();
-        accepted.is_none_or(|accepted| accepted.contains(architecture))
+        self.is_selectable(architecture)
+            && accepted.is_none_or(|accepted| accepted.contains(architecture))
     }
 
     /// Whether golden images were imported for the architecture of the node on which the importer ran. A placement does

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
 
-use super::SelectorError;
 use super::requirement::{FieldRequirement, LabelRequirement};
+use super::{ARCHITECTURE_LABELS, SelectorError};
 use crate::node_list::Node;
 use crate::path::FieldPath;
 
@@ -63,12 +63,10 @@ pub(super) fn parse_terms(selector: &NodeSelector) -> (BTreeSet<Term>, Vec<Selec
     (terms, errors)
 }
 
-/// Whether an expression of the term names one of these labels.
-pub(super) fn names_any_of(term: &NodeSelectorTerm, labels: &[&str]) -> bool {
-    term.match_expressions
-        .iter()
-        .flatten()
-        .any(|requirement| labels.contains(&requirement.key.as_str()))
+/// Whether an expression of the term names the label with the architecture.
+pub(super) fn names_architecture(term: &NodeSelectorTerm) -> bool {
+    let mut expressions = term.match_expressions.iter().flatten();
+    expressions.any(|requirement| ARCHITECTURE_LABELS.contains(&requirement.key.as_str()))
 }
 
 fn parse_all<R>(

@@ -120,30 +120,23 @@ pub fn common_templates(
         }
     }
     for template in status {
+        let name = template.name.clone();
         if template.modified {
             // The status shows the user's version of the template, so the original comes from the table.
-            table
-                .entry(template.name.clone())
-                .or_insert_with(|| CommonTemplate {
-                    registry: None,
-                    annotation: CommonAnnotation::Unknown,
-                    spec: CommonSpec::Unknown,
-                });
-        } else {
-            let annotation = template.architectures.clone();
-            table.insert(
-                template.name.clone(),
-                CommonTemplate {
-                    registry: Some(template.registry.clone().unwrap_or_default()),
-                    annotation: annotation
-                        .map_or(CommonAnnotation::Absent, CommonAnnotation::Value),
-                    spec: template
-                        .spec
-                        .clone()
-                        .map_or(CommonSpec::Unknown, CommonSpec::Status),
-                },
-            );
+            table.entry(name).or_insert(CommonTemplate {
+                registry: None,
+                annotation: CommonAnnotation::Unknown,
+                spec: CommonSpec::Unknown,
+            });
+            continue;
         }
+        let (annotation, spec) = (template.architectures.clone(), template.spec.clone());
+        let shown = CommonTemplate {
+            registry: Some(template.registry.clone().unwrap_or_default()),
+            annotation: annotation.map_or(CommonAnnotation::Absent, CommonAnnotation::Value),
+            spec: spec.map_or(CommonSpec::Unknown, CommonSpec::Status),
+        };
+        table.insert(name, shown);
     }
     table
 }

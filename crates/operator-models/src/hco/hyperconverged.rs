@@ -180,10 +180,11 @@ impl<'a> LocatedFields<'a> {
             // HCO, not the user, writes the status, so an unreadable status counts as absent.
             status_templates: status_templates
                 .list(|index, item| StatusTemplate::read(index, &item))
-                .ok()
+                .into_iter()
                 .flatten()
-                .map(|templates| templates.into_iter().flatten().collect())
-                .unwrap_or_default(),
+                .flatten()
+                .flatten()
+                .collect(),
             status_version: operator_version(&status),
             deploys_ssp: deploys_ssp(&status),
             node_info: NodeInfo::read(&status).filter(|_| is_reconciled(&metadata, &status)),

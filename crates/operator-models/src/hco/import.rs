@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use kube_objects::json::{Field, Json, Kind, Object, WrongType};
+use kube_objects::json::{Field, Json, Object, WrongType};
 use kube_objects::text::is_same_in_lower_case;
 
 use crate::hco::api_version::ApiVersion;
@@ -200,10 +200,8 @@ impl Gate {
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go,
     /// recoverBadFeatureGates.
     pub fn list<'a>(field: &Field<'a>) -> Result<Vec<Self>, WrongType<'a>> {
-        let is_empty_object = field.json().is_some_and(|json| {
-            json.kind() == Kind::Object && json.members().is_some_and(|members| members.is_empty())
-        });
-        if is_empty_object {
+        let members = field.json().and_then(Json::members);
+        if members.is_some_and(|members| members.is_empty()) {
             return Ok(Vec::new());
         }
         Self::strict_list(field)

@@ -26,15 +26,11 @@ impl Observed {
         let observed = match items.as_slice() {
             [only] => {
                 let info = only.object("status").object("nodeInfo");
-                let mut names = |key| {
-                    let names = reading.take(info.field(key).strings())?.into_iter();
-                    let names: BTreeSet<String> = names.filter(|name| !name.is_empty()).collect();
-                    Some(names).filter(|names| !names.is_empty())
-                };
+                let mut set = |key| Some(reading.take(names(&info, key))?.into_iter().collect());
                 let infra = only.object("spec").object("infra").field("nodePlacement");
                 Self {
-                    workload: names("workloadsArchitectures"),
-                    virt_api: names("controlPlaneArchitectures").filter(|_| !places(&infra)),
+                    workload: set("workloadsArchitectures"),
+                    virt_api: set("controlPlaneArchitectures").filter(|_| !places(&infra)),
                 }
             }
             _ => Self::default(),
@@ -61,16 +57,18 @@ impl NodeInfo {
     /// both kinds of nodes. HCO writes the status, so an unreadable one counts as absent.
     pub fn read(status: &Object<'_>) -> Option<Self> {
         let info = status.object("nodeInfo");
-        let names = |key| {
-            let names = info.field(key).strings().ok().flatten()?.into_iter();
-            let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
-            Some(names).filter(|names| !names.is_empty())
-        };
         let default = info.field("defaultWorkloadArchitecture").string().ok();
         Some(Self {
-            workload: names("workloadsArchitectures")?,
-            control_plane: names("controlPlaneArchitectures")?,
+            workload: names(&info, "workloadsArchitectures").ok()??,
+            control_plane: names(&info, "controlPlaneArchitectures").ok()??,
             default_architecture: default.flatten().filter(|name| !name.is_empty()),
         })
     }
+}
+
+/// The names in a list, without empty ones; `None` if there are none.
+fn names<'a>(info: &Object<'a>, key: &'static str) -> Result<Option<Vec<String>>, WrongType<'a>> {
+    let mut names = info.field(key).strings()?.unwrap_or_default();
+    names.retain(|name| !name.is_empty());
+    Ok(Some(names).filter(|names| !names.is_empty()))
 }

@@ -35,7 +35,8 @@ pub enum VersionSupport {
 impl VersionSupport {
     /// Parses a version of HCO or OpenShift Virtualization; `None` if it is not a version.
     pub fn parse(version: &str) -> Option<Self> {
-        let numbers @ (major, minor) = numbers(version)?;
+        let (major, minor, _) = numbers(version)?;
+        let numbers = (major, minor);
         let mut table = OPENSHIFT_VIRTUALIZATION.iter();
         let listed = table.find(|(major, minor, _)| (*major, *minor) == numbers);
         let own = match (major, listed) {
@@ -167,15 +168,15 @@ impl fmt::Display for HcoVersion {
     }
 }
 
-/// The major and the minor number of a version.
-fn numbers(version: &str) -> Option<(u32, u32)> {
+/// The numbers of a version such as `v1.7.0-beta.0`. If the third number is missing, it is 0.
+pub(crate) fn numbers(version: &str) -> Option<(u32, u32, u32)> {
     let mut numbers = version.strip_prefix('v').unwrap_or(version).split('.');
     let mut next = || leading_number(numbers.next()?);
-    Some((next()?, next()?))
+    Some((next()?, next()?, next().unwrap_or(0)))
 }
 
 /// The number at the start of a text, as in `0-rc1`.
-pub(crate) fn leading_number(text: &str) -> Option<u32> {
+fn leading_number(text: &str) -> Option<u32> {
     let end = text.find(|character: char| !character.is_ascii_digit());
     text.get(..end.unwrap_or(text.len()))?.parse().ok()
 }

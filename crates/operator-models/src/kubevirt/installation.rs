@@ -3,7 +3,7 @@
 use kube_objects::json::{Json, Object, Reading, WrongType};
 
 use super::preference::{Preference, PreferenceName, required_architecture};
-use crate::hco::version::leading_number;
+use crate::hco::version::numbers;
 
 /// The feature gate for running VMs by emulation, on nodes with another architecture.
 const CROSS_ARCHITECTURE: &str = "CrossArchitectureVirtualization";
@@ -107,11 +107,4 @@ impl KubeVirt {
         architecture == node
             || (self.is_cross_architecture && is_emulated(architecture) && is_emulated(node))
     }
-}
-
-/// The numbers of a version such as `v1.7.0-beta.0`. If the third number is missing, it is 0.
-fn numbers(version: &str) -> Option<(u32, u32, u32)> {
-    let mut numbers = version.strip_prefix('v').unwrap_or(version).split('.');
-    let mut next = || leading_number(numbers.next()?);
-    Some((next()?, next()?, next().unwrap_or(0)))
 }

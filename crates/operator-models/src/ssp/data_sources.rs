@@ -201,7 +201,7 @@ impl Wanted {
         let Some(annotated) = annotated else {
             let default = bundle::source(managed)
                 .filter(|_| is_multi_arch)
-                .and_then(|source| first_common(architectures, source.architectures));
+                .and_then(|of_source| first_common(architectures, of_source));
             let managed =
                 default.map_or_else(|| managed.to_owned(), |default| default.suffixed(managed));
             let cron = WantedCron {
@@ -243,11 +243,11 @@ impl Wanted {
 
     /// MIRRORS: getDataSourceInfos, getDataSourceInfosMultiArch.
     fn add_bundle_sources(&mut self, architectures: &[Architecture], is_multi_arch: bool) {
-        for source in &bundle::SOURCES {
-            let Some(default) = first_common(architectures, source.architectures) else {
+        for (source, of_source) in bundle::SOURCES {
+            let Some(default) = first_common(architectures, of_source) else {
                 continue;
             };
-            let name = source.name.to_owned();
+            let name = source.to_owned();
             if !is_multi_arch {
                 let own = WantedSource::Own { label: None };
                 self.bundle_sources.insert(name, own);
@@ -255,13 +255,13 @@ impl Wanted {
             }
             let pointer = WantedSource::Pointer(default.suffixed(&name));
             self.bundle_sources.insert(name, pointer);
-            for architecture in source.architectures {
+            for architecture in of_source {
                 if architectures.contains(architecture) {
                     let own = WantedSource::Own {
                         label: Some(*architecture),
                     };
                     self.bundle_sources
-                        .insert(architecture.suffixed(source.name), own);
+                        .insert(architecture.suffixed(source), own);
                 }
             }
         }

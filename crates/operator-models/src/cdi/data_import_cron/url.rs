@@ -76,39 +76,30 @@ fn is_host(host: &str) -> bool {
         .rfind(':')
         .and_then(|at| host.get(at..))
         .unwrap_or_default();
-    is_port(port) && has_host_characters(host)
+    is_port(port) && are_host_bytes(host, |byte| !byte.is_ascii() || byte == b'%')
 }
 
-/// An address between brackets. A zone follows `%25`.
+/// An address between brackets. A zone follows `%25`. In it, only characters that a host can have, blanks, and percent
+/// signs can be escaped.
 fn is_address(address: &str) -> bool {
-    let (address, zone) = match address.split_once('%') {
-        Some((address, zone)) => (address, Some(zone)),
-        None => (address, None),
+    let can_be_escaped =
+        |byte: u8| byte.is_ascii() && (is_host_byte(byte) || b" %".contains(&byte));
+    let address = match address.split_once('%') {
+        Some((address, zone)) => match zone.strip_prefix("25") {
+            Some(zone) if !zone.is_empty() && are_host_bytes(zone, can_be_escaped) => address,
+            _ => return false,
+        },
+        None => address,
     };
-    let is_zone = zone.is_none_or(|zone| {
-        let Some(zone) = zone.strip_prefix("25") else {
-            return false;
-        };
-        // Only characters that a host can have, blanks, and percent signs can be escaped.
-        !zone.is_empty()
-            && unescaped(zone).is_some_and(|bytes| {
-                bytes.into_iter().all(|(byte, is_escaped)| {
-                    if is_escaped && !byte.is_ascii() {
-                        return false;
-                    }
-                    is_host_byte(byte) || is_escaped && b" %".contains(&byte)
-                })
-            })
-    });
-    is_zone && address.parse::<Ipv6Addr>().is_ok()
+    address.parse::<Ipv6Addr>().is_ok()
 }
 
-/// MIRRORS: Go net/url, unescape with encodeHost, which only unescapes bytes outside ASCII, and percent signs.
-fn has_host_characters(host: &str) -> bool {
-    unescaped(host).is_some_and(|bytes| {
+/// MIRRORS: Go net/url, unescape with encodeHost, and with encodeZone.
+fn are_host_bytes(text: &str, can_be_escaped: impl Fn(u8) -> bool) -> bool {
+    unescaped(text).is_some_and(|bytes| {
         bytes.into_iter().all(|(byte, is_escaped)| {
             if is_escaped {
-                !byte.is_ascii() || byte == b'%'
+                can_be_escaped(byte)
             } else {
                 is_host_byte(byte)
             }
