@@ -11,13 +11,10 @@ use crate::objects::{Object, objects};
 use crate::place::{Form, Place};
 use crate::style::{Style, is_collection};
 
-/// The replacement of a range of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TextEdit {
-    /// The range to replace; empty for an insertion.
-    pub range: Range<usize>,
-    /// The new text.
-    pub text: String,
+/// The replacement of a range of a text, which is empty for an insertion.
+struct TextEdit {
+    range: Range<usize>,
+    text: String,
 }
 
 /// Why the editor does not change a text.
@@ -42,8 +39,6 @@ pub enum EditError {
 /// The result of an edit.
 #[derive(Debug)]
 pub struct Edited {
-    /// The edits of the text, in order.
-    pub edits: Vec<TextEdit>,
     /// The text after the edits.
     pub text: String,
     /// The objects of the edited text.
@@ -80,7 +75,6 @@ pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<Edite
         }));
     }
     Ok(Edited {
-        edits,
         text: after,
         objects: read,
     })

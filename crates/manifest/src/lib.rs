@@ -16,7 +16,7 @@ mod stream;
 mod style;
 mod yaml;
 
-pub use edit::{EditError, Edited, TextEdit, edited};
+pub use edit::{EditError, Edited, edited};
 pub use encoding::decoded;
 pub use error::ManifestError;
 pub use limited::{LIMIT, read_up_to};
