@@ -29,28 +29,35 @@ pub(super) struct Consequences {
 
 impl Fixes<'_, '_> {
     /// Marks fixes as incomplete if applying all of them causes another denial, or if a boot source loses its disk.
+    ///
+    /// A denial about one template can hide a denial about another one, so the fixes that are left are confirmed again.
     pub(super) fn confirm(&self, described: &mut [Described]) {
-        let edits = recommended_edits(described);
-        if edits.is_empty() {
-            return;
+        for is_last in [false, true] {
+            let edits = recommended_edits(described);
+            if edits.is_empty() {
+                return;
+            }
+            if !self.can_evaluate_again() {
+                take_back(described, |_| true);
+                return;
+            }
+            let Some(Consequences {
+                templates, lost, ..
+            }) = self.consequences(&edits)
+            else {
+                return;
+            };
+            let lost = self.without_impossible_disks(lost);
+            if templates.is_empty() && lost.is_empty() {
+                return;
+            }
+            let is_known = |template: &String| {
+                let mut found = described.iter().flat_map(|rule| &rule.shown);
+                found.any(|shown| shown.template.as_ref() == Some(template))
+            };
+            let is_all = is_last || !lost.is_empty() || !templates.iter().all(is_known);
+            take_back(described, |template| is_all || templates.contains(template));
         }
-        if !self.can_evaluate_again() {
-            take_back(described, |_| true);
-            return;
-        }
-        let Some(Consequences {
-            templates, lost, ..
-        }) = self.consequences(&edits)
-        else {
-            return;
-        };
-        let lost = self.without_impossible_disks(lost);
-        let is_known = |template: &String| {
-            let mut found = described.iter().flat_map(|rule| &rule.shown);
-            found.any(|shown| shown.template.as_ref() == Some(template))
-        };
-        let is_all = !lost.is_empty() || !templates.iter().all(is_known);
-        take_back(described, |template| is_all || templates.contains(template));
     }
 
     /// The forecast assumes that an image supports every architecture. Removes the disks of architectures that it does
