@@ -314,7 +314,7 @@ mod tests {
         found.join(" ").replace("template.spec.", "")
     }
 
-    /// What the rows of the operators' code do not contain.
+    /// Specs that the rows of the operators' code do not contain.
     #[test]
     fn specs_are_compared_as_go_stores_them() {
         for (one, other, found) in [
