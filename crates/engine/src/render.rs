@@ -147,7 +147,8 @@ pub(crate) fn report(
         workload_architectures: census.map(|census| list(census.workload.keys().collect())),
         control_plane_architectures: census
             .map(|census| list(census.control_plane.iter().collect())),
-        hco_version: Some(facts.version.shown.clone()),
+        hco_version: Some(facts.version.shown.text()),
+        version: Some(facts.version.shown.clone()),
         default_architecture: facts.default_architecture().map(Foreign::from),
         nodes_from: census.and(facts.nodes_source()).map(NodesSource::name),
         multi_arch_import: Some(facts.import),

@@ -11,6 +11,7 @@ use operator_models::hco::import::Import;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Consequence, Outcome};
+use crate::version::ShownVersion;
 
 /// The response to a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +35,9 @@ pub struct Report {
     pub control_plane_architectures: Option<Vec<Foreign>>,
     /// The HCO version that was used for the evaluation, and its source; `None` if nothing was evaluated.
     pub hco_version: Option<String>,
+    /// The same as values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<ShownVersion>,
     /// The architecture that KubeVirt gives to VMs that do not request one; `None` if no nodes were read, if there is
     /// none, or if this version of HCO does not set it.
     pub default_architecture: Option<Foreign>,

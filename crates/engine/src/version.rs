@@ -2,6 +2,7 @@
 
 use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::version::HcoVersion;
+use serde::{Deserialize, Serialize};
 
 use crate::settings::Settings;
 
@@ -12,8 +13,49 @@ pub(crate) struct Version {
     /// Whether the object or the settings contain the version. Otherwise, it is the newest one, and a fix has to suit
     /// all versions.
     pub(crate) is_known: bool,
-    /// For users and programs, for example `1.18.1 (status)`.
-    pub(crate) shown: String,
+    pub(crate) shown: ShownVersion,
+}
+
+/// The version of HCO for users and programs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownVersion {
+    /// The version as it was written, or the number for which the object is evaluated.
+    pub number: String,
+    /// Where it comes from.
+    pub source: VersionSource,
+}
+
+/// The source of the version of HCO.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VersionSource {
+    /// The caller of `report_change`.
+    Given,
+    /// The status of the HyperConverged.
+    Status,
+    /// The settings of the policy.
+    Settings,
+    /// None of these: it is the newest known version.
+    Default,
+}
+
+impl VersionSource {
+    /// Its name in the report and in the audit annotations.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Given => "given",
+            Self::Status => "status",
+            Self::Settings => "settings",
+            Self::Default => "default",
+        }
+    }
+}
+
+impl ShownVersion {
+    /// For example `1.18.1 (status)`.
+    pub(crate) fn text(&self) -> String {
+        format!("{} ({})", self.number, self.source.name())
+    }
 }
 
 impl Version {
@@ -25,18 +67,18 @@ impl Version {
     ) -> Self {
         let status = status.and_then(|status| status.status_version.as_deref());
         let candidates = [
-            (given, "given"),
-            (status, "status"),
-            (settings.hco_version.as_deref(), "settings"),
+            (given, VersionSource::Given),
+            (status, VersionSource::Status),
+            (settings.hco_version.as_deref(), VersionSource::Settings),
         ];
         for (text, source) in candidates {
             let Some(text) = text else { continue };
             if let Some(hco) = HcoVersion::parse(text) {
-                let shown = own(text, hco);
+                let number = own(text, hco).map_or_else(|| hco.to_string(), str::to_owned);
                 return Self {
                     hco,
                     is_known: true,
-                    shown: format!("{} ({source})", shown.unwrap_or(&hco.to_string())),
+                    shown: ShownVersion { number, source },
                 };
             }
         }
@@ -44,7 +86,10 @@ impl Version {
         Self {
             hco,
             is_known: false,
-            shown: format!("{hco} (default)"),
+            shown: ShownVersion {
+                number: hco.to_string(),
+                source: VersionSource::Default,
+            },
         }
     }
 }

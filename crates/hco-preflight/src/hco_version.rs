@@ -1,5 +1,6 @@
 //! Shows the version of HCO to users, both as it was written and as the module reads it.
 
+use engine::{ShownVersion as Version, VersionSource};
 use operator_models::hco::version::VersionSupport;
 use serde_json::Value;
 
@@ -18,24 +19,23 @@ pub(crate) struct ShownVersion {
 }
 
 impl ShownVersion {
-    pub(crate) fn of(version: &str, object: &Value, given: Option<&str>) -> Option<Self> {
-        let (number, origin) = version.split_once(' ')?;
-        let origin = origin.trim_matches(['(', ')']);
-        let written = match origin {
-            "given" => given,
-            "status" => operator_version(object),
-            _ => None,
+    pub(crate) fn of(version: &Version, object: &Value, given: Option<&str>) -> Self {
+        let number = version.number.as_str();
+        let written = match version.source {
+            VersionSource::Given => given,
+            VersionSource::Status => operator_version(object),
+            VersionSource::Settings | VersionSource::Default => None,
         };
         // The version as it was written, if the module uses another number for it.
         let written = written.map(|it| it.strip_prefix('v').unwrap_or(it));
         let written = written
             .filter(|it| *it != number && !it.starts_with(&format!("{number}.")))
             .map(one_line);
-        let of = match origin {
-            "given" => "--hco-version",
-            "settings" => "settings",
-            "default" => "not known: the newest one is assumed",
-            _ => "",
+        let of = match version.source {
+            VersionSource::Given => "--hco-version",
+            VersionSource::Settings => "settings",
+            VersionSource::Default => "not known: the newest one is assumed",
+            VersionSource::Status => "",
         };
         let known = one_line(number);
         let unknown = written.as_deref().and_then(|written| {
@@ -61,12 +61,12 @@ impl ShownVersion {
         if !more.is_empty() {
             text = format!("{text} ({})", more.join(", "));
         }
-        Some(Self {
+        Self {
             number: Foreign::from(number),
-            origin: Foreign::from(origin),
+            origin: Foreign::from(version.source.name()),
             text,
             unknown,
-        })
+        }
     }
 }
 

@@ -57,7 +57,7 @@ impl Conclusions for Report {
     }
 
     fn version(&self) -> Option<HcoVersion> {
-        HcoVersion::parse(self.hco_version.as_ref()?)
+        HcoVersion::parse(&self.version.as_ref()?.number)
     }
 
     fn kubevirt(&self, default_architecture: String) -> KubeVirt {

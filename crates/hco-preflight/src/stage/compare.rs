@@ -329,9 +329,8 @@ fn hosts(placement: &Placement, node: &Value) -> bool {
 /// A remark about a version of HCO that is older than the cluster's.
 fn downgrade(is: &Report, will_be: &Report) -> Option<String> {
     let version = |report: &Report| {
-        let shown = report.hco_version.as_ref()?;
-        let text = shown.split(' ').next()?;
-        Some((HcoVersion::parse(text)?, one_line(text)))
+        let number = &report.version.as_ref()?.number;
+        Some((HcoVersion::parse(number)?, one_line(number)))
     };
     let ((before, is), (after, will_be)) = (version(is)?, version(will_be)?);
     (after < before).then(|| {
@@ -395,7 +394,7 @@ impl Compared {
     pub(crate) fn version(&self, report: &Report) -> Option<ShownVersion> {
         let object = self.before().unwrap_or(self.after());
         let given = self.version.as_deref();
-        ShownVersion::of(report.hco_version.as_ref()?, object, given)
+        Some(ShownVersion::of(report.version.as_ref()?, object, given))
     }
 
     /// Whether KubeVirt runs virt-handler on a node, for the object before or after the change. Without a placement, it
