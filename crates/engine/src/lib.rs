@@ -65,5 +65,5 @@ pub use report::{
 };
 pub use rule::{ComparesNodes, Level, ObjectKind, Ratchet, RepairKind, Rule, Subject};
 pub use rules::RULES;
-pub use version::{ShownVersion, VersionSource};
+pub use version::{StatedVersion, VersionSource};
 pub use words::{why_unimportable, why_unknown};

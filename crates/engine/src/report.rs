@@ -11,7 +11,7 @@ use operator_models::hco::import::Import;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Consequence, Outcome};
-use crate::version::ShownVersion;
+use crate::version::StatedVersion;
 
 /// The response to a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,9 +35,9 @@ pub struct Report {
     pub control_plane_architectures: Option<Vec<Foreign>>,
     /// The HCO version that was used for the evaluation, and its source; `None` if nothing was evaluated.
     pub hco_version: Option<String>,
-    /// The same as values.
+    /// The same version, as a number and its source.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<ShownVersion>,
+    pub version: Option<StatedVersion>,
     /// The architecture that KubeVirt gives to VMs that do not request one; `None` if no nodes were read, if there is
     /// none, or if this version of HCO does not set it.
     pub default_architecture: Option<Foreign>,
@@ -241,7 +241,7 @@ pub struct FindingReport {
     pub value: Foreign,
     /// The state, then the consequence.
     pub fact: String,
-    /// The effect on HCO, if it is one that the operators' forecast depends on.
+    /// The effect on HCO, if it is one of these. Otherwise, the fact states the consequence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consequence: Option<Consequence>,
     /// The first fixes, as text.

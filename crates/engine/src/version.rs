@@ -13,12 +13,12 @@ pub(crate) struct Version {
     /// Whether the object or the settings contain the version. Otherwise, it is the newest one, and a fix has to suit
     /// all versions.
     pub(crate) is_known: bool,
-    pub(crate) shown: ShownVersion,
+    pub(crate) shown: StatedVersion,
 }
 
 /// The version of HCO for users and programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ShownVersion {
+pub struct StatedVersion {
     /// The version as it was written, or the number for which the object is evaluated.
     pub number: String,
     /// Where it comes from.
@@ -51,7 +51,7 @@ impl VersionSource {
     }
 }
 
-impl ShownVersion {
+impl StatedVersion {
     /// For example `1.18.1 (status)`.
     pub(crate) fn text(&self) -> String {
         format!("{} ({})", self.number, self.source.name())
@@ -78,7 +78,7 @@ impl Version {
                 return Self {
                     hco,
                     is_known: true,
-                    shown: ShownVersion { number, source },
+                    shown: StatedVersion { number, source },
                 };
             }
         }
@@ -86,7 +86,7 @@ impl Version {
         Self {
             hco,
             is_known: false,
-            shown: ShownVersion {
+            shown: StatedVersion {
                 number: hco.to_string(),
                 source: VersionSource::Default,
             },

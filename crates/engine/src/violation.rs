@@ -27,7 +27,7 @@ pub(crate) trait Violation<'f, O: 'f = Facts<'f>> {
         false
     }
 
-    /// The effect on HCO; `None` if it is another one, which the fact states.
+    /// The effect on HCO, if it is one of these. Otherwise, the fact states the consequence.
     fn consequence(&self, _: &'f O) -> Option<Consequence> {
         None
     }
@@ -35,7 +35,7 @@ pub(crate) trait Violation<'f, O: 'f = Facts<'f>> {
     /// The field with the problem.
     fn path(&self, object: &'f O) -> FieldPath;
 
-    /// The state, then the consequence, unless [`Violation::consequence`] is it: one sentence on one line.
+    /// The state, then the consequence if it is not the [`Violation::consequence`]: one sentence on one line.
     fn fact(&self, object: &'f O) -> String;
 
     /// Ways to resolve it; the first one is recommended.

@@ -128,7 +128,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     Ok(exit)
 }
 
-/// How an API server answers to a patch for an object that has changed.
+/// The answer of an API server to a patch for an object that has changed.
 const CHANGED: &str = "if an object has changed since it was read, the API server rejects its patch (`the server rejected our request due to an error in our request`): run this again";
 
 /// How to see the effect of the changes before they are applied.

@@ -1,6 +1,6 @@
 //! Shows the version of HCO to users, both as it was written and as the module reads it.
 
-use engine::{ShownVersion as Version, VersionSource};
+use engine::{StatedVersion, VersionSource};
 use operator_models::hco::version::VersionSupport;
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub(crate) struct ShownVersion {
 }
 
 impl ShownVersion {
-    pub(crate) fn of(version: &Version, object: &Value, given: Option<&str>) -> Self {
+    pub(crate) fn of(version: &StatedVersion, object: &Value, given: Option<&str>) -> Self {
         let number = version.number.as_str();
         let written = match version.source {
             VersionSource::Given => given,

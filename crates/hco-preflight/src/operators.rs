@@ -331,16 +331,13 @@ fn render(rows: &[Row], architectures: &BTreeSet<String>) -> String {
         };
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{style}{sign}{style:#} {BOLD}{result}");
-        for (used, title) in [
-            (
-                Use::Runs,
-                "can run on them, or are started for VMs and imports on them",
-            ),
-            (Use::Elsewhere, "do not run on them, or are only listed"),
-        ] {
+        for used in [Use::Runs, Use::Elsewhere] {
             for (index, row) in lacking(used).enumerate() {
-                if index == 0 {
-                    let _ = writeln!(text, "  {title}");
+                if index == 0 && used == Use::Elsewhere {
+                    let _ = writeln!(
+                        text,
+                        "  also lack {name}, but run elsewhere or are only listed:"
+                    );
                 }
                 let by: Vec<String> = row.used_by.iter().map(|by| one_line(by)).collect();
                 let _ = writeln!(text, "    {} {DIM}({}){DIM:#}", row.image, by.join("; "));

@@ -21,7 +21,7 @@ pub struct Needed<'a> {
 }
 
 impl<'a> Needed<'a> {
-    /// The label with this key is needed.
+    /// Adds the key of a label that is needed.
     pub fn add_label(&mut self, key: &'a str) {
         self.labels.insert(key.as_bytes(), key);
     }

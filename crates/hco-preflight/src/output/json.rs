@@ -21,7 +21,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
     Ok(serde_json::to_string_pretty(&document)? + "\n")
 }
 
-/// An object. Unknown values are null; these fields are there only if they say something.
+/// These fields of an object are left out if they are empty. Other unknown values are null.
 fn object(judged: &Judged) -> Value {
     const OPTIONAL: [&str; 4] = ["policiesUnread", "virtualMachine", "notChecked", "message"];
     let (report, identity) = (&judged.report, &judged.identity);

@@ -68,7 +68,7 @@ fn end(reader: &mut Reader<'_>, document: &[u8]) -> Result<(), Error> {
     }
 }
 
-/// The text of a value before which there is no whitespace.
+/// The text of a value without whitespace before it.
 fn scalar<'a>(reader: &mut Reader<'a>, document: &'a [u8]) -> Result<&'a [u8], Error> {
     let start = reader.offset();
     reader.skip()?;

@@ -92,7 +92,7 @@ fn operators(world: &World<'_>, host: &str) {
     let output = world.admin.preflight(&words);
     assert_eq!(output.code, Some(1), "{output:?}");
     let lacking = format!(
-        "1 of 2 images lack arm64, and can run on arm64 nodes\n  can run on them, or are started for VMs and imports on them\n    {host}/images/amd64-only:1 (DaemonSet {NAMESPACE}/operand)\n"
+        "1 of 2 images lack arm64, and can run on arm64 nodes\n    {host}/images/amd64-only:1 (DaemonSet {NAMESPACE}/operand)\n"
     );
     assert!(output.stdout.contains(&lacking), "{output:?}");
     assert_eq!(

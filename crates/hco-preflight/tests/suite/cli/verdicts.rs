@@ -186,29 +186,3 @@ fn files_that_are_no_manifests_are_skipped() {
         );
     }
 }
-
-/// Two links that lead to each other's directories, and a file that Git ignores.
-#[cfg(unix)]
-#[test]
-fn links_in_circles_and_files_that_git_ignores_are_skipped() {
-    use std::os::unix::fs::symlink;
-    let root = scratch("circles");
-    for directory in [".git", "one", "other", "ignored"] {
-        std::fs::create_dir(root.join(directory)).unwrap();
-    }
-    symlink("../other", root.join("one/other")).unwrap();
-    symlink("../one", root.join("other/one")).unwrap();
-    std::fs::write(root.join(".gitignore"), "ignored/\n").unwrap();
-    let manifest = std::fs::read_to_string(super::files().join("accepted.yaml")).unwrap();
-    std::fs::write(root.join("one/hco.yaml"), &manifest).unwrap();
-    std::fs::write(root.join("ignored/broken.yaml"), "HyperConverged: {").unwrap();
-    let output = super::run(&format!("check -R -f {} --arch amd64=3", root.display()));
-    let (out, notes) = (
-        String::from_utf8(output.stdout).unwrap(),
-        String::from_utf8(output.stderr).unwrap(),
-    );
-    assert_eq!(output.status.code(), Some(0), "{out}{notes}");
-    assert!(out.contains("\n1 object: "), "{out}");
-    assert!(notes.contains("2 files (a link to a directory)"), "{notes}");
-    assert!(!notes.contains("broken.yaml"), "{notes}");
-}
