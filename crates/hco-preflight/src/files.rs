@@ -284,7 +284,7 @@ impl Files {
                 let mut objects = Vec::new();
                 for document in documents {
                     match document {
-                        Ok(object) => objects.push(object),
+                        Ok(object) => objects.extend(object.unwrapped()),
                         Err(error) if root.is_some() => {
                             self.not_objects
                                 .push(format!("{}:{}", one_line(&file), error.line));
@@ -333,6 +333,17 @@ impl Files {
         let line = written.object.line;
         let is_machine = self.wanted.virtual_machines && identity.is_virtual_machine();
         if identity.is_hyperconverged() || is_machine {
+            let distributed = written.object.distributed.unwrap_or_default();
+            if distributed.has_templates && has_template(&written.object.value) {
+                let what = "not checked: a value is a template (`{{ }}`), which is evaluated in the cluster; check the object that it becomes";
+                let failure = Failure::in_file(file, Some(line), what.to_owned());
+                return self.failures.push(failure);
+            }
+            if distributed.is_merged {
+                self.notes.push(&format!(
+                    "{file}:{line}: the policy around this object has `musthave`: fields that are missing here keep their live values, but are checked as missing"
+                ));
+            }
             return self.found.push(Found { identity, written });
         }
         if self.wanted.beside.contains(&&*identity.kind) {
@@ -346,7 +357,14 @@ impl Files {
                     "{file}:{line}: skipped a HyperConverged of `{group}`"
                 ));
             }
-            kind if contains_ours(&written.object.value) => {
+            // It contains objects only after the cluster evaluates it.
+            "ConfigurationPolicy" if has_raw_templates(&written.object.value) => {
+                return self.notes.push(&format!(
+                    "{file}:{line}: skipped `object-templates-raw` with a HyperConverged; to check it, apply the templates first"
+                ));
+            }
+            // The objects that the other policies of Open Cluster Management contain must not exist.
+            kind if !kind.ends_with("Policy") && contains_ours(&written.object.value) => {
                 let what = format!(
                     "not checked: the HyperConverged inside this {kind}; check it in a file of its own"
                 );
@@ -396,7 +414,27 @@ pub(crate) struct Walk {
     pub(crate) exclude: Vec<Pattern>,
 }
 
-/// Whether a HyperConverged is inside a value, for example in a `ManifestWork`.
+/// Whether a policy of Open Cluster Management has templates that contain a HyperConverged as text.
+fn has_raw_templates(policy: &Value) -> bool {
+    let templates = policy.pointer("/spec/object-templates-raw");
+    let templates = templates.and_then(Value::as_str);
+    templates.is_some_and(|text| names_ours(text.as_bytes()))
+}
+
+/// Whether a value contains a template of Open Cluster Management.
+fn has_template(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("{{"),
+        Value::Array(items) => items.iter().any(has_template),
+        Value::Object(fields) => {
+            let mut fields = fields.iter();
+            fields.any(|(name, value)| name.contains("{{") || has_template(value))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a HyperConverged is inside a value of a kind that this command does not know.
 fn contains_ours(value: &Value) -> bool {
     match value {
         Value::Object(fields) => {

@@ -65,7 +65,11 @@ pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<Edite
     };
     let after = apply(text, &edits).ok_or_else(|| different("overlaps another change"))?;
     let read = objects(after.as_bytes());
-    let read = read.map_err(|_| different("cannot be made automatically"))?;
+    let mut read = read.map_err(|_| different("cannot be made automatically"))?;
+    let mut before = objects_of_text.iter();
+    if before.any(|(object, _)| object.distributed.is_some()) {
+        read = read.into_iter().flat_map(Object::unwrapped).collect();
+    }
     let wanted = objects_of_text.iter().map(|(_, target)| *target);
     if !read.iter().map(|object| &object.value).eq(wanted) {
         return Err(different(if text.contains('&') && text.contains('*') {

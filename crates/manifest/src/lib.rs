@@ -1,10 +1,12 @@
 //! YAML and JSON with the position of each value, read as kubectl reads them, and edits that keep everything else as it
 //! was: comments, order, quotation marks, indentation.
 //!
-//! The crate does not depend on the policy. It knows only the lists of Kubernetes.
+//! The crate does not depend on the policy. It knows only the kinds that contain other objects: the lists of Kubernetes,
+//! and the kinds with which Open Cluster Management distributes objects.
 
 #![forbid(unsafe_code)]
 
+mod distributed;
 mod edit;
 mod encoding;
 mod error;
@@ -16,6 +18,7 @@ mod stream;
 mod style;
 mod yaml;
 
+pub use distributed::Distributed;
 pub use edit::{EditError, Edited, edited};
 pub use encoding::decoded;
 pub use error::ManifestError;

@@ -252,20 +252,175 @@ fn what_a_pattern_excludes_is_not_read(
     assert_eq!(notes.contains(note), is_excluded, "{notes}");
 }
 
+/// A `HyperConverged` without the import, on one line.
+const DENIED: &str = "{apiVersion: hco.kubevirt.io/v1beta1, kind: HyperConverged, metadata: {name: kubevirt-hyperconverged, namespace: kubevirt-hyperconverged}, spec: {}}";
+
+fn wrapped(text: &str) -> String {
+    text.replace("DENIED", DENIED)
+}
+
+const POLICY: &str = "\
+apiVersion: policy.open-cluster-management.io/v1
+kind: Policy
+metadata: {name: hco, namespace: policies}
+spec:
+  remediationAction: enforce
+  policy-templates:
+    - objectDefinition:
+        apiVersion: policy.open-cluster-management.io/v1
+        kind: ConfigurationPolicy
+        metadata: {name: hco}
+        spec:
+          object-templates:
+            - complianceType: mustnothave
+              objectDefinition: {apiVersion: v1, kind: Namespace, metadata: {name: old}}
+            - complianceType: mustonlyhave
+              objectDefinition:
+                DENIED
+";
+
+const CONFIGURATION: &str = "\
+apiVersion: policy.open-cluster-management.io/v1
+kind: ConfigurationPolicy
+metadata: {name: hco}
+spec:
+  object-templates:
+    - complianceType: musthave
+      objectDefinition: DENIED
+";
+
+const WORK: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: east}
+---
+apiVersion: work.open-cluster-management.io/v1
+kind: ManifestWork
+metadata: {name: hco, namespace: east}
+spec:
+  workload:
+    manifests:
+      - {apiVersion: v1, kind: Namespace, metadata: {name: kubevirt-hyperconverged}}
+      # The object.
+      - DENIED
+";
+
+const REPLICAS: &str = "\
+apiVersion: work.open-cluster-management.io/v1alpha1
+kind: ManifestWorkReplicaSet
+metadata: {name: hco}
+spec:
+  manifestWorkTemplate:
+    workload:
+      manifests:
+        - DENIED
+";
+
+const LIST: &str = "\
+apiVersion: v1
+kind: List
+items:
+  - apiVersion: work.open-cluster-management.io/v1
+    kind: ManifestWork
+    spec:
+      workload:
+        manifests: [DENIED]
+";
+
+#[rstest]
+#[case::policy(POLICY, "16", false)]
+#[case::configuration_policy(CONFIGURATION, "7", true)]
+#[case::manifest_work(WORK, "13", false)]
+#[case::replicas(REPLICAS, "8", false)]
+#[case::list(LIST, "8", false)]
+fn an_object_inside_another_one_is_judged_at_its_place(
+    #[case] text: &str,
+    #[case] line: &str,
+    #[case] is_merged: bool,
+    #[context] context: Context,
+) {
+    let name = format!("wrapped-{}", context.description.unwrap());
+    let text = wrapped(text);
+    let directory = written(&name, &[("file.yaml", &text)]);
+    let words = "check -f file.yaml --arch amd64=3,arm64=2";
+    let (verdicts, notes, code) = run_in(&directory, words);
+    assert_eq!(code, 1, "{verdicts}{notes}");
+    let place = format!("\n  file.yaml:{line} · hco.kubevirt.io/v1beta1 ");
+    assert!(verdicts.contains(&place), "{verdicts}");
+    let note = format!("file.yaml:{line}: the policy around this object has `musthave`");
+    assert_eq!(notes.contains(&note), is_merged, "{notes}");
+
+    let (_, notes, _) = run_in(&directory, &words.replace("check", "fix --write"));
+    let fixed = fs::read_to_string(directory.join("file.yaml")).unwrap();
+    assert!(
+        fixed.contains("enableMultiArchBootImageImport: true"),
+        "{notes}\n{fixed}"
+    );
+    let (verdicts, _, code) = run_in(&directory, words);
+    assert_eq!(code, 0, "{fixed}\n{verdicts}");
+    // Nothing else in the file has changed.
+    let before = text.split_once(DENIED).unwrap();
+    assert!(
+        fixed.starts_with(before.0) && fixed.ends_with(before.1),
+        "{fixed}"
+    );
+}
+
+/// Such texts become objects only when a cluster evaluates them, and such objects must not exist.
+#[rstest]
+#[case::raw(
+    "  object-templates-raw: |\n    {{ range }}\n    - objectDefinition: {kind: HyperConverged}\n",
+    "file.yaml:1: skipped `object-templates-raw` with a HyperConverged"
+)]
+#[case::must_not_have(
+    "  object-templates:\n    - complianceType: MustNotHave\n      objectDefinition: DENIED\n",
+    "skipped 1 document of other kinds: ConfigurationPolicy (1)"
+)]
+fn what_is_no_object_of_the_cluster_is_skipped(#[case] spec: &str, #[case] note: &str) {
+    let text = "apiVersion: policy.open-cluster-management.io/v1\nkind: ConfigurationPolicy\nmetadata: {name: hco}\nspec:\n";
+    let text = wrapped(&format!("{text}{spec}"));
+    let directory = written(
+        &format!("unwrapped-{}", note.len()),
+        &[("file.yaml", &text)],
+    );
+    let words = "check -f file.yaml --arch amd64=3,arm64=2 --allow-empty";
+    let (_, notes, code) = run_in(&directory, words);
+    assert!(notes.contains(note), "{notes}");
+    assert_eq!(code, 0);
+}
+
+/// A value that only the cluster knows is neither valid nor invalid.
+#[test]
+fn an_object_with_a_template_of_a_policy_is_not_checked() {
+    let text = "apiVersion: policy.open-cluster-management.io/v1\nkind: ConfigurationPolicy\nmetadata: {name: hco}\nspec:\n  object-templates:\n    - complianceType: musthave\n      objectDefinition:\n        apiVersion: hco.kubevirt.io/v1beta1\n        kind: HyperConverged\n        metadata: {name: hco}\n        spec: {workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: '{{hub index .ManagedClusterLabels \"arch\" hub}}'}}}}\n";
+    let directory = written("files-evaluated", &[("file.yaml", text)]);
+    let (verdicts, notes, code) = run_in(&directory, "check -f file.yaml --arch amd64=3,arm64=2");
+    assert_eq!(code, 2, "{verdicts}{notes}");
+    let error = "file.yaml:7: not checked: a value is a template (`{{ }}`), which is evaluated in the cluster; check the object that it becomes";
+    assert!(notes.contains(error), "{verdicts}{notes}");
+    let known = text.replace("{{hub index .ManagedClusterLabels \"arch\" hub}}", "amd64");
+    // The cluster does not evaluate templates there.
+    let work = "apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\nmetadata: {name: hco}\nspec:\n  workload:\n    manifests:\n      - apiVersion: hco.kubevirt.io/v1beta1\n        kind: HyperConverged\n        metadata: {name: hco, annotations: {mine: '{{ x }}'}}\n        spec: {workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: amd64}}}}\n";
+    for (name, text) in [("known", &*known), ("work", work)] {
+        let directory = written(&format!("files-{name}"), &[("file.yaml", text)]);
+        let (_, notes, code) = run_in(&directory, "check -f file.yaml --arch amd64=3,arm64=2");
+        assert_eq!(code, 0, "{notes}");
+    }
+}
+
 /// The command does not know how another kind changes the objects inside it.
 #[test]
 fn an_object_inside_another_one_is_an_error() {
     let text = "\
-apiVersion: work.open-cluster-management.io/v1
-kind: ManifestWork
+apiVersion: example.com/v1
+kind: Bundle
 spec:
-  workload:
-    manifests:
-      - {apiVersion: hco.kubevirt.io/v1beta1, kind: HyperConverged, metadata: {name: hco}}
+  manifests:
+    - {apiVersion: hco.kubevirt.io/v1beta1, kind: HyperConverged, metadata: {name: hco}}
 ";
     let directory = written("inside", &[("file.yaml", text), ("hco.yaml", &accepted())]);
     let (verdicts, notes, code) = run_in(&directory, "check -f . --arch amd64=3");
-    let note = "error: ./file.yaml:1: not checked: the HyperConverged inside this ManifestWork; check it in a file of its own\n";
+    let note = "error: ./file.yaml:1: not checked: the HyperConverged inside this Bundle; check it in a file of its own\n";
     assert!(notes.contains(note), "{notes}");
     assert!(verdicts.contains("1 object: accepted"), "{verdicts}");
     assert_eq!(code, 2);
