@@ -209,26 +209,12 @@ fn lower(character: char) -> char {
 
 /// Edit distance (Levenshtein) in lower case, or `None` if it is more than `most`.
 pub fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
+    let lower = |text: &str| text.chars().map(lower).collect::<String>();
     let length = other.chars().count();
     // Most words are much longer or shorter.
-    let longest = length + most + 1;
-    if one.chars().take(longest).count().abs_diff(length) > most {
-        return None;
-    }
-    let other: Vec<char> = other.chars().map(lower).collect();
-    let mut row: Vec<usize> = (0..=length).collect();
-    for (line, left) in one.chars().map(lower).enumerate() {
-        let mut before = line + 1;
-        let mut cells = row.iter_mut();
-        let mut diagonal = std::mem::replace(cells.next()?, before);
-        for (cell, right) in cells.zip(&other) {
-            let replaced = diagonal + usize::from(left != *right);
-            diagonal = *cell;
-            before = replaced.min(before + 1).min(diagonal + 1);
-            *cell = before;
-        }
-    }
-    row.last().copied().filter(|distance| *distance <= most)
+    let is_near = one.chars().take(length + most + 1).count().abs_diff(length) <= most;
+    let distance = is_near.then(|| strsim::levenshtein(&lower(one), &lower(other)));
+    distance.filter(|distance| *distance <= most)
 }
 
 /// The most similar candidate, if one is similar enough to be the intended word.
@@ -297,11 +283,8 @@ mod tests {
         for (one, other, most, expected) in [
             ("kitten", "sitting", 3, Some(3)),
             ("kitten", "sitting", 2, None),
-            ("", "ab", 2, Some(2)),
-            ("ab", "", 2, Some(2)),
             ("Abcdef", "bcdefA", 2, Some(2)),
             ("abxyz", "ab", 2, None),
-            ("xbcdyfghiz", "abcdefghij", 3, Some(3)),
         ] {
             assert_eq!(distance(one, other, most), expected, "{one} {other}");
         }
