@@ -9,8 +9,6 @@ use operator_models::hco::version::HcoVersion;
 pub(crate) struct Comparison<'a> {
     /// The HCO version after the change.
     pub(crate) version: Option<String>,
-    /// The HCO version before the change.
-    pub(crate) version_before: Option<String>,
     /// The list of the nodes before the change.
     pub(crate) nodes_before: Option<&'a str>,
     /// The existing objects, which replace the forecast for the old object.
@@ -28,7 +26,6 @@ impl<'a> Comparison<'a> {
         let before = before.object();
         Ok(Some(Self {
             version,
-            version_before: self::version(&before)?,
             nodes_before: before.field("nodes").json().map(Json::text),
             objects: Objects::read(&before.field("objects")).map_err(|error| error.to_string())?,
         }))

@@ -31,7 +31,7 @@ pub fn report(payload: &[u8], cluster: &dyn Host) -> Report {
 /// Evaluates a change for `plan` and `status`.
 ///
 /// Besides the request and the settings, the payload may contain `hcoVersion`, the version of HCO after the change, and
-/// `before: {nodes, hcoVersion, objects}`, the cluster before the change.
+/// `before: {nodes, objects}`, the cluster before the change.
 pub fn report_change(payload: &[u8], cluster: &dyn Host) -> Report {
     evaluate_parsed(Parsed::parse_change(payload), cluster)
 }

@@ -191,10 +191,9 @@ impl<'a> HyperConvergedRequest<'a> {
 
     /// The environments of the old object and of the new one.
     pub(crate) fn environments(&self) -> (Environment<'_>, Environment<'_>) {
-        let given = self.comparison.as_ref();
-        let before = given.and_then(|given| given.version_before.as_deref());
-        let now = given.and_then(|given| given.version.as_deref());
-        (self.environment(before), self.environment(now))
+        let now = self.comparison.as_ref();
+        let now = now.and_then(|given| given.version.as_deref());
+        (self.environment(None), self.environment(now))
     }
 
     /// The object whose status is used. A mutating webhook gets the status that the user sends, so in an update it is
