@@ -3,27 +3,23 @@
 
 pub(crate) mod boot_sources;
 mod completion;
-mod disk;
 pub(crate) mod machines;
 mod storage;
 mod text;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 use engine::{Import, Stopped};
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::boot_image;
 use crate::exit::Exit;
-use crate::field::architecture;
 use crate::foreign::Foreign;
 use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
 use crate::notes::Notes;
-use crate::object_name::name;
 use crate::report::{Conclusions as _, Level, Report};
 use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
@@ -32,7 +28,7 @@ use crate::terminal::{Terminal, print_json, print_markdown};
 use self::boot_sources::{BootSources, Crons, DataSources, Wanted};
 use self::completion::Completion;
 use self::machines::{Effect, Machine};
-use self::storage::Storage;
+use self::storage::Disks;
 
 /// A plan. Programs read its JSON: fields are added, and none is removed.
 #[derive(Debug, Default, Serialize)]
@@ -80,7 +76,7 @@ pub(crate) struct Plan {
     vm_templates: Change<Vec<Foreign>>,
     /// The names of the nodes that leave.
     leaving_nodes: Vec<Foreign>,
-    /// Whether other nodes could leave instead.
+    /// Whether these nodes were chosen for the user, by `--what-if`.
     #[serde(skip)]
     assumes_leaving_nodes: bool,
     /// Whether KubeVirt reads the labels of boot sources before the default architecture.
@@ -97,7 +93,8 @@ pub(crate) struct Plan {
     /// The changes that the operators will make even without the requested change.
     pending: Option<Changed>,
     virtual_machines: Vec<Machine>,
-    storage: Storage,
+    /// The new disks.
+    storage: Vec<Disks>,
     /// `None` if the running VMs were not read.
     headroom: Option<Headroom>,
     unread: Vec<UnreadKind>,
@@ -162,7 +159,7 @@ pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
         terminal.note(&note);
     }
     let mut plan = Plan::of(&compared)?;
-    plan.assumes_leaving_nodes = args.what_if.is_some() && others_could_leave(&compared);
+    plan.assumes_leaving_nodes = args.what_if.is_some();
     match args.output {
         PlanFormat::Text => terminal.print(&text::render(&plan, args.all_vms))?,
         PlanFormat::Json => print_json(&plan)?,
@@ -237,7 +234,6 @@ impl Plan {
                 .map(|it| it.control_plane_architectures.clone().unwrap_or_default()),
             nodes: reports.map(|it| it.nodes.clone().unwrap_or_default()),
             changes: Changed::of(&sources),
-            storage: Storage::none(),
             unread: compared.snapshot.unread.clone(),
             sources,
             ..Self::default()
@@ -258,7 +254,7 @@ impl Plan {
             stopped_by: stops::of(report, compared.after()),
             pending: pending_sources.as_ref().map(Changed::of),
             virtual_machines: machines::affected(compared),
-            storage: Storage::of(compared, &unchanged.sources),
+            storage: storage::requested(compared, &unchanged.sources),
             headroom: Headroom::of(compared),
             unknown: no_forecast
                 .as_ref()
@@ -328,22 +324,6 @@ fn vm_templates(report: &Report) -> Vec<Foreign> {
     }
     architectures.sort();
     architectures
-}
-
-/// Whether a remaining node has the same architecture and roles as a leaving one.
-fn others_could_leave(compared: &Compared) -> bool {
-    let kind = |node: &Value| {
-        let labels = node.pointer("/metadata/labels").and_then(Value::as_object);
-        let labels = labels.into_iter().flatten().map(|(label, _)| label);
-        let roles = labels.filter(|it| it.starts_with("node-role.kubernetes.io/"));
-        let roles: BTreeSet<String> = roles.cloned().collect();
-        (architecture(node).map(str::to_owned), roles)
-    };
-    let staying: BTreeSet<_> = compared.nodes.iter().map(kind).collect();
-    let leaving: BTreeSet<&str> = compared.leaving.iter().map(Foreign::raw).collect();
-    let leaves = |node: &&Value| leaving.contains(name(node));
-    let mut leaving = compared.nodes_before.iter().filter(leaves).map(kind);
-    leaving.any(|kind| staying.contains(&kind))
 }
 
 /// Why the policy or HCO denies the object. It does not include fixes, because their commands change the live object.

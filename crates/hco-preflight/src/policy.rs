@@ -64,7 +64,7 @@ impl fmt::Display for Policy {
     }
 }
 
-/// Whether a policy, or a member of a group, runs this project's module, from any registry and in any version.
+/// Whether a policy runs this project's module, from any registry and in any version.
 pub(crate) fn is_ours(spec: &Value) -> bool {
     let module = spec.get("module").and_then(Value::as_str);
     let module = module.unwrap_or_default();

@@ -14,7 +14,6 @@ mod seen;
 mod settings;
 mod snapshot;
 mod surroundings;
-mod unshipped;
 
 pub(crate) use self::check::{Check, Purpose, Unread};
 pub(crate) use self::compare::{Compared, compare, hosts_workloads, observe};
@@ -22,4 +21,4 @@ pub(crate) use self::connect::{cluster, is_transient};
 pub(crate) use self::nodes::check_connection;
 pub(crate) use self::question::Question;
 pub(crate) use self::settings::validated;
-pub(crate) use self::snapshot::{GOLDEN, Reader, Snapshot, Unread as UnreadKind};
+pub(crate) use self::snapshot::{DISKS, GOLDEN, Reader, Snapshot, Unread as UnreadKind};

@@ -8,14 +8,13 @@ use operator_models::ssp::bundle;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::disk::Kind;
 use crate::field::text;
 use crate::foreign::Foreign;
 use crate::kubectl::Kubectl;
 use crate::object_name::{key, namespace, parts};
 use crate::owner;
 use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast, Report, is_in};
-use crate::stage::{Compared, GOLDEN};
+use crate::stage::{Compared, DISKS, GOLDEN};
 use crate::templates;
 
 /// The boot sources before and after the change.
@@ -34,8 +33,6 @@ pub(super) struct BootSources {
     claims: BTreeSet<String>,
     /// The DataSources with a disk that CDI does not delete with their DataImportCron.
     kept_disks: BTreeSet<String>,
-    /// The disks of earlier imports for a DataSource that are not deleted with a DataImportCron.
-    earlier_disks: BTreeMap<String, Vec<Foreign>>,
     /// The DataImportCron in the label of each DataSource; `None` for a DataSource without the label.
     owners: BTreeMap<String, Option<String>>,
     /// Whether these are outstanding changes, which include existing problems.
@@ -100,8 +97,6 @@ pub(super) struct CronOf {
     rejected_path: Option<Foreign>,
     /// The changed fields that cause it to be deleted and created again.
     changed_fields: Vec<Foreign>,
-    /// CDI uses one of these disks instead of an import if it has the same image.
-    pub(super) earlier_disks: Vec<Foreign>,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -178,7 +173,6 @@ impl BootSources {
         let mut all = Self {
             crons: crons.map(|cron| (cron.key(), cron.clone())).collect(),
             kept_disks: kept_disks(compared, &crons_before),
-            earlier_disks: earlier_disks(compared),
             owners: owners(compared, &crons_before),
             is_outstanding: wanted.is_outstanding,
             crons_before,
@@ -409,27 +403,6 @@ impl BootSources {
         replaced.is_some_and(|(_, before)| before.origin.as_ref() == origin)
     }
 
-    /// The disks of earlier imports. A new DataImportCron uses one of them if the image is still the same.
-    ///
-    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `createImportDataVolume`: CDI
-    /// looks for a disk with the name of the DataSource and the start of the image's digest, which is unknown here.
-    pub(super) fn may_find(&self, cron: &Cron) -> &[Foreign] {
-        let key = cron.key();
-        let mut created = self.changes.crons.iter().flat_map(|it| &it.created);
-        let is_created = created.any(|it| it.raw() == key) && self.replaced_by(cron).is_none();
-        if is_created && cron.never_runs.is_none() {
-            self.earlier_disks(cron)
-        } else {
-            &[]
-        }
-    }
-
-    /// The disks of earlier imports for the DataSource of a DataImportCron.
-    pub(super) fn earlier_disks(&self, cron: &Cron) -> &[Foreign] {
-        let disks = self.earlier_disks.get(&cron.source());
-        disks.map_or(&[], Vec::as_slice)
-    }
-
     /// Why CDI does not update the DataSource of a DataImportCron: the DataSource has the label of another one, or
     /// none. SSP changes the label only on its own DataSources.
     ///
@@ -536,7 +509,6 @@ impl BootSources {
             rejected: cron.and_then(|cron| cron.rejected.clone()),
             rejected_path: cron.and_then(|cron| cron.rejected_path.clone()),
             changed_fields: self.changed_fields(key).collect(),
-            earlier_disks: cron.map_or(&[][..], |cron| self.may_find(cron)).to_vec(),
         }
     }
 
@@ -645,9 +617,7 @@ fn kept_disks(compared: &Compared, crons: &BTreeMap<String, CronBefore>) -> BTre
         let kept = crons.values().filter(|cron| cron.keeps_disks);
         return kept.map(|cron| cron.source.clone()).collect();
     }
-    let all = Kind::ALL
-        .into_iter()
-        .flat_map(|(_, kind)| snapshot.of(kind));
+    let all = DISKS.into_iter().flat_map(|kind| snapshot.of(kind));
     let kept = all.filter(|disk| !owner::is_cleaned_up(disk));
     let kept: BTreeSet<String> = kept.map(|disk| key(&disk)).collect();
     let has_kept = |source: &Value| {
@@ -678,28 +648,6 @@ fn owners(
         .iter()
         .map(|(key, cron)| (cron.source.clone(), Some(key.clone())));
     crons.collect()
-}
-
-/// The disks whose names match imports for a DataSource, by DataSource, without disks that are deleted with their
-/// DataImportCron.
-///
-/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `createDvName`.
-fn earlier_disks(compared: &Compared) -> BTreeMap<String, Vec<Foreign>> {
-    const DIGEST: usize = 12;
-    let mut by_source: BTreeMap<String, Vec<Foreign>> = BTreeMap::new();
-    for (_, kind) in Kind::ALL {
-        for disk in compared.snapshot.of(kind) {
-            let key = key(&disk);
-            let Some((source, digest)) = key.rsplit_once('-') else {
-                continue;
-            };
-            if digest.len() == DIGEST && !owner::is_cleaned_up(&disk) {
-                let disks = by_source.entry(source.to_owned()).or_default();
-                disks.push(parts(&key).1);
-            }
-        }
-    }
-    by_source
 }
 
 /// The disks that a DataSource names.

@@ -6,11 +6,10 @@ use std::fmt::Write as _;
 use anstyle::Style;
 use engine::{Import, Stopped};
 
-use super::boot_sources::{BootSources, Crons, is_of_bundle};
+use super::boot_sources::{BootSources, is_of_bundle};
 use super::completion::Completion;
-use super::disk::Kind;
 use super::machines::{Effect, Machine};
-use super::storage::{Disks, readable};
+use super::storage::readable;
 use super::{Change, Plan};
 use crate::foreign::{Foreign, lines, one_line};
 use crate::headroom::Headroom;
@@ -198,7 +197,7 @@ fn head(text: &mut String, plan: &Plan) {
     if !plan.leaving_nodes.is_empty() {
         let mut names = listed(&plan.leaving_nodes);
         if plan.assumes_leaving_nodes {
-            names.push_str(" (assumed: the last by name; use --nodes to choose)");
+            names.push_str(" (the last by name; use --nodes to choose)");
         }
         row("nodes that leave", &names);
     }
@@ -545,8 +544,7 @@ fn created(sources: &BootSources, cron: &Cron) -> Row {
         return (Sign::Never, format!("never imported: {why}"));
     }
     let Some((replaced, _)) = sources.replaced_by(cron) else {
-        let unless = unless_found(sources, cron);
-        let what = format!("imported{}{unless}", origin(sources, cron));
+        let what = format!("imported{}", origin(sources, cron));
         return (Sign::New, what);
     };
     let replaced = one_line(parts(replaced).1.raw());
@@ -704,16 +702,6 @@ fn origin(sources: &BootSources, cron: &Cron) -> String {
     format!(" from {} for {architecture}{label}", image.url)
 }
 
-/// The disks of earlier imports that a new DataImportCron may use, if it deletes some of the others.
-fn unless_found(sources: &BootSources, cron: &Cron) -> String {
-    let which = match sources.may_find(cron) {
-        [] => return String::new(),
-        [disk] => format!("the disk {disk} of an earlier import"),
-        disks => format!("one of the disks of earlier imports ({})", listed(disks)),
-    };
-    format!("; if {which} has the same image, CDI uses it instead")
-}
-
 /// Why a DataImportCron is deleted and created again.
 fn because(sources: &BootSources, cron: &str) -> String {
     let fields = sources.changed_fields(cron);
@@ -813,42 +801,22 @@ fn machines(text: &mut String, machines: &[Machine], all: bool) {
 }
 
 fn storage(text: &mut String, plan: &Plan) {
-    let (requested, released) = (&plan.storage.requested, &plan.storage.released);
-    let line = |disks: &Disks, what: &str| {
-        let class = disks.storage_class.as_ref();
-        let class = match disks.kind {
-            Kind::VolumeSnapshot => {
-                let snapshots = count(disks.number, "VolumeSnapshot");
-                return format!("{what}: {snapshots} (size not known)");
-            }
-            Kind::PersistentVolumeClaim => class.map_or_else(
-                || "default storage class".to_owned(),
-                |class| format!("storage class {class}"),
-            ),
-        };
-        let number = count(disks.number, "disk");
-        match disks.bytes.map(readable) {
-            Some(size) => format!("{what}: {size} in {number} ({class})"),
-            None => format!("{what}: {number}, size not known ({class})"),
-        }
-    };
-    let released_disks = released.iter().flatten();
-    let mut lines: Vec<String> = requested.iter().map(|it| line(it, "requested")).collect();
-    lines.extend(released_disks.map(|it| line(it, "released")));
-    let crons = plan.changes.crons.as_ref();
-    let goes = |crons: &Crons| !(crons.deleted.is_empty() && crons.recreated.is_empty());
-    if released.is_none() && crons.is_some_and(goes) {
-        lines
-            .push("what is released is not known: PersistentVolumeClaims were not read".to_owned());
+    if plan.storage.is_empty() {
+        return;
     }
-    let may_find = |crons: &Crons| crons.created.iter().any(|it| !it.earlier_disks.is_empty());
-    if plan.changes.crons.as_ref().is_some_and(may_find) {
-        let less = "Both are the most: where the disk of an earlier import has the same image, CDI uses it instead of importing, and deletes one disk less.";
-        lines.push(less.to_owned());
-    }
-    if !lines.is_empty() {
-        let lines = lines.iter().map(|line| folded(&format!("  {line}"), 2));
-        let lines: Vec<String> = lines.collect();
-        let _ = writeln!(text, "\n{BOLD}storage{BOLD:#}\n{}", lines.join("\n"));
+    let _ = writeln!(text, "\n{BOLD}storage of new disks{BOLD:#}");
+    for all in plan
+        .storage
+        .chunk_by(|one, next| one.architecture == next.architecture)
+    {
+        let architecture = all.first().and_then(|disks| disks.architecture.as_ref());
+        let architecture =
+            architecture.map_or("no architecture set".to_owned(), Foreign::to_string);
+        let sizes = all.iter().map(|disks| {
+            let size = disks.bytes.map_or("unknown size".to_owned(), readable);
+            format!("{} × {size}", count(disks.number, "disk"))
+        });
+        let sizes: Vec<String> = sizes.collect();
+        let _ = writeln!(text, "  {architecture}: {}", sizes.join(", "));
     }
 }

@@ -10,12 +10,13 @@ use anyhow::{Result, bail};
 use kube_objects::json::Json;
 use kube_objects::placement::Placement;
 use operator_models::hco::api_version::ApiVersion;
+use operator_models::hco::golden_image::SHIPPED;
 use operator_models::hco::hyperconverged::LocatedFields;
 use operator_models::hco::node::census;
 use operator_models::hco::version::HcoVersion;
 use policy_host::{Cluster, HostCalls, Labels, NodeList};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::connect::cluster_until;
 use super::evaluator::Evaluator;
@@ -23,7 +24,6 @@ use super::live::Live;
 use super::nodes::{check_connection, of_file};
 use super::question::{Question, Written};
 use super::snapshot::{Reader, Snapshot, hyperconverged};
-use super::unshipped::Unshipped;
 use crate::admission::Identity;
 use crate::apply;
 use crate::args::{Plan, Status, Subject, WhatIs};
@@ -36,6 +36,7 @@ use crate::no_forecast::{NoForecast, denied_by_hco};
 use crate::notes::Notes;
 use crate::object_name::{in_namespace, key, name};
 use crate::report::{Changes, Conclusions as _, Report};
+use crate::templates;
 use crate::verdict::Against;
 
 /// The states before and after the change, and the engine's reports about them.
@@ -233,7 +234,14 @@ impl Compared {
         let nodes = nodes.map_or_else(|| Arc::clone(&is_nodes), Into::into);
         let live = cluster.map_or(Live::Files(&snapshot), Live::Cluster);
         let questions = std::slice::from_ref(&question);
-        let evaluator = Evaluator::new(Module::Linked, subject, Some(live), questions, notes)?;
+        let mut evaluator = Evaluator::new(Module::Linked, subject, Some(live), questions, notes)?;
+        let given: Vec<&Value> = question.old.iter().chain([question.sent()]).collect();
+        // Another version can ship other templates.
+        if version.is_none()
+            && let Some(common) = common_templates(&given)
+        {
+            evaluator.set_default("commonTemplates", &common);
+        }
         let host = |nodes: &[Value]| Arc::new(NodeList::of_objects(nodes)) as Arc<dyn HostCalls>;
         let objects = snapshot.before();
         let is_asked = question.place.is_some() || nodes != is_nodes || version.is_some();
@@ -263,16 +271,7 @@ impl Compared {
             },
         };
         let (sent, host) = (question.sent(), host(&nodes));
-        let mut will_be = evaluator.report(&question, sent, &beside, &host)?;
-        // Another version can ship other templates.
-        if version.is_none() {
-            let objects: Vec<&Value> = question.old.iter().chain([sent]).collect();
-            let unshipped = Unshipped::of(&objects, &will_be, &snapshot);
-            unshipped.leave_out_of(&mut will_be);
-            if let Some(pending) = &mut pending {
-                unshipped.leave_out_of_changes(pending);
-            }
-        }
+        let will_be = evaluator.report(&question, sent, &beside, &host)?;
         if let Some(note) = is.as_ref().and_then(|is| downgrade(is, &will_be)) {
             notes.push(&note);
         }
@@ -301,6 +300,30 @@ impl Compared {
         }
         Ok(compared)
     }
+}
+
+/// The setting for a cluster whose HCO does not ship all common templates of upstream. After HCO has reconciled the first
+/// object, it lists all common templates in the status. The other objects have templates that HCO has not reconciled yet.
+///
+/// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
+/// `GetDataImportCronTemplates`.
+fn common_templates(objects: &[&Value]) -> Option<Value> {
+    let first = objects.first()?;
+    let seen = first.pointer("/status/observedGeneration")?;
+    let is_common = |it: &Value| it.pointer("/status/commonTemplate") == Some(&Value::Bool(true));
+    let is_seen = first.pointer("/metadata/generation") == Some(seen);
+    if !is_seen || !templates::of_status(first).any(is_common) {
+        return None;
+    }
+    let of_specs = objects.iter().copied().flat_map(templates::of_spec);
+    let of_specs = of_specs.map(|(_, template)| template);
+    let names = templates::of_status(first).chain(of_specs).map(name);
+    let names: BTreeSet<&str> = names.collect();
+    let shipped = SHIPPED.iter().filter(|(name, ..)| names.contains(name));
+    let shipped: Map<String, Value> = shipped
+        .map(|(name, url, _)| ((*name).to_owned(), Value::from(*url)))
+        .collect();
+    (shipped.len() < SHIPPED.len()).then_some(Value::Object(shipped))
 }
 
 /// How the workloads of a HyperConverged are placed; `None` if HCO cannot read it.

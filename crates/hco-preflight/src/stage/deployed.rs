@@ -52,55 +52,31 @@ struct Found<'t> {
     usable: Vec<Settings>,
     /// The policies whose settings the module does not accept, with the module's message.
     unusable: Vec<(Settings, String)>,
-    /// Whether there are policies or policy groups that the user may not list.
+    /// Whether there are policies that the user may not list.
     is_partial: bool,
 }
 
 impl<'t> Found<'t> {
     /// Reads the policies of all namespaces, or of one.
     fn read(&mut self, namespace: Option<&'t str>, notes: &mut Notes) -> Result<()> {
-        let (kind, kind_of_groups) = match namespace {
-            None => ("ClusterAdmissionPolicy", "ClusterAdmissionPolicyGroup"),
-            Some(_) => ("AdmissionPolicy", "AdmissionPolicyGroup"),
+        let kind = match namespace {
+            None => "ClusterAdmissionPolicy",
+            Some(_) => "AdmissionPolicy",
         };
-        let Some(policies) = self.list(kind, "policies", namespace, notes)? else {
-            return Ok(());
+        let policies = match self.live.policies(kind, namespace) {
+            Err(error @ ClusterError::Forbidden { .. }) => {
+                notes.push(&format!("policies are ignored: {error}"));
+                self.is_partial = true;
+                return Ok(());
+            }
+            policies => policies?,
         };
         for object in &policies {
             if object.get("spec").is_some_and(is_ours) {
                 self.add(object, Policy::of(object, kind, namespace), notes)?;
             }
         }
-        // A group has its own verdict: an expression over its members, most of which can be other modules.
-        let groups = self.list(kind_of_groups, "policy groups", namespace, notes)?;
-        for group in groups.iter().flatten() {
-            let members = group.pointer("/spec/policies").and_then(Value::as_object);
-            if members.is_some_and(|members| members.values().any(is_ours)) {
-                let group = Policy::of(group, kind_of_groups, namespace);
-                notes.push(&format!(
-                    "{group} has a member with the module {ARTIFACT}; it is not evaluated, because the expression of the group determines the verdict"
-                ));
-            }
-        }
         Ok(())
-    }
-
-    /// The objects of a Kubewarden kind; `None` if the user may not list them, which a note says.
-    fn list(
-        &mut self,
-        kind: &str,
-        what: &str,
-        namespace: Option<&str>,
-        notes: &mut Notes,
-    ) -> Result<Option<Vec<Value>>> {
-        match self.live.policies(kind, namespace) {
-            Err(error @ ClusterError::Forbidden { .. }) => {
-                notes.push(&format!("{what} are ignored: {error}"));
-                self.is_partial = true;
-                Ok(None)
-            }
-            objects => Ok(Some(objects?)),
-        }
     }
 
     fn add(&mut self, object: &Value, policy: Policy, notes: &mut Notes) -> Result<()> {

@@ -75,6 +75,13 @@ impl Evaluator {
         })
     }
 
+    /// Sets a setting that the user and the policies do not set.
+    pub(super) fn set_default(&mut self, key: &str, value: &Value) {
+        for settings in self.all_settings().filter_map(Value::as_object_mut) {
+            settings.entry(key).or_insert_with(|| value.clone());
+        }
+    }
+
     pub(super) fn all_settings(&mut self) -> impl Iterator<Item = &mut Value> {
         let all = self.deployed.iter_mut().chain([&mut self.settings]);
         all.map(|settings| &mut settings.value)

@@ -177,7 +177,7 @@ impl<'l> Live<'l> {
         })
     }
 
-    /// The policies or policy groups of a kind, in all namespaces or in one.
+    /// The policies of a kind, in all namespaces or in one.
     pub(super) fn policies(
         self,
         kind: &str,

@@ -71,7 +71,7 @@ const POLICY: &[&str] = &[
 ];
 
 /// The kinds in the order of a snapshot. Disks follow the kinds that refer to them.
-pub(crate) const KINDS: [Kind; 19] = [
+pub(crate) const KINDS: [Kind; 17] = [
     Kind {
         name: "DataImportCron",
         api_version: "cdi.kubevirt.io/v1beta1",
@@ -81,7 +81,6 @@ pub(crate) const KINDS: [Kind; 19] = [
             CRON,
             CLEAN_UP,
             OWNER,
-            "/metadata/annotations/cdi.kubevirt.io~1storage.import.storageClass",
             "/spec",
             "/status/lastImportedPVC",
             "/status/currentImports",
@@ -109,12 +108,7 @@ pub(crate) const KINDS: [Kind; 19] = [
         api_version: "v1",
         path: "/api/v1/persistentvolumeclaims",
         readers: &[Reader::Plan, Reader::Status],
-        fields: &[
-            CRON,
-            CLEAN_UP,
-            "/spec/storageClassName",
-            "/spec/resources/requests/storage",
-        ],
+        fields: &[CRON, CLEAN_UP],
     },
     Kind {
         name: "VolumeSnapshot",
@@ -222,20 +216,6 @@ pub(crate) const KINDS: [Kind; 19] = [
         readers: &[Reader::Check],
         fields: POLICY,
     },
-    Kind {
-        name: "ClusterAdmissionPolicyGroup",
-        api_version: "policies.kubewarden.io/v1",
-        path: "/apis/policies.kubewarden.io/v1/clusteradmissionpolicygroups",
-        readers: &[Reader::Check],
-        fields: &["/spec/policies"],
-    },
-    Kind {
-        name: "AdmissionPolicyGroup",
-        api_version: "policies.kubewarden.io/v1",
-        path: "/apis/policies.kubewarden.io/v1/admissionpolicygroups",
-        readers: &[Reader::Check],
-        fields: &["/spec/policies"],
-    },
     workload("DaemonSet", "apps/v1", "/apis/apps/v1/daemonsets"),
     workload("Deployment", "apps/v1", "/apis/apps/v1/deployments"),
     workload("Job", "batch/v1", "/apis/batch/v1/jobs"),
@@ -274,7 +254,7 @@ const BOOT_SOURCES: [&str; 4] = [
 ];
 
 /// The kinds of disks. Only the disks of boot sources are read.
-const DISKS: [&str; 2] = ["PersistentVolumeClaim", "VolumeSnapshot"];
+pub(crate) const DISKS: [&str; 2] = ["PersistentVolumeClaim", "VolumeSnapshot"];
 
 /// The API group of HyperConverged.
 const GROUP: &str = "hco.kubevirt.io";
@@ -756,7 +736,6 @@ impl Kind {
 
     /// Whether a snapshot keeps an object. If the relevant disks are not known yet, it keeps all disks.
     fn keeps(&self, object: &Value, disks: Option<&Disks>) -> bool {
-        let group = object.pointer("/spec/policies").and_then(Value::as_object);
         match self.name {
             DATA_VOLUME => {
                 let phase = text(object, "/status/phase");
@@ -766,9 +745,6 @@ impl Kind {
             kind if DISKS.contains(&kind) => disks.is_none_or(|disks| disks.has(object)),
             "ClusterAdmissionPolicy" | "AdmissionPolicy" => {
                 object.get("spec").is_some_and(policy::is_ours)
-            }
-            "ClusterAdmissionPolicyGroup" | "AdmissionPolicyGroup" => {
-                group.is_some_and(|members| members.values().any(policy::is_ours))
             }
             _ => true,
         }
@@ -816,11 +792,6 @@ impl Kind {
             "VirtualMachineInstance" => reduce_instance(object, &mut reduced),
             "DaemonSet" | "Deployment" | "Job" => reduce_containers(&mut reduced),
             _ => {}
-        }
-        // For the members of a policy group, only the modules are kept.
-        let members = reduced.pointer_mut("/spec/policies");
-        for member in members.and_then(Value::as_object_mut).into_iter().flatten() {
-            *member.1 = json!({"module": member.1.get("module")});
         }
         mask(&mut reduced);
         reduced

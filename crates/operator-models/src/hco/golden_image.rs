@@ -75,9 +75,11 @@ pub enum CommonAnnotation {
     Value(String),
 }
 
+/// The common templates that upstream ships: the name, the URL, and the architectures annotation.
+///
 /// MIRRORS: hyperconverged-cluster-operator assets/dataImportCronTemplates/dataImportCronTemplates.yaml
 /// (the same in 1.17, 1.18 and main).
-const SHIPPED: [(&str, &str, &str); 3] = [
+pub const SHIPPED: [(&str, &str, &str); 3] = [
     (
         "centos-stream10-image-cron",
         "docker://quay.io/containerdisks/centos-stream:10",

@@ -238,13 +238,7 @@ fn a_renamed_template_takes_over_its_data_sources_if_it_can(
     let plan = json_of(&words);
     let count = |list: &Value| list.as_array().unwrap().len();
     assert_eq!(count(&plan["notUpdated"]), not_updated, "{plan:#}");
-    assert_eq!(
-        plan["storage"]["requested"][0]["disks"]
-            .as_u64()
-            .unwrap_or_default(),
-        requested as u64,
-        "{plan:#}"
-    );
+    assert_eq!(count(&plan["storage"]), requested, "{plan:#}");
     let is_lost = not_updated > 0 || retention == "None";
     assert_eq!(run(&words).status.code(), Some(i32::from(is_lost)));
     // The same without DataImportCrons, DataSources, and disks.
@@ -318,7 +312,6 @@ fn a_former_name_for_another_data_source_deletes_the_disk_in_use() {
 #[case::none(
     "mine", "None", 1,
     &["- mine-amd64 deleted with its disk", "+ other-amd64 imported from docker://registry.example.com/mine:1 for amd64"],
-    20
 )]
 #[case::only_the_newest(
     "mine", "All", 1,
@@ -326,7 +319,6 @@ fn a_former_name_for_another_data_source_deletes_the_disk_in_use() {
         "- mine-amd64 has no disk any more",
         "+ other-amd64 imported from docker://registry.example.com/mine:1 for amd64",
     ],
-    0
 )]
 #[case::several(
     "mine", "All", 3,
@@ -334,15 +326,13 @@ fn a_former_name_for_another_data_source_deletes_the_disk_in_use() {
         "~ mine-amd64 keeps its disk; not updated any more",
         "+ other-amd64 imported from docker://registry.example.com/mine:1 for amd64",
     ],
-    0
 )]
-#[case::of_ssp("fedora", "All", 1, &["- fedora-amd64 has no disk any more"], 0)]
+#[case::of_ssp("fedora", "All", 1, &["- fedora-amd64 has no disk any more"])]
 fn another_data_source_is_a_new_one(
     #[case] source: &str,
     #[case] retention: &str,
     #[case] imports: u32,
     #[case] rows: &[&str],
-    #[case] released: u64,
     #[context] context: Context,
 ) {
     let test = format!("moved-{}", context.description.unwrap());
@@ -358,9 +348,6 @@ fn another_data_source_is_a_new_one(
     );
     let words = planned(&test, &before, &made, Some(&after));
     shows(&words, rows);
-    let plan = json_of(&words);
-    let bytes = plan["storage"]["released"][0]["bytes"].as_u64();
-    assert_eq!(bytes.unwrap_or_default(), released << 30, "{plan:#}");
 }
 
 #[rstest]
@@ -524,46 +511,6 @@ fn vm_templates_of_the_same_architectures_do_not_change() {
     assert!(
         text.contains("control plane") && !text.contains("SSP's VM templates  "),
         "{text}"
-    );
-}
-
-/// With the retention policy `All`, the disks of an import that was disabled still exist when it is enabled again. CDI
-/// uses the disk with the name of the image's digest, which is unknown.
-#[test]
-fn the_disk_of_an_earlier_import_may_be_used_again() {
-    let template = template("mine", "All");
-    let mut made = made_of(&template, &[]);
-    let earlier = made_of(&template, &["amd64", "arm64"]);
-    let earlier = earlier
-        .into_iter()
-        .filter(|it| it["kind"] == "PersistentVolumeClaim");
-    made.extend(earlier);
-    let [off, on] =
-        [false, true].map(|is_on| hyperconverged(std::slice::from_ref(&template), is_on));
-    let words = planned("earlier", &off, &made, Some(&on));
-    shows(
-        &words,
-        &[
-            "+ mine-arm64 imported from docker://registry.example.com/mine:1 for arm64; if the disk mine-arm64-0123456789ab of an earlier import has the same image, CDI uses it instead",
-            "Both are the most: where the disk of an earlier import has the same image, CDI uses it instead of importing, and deletes one disk less.",
-        ],
-    );
-    let plan = json_of(&words);
-    let created = plan["crons"]["created"].as_array().unwrap();
-    let disks = created
-        .iter()
-        .flat_map(|cron| cron["earlierDisks"].as_array().unwrap());
-    let disks: Vec<&str> = disks.filter_map(Value::as_str).collect();
-    assert_eq!(
-        disks,
-        ["mine-amd64-0123456789ab", "mine-arm64-0123456789ab"]
-    );
-    // Without the disks, CDI cannot reuse one.
-    let made = made_of(&template, &[]);
-    let words = planned("no-earlier", &off, &made, Some(&on));
-    shows(
-        &words,
-        &["+ mine-arm64 imported from docker://registry.example.com/mine:1 for arm64"],
     );
 }
 

@@ -78,8 +78,7 @@ fn what_hco_denies_changes_nothing(
         "/dataSources/created",
         "/dataSources/deleted",
         "/dataSources/retargeted",
-        "/storage/requested",
-        "/storage/released",
+        "/storage",
     ] {
         assert_eq!(plan.pointer(list), Some(&json!([])), "{list}");
     }
@@ -322,21 +321,18 @@ fn what_is_imported_again_requests_storage() {
         file.display(),
         from.display()
     ));
-    let requested = json!([{
-        "kind": "PersistentVolumeClaim", "storageClass": null, "disks": 2, "bytes": 120_u64 << 30,
-    }]);
-    assert_eq!(plan["storage"]["requested"], requested, "{plan:#}");
-    let released = json!([
-        {"kind": "PersistentVolumeClaim", "storageClass": "fast", "disks": 2, "bytes": 60_u64 << 30},
-        {"kind": "VolumeSnapshot", "storageClass": null, "disks": 1, "bytes": null},
+    let requested = json!([
+        {"architecture": "amd64", "disks": 1, "bytes": 60_u64 << 30},
+        {"architecture": "arm64", "disks": 1, "bytes": 60_u64 << 30},
     ]);
-    assert_eq!(plan["storage"]["released"], released);
+    assert_eq!(plan["storage"], requested, "{plan:#}");
     // With the retention policy All, CDI finds the disk of the same image.
     let stays = plan["crons"]["recreated"].as_array().unwrap().len();
     assert!(stays >= 2, "{plan:#}");
     let text = text_of(&format!("plan -q --from {}", from.display()));
     assert!(
-        !text.contains("\nstorage\n") && text.contains("the same image is not imported again"),
+        !text.contains("\nstorage of new disks\n")
+            && text.contains("the same image is not imported again"),
         "{text}"
     );
 }
@@ -393,7 +389,7 @@ fn a_pointer_that_moves_affects_what_is_still_to_be_made(
     }
 }
 
-/// A must-gather can lack the namespace of golden images: then what is released is not known.
+/// A must-gather can lack the namespace of golden images.
 #[rstest]
 #[case("default", true)]
 #[case(GOLDEN, false)]
@@ -410,11 +406,7 @@ fn disks_are_read_if_those_of_golden_images_are(#[case] namespace: &str, #[case]
     let is_named = unread
         .iter()
         .any(|it| it["kind"] == "PersistentVolumeClaim");
-    assert_eq!(
-        (is_named, plan["storage"]["released"].is_null()),
-        (is_unread, is_unread),
-        "{plan:#}"
-    );
+    assert_eq!(is_named, is_unread, "{plan:#}");
 }
 
 #[rstest]
@@ -1119,8 +1111,7 @@ fn the_schema_describes_every_field_of_a_plan() {
         "/dataSources/retargeted",
         "/dataSources/unchanged",
         "/virtualMachines",
-        "/storage/requested",
-        "/storage/released",
+        "/storage",
         "/stoppedBy",
         "/unread",
         "/pending/crons/recreated",

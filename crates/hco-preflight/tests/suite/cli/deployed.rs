@@ -278,14 +278,7 @@ fn a_policy_of_the_namespace_counts() {
         .iter()
         .filter(|it| it.contains("policies.kubewarden.io"));
     let asked: Vec<&str> = asked.map(|it| it.split('?').next().unwrap()).collect();
-    let groups = |path: &str| path.replace("admissionpolicies", "admissionpolicygroups");
-    let wanted = [
-        "/apis/policies.kubewarden.io".to_owned(),
-        CLUSTER_WIDE.to_owned(),
-        groups(CLUSTER_WIDE),
-        NAMESPACED.to_owned(),
-        groups(NAMESPACED),
-    ];
+    let wanted = ["/apis/policies.kubewarden.io", CLUSTER_WIDE, NAMESPACED];
     assert_eq!(asked, wanted.map(|path| format!("GET {path}")));
     // A file without a namespace gets the namespace of -n, where there is no such policy.
     check(
@@ -293,50 +286,6 @@ fn a_policy_of_the_namespace_counts() {
         &server,
         "check -f old.yaml --cluster -n elsewhere",
         1,
-    );
-}
-
-/// A note names a policy group with such a member, or says that groups cannot be listed.
-#[test]
-fn groups_are_named_and_not_evaluated() {
-    let group = |name: &str, module: &str| {
-        json!({
-            "metadata": {"name": name},
-            "spec": {
-                "mode": "protect",
-                "expression": "architectures() || signed()",
-                "policies": {
-                    "architectures": {"module": module, "settings": {}},
-                    "signed": {"module": "registry://ghcr.io/kubewarden/policies/verify:v1"},
-                },
-            },
-        })
-    };
-    let ours = group("ours", "mirror.test/hco-architecture-guard:v0.1.0");
-    let other = group("other", "mirror.test/pod-privileged:v1");
-    let mut answers = with_policies(&[policy("a", "protect", lenient())]);
-    answers.push(list(
-        &CLUSTER_WIDE.replace("admissionpolicies", "admissionpolicygroups"),
-        &[ours.clone(), other],
-    ));
-    answers.push(list(
-        &NAMESPACED.replace("admissionpolicies", "admissionpolicygroups"),
-        &[ours],
-    ));
-    check(
-        "groups",
-        &ApiServer::start(answers.clone()),
-        "check --cluster",
-        0,
-    );
-    let last = answers.last_mut().unwrap();
-    last["status"] = json!(403);
-    last["body"] = json!({"kind": "Status", "status": "Failure", "reason": "Forbidden", "message": "no", "code": 403});
-    check(
-        "groups_forbidden",
-        &ApiServer::start(answers),
-        "check --cluster",
-        0,
     );
 }
 
