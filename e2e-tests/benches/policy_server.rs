@@ -279,8 +279,8 @@ fn memory_limit() -> u64 {
     let file = "deploy/components/dedicated-policy-server/policy-server.yaml";
     let text = std::fs::read_to_string(format!("{}/{file}", module::ROOT)).unwrap();
     let (_, limits) = text.split_once("  limits:\n    memory: ").unwrap();
-    let gibibytes = limits.split_once("Gi\n").unwrap().0;
-    gibibytes.parse::<u64>().unwrap() * 1024
+    let mebibytes = limits.split_once("Mi\n").unwrap().0;
+    mebibytes.parse().unwrap()
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
