@@ -1,5 +1,5 @@
-//! Extra input of `report_change`. It replaces the HCO version, the nodes, or the forecast objects on either
-//! side of a comparison.
+//! Extra input of `report_change`: another version of HCO after the change, and the nodes and objects before it. The
+//! module never has it.
 
 use kube_objects::json::{Json, Object};
 use operator_models::forecast::Objects;

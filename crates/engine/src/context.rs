@@ -1,5 +1,5 @@
-//! Reads the objects that are needed to evaluate a VirtualMachine: HyperConverged, KubeVirt, and DataSources. It
-//! doesn't list nodes.
+//! Reads the objects that are needed to evaluate a VirtualMachine: HyperConverged, KubeVirt, DataSources, and
+//! preferences. It doesn't list nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,7 +4,7 @@ use kube_objects::json::Json;
 
 use crate::cluster::Host;
 use crate::facts::Facts;
-use crate::finding::{Before, find};
+use crate::finding::find;
 use crate::fixes::Fixes;
 use crate::needs::Needs;
 use crate::render::{self, Conclusion, Detail};
@@ -51,7 +51,7 @@ fn evaluate_hyperconverged(request: &HyperConvergedRequest<'_>, cluster: &dyn Ho
     let old = request.old.as_ref();
     let old = old.map(|old| Stated::before(old, &before));
     let new = Stated {
-        is_complete: request.is_unsent(),
+        is_completed: request.is_unsent(),
         ..Stated::new(&request.new, &now, old.as_ref())
     };
     let proposed = request.proposed_placements();
@@ -110,15 +110,10 @@ impl Evaluation<'_> {
         obstacle: Option<&str>,
     ) -> (Report, Plan) {
         let settings: &Settings = &self.request.settings;
-        let old = self.old.map(|old| Facts::new(old, None, self.world));
+        let old = self.old.map(|old| Facts::before(old, new, self.world));
         let facts = Facts::new(new, old.as_ref(), self.world);
-        let for_templates = old.as_ref().and_then(|old| old.for_templates(&facts));
-        let before = old.as_ref().map(|old| Before {
-            object: old,
-            templates: for_templates.as_ref().unwrap_or(old),
-        });
-        let findings = find(&facts, before, settings);
-        let findings = Fixes::new(&facts, before, settings, object, &findings).describe();
+        let findings = find(&facts, settings);
+        let findings = Fixes::new(&facts, settings, object, &findings).describe();
         let plan = Plan::new(&facts, settings, &findings, &self.request.unrepaired);
         let conclusion = Conclusion {
             findings: &findings,

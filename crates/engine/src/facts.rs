@@ -25,11 +25,13 @@ pub(crate) struct Facts<'a> {
     pub(crate) world: &'a World<'a>,
     /// The nodes for this object's placement, whether a rule needs them or not.
     pub(crate) counted: Option<&'a Census>,
-    /// The objects that SSP and CDI will create. `None` if the nodes are unknown, if there are no golden images, or if
-    /// a patch changes the object that SSP gets.
+    /// The objects that SSP and CDI will create. `None` if the nodes are unknown, if HCO deploys no golden images, or if a
+    /// patch changes the object that SSP gets.
     pub(crate) prediction: Option<Prediction<'a>>,
     /// The changes in the cluster that the update causes, if HCO and SSP accept both objects.
     pub(crate) changes: Option<Changes>,
+    /// For the object before an update: the facts for rules about templates, if they differ.
+    pub(crate) for_templates: Option<Box<Self>>,
 }
 
 /// A forecast, or the operator that rejects the object.
@@ -65,35 +67,36 @@ impl<'a> Facts<'a> {
             counted,
             prediction,
             changes: None,
+            for_templates: None,
         };
         facts.changes = facts.find_changes();
         facts
     }
 
-    /// The object before an update, for the rules about templates. A problem of an old template is an existing problem
-    /// even if the placement matched no node, or if HCO rejected the object for another reason.
-    pub(crate) fn for_templates(&'a self, new: &Facts<'a>) -> Option<Self> {
-        let matches_no_node = self
-            .counted
-            .is_some_and(|census| census.workload.is_empty());
-        let is_rejected = matches!(self.prediction, Some(Err(Rejected::ByHco)));
-        if !matches_no_node && !is_rejected {
-            return None;
+    /// The object before an update to `new`. A problem of an old template is an existing problem even if the placement
+    /// matched no node, or if HCO rejected the object for another reason.
+    pub(crate) fn before(stated: &'a Stated<'a>, new: &Stated<'_>, world: &'a World<'a>) -> Self {
+        let mut before = Self::new(stated, None, world);
+        let own = before.counted;
+        let matches_no_node = own.is_some_and(|census| census.workload.is_empty());
+        if matches_no_node || matches!(before.prediction, Some(Err(Rejected::ByHco))) {
+            let counted = if matches_no_node {
+                world.census(new)
+            } else {
+                own
+            };
+            let given = counted.and_then(|census| given(stated, census));
+            before.for_templates = Some(Box::new(Self {
+                stated,
+                old: None,
+                world,
+                counted,
+                prediction: given.map(|given| Forecast::despite_hco(&given)),
+                changes: None,
+                for_templates: None,
+            }));
         }
-        let counted = if matches_no_node {
-            new.counted
-        } else {
-            self.counted
-        };
-        let given = counted.and_then(|census| given(self.stated, census));
-        Some(Self {
-            stated: self.stated,
-            old: None,
-            world: self.world,
-            counted,
-            prediction: given.map(|given| Forecast::despite_hco(&given)),
-            changes: None,
-        })
+        before
     }
 
     fn find_changes(&self) -> Option<Changes> {
@@ -237,7 +240,7 @@ fn given<'a>(stated: &'a Stated<'a>, census: &'a Census) -> Option<Given<'a>> {
         common: &stated.common,
         golden_namespace: stated.golden_namespace,
         version: stated.version.hco,
-        is_complete: stated.is_complete,
+        is_complete: stated.is_completed,
         census,
     })
 }

@@ -58,15 +58,6 @@ impl Consequence {
     }
 }
 
-/// The object before an update, whose violations are existing problems.
-#[derive(Clone, Copy)]
-pub(crate) struct Before<'b> {
-    /// For the rules about the object as a whole.
-    pub(crate) object: &'b Facts<'b>,
-    /// For the rules about templates; see [`Facts::for_templates`].
-    pub(crate) templates: &'b Facts<'b>,
-}
-
 /// The findings of one rule about an object.
 pub(crate) struct RuleFindings<'f, O = Facts<'f>> {
     pub(crate) rule: &'static Rule,
@@ -80,19 +71,15 @@ pub(crate) struct Finding<'f, O = Facts<'f>> {
 }
 
 /// Checks all rules about HyperConverged. The violations of the object before an update are existing problems.
-pub(crate) fn find<'f>(
-    facts: &'f Facts<'f>,
-    before: Option<Before<'_>>,
-    settings: &Settings,
-) -> Vec<RuleFindings<'f>> {
+pub(crate) fn find<'f>(facts: &'f Facts<'f>, settings: &Settings) -> Vec<RuleFindings<'f>> {
     let mut found = Vec::new();
     for (rule, check) in CHECKS {
         if rule.is_about_golden_images && !facts.deploys_golden_images {
             continue;
         }
-        let old = before.map(|before| match rule.subject {
-            Subject::Object => before.object,
-            Subject::Template => before.templates,
+        let old = facts.old.map(|old| match rule.subject {
+            Subject::Object => old,
+            Subject::Template => old.for_templates.as_deref().unwrap_or(old),
         });
         let old = old.map(|old| || check(old));
         found.push(RuleFindings::new(rule, facts, check(facts), old, settings));

@@ -1,5 +1,5 @@
 //! Turns the proposals of rules into fixes: the edits, and whether they need a human decision. To find out, the policy
-//! evaluates the object a second time with a fix applied.
+//! evaluates the object again with the recommended fixes.
 
 mod annotation;
 mod consequences;
@@ -12,11 +12,11 @@ use kube_objects::json::Json;
 use operator_models::hco::import::Import;
 use operator_models::ssp::architecture::knows_all;
 
-pub(crate) use self::consequences::{EVALUATED_AGAIN, recommended_edits};
+pub(crate) use self::consequences::{MAX_EVALUATED_AGAIN, recommended_edits};
 pub(crate) use self::import::set_import;
 
 use crate::facts::Facts;
-use crate::finding::{Before, Described, RuleFindings};
+use crate::finding::{Described, RuleFindings};
 use crate::fix::Fix;
 use crate::images::Images;
 use crate::proposal::Proposal;
@@ -26,7 +26,6 @@ use crate::settings::Settings;
 /// The object whose findings are to be resolved.
 pub(crate) struct Fixes<'r, 'f> {
     facts: &'f Facts<'f>,
-    before: Option<Before<'r>>,
     settings: &'r Settings,
     /// The object as it was sent.
     object: Json<'r>,
@@ -40,7 +39,6 @@ pub(crate) struct Fixes<'r, 'f> {
 impl<'r, 'f> Fixes<'r, 'f> {
     pub(crate) fn new(
         facts: &'f Facts<'f>,
-        before: Option<Before<'r>>,
         settings: &'r Settings,
         object: Json<'r>,
         findings: &'r [RuleFindings<'f>],
@@ -50,7 +48,6 @@ impl<'r, 'f> Fixes<'r, 'f> {
         let lacks_import = found.any(|rule| rule.rule.repairs == RepairKind::Import);
         let mut fixes = Self {
             facts,
-            before,
             settings,
             object,
             findings,
@@ -130,7 +127,7 @@ impl<'r, 'f> Fixes<'r, 'f> {
     }
 }
 
-/// The fix of a proposal that is already complete.
+/// The fix of a proposal that names its edits or its advice.
 pub(crate) fn as_proposed(proposal: &Proposal<'_>) -> Option<Fix> {
     Some(match proposal {
         Proposal::Advice { summary, command } => {

@@ -1,7 +1,8 @@
 //! Predicts how HCO handles a HyperConverged on the nodes of a cluster, and how KubeVirt handles a VirtualMachine.
 //!
-//! Everything here is pure: the input is a request and the nodes, the output is a [`Report`]. The Kubewarden module
-//! around it communicates with the host, and the preflight with users; neither makes decisions.
+//! The input is a request, the output is a [`Report`]. What a request needs is read first, through the traits of
+//! `cluster`; everything after that is pure. The Kubewarden module around the engine communicates with the host, and the
+//! preflight with users; neither makes decisions.
 //!
 //! | word | meaning |
 //! | --- | --- |
@@ -10,7 +11,8 @@
 //! | import | the multi-architecture import of golden images, on or off |
 //! | template | an entry of dataImportCronTemplates; *common* if HCO ships one with its name |
 //! | golden image | the objects that HCO creates from a template |
-//! | finding | a problem or possible problem in the user's object |
+//! | violation | a problem or possible problem that a rule finds in an object |
+//! | finding | a violation with its outcome: it denies, it warns, or it existed before the update |
 //! | fix | a way to resolve a finding, as data |
 //! | error | the policy cannot evaluate the object |
 #![forbid(unsafe_code)]

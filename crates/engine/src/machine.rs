@@ -77,7 +77,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Whether a workload node can run VMs of an architecture, natively or by emulation.
-    pub(crate) fn is_emulated(&self, architecture: &str) -> bool {
+    pub(crate) fn can_run(&self, architecture: &str) -> bool {
         let mut workload = self.context.workload.iter().flatten();
         workload.any(|node| self.context.kubevirt.can_run(architecture, node))
     }

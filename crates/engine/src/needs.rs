@@ -17,7 +17,7 @@ pub(crate) struct Needs<'a> {
     /// Whether rules compare the object with the nodes.
     pub(crate) nodes: bool,
     /// Whether the report shows the nodes, with their numbers.
-    is_complete: bool,
+    shows_nodes: bool,
     /// The node information in HCO's status, if it is valid for the placement so that the nodes need not be listed.
     pub(crate) node_info: Option<&'a NodeInfo>,
     /// Whether a rule could deny the object because of the nodes.
@@ -46,7 +46,7 @@ impl<'a> Needs<'a> {
         Self {
             nodes: (has_golden_images || has_other_placement(new) || rejects_vms(new))
                 && needs_rule(&[Level::Deny, Level::Warn]),
-            is_complete: detail == Detail::Everything,
+            shows_nodes: detail == Detail::Everything,
             node_info: node_info(new)
                 .filter(|_| detail == Detail::Verdict && settings.placement_repair().is_none()),
             could_nodes_deny: (has_golden_images || rejects_vms(new)) && needs_rule(&[Level::Deny]),
@@ -55,7 +55,7 @@ impl<'a> Needs<'a> {
     }
 
     pub(crate) fn reads_nodes(&self) -> bool {
-        self.nodes || self.is_complete
+        self.nodes || self.shows_nodes
     }
 }
 

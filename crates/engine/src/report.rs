@@ -47,7 +47,7 @@ pub struct Report {
     /// no nodes were read, if there are no golden images, or if the report is not requested.
     pub templates: Option<Vec<TemplateReport>>,
     /// The objects that SSP and CDI will create; `None` if no nodes were read, if HCO or SSP rejects the object, if
-    /// there are no golden images, or if the report is not requested.
+    /// HCO deploys no golden images, or if the report is not requested.
     pub forecast: Option<ForecastReport>,
     /// The same for the object before the update.
     pub forecast_before: Option<ForecastReport>,

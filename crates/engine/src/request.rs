@@ -11,7 +11,7 @@ use operator_models::ssp::architecture::KNOWN;
 use operator_models::ssp::data_sources::{GOLDEN_IMAGES_NAMESPACE, golden_images_namespace};
 
 use crate::comparison::Comparison;
-use crate::fixes::EVALUATED_AGAIN;
+use crate::fixes::MAX_EVALUATED_AGAIN;
 use crate::render::{self, Detail, HYPER_CONVERGED, ObjectName};
 use crate::report::Report;
 use crate::settings::{GoldenImages, Settings};
@@ -33,7 +33,7 @@ pub(crate) struct HyperConvergedRequest<'a> {
     /// The object as it was sent.
     pub(crate) object: Json<'a>,
     pub(crate) new: HyperConverged<'a>,
-    /// The object before an update; `None` if it cannot be read.
+    /// The object before an update; `None` for another operation, or if it cannot be read.
     pub(crate) old: Option<HyperConverged<'a>>,
     is_update: bool,
     /// Whether no evaluated field differs from the old object. It is only set with a comparison.
@@ -41,6 +41,7 @@ pub(crate) struct HyperConvergedRequest<'a> {
     pub(crate) settings: Settings,
     /// The rules whose repairs were removed from the settings, because the object is too large for them.
     pub(crate) unrepaired: Vec<&'static str>,
+    /// Only for `report_change`, never in the module.
     pub(crate) comparison: Option<Comparison<'a>>,
     pub(crate) detail: Detail,
 }
@@ -50,7 +51,7 @@ pub(crate) struct VirtualMachineRequest<'a> {
     pub(crate) name: ObjectName,
     pub(crate) object: Json<'a>,
     pub(crate) new: VirtualMachine,
-    /// The object before an update; `None` if it cannot be read.
+    /// The object before an update; `None` for another operation, or if it cannot be read.
     pub(crate) old: Option<(Json<'a>, VirtualMachine)>,
     pub(crate) settings: Settings,
 }
@@ -161,7 +162,7 @@ impl<'a> HyperConvergedRequest<'a> {
             return Err(accepted());
         }
         let mut settings = read_settings(settings, &name)?;
-        let unrepaired = if object.text().len() > EVALUATED_AGAIN {
+        let unrepaired = if object.text().len() > MAX_EVALUATED_AGAIN {
             settings.remove_repairs()
         } else {
             Vec::new()

@@ -8,7 +8,7 @@ pub enum Level {
     Deny,
     /// It causes a warning.
     Warn,
-    /// The rule is not checked.
+    /// It has no effect, and is not listed.
     Ignore,
 }
 
@@ -49,10 +49,10 @@ pub enum Ratchet {
     Exempt,
 }
 
-/// Whether a rule compares an object with the nodes.
+/// When a rule needs the nodes, so that they are read. Rules also use nodes that were read for another rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ComparesNodes {
-    /// It does not, or it uses nodes only if they were read for another rule.
+    /// Never.
     Never,
     /// While the multi-architecture import is off.
     WithImportOff,
@@ -64,7 +64,7 @@ pub enum ComparesNodes {
     ForUpdates,
     /// If an update changes the placement of the workloads.
     WithOtherPlacement,
-    /// It always does.
+    /// Always.
     Always,
 }
 
@@ -90,7 +90,7 @@ pub enum ObjectKind {
     VirtualMachine,
 }
 
-/// The identity of a rule.
+/// A rule, without its check.
 #[derive(Debug)]
 pub struct Rule {
     /// The name of the problem, which never changes.
@@ -103,7 +103,7 @@ pub struct Rule {
     pub subject: Subject,
     /// Whether existing problems are separated from new ones.
     pub ratchet: Ratchet,
-    /// Whether it compares the object with the nodes.
+    /// When it needs the nodes.
     pub compares_nodes: ComparesNodes,
     /// Whether it is about golden images. Such a rule is silent where HCO deploys no golden images.
     pub is_about_golden_images: bool,

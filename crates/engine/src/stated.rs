@@ -46,7 +46,7 @@ pub(crate) struct Stated<'a> {
     /// Whether it is the object before an update.
     pub(crate) is_before: bool,
     /// Whether HCO's webhook has already completed it, and will not change it again.
-    pub(crate) is_complete: bool,
+    pub(crate) is_completed: bool,
     /// The object before the update.
     pub(crate) before: Option<&'a Stated<'a>>,
 }
@@ -68,7 +68,7 @@ impl<'a> Stated<'a> {
             },
             golden_images: golden_image::golden_images(hco, &environment.common),
             is_before: false,
-            is_complete: false,
+            is_completed: false,
             before,
         }
     }
@@ -77,7 +77,7 @@ impl<'a> Stated<'a> {
     pub(crate) fn before(hco: &'a HyperConverged<'a>, environment: &'a Environment<'a>) -> Self {
         Self {
             is_before: true,
-            is_complete: hco.is_stored,
+            is_completed: hco.is_stored,
             ..Self::new(hco, environment, None)
         }
     }

@@ -35,7 +35,8 @@ pub(crate) trait Violation<'f, O: 'f = Facts<'f>> {
     /// The field with the problem.
     fn path(&self, object: &'f O) -> FieldPath;
 
-    /// The state, then the consequence if it is not the [`Violation::consequence`]: one sentence on one line.
+    /// The state, then the consequence, on one line. If there is a [`Violation::consequence`], only the state, without a
+    /// period.
     fn fact(&self, object: &'f O) -> String;
 
     /// Ways to resolve it; the first one is recommended.

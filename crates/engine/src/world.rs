@@ -1,4 +1,7 @@
-//! Everything that is read for a request. Nothing else calls the cluster or a registry.
+//! Everything that is read for a request about a HyperConverged. For a VirtualMachine, see [`Context`]. Nothing else calls
+//! the host.
+//!
+//! [`Context`]: crate::context::Context
 
 use kube_objects::node_list::ListError;
 use kube_objects::placement::Placement;
@@ -18,7 +21,7 @@ use crate::stated::Stated;
 pub(crate) struct World<'a> {
     /// The nodes; `None` if they are not needed.
     pub(crate) nodes: Option<Result<Nodes<'a>, NodesError>>,
-    /// The nodes before the change, if they differ.
+    /// The nodes before the change, if [`Comparison`] has them.
     nodes_before: Option<Nodes<'a>>,
     /// The existing objects, which replace the forecast for the old object.
     pub(crate) objects: Option<&'a Objects<'a>>,

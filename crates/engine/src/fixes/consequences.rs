@@ -13,9 +13,9 @@ use super::Fixes;
 use crate::facts::Facts;
 use crate::finding::{Described, find};
 
-/// A larger object is evaluated only once, so its fixes are not checked and it is not repaired. Manifests that people
-/// write are smaller.
-pub(crate) const EVALUATED_AGAIN: usize = 128 << 10;
+/// The maximum size of an object that is evaluated again, in bytes. The fixes of a larger one are not checked, and it is not
+/// repaired. Manifests that people write are smaller.
+pub(crate) const MAX_EVALUATED_AGAIN: usize = 128 << 10;
 
 /// The consequences of edits.
 pub(super) struct Consequences {
@@ -84,7 +84,7 @@ impl Fixes<'_, '_> {
     pub(super) fn can_evaluate_again(&self) -> bool {
         const TEMPLATES: usize = 250;
         let templates = self.facts.hco.templates.len() + self.facts.common.len();
-        templates <= TEMPLATES && self.object.text().len() <= EVALUATED_AGAIN
+        templates <= TEMPLATES && self.object.text().len() <= MAX_EVALUATED_AGAIN
     }
 
     /// The consequences of these edits; `None` if they cannot be applied.
@@ -96,7 +96,7 @@ impl Fixes<'_, '_> {
         let stated = facts.corrected(&hco);
         let after = Facts::new(&stated, facts.old, facts.world);
         let (mut revealed, mut templates) = (BTreeSet::new(), BTreeSet::new());
-        let findings = find(&after, self.before, self.settings);
+        let findings = find(&after, self.settings);
         for (before, after) in self.findings.iter().zip(&findings) {
             let before = before.denials();
             for (template, value) in after.denials() {

@@ -17,7 +17,7 @@ pub(crate) struct DefaultChanges<'f> {
     after: &'f str,
 }
 
-/// The nodes are the same on both sides, so only another placement can change the architecture.
+/// In a request, only another placement can change the architecture.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/kubevirt.go, `NewKubeVirt`; kubevirt
 /// pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without a workload architecture, KubeVirt keeps its

@@ -43,7 +43,7 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnavailableArchitect
         let workload = machine.context.workload.as_ref()?;
         if workload.contains(architecture) {
             return None;
-        } else if machine.is_emulated(architecture) {
+        } else if machine.can_run(architecture) {
             Unavailable::Emulated(workload)
         } else {
             Unavailable::Absent(workload)
