@@ -20,7 +20,7 @@ mod machines;
 mod requests;
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use std::process::Command;
@@ -47,6 +47,7 @@ fn main() {
         return;
     };
     nodes_table(program.clone());
+    updates_table(&program);
     machines_table(program.clone());
     images_table(program);
 }
@@ -115,6 +116,43 @@ fn nodes_table(program: PathBuf) {
     let (peak, limit) = (peak_memory(server.child.id()), memory_limit());
     println!("Memory at the peak: {peak} MiB; the limit in deploy/ is {limit} MiB");
     assert!(2 * peak <= limit, "the limit must be twice the peak");
+}
+
+/// For a stored object with the same placement, the policy lists no nodes, however many there are.
+fn updates_table(program: &Path) {
+    let payload = requests::update(&requests::imported(10), &requests::imported(11));
+    let mut payload: Value = serde_json::from_slice(&payload).unwrap();
+    let old = &mut payload["request"]["oldObject"];
+    old["metadata"]["uid"] = json!("0c4e");
+    old["status"]["versions"] = json!([{"name": "operator", "version": "1.19.0"}]);
+    old["status"]["nodeInfo"] = json!({
+        "workloadsArchitectures": ["amd64", "arm64", "s390x"],
+        "controlPlaneArchitectures": ["amd64"],
+    });
+    let payload = payload.to_string().into_bytes();
+    println!("\n| an update with the same placement | least | median |\n| --- | ---: | ---: |");
+    for number in [5, NODES] {
+        let starter = Starter {
+            program: program.to_owned(),
+            module: String::new(),
+            sources: None,
+            docker_config: None,
+            directory: module::scratch("bench-updates").unwrap(),
+        };
+        let ours = std::fs::read(module::built(Policy::embedded_module()).unwrap()).unwrap();
+        let policies = Map::from_iter([("ours".to_owned(), policy(&starter, "ours", &ours))]);
+        let list: Value = serde_json::from_slice(&nodes::node_list(number)).unwrap();
+        let api_server = NodeServer::start(&list, Vec::new()).unwrap();
+        let server = starter.start(&policies, Some(api_server.address)).unwrap();
+        answer(&server, "ours", &payload, true);
+        let times = (0..ROUNDS).map(|_| answer(&server, "ours", &payload, true));
+        let milliseconds: Vec<f64> = times.map(|time| time.as_secs_f64() * 1e3).collect();
+        println!(
+            "| {number} nodes | {:.1} ms | {:.1} ms |",
+            milliseconds.iter().copied().fold(f64::INFINITY, f64::min),
+            median(milliseconds)
+        );
+    }
 }
 
 /// The policy for VirtualMachines lists no nodes, however many there are.
