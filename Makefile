@@ -115,6 +115,7 @@ deny: ## Check the licences and sources of the dependencies (needs cargo-deny; D
 	$(CARGO) deny --locked --manifest-path fuzz/Cargo.toml check $(or $(DENY),licenses sources)
 
 generate: ## Write the files that repeat the rules and their pages, and the snapshots; read the diff
+	find crates e2e-tests -name '*.snap.new' -delete
 	GENERATE=1 INSTA_UPDATE=always $(TEST) --quiet --test suite
 
 coverage: setup ## Measure the lines of the module's crates that their tests run (needs cargo-llvm-cov)

@@ -117,7 +117,7 @@ pub fn is_architecture(name: &str) -> bool {
 
 /// Whether an entry is neither empty nor a name that Go knows.
 pub(crate) fn is_mistake(entry: &str) -> bool {
-    !entry.is_empty() && !is_architecture(entry) && !entry.trim().is_empty()
+    !is_architecture(entry) && !entry.trim().is_empty()
 }
 
 impl Mistake {

@@ -73,9 +73,6 @@ fn evaluate_hyperconverged(request: &HyperConvergedRequest<'_>, cluster: &dyn Ho
         old: old.as_ref(),
     };
     let (report, plan) = evaluation.evaluate(request.object, &new, &[], None);
-    if plan.obstacle.is_some() {
-        return report;
-    }
     let repaired = repair::repair(
         request.object,
         request.version,

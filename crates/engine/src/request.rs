@@ -14,7 +14,7 @@ use crate::comparison::Comparison;
 use crate::fixes::MAX_EVALUATED_AGAIN;
 use crate::render::{self, Detail, HYPER_CONVERGED, ObjectName};
 use crate::report::Report;
-use crate::settings::{GoldenImages, Settings};
+use crate::settings::Settings;
 use crate::stated::Environment;
 use crate::version::Version;
 
@@ -249,7 +249,7 @@ impl<'a> HyperConvergedRequest<'a> {
 
     fn deploys_golden_images(&self) -> bool {
         let shown = self.with_status().and_then(|status| status.deploys_ssp);
-        shown.unwrap_or(self.settings.golden_images != GoldenImages::Absent)
+        shown.unwrap_or(!self.settings.lacks_golden_images)
     }
 }
 

@@ -46,8 +46,8 @@ pub(crate) struct Settings {
     pub(crate) service_account: Option<ServiceAccount>,
     /// The version of HCO, where the object does not contain it.
     pub(crate) hco_version: Option<String>,
-    /// Whether there are golden images, where the object does not show it.
-    pub(crate) golden_images: GoldenImages,
+    /// Whether HCO deploys no golden images, where the object does not show it: HCO deploys SSP on OpenShift only.
+    pub(crate) lacks_golden_images: bool,
     /// The namespace of the golden images, where the version of HCO does not show it.
     pub(crate) golden_images_namespace: Option<String>,
     /// Whether findings that deny are also warnings. In monitor mode, Kubewarden drops the message of a denial.
@@ -81,18 +81,6 @@ pub(crate) enum ImageChecks {
     VerifyAll,
 }
 
-/// Whether HCO deploys golden images.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GoldenImages {
-    /// The status of the object decides; without a status, yes.
-    #[default]
-    Auto,
-    /// Yes.
-    Deployed,
-    /// No: HCO deploys SSP on OpenShift only.
-    Absent,
-}
-
 impl Settings {
     /// The level of a rule for a template, or for the object as a whole.
     pub(crate) fn level(&self, rule: &Rule, template: Option<&str>) -> Level {
@@ -116,7 +104,11 @@ impl Settings {
 
     /// Whether a rule is checked at all.
     pub(crate) fn is_checked(&self, rule: &Rule) -> bool {
-        self.has_level(rule, &[Level::Deny, Level::Warn])
+        let by_prefix = self.prefixes.iter().map(|(_, levels)| levels);
+        let of_templates = self.names.values().chain(by_prefix);
+        let of_templates = of_templates.filter_map(|levels| levels.get(rule.id).copied());
+        let mut levels = of_templates.chain([self.level(rule, None)]);
+        levels.any(|level| level != Level::Ignore)
     }
 
     /// Whether images are looked up.
@@ -148,14 +140,6 @@ impl Settings {
     pub(crate) fn allows(&self, host: &str) -> bool {
         let registries = self.registries.as_ref();
         registries.is_none_or(|hosts| hosts.iter().any(|known| known == host))
-    }
-
-    /// Whether a rule has one of these levels for the object or for any template.
-    pub(crate) fn has_level(&self, rule: &Rule, levels: &[Level]) -> bool {
-        let by_prefix = self.prefixes.iter().map(|(_, levels)| levels);
-        let mut of_templates = self.names.values().chain(by_prefix);
-        levels.contains(&self.level(rule, None))
-            || of_templates.any(|known| known.get(rule.id).is_some_and(|it| levels.contains(it)))
     }
 
     /// Reads the settings as the host sends them; missing settings are the defaults.
@@ -237,14 +221,8 @@ impl Settings {
                 self.images = reader.one_of(key, field, &images).unwrap_or_default();
             }
             "goldenImages" => {
-                let golden_images = [
-                    ("auto", GoldenImages::Auto),
-                    ("deployed", GoldenImages::Deployed),
-                    ("absent", GoldenImages::Absent),
-                ];
-                self.golden_images = reader
-                    .one_of(key, field, &golden_images)
-                    .unwrap_or_default();
+                let lacks = [("auto", false), ("deployed", false), ("absent", true)];
+                self.lacks_golden_images = reader.one_of(key, field, &lacks).unwrap_or_default();
             }
             "goldenImagesNamespace" => self.golden_images_namespace = reader.namespace(key, field),
             "hcoVersion" => self.hco_version = reader.version(key, field),

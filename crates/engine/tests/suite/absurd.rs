@@ -374,3 +374,25 @@ fn an_architecture_that_is_too_long_is_cut() {
         );
     }
 }
+
+#[test]
+fn a_long_reason_is_cut_in_a_warning() {
+    let payload = json!({"settings": {"denialsAsWarnings": true}, "request": {
+        "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+        "operation": "CREATE",
+        "object": {"spec": {"workloads": {"nodePlacement": {"nodeSelector": {"x".repeat(400): 1}}}}},
+    }});
+    let report = engine::evaluate(payload.to_string().as_bytes(), &mixed());
+    let lengths: Vec<usize> = report.warnings.iter().map(String::len).collect();
+    assert_eq!((report.code, lengths), (Some(400), vec![256]));
+}
+
+#[test]
+fn a_template_with_two_problems_is_named_once() {
+    let templates = [template("a", "amd46,arm46"), template("b", "amd46")];
+    let message = create(&json!(templates)).message.unwrap();
+    assert!(
+        message.contains("\nAlso: `b` (dataImportCronTemplates[1])\n"),
+        "{message}"
+    );
+}

@@ -1,8 +1,8 @@
 //! On which architectures VMs boot from each golden image: the matrix of the preflight.
 
 use e2e_tests::FakeCluster;
-use engine::Boot;
-use serde_json::{Value, json};
+use engine::{Boot, RULES, Subject};
+use serde_json::{Map, Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
@@ -130,4 +130,34 @@ fn without_golden_images_there_is_no_matrix() {
     let report = engine::report(payload.to_string().as_bytes(), &cluster);
     assert!(report.nodes.is_some());
     assert_eq!(report.templates, None);
+}
+
+/// A rule that is ignored for all templates does not need the nodes.
+#[test]
+fn ignored_rules_about_templates_do_not_list_the_nodes() {
+    let rules = RULES
+        .iter()
+        .filter(|rule| rule.subject == Subject::Template);
+    let ignored: Map<String, Value> = rules
+        .map(|rule| (rule.id.to_owned(), json!("ignore")))
+        .collect();
+    for (levels, lists) in [(Map::new(), 1), (ignored, 0)] {
+        let source = json!({"registry": {"url": "docker://registry.example.com/my-image:1"}});
+        let annotations = json!({"ssp.kubevirt.io/dict.architectures": "amd64"});
+        let payload = json!({"settings": {"templates": {"my-*": levels}}, "request": {
+            "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+            "operation": "CREATE",
+            "object": {"metadata": {"name": "x"}, "spec": {
+                "featureGates": {"enableMultiArchBootImageImport": true},
+                "enableCommonBootImageImport": false,
+                "dataImportCronTemplates": [{
+                    "metadata": {"name": "my-image", "annotations": annotations},
+                    "spec": template_spec("my-image", &source),
+                }],
+            }},
+        }});
+        let cluster = FakeCluster::with_workers(&["amd64", "arm64"]);
+        engine::evaluate(payload.to_string().as_bytes(), &cluster);
+        assert_eq!(cluster.lists(), lists);
+    }
 }
