@@ -213,7 +213,11 @@ impl<'a> HyperConvergedRequest<'a> {
         let common = self.settings.common_templates.as_ref();
         Environment {
             version: Version::new(version, status, &self.settings),
-            common: golden_image::common_templates(status_templates, common),
+            common: golden_image::common_templates(
+                status_templates,
+                common,
+                status.and_then(|status| status.status_schedule.as_deref()),
+            ),
             status_templates,
             golden_namespace: self.golden_namespace(),
             deploys_golden_images: self.deploys_golden_images(),

@@ -4,7 +4,7 @@ use engine::Consequence;
 use operator_models::ssp::architecture::is_known;
 use serde_json::Value;
 
-use crate::field::{architecture, text};
+use crate::field::{architecture, items, text};
 use crate::foreign::Foreign;
 use crate::object_name::name;
 use crate::report::{Finding, Report, listed};
@@ -81,6 +81,22 @@ pub(crate) fn denied_by_hco(report: &Report, object: &Value) -> Vec<String> {
         .collect();
     facts.extend(unknown_content(object));
     facts
+}
+
+/// An architecture in HCO's status because of which SSP, and therefore HCO, denies every change.
+///
+/// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, checkOperands.
+pub(crate) fn unknown_in_status(stored: &Value) -> Option<String> {
+    let lists = ["workloadsArchitectures", "controlPlaneArchitectures"];
+    let mut names = lists.iter().flat_map(|list| {
+        let names = items(stored, &format!("/status/nodeInfo/{list}"));
+        names.filter_map(Value::as_str)
+    });
+    let unknown = names.find(|name| !is_known(name))?;
+    Some(format!(
+        "HCO denies every change while its status lists the architecture `{}`, which SSP rejects: first take the worker label off its nodes, or remove them.",
+        Foreign::from(unknown)
+    ))
 }
 
 /// A template with a content type that is not in the schemas of HCO and SSP.

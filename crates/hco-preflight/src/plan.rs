@@ -46,6 +46,9 @@ pub(crate) struct Plan {
     /// Whether the plan is about a change.
     #[serde(skip)]
     is_asked: bool,
+    /// Whether a jsonpatch annotation changes the object that SSP gets.
+    #[serde(skip)]
+    is_patched: bool,
     /// The time at which HCO completes templates.
     #[serde(skip)]
     completion: Option<Completion>,
@@ -106,6 +109,9 @@ pub(crate) struct Plan {
     #[serde(skip)]
     pending_sources: Option<BootSources>,
 }
+
+/// The annotation with the patch that HCO applies to SSP.
+const PATCH: &str = "/metadata/annotations/ssp.kubevirt.io~1jsonpatch";
 
 /// The changes of boot sources.
 #[derive(Debug, Default, Serialize)]
@@ -245,6 +251,7 @@ impl Plan {
         let pending_sources = Wanted::before(compared).map(boot_sources);
         let no_forecast = compared.no_forecast();
         Ok(Self {
+            is_patched: compared.after().pointer(PATCH).is_some(),
             completion: Completion::of(compared, &unchanged.sources),
             keeps_default: report.default_architecture.is_none(),
             vm_templates: reports.map(|it| vm_templates(it)),

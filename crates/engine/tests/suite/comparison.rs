@@ -188,6 +188,33 @@ fn before_an_object_is_created_there_is_what_is_given() {
     assert_eq!(compared.forecast_before, None);
 }
 
+/// HCO chooses the schedule of common templates, and writes it into its status.
+#[test]
+fn a_common_template_without_a_schedule_gets_that_of_the_status() {
+    let mut old = object();
+    old["status"]["dataImportSchedule"] = json!("52 8/12 * * *");
+    old["spec"]["enableCommonBootImageImport"] = json!(true);
+    let template = &mut old["spec"]["dataImportCronTemplates"][0];
+    template["metadata"]["name"] = json!("fedora-image-cron");
+    let mut new = old.clone();
+    new["spec"]["dataImportCronTemplates"][0]["spec"]["schedule"] = json!("");
+    for (schedule, is_recreated) in [("0 */12 * * *", true), ("52 8/12 * * *", false)] {
+        old["spec"]["dataImportCronTemplates"][0]["spec"]["schedule"] = json!(schedule);
+        let mut payload = json!({"before": {}});
+        payload["request"] = json!({
+            "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+            "operation": "UPDATE", "object": new, "oldObject": old,
+        });
+        let cluster = FakeCluster::with_nodes([node("amd64")]);
+        let report = engine::report_change(payload.to_string().as_bytes(), &cluster);
+        let recreated = changes(&report)["crons"]["recreated"]
+            .as_array()
+            .unwrap()
+            .len();
+        assert_eq!(recreated > 0, is_recreated, "{schedule}");
+    }
+}
+
 #[test]
 fn what_cannot_be_read_is_a_sentence() {
     for (beside, reason) in [

@@ -33,6 +33,10 @@ pub(super) struct BootSources {
     claims: BTreeSet<String>,
     /// The DataSources with a disk that CDI does not delete with their DataImportCron.
     kept_disks: BTreeSet<String>,
+    /// The DataSources with a disk; `None` if DataSources were not read.
+    filled: Option<BTreeSet<String>>,
+    /// The DataSources with a disk that CDI deletes with their DataImportCron, and then imports again.
+    returning: BTreeSet<String>,
     /// The DataImportCron in the label of each DataSource; `None` for a DataSource without the label.
     owners: BTreeMap<String, Option<String>>,
     /// Whether these are outstanding changes, which include existing problems.
@@ -48,6 +52,8 @@ pub(super) struct BootSources {
     pub(super) sources: BTreeMap<String, DataSource>,
     /// The sources of the templates' images.
     origins: BTreeMap<String, Value>,
+    /// The templates whose disks CDI deletes after each import.
+    keeping_none: BTreeSet<String>,
     /// The images, by template.
     pub(super) images: BTreeMap<String, Image>,
     /// The architectures of the workload nodes.
@@ -73,6 +79,8 @@ pub(super) struct CronBefore {
     origin: Option<Value>,
     /// Whether CDI keeps its disks when it is deleted.
     keeps_disks: bool,
+    /// Whether it has imported its image.
+    has_imported: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -173,6 +181,8 @@ impl BootSources {
         let mut all = Self {
             crons: crons.map(|cron| (cron.key(), cron.clone())).collect(),
             kept_disks: kept_disks(compared, &crons_before),
+            filled: filled(compared),
+            returning: returning(compared),
             owners: owners(compared, &crons_before),
             is_outstanding: wanted.is_outstanding,
             crons_before,
@@ -216,6 +226,7 @@ impl BootSources {
                 .map(|source| (source.key(), source.clone()))
                 .collect(),
             origins: origins(wanted.object),
+            keeping_none: keeping_none(wanted.object),
             images: images(wanted.object),
             architectures: wanted
                 .report
@@ -317,6 +328,7 @@ impl BootSources {
             is_in(&crons.created, &key) && !self.finds_disk(cron)
                 || is_in(&crons.recreated, &key)
                     && (self.imports_again(&key)
+                        || !self.has_imported(cron)
                         || is_in(&self.changes.empty_meanwhile, &cron.source()))
         })
     }
@@ -400,7 +412,43 @@ impl BootSources {
     pub(super) fn finds_disk(&self, cron: &Cron) -> bool {
         let origin = self.origins.get(cron.template.raw());
         let replaced = self.replaced_by(cron);
-        replaced.is_some_and(|(_, before)| before.origin.as_ref() == origin)
+        replaced.is_some_and(|(_, before)| before.origin.as_ref() == origin && before.has_imported)
+            && self.has_disk(&cron.source())
+    }
+
+    /// The new DataImportCrons whose DataSource another one managed until now, without those of SSP's VM templates, whose
+    /// label SSP changes itself.
+    ///
+    /// MIRRORS: containerized-data-importer c07cdb6f pkg/controller/dataimportcron-controller.go, shouldReconcileCron: it
+    /// does not try again.
+    pub(super) fn often_missed(&self) -> Vec<Foreign> {
+        let created = self.changes.crons.iter().flat_map(|it| &it.created);
+        let crons = created.filter_map(|key| self.crons.get(key.raw()));
+        let missed = crons
+            .filter(|cron| self.predecessor(cron).is_some() && !self.is_of_ssp(&cron.source()));
+        missed.map(|cron| cron.name.clone()).collect()
+    }
+
+    /// Whether an existing DataImportCron has imported its image, and its DataSource has the disk.
+    pub(super) fn has_imported(&self, cron: &Cron) -> bool {
+        let before = self.crons_before.get(&cron.key());
+        before.is_none_or(|before| before.has_imported) && self.has_disk(&cron.source())
+    }
+
+    /// Whether a DataSource has a disk; assumed if DataSources were not read.
+    fn has_disk(&self, source: &str) -> bool {
+        let filled = self.filled.as_ref();
+        filled.is_none_or(|filled| filled.contains(source))
+    }
+
+    /// Whether the disk of a DataSource is deleted with its DataImportCron, and then imported again.
+    pub(super) fn returns(&self, source: &str) -> bool {
+        self.returning.contains(source)
+    }
+
+    /// Whether CDI deletes each disk of a DataImportCron after its import.
+    pub(super) fn keeps_none(&self, cron: &Cron) -> bool {
+        self.keeping_none.contains(cron.template.raw())
     }
 
     /// Why CDI does not update the DataSource of a DataImportCron: the DataSource has the label of another one, or
@@ -585,6 +633,7 @@ fn crons_before(compared: &Compared, forecast: &Forecast) -> BTreeMap<String, Cr
                 source: format!("{}/{managed}", namespace(&cron)),
                 origin: origin(&cron),
                 keeps_disks: retention(&cron) != Some("None"),
+                has_imported: cron.pointer("/status/lastImportedPVC").is_some(),
             };
             (key(&cron), before)
         });
@@ -603,6 +652,7 @@ fn crons_before(compared: &Compared, forecast: &Forecast) -> BTreeMap<String, Cr
             keeps_disks: template
                 .and_then(retention)
                 .is_some_and(|policy| policy != "None"),
+            has_imported: true,
         };
         (cron.key(), before)
     });
@@ -629,6 +679,48 @@ fn kept_disks(compared: &Compared, crons: &BTreeMap<String, CronBefore>) -> BTre
     };
     let sources = snapshot.of("DataSource").filter(has_kept);
     sources.map(|source| key(&source)).collect()
+}
+
+/// The DataSources with a disk.
+fn filled(compared: &Compared) -> Option<BTreeSet<String>> {
+    let snapshot = &compared.snapshot;
+    let all = DISKS.into_iter().flat_map(|kind| snapshot.of(kind));
+    let all: BTreeSet<String> = all.map(|disk| key(&disk)).collect();
+    let are_read = snapshot.has("PersistentVolumeClaim");
+    let sources = snapshot.of("DataSource");
+    let filled = sources.filter(|it| disks(it).any(|disk| !are_read || all.contains(&disk)));
+    let filled = filled.map(|source| key(&source)).collect();
+    snapshot.has("DataSource").then_some(filled)
+}
+
+/// The DataSources with a disk that has the label for CDI's clean-up, while its `DataVolume` does not have it: a disk from
+/// `All`, after the policy became `None`. The `DataVolume` creates the disk again.
+///
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource, which labels only the disk.
+fn returning(compared: &Compared) -> BTreeSet<String> {
+    let snapshot = &compared.snapshot;
+    let volumes = snapshot.of("DataVolume");
+    let volumes = volumes.filter(|volume| !owner::is_cleaned_up(volume));
+    let volumes: BTreeSet<String> = volumes.map(|volume| key(&volume)).collect();
+    let claims = snapshot.of("PersistentVolumeClaim");
+    let returning = claims.filter(|it| owner::is_cleaned_up(it) && volumes.contains(&key(it)));
+    let returning: BTreeSet<String> = returning.map(|claim| key(&claim)).collect();
+    let sources = snapshot.of("DataSource");
+    let sources = sources.filter(|it| disks(it).any(|disk| returning.contains(&disk)));
+    sources.map(|source| key(&source)).collect()
+}
+
+/// The templates whose disks CDI deletes after each import.
+///
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectPVCs.
+fn keeping_none(object: &Value) -> BTreeSet<String> {
+    let templates = templates(object).into_iter();
+    let none = templates.filter(|(_, template)| {
+        let kept = template.pointer("/spec/importsToKeep");
+        let collects = text(template, "/spec/garbageCollect") != Some("Never");
+        collects && kept.and_then(Value::as_u64) == Some(0)
+    });
+    none.map(|(name, _)| name.to_owned()).collect()
 }
 
 /// The DataImportCron in the label of each DataSource; if DataSources were not read, the DataImportCron that manages

@@ -21,7 +21,7 @@ pub(super) struct Disks {
     pub(super) bytes: Option<u128>,
 }
 
-/// The disks that the DataImportCrons of the forecast import.
+/// The disks that the DataImportCrons of the forecast import, and the deleted disks that are imported again.
 pub(super) fn requested(compared: &Compared, sources: &BootSources) -> Vec<Disks> {
     let templates = templates(compared.after());
     let forecast = compared.will_be.forecast.iter();
@@ -36,6 +36,12 @@ pub(super) fn requested(compared: &Compared, sources: &BootSources) -> Vec<Disks
             bytes(volume.pointer("/resources/requests/storage")?)
         });
         *numbers.entry((&cron.architecture, size)).or_default() += 1;
+    }
+    let unknown = Foreign::default();
+    let lost = sources.changes.lost_image.iter();
+    let returning = lost.filter(|it| sources.returns(it.raw())).count();
+    if returning > 0 {
+        *numbers.entry((&unknown, None)).or_default() += returning;
     }
     let disks = numbers.into_iter();
     let disks = disks.map(|((architecture, bytes), number)| Disks {

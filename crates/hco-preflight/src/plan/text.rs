@@ -307,6 +307,18 @@ fn remarks(text: &mut String, plan: &Plan) {
             "The placement imports nothing again: disks that were imported on a node of another architecture stay as they are. To import such a disk again, delete it.",
         );
     }
+    if plan.is_patched {
+        remark(
+            "The plan ignores the jsonpatch annotation for SSP, except for a literal value of the import: HCO applies it, and denies the object if it cannot be applied.",
+        );
+    }
+    let missed = plan.sources.often_missed();
+    if !missed.is_empty() {
+        remark(&format!(
+            "CDI often misses a new DataImportCron whose DataSource another one managed until now ({}): then it imports nothing, and with retentionPolicy None, the boot source is lost. Afterwards, `status` shows this, and prints the command that helps.",
+            some(&missed)
+        ));
+    }
     let what = match &plan.completion {
         None => return,
         Some(Completion::Now) => {
@@ -476,6 +488,12 @@ fn rows(sources: &BootSources) -> Rows {
         };
         put(key.raw(), Sign::Disturbed, what);
     }
+    for (_, cron) in of(&[&crons.created[..], &crons.recreated].concat()) {
+        if sources.keeps_none(cron) {
+            let what = "importsToKeep is 0, so CDI deletes the disk after each import, and imports it again";
+            put(&cron.source(), Sign::Never, what.to_owned());
+        }
+    }
     for key in &changes.lost_image {
         if let Some(what) = lost(sources, key) {
             put(key.raw(), Sign::Gone, what);
@@ -639,6 +657,9 @@ fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
         Some(other) if is_deleted(key.raw()) => format!("deleted; it pointed to {other}"),
         Some(other) => format!("has no disk any more: it points to {other}"),
         None => match (is_deleted(key.raw()), sources.keeps_disk(key.raw())) {
+            (true, false) if sources.returns(key.raw()) => {
+                "deleted; its disk is deleted, imported again, and stays, until you delete its DataVolume".to_owned()
+            }
             (true, false) => "deleted with its disk".to_owned(),
             (true, true) => "deleted; its disk stays".to_owned(),
             (false, _) => "has no disk any more".to_owned(),
@@ -658,6 +679,10 @@ const SAME_IMAGE: &str =
 
 /// The text about the disk of a recreated DataImportCron, if the disk stays.
 fn kept_disk(sources: &BootSources, key: &str) -> String {
+    let cron = sources.crons.get(key);
+    if cron.is_some_and(|cron| !sources.has_imported(cron)) {
+        return "its image is imported, because it was not imported before".to_owned();
+    }
     let (disk, when) = if sources.imports_again(key) {
         (OTHER_IMAGE, "then ")
     } else {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use engine::Consequence;
 use kube_objects::json::Json;
 use kube_objects::placement::Placement;
 use operator_models::hco::api_version::ApiVersion;
@@ -32,10 +33,10 @@ use crate::foreign::{self, Foreign, one_line};
 use crate::hco_version::ShownVersion;
 use crate::kubectl::Kubectl;
 use crate::module::Module;
-use crate::no_forecast::{NoForecast, denied_by_hco};
+use crate::no_forecast::{NoForecast, denied_by_hco, unknown_in_status};
 use crate::notes::Notes;
 use crate::object_name::{in_namespace, key, name};
-use crate::report::{Changes, Conclusions as _, Report};
+use crate::report::{Changes, Conclusions as _, Finding, Report};
 use crate::templates;
 use crate::verdict::Against;
 
@@ -406,11 +407,22 @@ impl Compared {
 
     /// Why HCO denies the object that a file changes.
     pub(crate) fn denied_by_hco(&self) -> Vec<String> {
-        if self.is_sent() {
-            denied_by_hco(&self.will_be, self.after())
-        } else {
-            Vec::new()
+        if !self.is_sent() {
+            return Vec::new();
         }
+        let mut facts = denied_by_hco(&self.will_be, self.after());
+        // The webhook crashes, so the request fails.
+        let crashes = |it: &&Finding| it.consequence == Some(Consequence::HcoCrashes);
+        let crashes = self.will_be.findings.iter().filter(crashes);
+        facts.extend(crashes.map(|it| format!("[{}] {}", it.rule, it.fact)));
+        if facts.is_empty()
+            && self.will_be.templates.is_some()
+            && let Some(before) = self.before()
+            && before.get("spec") != self.after().get("spec")
+        {
+            facts.extend(unknown_in_status(before));
+        }
+        facts
     }
 
     /// The version of HCO in a report, for the object before or after the change.

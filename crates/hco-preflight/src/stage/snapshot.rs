@@ -158,6 +158,7 @@ pub(crate) const KINDS: [Kind; 17] = [
         readers: &[Reader::Plan, Reader::Status],
         fields: &[
             CRON,
+            CLEAN_UP,
             CREATED_BY,
             "/spec/sourceRef",
             "/spec/source/pvc",

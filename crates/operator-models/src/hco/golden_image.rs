@@ -26,7 +26,7 @@ pub struct CommonTemplate {
 /// The spec of a template that HCO ships.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommonSpec {
-    /// The spec in the status.
+    /// The spec in the status, or with the schedule in the status.
     Status(String),
     /// The spec that upstream ships, or a spec with the name and the URL of the template. The schedule is unknown,
     /// because HCO chooses it for each cluster.
@@ -44,7 +44,7 @@ impl CommonSpec {
         }
     }
 
-    fn built_in(name: &str, url: &str) -> Self {
+    fn built_in(name: &str, url: &str, schedule: Option<&str>) -> Self {
         let managed = name.strip_suffix("-image-cron").unwrap_or(name);
         let size = if managed == "fedora" { "5Gi" } else { "10Gi" };
         let requests = Value::object([("storage", size.into())]);
@@ -57,10 +57,11 @@ impl CommonSpec {
         let spec = Value::object([
             ("garbageCollect", "Outdated".into()),
             ("managedDataSource", managed.into()),
-            ("schedule", "0 */12 * * *".into()),
+            ("schedule", schedule.unwrap_or("0 */12 * * *").into()),
             ("template", Value::object([("spec", volume)])),
         ]);
-        Self::BuiltIn(spec.to_string())
+        let spec = spec.to_string();
+        schedule.map_or(Self::BuiltIn(spec.clone()), |_| Self::Status(spec))
     }
 }
 
@@ -98,17 +99,20 @@ pub const SHIPPED: [(&str, &str, &str); 3] = [
 ];
 
 /// The common templates of this cluster: from the status, else from the settings, else the templates that upstream
-/// ships.
+/// ships. `schedule` is the one in the status.
+///
+/// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, overrideDataImportSchedule.
 pub fn common_templates(
     status: &[StatusTemplate],
     setting: Option<&BTreeMap<String, String>>,
+    schedule: Option<&str>,
 ) -> CommonTemplates {
     let mut table = CommonTemplates::new();
     let mut add = |name: &str, url: &str, annotation| {
         let template = CommonTemplate {
             registry: Some(RegistrySource::at(url)),
             annotation,
-            spec: CommonSpec::built_in(name, url),
+            spec: CommonSpec::built_in(name, url, schedule),
         };
         table.insert(name.to_owned(), template);
     };

@@ -186,6 +186,7 @@ impl<'a> LocatedFields<'a> {
                 .flatten()
                 .collect(),
             status_version: operator_version(&status),
+            status_schedule: status.field("dataImportSchedule").string().ok().flatten(),
             deploys_ssp: deploys_ssp(&status),
             node_info: NodeInfo::read(&status).filter(|_| is_reconciled(&metadata, &status)),
             fields: judged,
@@ -292,6 +293,8 @@ pub struct HyperConverged<'a> {
     pub status_templates: Vec<StatusTemplate>,
     /// The version of HCO in the status.
     pub status_version: Option<String>,
+    /// The schedule in the status, which HCO has chosen for common templates.
+    pub status_schedule: Option<String>,
     /// Whether HCO deploys SSP, if the status shows it.
     pub deploys_ssp: Option<bool>,
     /// The architectures in the status, if HCO has computed them for this object.

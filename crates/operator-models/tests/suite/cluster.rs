@@ -38,7 +38,7 @@ impl Texts {
             .unwrap()
             .remove(0);
         Some(Cluster {
-            common: common_templates(&hco.status_templates, None),
+            common: common_templates(&hco.status_templates, None, None),
             import: hco.import.resolve(MAIN),
             census,
             hco,

@@ -706,3 +706,116 @@ fn a_disk_stays_although_its_import_is_rejected() {
         ],
     );
 }
+
+#[test]
+fn a_disk_that_no_import_keeps_is_imported_again_and_again() {
+    shows(
+        &words(
+            "keeps-none",
+            "mine",
+            "None",
+            &json!({"/spec/importsToKeep": 0}),
+        ),
+        &[
+            "✘ mine-arm64 deleted and imported again, because importsToKeep changes: no disk until the import is done; importsToKeep is 0, so CDI deletes the disk after each import, and imports it again",
+        ],
+    );
+}
+
+/// The policy was `All` when the disk was imported, and is `None` now.
+#[test]
+fn a_disk_whose_data_volume_stays_is_imported_again() {
+    let template = template("mine", "None");
+    let mut objects = made_of(&template, &["amd64", "arm64"]);
+    for architecture in ["amd64", "arm64"] {
+        objects.push(json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume",
+            "metadata": {
+                "name": format!("mine-{architecture}-0123456789ab"), "namespace": GOLDEN,
+                "labels": {"cdi.kubevirt.io/dataImportCron": format!("mine-cron-{architecture}")},
+            },
+        }));
+    }
+    let (before, after) = (hyperconverged(&[template], true), hyperconverged(&[], true));
+    let words = planned("returns", &before, &objects, Some(&after));
+    shows(
+        &words,
+        &[
+            "- mine-arm64 deleted; its disk is deleted, imported again, and stays, until you delete its DataVolume",
+        ],
+    );
+    let disks = json!([{"architecture": null, "disks": 2, "bytes": null}]);
+    assert_eq!(json_of(&words)["storage"], disks);
+}
+
+#[test]
+fn a_data_import_cron_that_never_imported_imports_when_it_is_recreated() {
+    let template = template("mine", "All");
+    let mut objects = made_of(&template, &["amd64", "arm64"]);
+    for object in &mut objects {
+        object.as_object_mut().unwrap().remove("status");
+    }
+    let after = edited(&template, &json!({"/spec/schedule": "0 1 * * *"}));
+    let (before, after) = (
+        hyperconverged(&[template], true),
+        hyperconverged(&[after], true),
+    );
+    shows(
+        &planned("never-imported", &before, &objects, Some(&after)),
+        &[
+            "~ mine-arm64 its DataImportCron mine-cron-arm64 is deleted and created again, because schedule changes; its image is imported, because it was not imported before",
+        ],
+    );
+}
+
+/// CDI does not try again after it has found the label of the old DataImportCron.
+#[test]
+fn a_data_import_cron_that_cdi_may_miss_is_named() {
+    let remark = |source: &str| {
+        let words = words(
+            &format!("missed-{source}"),
+            source,
+            "All",
+            &json!({"/metadata/name": "new-cron"}),
+        );
+        unfolded(&run(&words).stdout).contains(
+            "CDI often misses a new DataImportCron whose DataSource another one managed until now (new-cron-amd64, new-cron-arm64)",
+        )
+    };
+    assert!(remark("mine") && !remark("fedora"));
+}
+
+#[test]
+fn a_patch_of_ssp_is_not_part_of_a_plan() {
+    let template = template("mine", "None");
+    let made = made_of(&template, &["amd64", "arm64"]);
+    let before = hyperconverged(&[template], true);
+    let mut after = before.clone();
+    after["metadata"]["annotations"] = json!({"ssp.kubevirt.io/jsonpatch": json!([
+        {"op": "add", "path": "/spec/cluster/workloadArchitectures", "value": ["amd64"]},
+    ]).to_string()});
+    let plan = unfolded(&run(&planned("patched", &before, &made, Some(&after))).stdout);
+    assert!(
+        plan.contains("The plan ignores the jsonpatch annotation for SSP"),
+        "{plan}"
+    );
+}
+
+/// HCO's webhook sends the architectures of the status to SSP, also without golden images.
+#[test]
+fn an_unknown_architecture_in_the_status_denies_every_change() {
+    let before = hyperconverged(&[], false);
+    let mut after = before.clone();
+    after["spec"]["defaultCPUModel"] = json!("Haswell");
+    let words = planned("unknown-status", &before, &[], Some(&after));
+    let path = words
+        .split(' ')
+        .find(|word| word.ends_with("is.json"))
+        .unwrap();
+    let text = std::fs::read_to_string(path).unwrap();
+    let status =
+        r#""status":{"nodeInfo":{"workloadsArchitectures":["amd64","riscv64"]},"versions""#;
+    std::fs::write(path, text.replace(r#""status":{"versions""#, status)).unwrap();
+    assert_eq!(json_of(&words)["deniedByHco"], true);
+    assert!(unfolded(&run(&words).stdout).contains("lists the architecture `riscv64`"));
+}
