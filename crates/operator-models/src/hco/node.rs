@@ -143,59 +143,27 @@ mod tests {
 
     #[test]
     fn an_error_has_a_path_and_a_position() {
-        for (list, error) in [
-            (
-                " \n",
-                "the document is empty, expected an object (at byte 2)",
-            ),
-            (
-                "[]",
-                "the document is a list, expected an object (at byte 0)",
-            ),
-            ("oops", "invalid JSON (at byte 0)"),
-            ("{}", "items is missing (at byte 2)"),
-            (
-                r#"{"kind":"Status"}"#,
-                "kind is `Status`, expected NodeList (at byte 17)",
-            ),
-            (
-                r#"{"kind":1}"#,
-                "kind is a number, expected a string (at byte 8)",
-            ),
-            (
-                r#"{"items":{}}"#,
-                "items is an object, expected a list (at byte 9)",
-            ),
-            (
-                r#"{"items":[]} x"#,
-                "unexpected data after the end of the list (at byte 13)",
-            ),
-            (
-                r#"{"items":[{},{"metadata":{"na"#,
-                "items[1]: unexpected end of JSON input (at byte 29)",
-            ),
-            (
-                r#"{"items":[{},null]}"#,
-                "items[1] is null, expected an object (at byte 17)",
-            ),
-            (r#"{"items":[{},]}"#, "items[1]: invalid JSON (at byte 13)"),
-            (
-                r#"{"items":[{"metadata":{"name":1}}]}"#,
-                "items[0].metadata.name is a number, expected a string (at byte 30)",
-            ),
-            (
-                r#"{"items":[{"metadata":{"labels":""}}]}"#,
-                "items[0].metadata.labels is a string, expected an object (at byte 32)",
-            ),
-            (
-                r#"{"items":[{"metadata":{"labels":{"node-role.kubernetes.io/worker":true}}}]}"#,
-                "items[0].metadata.labels[*] is a boolean, expected a string (at byte 66)",
-            ),
-            (
-                r#"{"items":[{"status":{"nodeInfo":{"architecture":{}}}}]}"#,
-                "items[0].status.nodeInfo.architecture is an object, expected a string (at byte 48)",
-            ),
-        ] {
+        const ERRORS: &str = r#"[] | the document is a list, expected an object (at byte 0)
+oops | invalid JSON (at byte 0)
+{} | items is missing (at byte 2)
+{"kind":"Status"} | kind is `Status`, expected NodeList (at byte 17)
+{"kind":1} | kind is a number, expected a string (at byte 8)
+{"items":{}} | items is an object, expected a list (at byte 9)
+{"items":[]} x | unexpected data after the end of the list (at byte 13)
+{"items":[{},{"metadata":{"na | items[1]: unexpected end of JSON input (at byte 29)
+{"items":[{},null]} | items[1] is null, expected an object (at byte 17)
+{"items":[{},]} | items[1]: invalid JSON (at byte 13)
+{"items":[{"metadata":{"name":1}}]} | items[0].metadata.name is a number, expected a string (at byte 30)
+{"items":[{"metadata":{"labels":""}}]} | items[0].metadata.labels is a string, expected an object (at byte 32)
+{"items":[{"metadata":{"labels":{"node-role.kubernetes.io/worker":true}}}]} | items[0].metadata.labels[*] is a boolean, expected a string (at byte 66)
+{"items":[{"status":{"nodeInfo":{"architecture":{}}}}]} | items[0].status.nodeInfo.architecture is an object, expected a string (at byte 48)"#;
+        let empty = counted(b" \n").unwrap_err();
+        assert_eq!(
+            empty,
+            "the document is empty, expected an object (at byte 2)"
+        );
+        for line in ERRORS.lines() {
+            let (list, error) = line.split_once(" | ").unwrap();
             assert_eq!(counted(list.as_bytes()), Err(error.to_owned()), "{list}");
         }
         let list = format!(r#"{{"kind":"{}\n","items":[]}}"#, "é\\n".repeat(10_000));

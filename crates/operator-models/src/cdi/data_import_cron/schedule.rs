@@ -218,8 +218,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn are(expected: Schedule, schedules: &[&str]) {
-        for schedule in schedules {
+    fn are(expected: Schedule, schedules: &str) {
+        for schedule in schedules.split('|') {
             assert_eq!(Schedule::read(schedule), expected, "{schedule}");
         }
     }
@@ -228,78 +228,35 @@ mod tests {
     fn five_fields_have_lists_ranges_steps_and_names() {
         are(
             Schedule::Valid,
-            &[
-                "0 */12 * * *",
-                "  0\t3\u{a0}* * *  ",
-                "0,30 0-6,22 1-31 jan-Dec SUN-sat",
-                "? 7/12 3/5 * *",
-                "1-59/2 * * * *",
-                "*/99 *-x-y/3 * * *",
-                ", ,1, * * *",
-                "+5 0 31 2 *",
-            ],
+            "0 */12 * * *|  0\t3\u{a0}* * *  |0,30 0-6,22 1-31 jan-Dec SUN-sat|? 7/12 3/5 * *|1-59/2 * * * *\
+             |*/99 *-x-y/3 * * *|, ,1, * * *|+5 0 31 2 *",
         );
+        are(Schedule::Invalid, " |0 3 * *|0 0 3 * * *|every day");
+        let minutes =
+            "60 5-1 0-60 */0 */-1 */ 1/2/3 */1/2 1-2-3 -5 5- x 1.5 jan H 99999999999999999999";
+        for minute in minutes.split(' ') {
+            are(Schedule::Invalid, &format!("{minute} * * * *"));
+        }
         are(
             Schedule::Invalid,
-            &[" ", "0 3 * *", "0 0 3 * * *", "every day"],
+            "0 24 * * *|0 0 0 * *|0 0 32 * *|0 * 0 *|0 0 * 0 *|0 0 * 13 *|0 0 * * 7|0 0 L * *",
         );
-        let minutes = [
-            "60", "5-1", "0-60", "*/0", "*/-1", "*/", "1/2/3", "*/1/2", "1-2-3", "-5", "5-", "x",
-            "1.5", "jan", "H",
-        ];
-        for minute in minutes.into_iter().chain(["99999999999999999999"]) {
-            are(Schedule::Invalid, &[&format!("{minute} * * * *")]);
-        }
-        for rest in [
-            "24 * * *", "0 0 * *", "0 32 * *", "0 * 0 *", "0 * 13 *", "0 * * 7", "0 L * *",
-        ] {
-            are(Schedule::Invalid, &[&format!("0 {rest}")]);
-        }
     }
 
     #[test]
     fn descriptors_are_written_exactly_so() {
-        let descriptors = [
-            "yearly", "annually", "monthly", "weekly", "daily", "midnight", "hourly",
-        ];
-        for descriptor in descriptors {
-            are(Schedule::Valid, &[&format!("@{descriptor}")]);
-        }
         are(
-            Schedule::Invalid,
-            &["@", "@reboot", "@Daily", "@daily ", " @daily", "@every"],
+            Schedule::Valid,
+            "@yearly|@annually|@monthly|@weekly|@daily|@midnight|@hourly",
         );
-        let durations = [
-            "1h30m",
-            "-1.5h",
-            ".5s",
-            "5.s",
-            "0",
-            "-0",
-            "1ns2us3\u{b5}s4\u{3bc}s5ms",
-            "9223372036854775807ns",
-            "-9223372036854775808ns",
-        ];
-        for duration in durations {
-            are(Schedule::Valid, &[&format!("@every {duration}")]);
+        are(Schedule::Invalid, "@|@reboot|@Daily|@daily | @daily|@every");
+        let valid = "1h30m|-1.5h|.5s|5.s|0|-0|1ns2us3\u{b5}s4\u{3bc}s5ms|9223372036854775807ns|-9223372036854775808ns";
+        for duration in valid.split('|') {
+            are(Schedule::Valid, &format!("@every {duration}"));
         }
-        let no_durations = [
-            "",
-            "5",
-            "+",
-            "-+1h",
-            "1d",
-            "1h 30m",
-            " 1h",
-            "h",
-            ".h",
-            "1.2.3h",
-            "2562048h",
-            "9223372036854775808ns",
-            "9999999999999999999h",
-        ];
-        for text in no_durations {
-            are(Schedule::Invalid, &[&format!("@every {text}")]);
+        let invalid = "|5|+|-+1h|1d|1h 30m| 1h|h|.h|1.2.3h|2562048h|9223372036854775808ns|9999999999999999999h";
+        for text in invalid.split('|') {
+            are(Schedule::Invalid, &format!("@every {text}"));
         }
     }
 
@@ -307,30 +264,14 @@ mod tests {
     fn a_time_zone_needs_a_known_name_and_a_blank_behind_it() {
         are(
             Schedule::WithTimeZone,
-            &[
-                "CRON_TZ=Europe/Prague 0 3 * * *",
-                "TZ=America/Argentina/Ushuaia 0 3 * * *",
-                "TZ=Etc/GMT+12 0 3 * * *",
-                "TZ= 0 4 * * *",
-                "TZ=Local @daily",
-                "TZ=UTC   @every 1h  ",
-            ],
+            "CRON_TZ=Europe/Prague 0 3 * * *|TZ=America/Argentina/Ushuaia 0 3 * * *|TZ=Etc/GMT+12 0 3 * * *\
+             |TZ= 0 4 * * *|TZ=Local @daily|TZ=UTC   @every 1h  ",
         );
         are(
             Schedule::Invalid,
-            &[
-                "CRON_TZ=Nowhere/City 0 3 * * *",
-                "TZ=Europe/ 0 3 * * *",
-                "TZ=../etc/passwd 0 3 * * *",
-                "TZ=UTC",
-                "TZ=UTC ",
-                "TZ=UTC\t0 4 * * *",
-                "TZ=UTC 0 4 * *",
-                "tz=UTC 0 4 * * *",
-                " TZ=UTC 0 4 * * *",
-                "TZ=UTC TZ=UTC 0 4 * * *",
-                "XTZ=UTC 0 4 * * *",
-            ],
+            "CRON_TZ=Nowhere/City 0 3 * * *|TZ=Europe/ 0 3 * * *|TZ=../etc/passwd 0 3 * * *|TZ=UTC|TZ=UTC \
+             |TZ=UTC\t0 4 * * *|TZ=UTC 0 4 * *|tz=UTC 0 4 * * *| TZ=UTC 0 4 * * *|TZ=UTC TZ=UTC 0 4 * * *\
+             |XTZ=UTC 0 4 * * *",
         );
     }
 }
