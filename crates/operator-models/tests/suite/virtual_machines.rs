@@ -226,3 +226,14 @@ fn old_versions_of_kubevirt_ignore_preferences_and_labels() {
     let rhel = PreferenceName::new("rhel.9".to_owned(), "", "").unwrap();
     assert_eq!(kubevirt.shipped_preference(&rhel), None);
 }
+
+#[test]
+fn several_kubevirts_are_not_read() {
+    let of = |count: usize| {
+        let items = vec![json!({"status": {"defaultArchitecture": "arm64"}}); count];
+        let list = json!({"items": items}).to_string();
+        let kubevirt = KubeVirt::only(Json::parse(list.as_bytes()).unwrap()).unwrap();
+        kubevirt.default_architecture
+    };
+    assert_eq!([of(0), of(1), of(2)], ["", "arm64", ""]);
+}
