@@ -1,4 +1,4 @@
-//! The interface to the host. Only these traits access the host; all other code is pure.
+//! The interface to the host. Only these traits and [`Registry`] access the host; all other code is pure.
 
 use kube_objects::json::{Json, Object};
 use operator_models::cdi::image::Registry;

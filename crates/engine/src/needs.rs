@@ -1,4 +1,4 @@
-//! Decides which data a request needs, before anything is read.
+//! Decides whether a request needs the nodes, before anything is read.
 
 use kube_objects::placement::Placement;
 use operator_models::hco::golden_image::GoldenImage;
@@ -11,7 +11,7 @@ use crate::rules::RULES;
 use crate::settings::Settings;
 use crate::stated::Stated;
 
-/// The data that has to be read.
+/// Whether the nodes have to be read, and where.
 #[derive(Debug)]
 pub(crate) struct Needs<'a> {
     /// Whether rules compare the object with the nodes.

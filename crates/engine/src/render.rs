@@ -36,7 +36,7 @@ const FORBIDDEN: u16 = 403;
 const BAD_REQUEST: u16 = 400;
 const INTERNAL_ERROR: u16 = 500;
 
-/// How much of the report is requested.
+/// How much of the report is requested. Only `Everything` needs the numbers of nodes, and therefore a list of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// The fields that the API server needs.

@@ -102,7 +102,7 @@ impl Settings {
         levels.find_map(|levels| levels.get(rule.id).copied())
     }
 
-    /// Whether a rule is checked at all.
+    /// Whether a rule has an effect on the object or on any template.
     pub(crate) fn is_checked(&self, rule: &Rule) -> bool {
         let by_prefix = self.prefixes.iter().map(|(_, levels)| levels);
         let of_templates = self.names.values().chain(by_prefix);

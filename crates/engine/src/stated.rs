@@ -1,4 +1,4 @@
-//! The facts that an object states itself, which do not depend on nodes or images.
+//! The facts that do not depend on nodes or images: the fields of an object, and what its status and the settings add.
 
 use std::ops::Deref;
 

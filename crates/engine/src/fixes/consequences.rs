@@ -1,4 +1,4 @@
-//! The second evaluation, which finds the consequences of applying fixes.
+//! Evaluates the object again with fixes, to find their consequences.
 
 use std::collections::BTreeSet;
 
