@@ -42,7 +42,7 @@ impl Outcome {
 pub enum Consequence {
     /// HCO's webhook or conversion denies the request.
     HcoDenies,
-    /// HCO accepts the object, and crashes.
+    /// HCO's webhook or operator crashes.
     HcoCrashes,
     /// HCO accepts the object, and cannot reconcile it.
     HcoFails,

@@ -349,6 +349,8 @@ impl Files {
         if self.wanted.beside.contains(&&*identity.kind) {
             return self.beside.push(written);
         }
+        let group = identity.api_version.split('/').next();
+        let is_ocm = group.is_some_and(|it| it.ends_with(".open-cluster-management.io"));
         let kind = match identity.kind.as_str() {
             // The wrong group may be a mistake, so a note names the object.
             "HyperConverged" => {
@@ -363,8 +365,8 @@ impl Files {
                     "{file}:{line}: skipped `object-templates-raw` with a HyperConverged; to check it, apply the templates first"
                 ));
             }
-            // The objects that the other policies of Open Cluster Management contain must not exist.
-            kind if !kind.ends_with("Policy") && contains_ours(&written.object.value) => {
+            // The other objects of Open Cluster Management contain only objects that must not exist.
+            kind if !is_ocm && contains_ours(&written.object.value) => {
                 let what = format!(
                     "not checked: the HyperConverged inside this {kind}; check it in a file of its own"
                 );

@@ -94,7 +94,7 @@ pub(crate) fn unknown_in_status(stored: &Value) -> Option<String> {
     });
     let unknown = names.find(|name| !is_known(name))?;
     Some(format!(
-        "HCO denies every change while its status lists the architecture `{}`, which SSP rejects: first take the worker label off its nodes, or remove them.",
+        "HCO denies every change while its status lists the architecture `{}`, which SSP rejects: first remove its nodes, or, if they are workers, take the worker label off them.",
         Foreign::from(unknown)
     ))
 }

@@ -30,7 +30,7 @@ use self::completion::Completion;
 use self::machines::{Effect, Machine};
 use self::storage::Disks;
 
-/// A plan. Programs read its JSON: fields are added, and none is removed.
+/// A plan. Programs read its JSON: after the first release, fields are added, and none is removed.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(

@@ -425,6 +425,7 @@ impl BootSources {
         let created = self.changes.crons.iter().flat_map(|it| &it.created);
         let crons = created.filter_map(|key| self.crons.get(key.raw()));
         let missed = crons
+            .filter(|cron| cron.rejected.is_none() && cron.never_runs.is_none())
             .filter(|cron| self.predecessor(cron).is_some() && !self.is_of_ssp(&cron.source()));
         missed.map(|cron| cron.name.clone()).collect()
     }
@@ -686,7 +687,7 @@ fn filled(compared: &Compared) -> Option<BTreeSet<String>> {
     let snapshot = &compared.snapshot;
     let all = DISKS.into_iter().flat_map(|kind| snapshot.of(kind));
     let all: BTreeSet<String> = all.map(|disk| key(&disk)).collect();
-    let are_read = snapshot.has("PersistentVolumeClaim");
+    let are_read = DISKS.iter().all(|kind| snapshot.has(kind));
     let sources = snapshot.of("DataSource");
     let filled = sources.filter(|it| disks(it).any(|disk| !are_read || all.contains(&disk)));
     let filled = filled.map(|source| key(&source)).collect();
@@ -712,7 +713,7 @@ fn returning(compared: &Compared) -> BTreeSet<String> {
 
 /// The templates whose disks CDI deletes after each import.
 ///
-/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectPVCs.
+/// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectOldImports.
 fn keeping_none(object: &Value) -> BTreeSet<String> {
     let templates = templates(object).into_iter();
     let none = templates.filter(|(_, template)| {

@@ -197,7 +197,7 @@ fn head(text: &mut String, plan: &Plan) {
     if !plan.leaving_nodes.is_empty() {
         let mut names = listed(&plan.leaving_nodes);
         if plan.assumes_leaving_nodes {
-            names.push_str(" (the last by name; use --nodes to choose)");
+            names.push_str(" (the last by name; for others, use --nodes)");
         }
         row("nodes that leave", &names);
     }
@@ -315,7 +315,7 @@ fn remarks(text: &mut String, plan: &Plan) {
     let missed = plan.sources.often_missed();
     if !missed.is_empty() {
         remark(&format!(
-            "CDI often misses a new DataImportCron whose DataSource another one managed until now ({}): then it imports nothing, and with retentionPolicy None, the boot source is lost. Afterwards, `status` shows this, and prints the command that helps.",
+            "CDI often misses a new DataImportCron whose DataSource another one managed until now ({}): then it imports nothing, and with retentionPolicy None, the boot source is lost. Then run the command that `status` prints.",
             some(&missed)
         ));
     }
@@ -489,7 +489,8 @@ fn rows(sources: &BootSources) -> Rows {
         put(key.raw(), Sign::Disturbed, what);
     }
     for (_, cron) in of(&[&crons.created[..], &crons.recreated].concat()) {
-        if sources.keeps_none(cron) {
+        let is_imported = cron.rejected.is_none() && cron.never_runs.is_none();
+        if is_imported && sources.keeps_none(cron) {
             let what = "importsToKeep is 0, so CDI deletes the disk after each import, and imports it again";
             put(&cron.source(), Sign::Never, what.to_owned());
         }
@@ -836,7 +837,7 @@ fn storage(text: &mut String, plan: &Plan) {
     {
         let architecture = all.first().and_then(|disks| disks.architecture.as_ref());
         let architecture =
-            architecture.map_or("no architecture set".to_owned(), Foreign::to_string);
+            architecture.map_or("unknown architecture".to_owned(), Foreign::to_string);
         let sizes = all.iter().map(|disks| {
             let size = disks.bytes.map_or("unknown size".to_owned(), readable);
             format!("{} × {size}", count(disks.number, "disk"))

@@ -411,6 +411,15 @@ impl Compared {
             return Vec::new();
         }
         let mut facts = denied_by_hco(&self.will_be, self.after());
+        // MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, ValidateUpdate, which checks nothing
+        // if neither the spec nor the annotations change.
+        let is_same = |field: &str| {
+            let before = self.before().map(|before| before.pointer(field));
+            before == Some(self.after().pointer(field))
+        };
+        if is_same("/spec") && is_same("/metadata/annotations") {
+            return facts;
+        }
         // The webhook crashes, so the request fails.
         let crashes = |it: &&Finding| it.consequence == Some(Consequence::HcoCrashes);
         let crashes = self.will_be.findings.iter().filter(crashes);
@@ -418,7 +427,6 @@ impl Compared {
         if facts.is_empty()
             && self.will_be.templates.is_some()
             && let Some(before) = self.before()
-            && before.get("spec") != self.after().get("spec")
         {
             facts.extend(unknown_in_status(before));
         }

@@ -60,8 +60,10 @@ impl CommonSpec {
             ("schedule", schedule.unwrap_or("0 */12 * * *").into()),
             ("template", Value::object([("spec", volume)])),
         ]);
-        let spec = spec.to_string();
-        schedule.map_or(Self::BuiltIn(spec.clone()), |_| Self::Status(spec))
+        match schedule {
+            Some(_) => Self::Status(spec.to_string()),
+            None => Self::BuiltIn(spec.to_string()),
+        }
     }
 }
 

@@ -376,7 +376,7 @@ fn an_object_inside_another_one_is_judged_at_its_place(
     "  object-templates:\n    - complianceType: MustNotHave\n      objectDefinition: DENIED\n",
     "skipped 1 document of other kinds: ConfigurationPolicy (1)"
 )]
-fn what_is_no_object_of_the_cluster_is_skipped(#[case] spec: &str, #[case] note: &str) {
+fn raw_templates_and_forbidden_objects_are_skipped(#[case] spec: &str, #[case] note: &str) {
     let text = "apiVersion: policy.open-cluster-management.io/v1\nkind: ConfigurationPolicy\nmetadata: {name: hco}\nspec:\n";
     let text = wrapped(&format!("{text}{spec}"));
     let directory = written(
