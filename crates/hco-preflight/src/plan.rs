@@ -79,9 +79,6 @@ pub(crate) struct Plan {
     vm_templates: Change<Vec<Foreign>>,
     /// The names of the nodes that leave.
     leaving_nodes: Vec<Foreign>,
-    /// Whether these nodes were chosen for the user, by `--what-if`.
-    #[serde(skip)]
-    assumes_leaving_nodes: bool,
     /// Whether KubeVirt reads the labels of boot sources before the default architecture.
     #[serde(skip)]
     reads_labels: bool,
@@ -164,8 +161,7 @@ pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     if let Some(note) = boot_image::note_of(&compared).filter(|_| !args.quiet) {
         terminal.note(&note);
     }
-    let mut plan = Plan::of(&compared)?;
-    plan.assumes_leaving_nodes = args.what_if.is_some();
+    let plan = Plan::of(&compared)?;
     match args.output {
         PlanFormat::Text => terminal.print(&text::render(&plan, args.all_vms))?,
         PlanFormat::Json => print_json(&plan)?,

@@ -195,11 +195,7 @@ fn head(text: &mut String, plan: &Plan) {
     row("HCO", &shown(plan.hco_version_shown.map(Option::clone)));
     row("workload nodes", &shown(plan.nodes.map(nodes)));
     if !plan.leaving_nodes.is_empty() {
-        let mut names = listed(&plan.leaving_nodes);
-        if plan.assumes_leaving_nodes {
-            names.push_str(" (the last by name; for others, use --nodes)");
-        }
-        row("nodes that leave", &names);
+        row("nodes that leave", &listed(&plan.leaving_nodes));
     }
     let Change { before, after } = &plan.control_plane;
     if before != after {

@@ -59,8 +59,8 @@ impl BootSources<'_> {
                 "! mine        points to mine-amd64 from now on; no disk until the import is done",
                 "+ mine-amd64  imported from docker://registry.example.com/mine:1 for amd64",
                 "+ mine-arm64  imported from docker://registry.example.com/mine:1 for arm64",
-                "requested: 60 GiB in 2 disks (default storage class)",
-                "released: 30 GiB in 1 disk (storage class fast)",
+                "amd64: 1 disk × 30 GiB",
+                "arm64: 1 disk × 30 GiB",
             ],
         );
         // SSP and CDI do what the plan said.
