@@ -349,8 +349,6 @@ impl Files {
         if self.wanted.beside.contains(&&*identity.kind) {
             return self.beside.push(written);
         }
-        let group = identity.api_version.split('/').next();
-        let is_ocm = group.is_some_and(|it| it.ends_with(".open-cluster-management.io"));
         let kind = match identity.kind.as_str() {
             // The wrong group may be a mistake, so a note names the object.
             "HyperConverged" => {
@@ -365,8 +363,8 @@ impl Files {
                     "{file}:{line}: skipped `object-templates-raw` with a HyperConverged; to check it, apply the templates first"
                 ));
             }
-            // The other objects of Open Cluster Management contain only objects that must not exist.
-            kind if !is_ocm && contains_ours(&written.object.value) => {
+            // A policy that still contains one says that it must not exist.
+            kind if !written.object.distributes() && contains_ours(&written.object.value) => {
                 let what = format!(
                     "not checked: the HyperConverged inside this {kind}; check it in a file of its own"
                 );

@@ -68,12 +68,20 @@ impl Object {
         inside.into_iter().flat_map(Self::unwrapped).collect()
     }
 
-    fn inside(&self) -> Vec<Self> {
+    /// Whether it is of a kind that distributes objects.
+    pub fn distributes(&self) -> bool {
+        self.carrier().is_some()
+    }
+
+    fn carrier(&self) -> Option<&'static Carrier> {
         let text = |field: &str| self.value.get(field).and_then(Value::as_str);
         let group = text("apiVersion").and_then(|version| version.split('/').next());
         let mut carriers = CARRIERS.iter();
-        let carrier = carriers.find(|it| Some(it.group) == group && Some(it.kind) == text("kind"));
-        let Some(carrier) = carrier else {
+        carriers.find(|it| Some(it.group) == group && Some(it.kind) == text("kind"))
+    }
+
+    fn inside(&self) -> Vec<Self> {
+        let Some(carrier) = self.carrier() else {
             return Vec::new();
         };
         let (mut list, mut place) = (Some(&self.value), Some(&self.place));

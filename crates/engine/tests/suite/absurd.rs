@@ -387,12 +387,52 @@ fn a_long_reason_is_cut_in_a_warning() {
     assert_eq!((report.code, lengths), (Some(400), vec![256]));
 }
 
+/// Two operations of a patch have the path of the annotation.
 #[test]
-fn a_template_with_two_problems_is_named_once() {
-    let templates = [template("a", "amd46,arm46"), template("b", "amd46")];
-    let message = create(&json!(templates)).message.unwrap();
+fn a_path_with_two_problems_is_named_once() {
+    let patch = json!([
+        {"op": "remove", "path": "/spec/cluster/workloadArchitectures"},
+        {"op": "remove", "path": "/spec/cluster/controlPlaneArchitectures"},
+    ]);
+    let payload = json!({
+        "settings": {"goldenImages": "absent", "levels": {"jsonpatch-overrides-architectures": "deny"}},
+        "request": {
+            "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+            "operation": "CREATE",
+            "object": {"metadata": {"annotations": {"ssp.kubevirt.io/jsonpatch": patch.to_string()}}},
+        },
+    });
+    let message = engine::evaluate(payload.to_string().as_bytes(), &mixed()).message;
+    let message = message.unwrap();
     assert!(
-        message.contains("\nAlso: `b` (dataImportCronTemplates[1])\n"),
+        message.contains("2 problems") && !message.contains("Also: "),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_rule_that_prevents_a_repair_is_named_once() {
+    let mut templates = vec![template("a", "amd64, arm64")];
+    for name in ["b", "c"] {
+        let mut missing = template(name, "");
+        missing["metadata"]["annotations"] = json!({});
+        templates.push(missing);
+    }
+    let payload = json!({
+        "settings": {"repair": {"architectures-malformed": "normalise"}},
+        "request": {
+            "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
+            "operation": "CREATE",
+            "object": {"spec": {
+                "featureGates": {"enableMultiArchBootImageImport": true},
+                "dataImportCronTemplates": templates,
+            }},
+        },
+    });
+    let message = engine::evaluate(payload.to_string().as_bytes(), &mixed()).message;
+    let message = message.unwrap();
+    assert!(
+        message.contains("would still be denied: architectures-missing."),
         "{message}"
     );
 }

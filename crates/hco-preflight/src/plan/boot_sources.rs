@@ -36,7 +36,7 @@ pub(super) struct BootSources {
     /// The DataSources with a disk; `None` if DataSources were not read.
     filled: Option<BTreeSet<String>>,
     /// The DataSources with a disk that CDI deletes with their DataImportCron, and then imports again.
-    returning: BTreeSet<String>,
+    reimported: BTreeSet<String>,
     /// The DataImportCron in the label of each DataSource; `None` for a DataSource without the label.
     owners: BTreeMap<String, Option<String>>,
     /// Whether these are outstanding changes, which include existing problems.
@@ -182,7 +182,7 @@ impl BootSources {
             crons: crons.map(|cron| (cron.key(), cron.clone())).collect(),
             kept_disks: kept_disks(compared, &crons_before),
             filled: filled(compared),
-            returning: returning(compared),
+            reimported: reimported(compared),
             owners: owners(compared, &crons_before),
             is_outstanding: wanted.is_outstanding,
             crons_before,
@@ -416,8 +416,8 @@ impl BootSources {
             && self.has_disk(&cron.source())
     }
 
-    /// The new DataImportCrons whose DataSource another one managed until now, without those of SSP's VM templates, whose
-    /// label SSP changes itself.
+    /// The new DataImportCrons whose DataSource another one managed until now. On the DataSources of its VM templates, SSP
+    /// changes the label itself.
     ///
     /// MIRRORS: containerized-data-importer c07cdb6f pkg/controller/dataimportcron-controller.go, shouldReconcileCron: it
     /// does not try again.
@@ -443,8 +443,8 @@ impl BootSources {
     }
 
     /// Whether the disk of a DataSource is deleted with its DataImportCron, and then imported again.
-    pub(super) fn returns(&self, source: &str) -> bool {
-        self.returning.contains(source)
+    pub(super) fn is_reimported(&self, source: &str) -> bool {
+        self.reimported.contains(source)
     }
 
     /// Whether CDI deletes each disk of a DataImportCron after its import.
@@ -698,16 +698,16 @@ fn filled(compared: &Compared) -> Option<BTreeSet<String>> {
 /// `All`, after the policy became `None`. The `DataVolume` creates the disk again.
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource, which labels only the disk.
-fn returning(compared: &Compared) -> BTreeSet<String> {
+fn reimported(compared: &Compared) -> BTreeSet<String> {
     let snapshot = &compared.snapshot;
     let volumes = snapshot.of("DataVolume");
     let volumes = volumes.filter(|volume| !owner::is_cleaned_up(volume));
     let volumes: BTreeSet<String> = volumes.map(|volume| key(&volume)).collect();
     let claims = snapshot.of("PersistentVolumeClaim");
-    let returning = claims.filter(|it| owner::is_cleaned_up(it) && volumes.contains(&key(it)));
-    let returning: BTreeSet<String> = returning.map(|claim| key(&claim)).collect();
+    let reimported = claims.filter(|it| owner::is_cleaned_up(it) && volumes.contains(&key(it)));
+    let reimported: BTreeSet<String> = reimported.map(|claim| key(&claim)).collect();
     let sources = snapshot.of("DataSource");
-    let sources = sources.filter(|it| disks(it).any(|disk| returning.contains(&disk)));
+    let sources = sources.filter(|it| disks(it).any(|disk| reimported.contains(&disk)));
     sources.map(|source| key(&source)).collect()
 }
 

@@ -39,9 +39,9 @@ pub(super) fn requested(compared: &Compared, sources: &BootSources) -> Vec<Disks
     }
     let unknown = Foreign::default();
     let lost = sources.changes.lost_image.iter();
-    let returning = lost.filter(|it| sources.returns(it.raw())).count();
-    if returning > 0 {
-        *numbers.entry((&unknown, None)).or_default() += returning;
+    let reimported = lost.filter(|it| sources.is_reimported(it.raw())).count();
+    if reimported > 0 {
+        *numbers.entry((&unknown, None)).or_default() += reimported;
     }
     let disks = numbers.into_iter();
     let disks = disks.map(|((architecture, bytes), number)| Disks {

@@ -311,7 +311,7 @@ fn remarks(text: &mut String, plan: &Plan) {
     let missed = plan.sources.often_missed();
     if !missed.is_empty() {
         remark(&format!(
-            "CDI often misses a new DataImportCron whose DataSource another one managed until now ({}): then it imports nothing, and with retentionPolicy None, the boot source is lost. Then run the command that `status` prints.",
+            "CDI often misses a new DataImportCron that takes over the DataSource of another one ({}): it imports nothing then, and with retentionPolicy None, the boot source is lost. If that happens, run the command that `status` prints.",
             some(&missed)
         ));
     }
@@ -654,7 +654,7 @@ fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
         Some(other) if is_deleted(key.raw()) => format!("deleted; it pointed to {other}"),
         Some(other) => format!("has no disk any more: it points to {other}"),
         None => match (is_deleted(key.raw()), sources.keeps_disk(key.raw())) {
-            (true, false) if sources.returns(key.raw()) => {
+            (true, false) if sources.is_reimported(key.raw()) => {
                 "deleted; its disk is deleted, imported again, and stays, until you delete its DataVolume".to_owned()
             }
             (true, false) => "deleted with its disk".to_owned(),

@@ -88,6 +88,19 @@ fn made_of(template: &Value, architectures: &[&str]) -> Vec<Value> {
     objects
 }
 
+/// The `DataVolume`s of the disks of `mine`, with the label of a cron for each architecture.
+fn data_volumes(cron: &str) -> [Value; 2] {
+    ["amd64", "arm64"].map(|architecture| {
+        json!({
+            "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume",
+            "metadata": {
+                "name": format!("mine-{architecture}-0123456789ab"), "namespace": GOLDEN,
+                "labels": {"cdi.kubevirt.io/dataImportCron": format!("{cron}-{architecture}")},
+            },
+        })
+    })
+}
+
 fn hyperconverged(templates: &[Value], is_on: bool) -> Value {
     json!({
         "apiVersion": "hco.kubevirt.io/v1beta1", "kind": "HyperConverged",
@@ -287,15 +300,7 @@ fn a_former_name_for_another_data_source_deletes_the_disk_in_use() {
     let former = edited(&template, &edits);
     let before = hyperconverged(std::slice::from_ref(&template), true);
     let mut objects = made_of(&template, &["amd64", "arm64"]);
-    for architecture in ["amd64", "arm64"] {
-        objects.push(json!({
-            "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume",
-            "metadata": {
-                "name": format!("mine-{architecture}-0123456789ab"), "namespace": GOLDEN,
-                "labels": {"cdi.kubevirt.io/dataImportCron": format!("former-cron-{architecture}")},
-            },
-        }));
-    }
+    objects.extend(data_volumes("former-cron"));
     for (test, templates, list) in [
         ("kept", vec![template, former.clone()], "emptyMeanwhile"),
         ("removed", vec![former], "lostImage"),
@@ -727,15 +732,7 @@ fn a_disk_that_no_import_keeps_is_imported_again_and_again() {
 fn a_disk_whose_data_volume_stays_is_imported_again() {
     let template = template("mine", "None");
     let mut objects = made_of(&template, &["amd64", "arm64"]);
-    for architecture in ["amd64", "arm64"] {
-        objects.push(json!({
-            "apiVersion": "cdi.kubevirt.io/v1beta1", "kind": "DataVolume",
-            "metadata": {
-                "name": format!("mine-{architecture}-0123456789ab"), "namespace": GOLDEN,
-                "labels": {"cdi.kubevirt.io/dataImportCron": format!("mine-cron-{architecture}")},
-            },
-        }));
-    }
+    objects.extend(data_volumes("mine-cron"));
     let (before, after) = (hyperconverged(&[template], true), hyperconverged(&[], true));
     let words = planned("returns", &before, &objects, Some(&after));
     shows(
@@ -779,7 +776,7 @@ fn a_data_import_cron_that_cdi_may_miss_is_named() {
             &json!({"/metadata/name": "new-cron"}),
         );
         unfolded(&run(&words).stdout).contains(
-            "CDI often misses a new DataImportCron whose DataSource another one managed until now (new-cron-amd64, new-cron-arm64)",
+            "CDI often misses a new DataImportCron that takes over the DataSource of another one (new-cron-amd64, new-cron-arm64)",
         )
     };
     assert!(remark("mine") && !remark("fedora"));
