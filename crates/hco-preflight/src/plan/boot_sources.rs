@@ -329,6 +329,7 @@ impl BootSources {
                 || is_in(&crons.recreated, &key)
                     && (self.imports_again(&key)
                         || !self.has_imported(cron)
+                        || self.deletes_own_disk(&key)
                         || is_in(&self.changes.empty_meanwhile, &cron.source()))
         })
     }
@@ -428,6 +429,12 @@ impl BootSources {
             .filter(|cron| cron.rejected.is_none() && cron.never_runs.is_none())
             .filter(|cron| self.predecessor(cron).is_some() && !self.is_of_ssp(&cron.source()));
         missed.map(|cron| cron.name.clone()).collect()
+    }
+
+    /// Whether CDI deletes the disk of an existing DataImportCron with it, also if its DataSource has another disk.
+    fn deletes_own_disk(&self, key: &str) -> bool {
+        let before = self.crons_before.get(key);
+        before.is_some_and(|before| !before.keeps_disks)
     }
 
     /// Whether an existing DataImportCron has imported its image, and its DataSource has the disk.

@@ -765,6 +765,33 @@ fn a_data_import_cron_that_never_imported_imports_when_it_is_recreated() {
     );
 }
 
+/// The DataSource and its disk are the user's, and the disk that the DataImportCron imported is deleted with it.
+#[test]
+fn a_disk_is_imported_again_beside_that_of_a_user() {
+    let template = template("mine", "None");
+    let mut objects = made_of(&template, &["amd64"]);
+    objects[0]["metadata"]["labels"] = json!({});
+    objects[0]["spec"]["source"]["pvc"]["name"] = json!("by-hand");
+    objects.push(json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "by-hand", "namespace": GOLDEN},
+        "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "10Gi"}}},
+    }));
+    let after = edited(&template, &json!({"/spec/schedule": "0 1 * * *"}));
+    let (before, after) = (
+        hyperconverged(&[template], true),
+        hyperconverged(&[after], true),
+    );
+    let plan = json_of(&planned("by-hand", &before, &objects, Some(&after)));
+    let imported: Vec<&Value> = plan["storage"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["architecture"])
+        .collect();
+    assert_eq!(imported, ["amd64", "arm64"], "{plan:#}");
+}
+
 /// CDI does not try again after it has found the label of the old DataImportCron.
 #[test]
 fn a_data_import_cron_that_cdi_may_miss_is_named() {
