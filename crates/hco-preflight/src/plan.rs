@@ -1,13 +1,15 @@
-//! `plan`: shows the effects of a change on boot sources and VMs before you make it. The module makes all decisions;
-//! this file compares its reports with the objects in the cluster.
+//! `plan`: shows the effects of a change on boot sources and VMs before you make it. The engine makes the forecast; this
+//! file compares it with the objects in the cluster.
 
 pub(crate) mod boot_sources;
 mod completion;
 pub(crate) mod machines;
+mod rows;
 mod storage;
 mod text;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use anyhow::{Result, bail};
 use engine::{Import, Stopped};
@@ -16,99 +18,289 @@ use serde::Serialize;
 use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::boot_image;
 use crate::exit::Exit;
+use crate::facts::Fact;
 use crate::foreign::Foreign;
+use crate::hco_version::ShownVersion;
 use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
 use crate::notes::Notes;
 use crate::report::{Conclusions as _, Level, Report};
+use crate::row::{Effect, Row, Severity, of_kind};
 use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
 use self::boot_sources::{BootSources, Crons, DataSources, Wanted};
-use self::completion::Completion;
-use self::machines::{Effect, Machine};
 use self::storage::Disks;
 
-/// A plan. Programs read its JSON: after the first release, fields are added, and none is removed.
-#[derive(Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "they are fields of the output"
-)]
-pub(crate) struct Plan {
-    #[serde(skip)]
-    object: String,
-    /// Whether a file changes the object.
-    #[serde(skip)]
-    is_sent: bool,
-    /// Whether the plan is about a change.
-    #[serde(skip)]
-    is_asked: bool,
-    /// Whether a jsonpatch annotation changes the object that SSP gets.
-    #[serde(skip)]
-    is_patched: bool,
-    /// The time at which HCO completes templates.
-    #[serde(skip)]
-    completion: Option<Completion>,
+/// Prints the plan.
+pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
+    let mut notes = Notes::default();
+    let compared = stage::compare(args, &mut notes);
+    if !args.quiet {
+        terminal.notes(&notes);
+    }
+    let compared = compared?;
+    if let Some(note) = boot_image::note_of(&compared).filter(|_| !args.quiet) {
+        terminal.note(&note);
+    }
+    let plan = Plan::new(&compared)?;
+    match args.output {
+        PlanFormat::Text => terminal.print(&text::render(&plan, args.all_vms))?,
+        PlanFormat::Json => print_json(&Json::of(&plan))?,
+        PlanFormat::Markdown => {
+            print_markdown("hco-preflight plan", &text::render(&plan, args.all_vms))?;
+        }
+    }
+    Ok(plan.exit(args))
+}
+
+/// The consequence of two DataImportCrons with the same name.
+const NEVER_SETTLES: &str = "Two DataImportCrons have the same name now: it is not determined which one SSP keeps, and whether its disk stays.";
+
+/// The report about an object that does not exist.
+static NO_OBJECT: LazyLock<Report> = LazyLock::new(Report::default);
+
+/// A change, and what happens because of it.
+struct Plan<'c> {
+    compared: &'c Compared,
+    /// The reports before and after the change. If HCO denies the object, nothing changes, and both are the same.
+    reports: [&'c Report; 2],
     /// Why the policy or HCO would deny the changed object. If no file changes the object, why the policy would deny it
     /// as a new object.
     denied: Option<String>,
-    /// Whether HCO denies the object, so that nothing changes.
+    is_denied_by_hco: bool,
+    /// Why the operators do not create boot sources from the object.
+    no_forecast: Option<NoForecast>,
+    sources: BootSources,
+    /// The changes that the operators will make even without the requested change.
+    pending: Option<BootSources>,
+    facts: Vec<Fact>,
+    stopped_by: Vec<Stop>,
+    /// `None` if the running VMs were not read.
+    headroom: Option<Headroom>,
+    /// What happens to each object.
+    rows: Vec<Row>,
+}
+
+impl<'c> Plan<'c> {
+    fn new(compared: &'c Compared) -> Result<Self> {
+        let report = &compared.will_be;
+        if report.exit() == Exit::Unjudged {
+            bail!("no plan can be made: {}", report.reason());
+        }
+        let by_hco = compared.denied_by_hco();
+        let is_stored = by_hco.is_empty();
+        let is = compared.is.as_ref().unwrap_or(&NO_OBJECT);
+        let reports = [is, if is_stored { report } else { is }];
+        let boot_sources = |wanted| BootSources::of(compared, wanted);
+        let pending = Wanted::before(compared).filter(|_| is_stored);
+        let mut plan = Self {
+            compared,
+            reports,
+            denied: denied(compared, &by_hco),
+            is_denied_by_hco: !is_stored,
+            no_forecast: compared.no_forecast().filter(|_| is_stored),
+            sources: boot_sources(Wanted::after(compared)),
+            pending: pending.map(boot_sources),
+            facts: Fact::all(compared, reports),
+            stopped_by: if is_stored {
+                stops::of(report, compared.after())
+            } else {
+                Vec::new()
+            },
+            headroom: Headroom::of(compared).filter(|_| is_stored),
+            rows: Vec::new(),
+        };
+        plan.rows = plan.rows();
+        Ok(plan)
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        let object = self.compared.object();
+        let row = |effect, what: &str| Row::new(effect, "HyperConverged", &object, what);
+        let mut rows: Vec<Row> = self
+            .compared
+            .snapshot
+            .unread
+            .iter()
+            .map(UnreadKind::row)
+            .collect();
+        rows.extend(self.denied.iter().map(|what| row(Effect::Denied, what)));
+        if self.is_denied_by_hco {
+            return rows;
+        }
+        // A denied object is not stored, so its forecast does not matter.
+        if let Some(unknown) = self.unknown().filter(|_| self.denied.is_none()) {
+            rows.push(row(Effect::NoForecast, &unknown));
+        }
+        rows.extend(self.facts.iter().filter_map(|fact| fact.row(&object)));
+        rows.extend(machines::affected(self.compared));
+        rows.extend(self.stopped_by.iter().map(Stop::row));
+        if self.sources.changes.crons.is_none() && self.stopped_by.is_empty() {
+            rows.push(row(Effect::NeverSettles, NEVER_SETTLES));
+        }
+        let asked = rows::rows(&self.sources);
+        let mut pending = self.pending.as_ref().map(rows::rows).unwrap_or_default();
+        // Outstanding changes that the requested change prevents are left out.
+        pending.retain(|key, rows| asked.get(key) == Some(rows));
+        let asked = asked
+            .into_iter()
+            .filter(|(key, _)| !pending.contains_key(key));
+        rows.extend(asked.flat_map(|(_, rows)| rows));
+        let pending = pending.into_values().flatten();
+        rows.extend(pending.map(|row| Row {
+            is_pending: true,
+            ..row
+        }));
+        rows
+    }
+
+    /// Why there is no forecast.
+    fn unknown(&self) -> Option<String> {
+        let no_forecast = self.no_forecast.as_ref();
+        let unknown = no_forecast.filter(|it| **it != NoForecast::NotDeployed);
+        unknown.map(NoForecast::why)
+    }
+
+    fn exit(&self, args: &args::Plan) -> Exit {
+        let is_short = self.headroom.as_ref().and_then(Headroom::is_short);
+        let of_headroom = match (args.fail_on, is_short) {
+            (PlanFailOn::Headroom, None) => Severity::Unknown,
+            (PlanFailOn::Headroom, Some(true)) => Severity::Loss,
+            _ => Severity::Info,
+        };
+        let rows = self.rows.iter().map(|row| match row.effect {
+            Effect::NotRead if args.require_all => Severity::Unknown,
+            _ => row.severity,
+        });
+        let worst = rows.max().unwrap_or(Severity::Info).max(of_headroom);
+        let fails = match args.fail_on {
+            PlanFailOn::Never => false,
+            PlanFailOn::Lost | PlanFailOn::Headroom => worst == Severity::Loss,
+            PlanFailOn::Changed => worst >= Severity::Change,
+        };
+        match worst {
+            Severity::Unknown => Exit::Unjudged,
+            _ if fails => Exit::Denied,
+            _ => Exit::Accepted,
+        }
+    }
+}
+
+/// A plan in JSON. Programs read it: after the first release, fields are added, and none is removed.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Json<'p> {
+    denied: Option<&'p str>,
     denied_by_hco: bool,
-    /// Whether the policy denies it.
-    #[serde(skip)]
-    denied_by_policy: bool,
     multi_arch_import: Change<Option<Import>>,
-    default_architecture: Change<Option<Foreign>>,
-    /// Whether HCO does not set a default, so that KubeVirt keeps its current one.
-    #[serde(skip)]
-    keeps_default: bool,
+    default_architecture: Change<Option<&'p Foreign>>,
     hco_version: Change<Option<Foreign>>,
     /// The source of the version.
     hco_version_origin: Change<Option<Foreign>>,
-    /// The versions in the text for users.
-    #[serde(skip)]
-    hco_version_shown: Change<Option<String>>,
     /// The architectures of the control-plane nodes.
-    control_plane: Change<Vec<Foreign>>,
-    nodes: Change<BTreeMap<String, usize>>,
-    /// The architectures of SSP's VM templates; empty if there is no forecast.
-    #[serde(skip)]
-    vm_templates: Change<Vec<Foreign>>,
+    control_plane: Change<&'p [Foreign]>,
+    nodes: Change<BTreeMap<&'p str, usize>>,
     /// The names of the nodes that leave.
-    leaving_nodes: Vec<Foreign>,
-    /// Whether KubeVirt reads the labels of boot sources before the default architecture.
-    #[serde(skip)]
-    reads_labels: bool,
+    leaving_nodes: &'p [Foreign],
     /// The reason why there is no forecast.
     unknown: Option<String>,
     /// The reason why SSP stops.
     stopped: Option<Stopped>,
     /// The objects that stop it.
-    stopped_by: Vec<Stop>,
+    stopped_by: &'p [Stop],
     #[serde(flatten)]
     changes: Changed,
-    /// The changes that the operators will make even without the requested change.
     pending: Option<Changed>,
-    virtual_machines: Vec<Machine>,
+    virtual_machines: Vec<Machine<'p>>,
     /// The new disks.
     storage: Vec<Disks>,
-    /// `None` if the running VMs were not read.
-    headroom: Option<Headroom>,
-    unread: Vec<UnreadKind>,
-    /// Why the operators do not create boot sources from the object.
-    #[serde(skip)]
-    no_forecast: Option<NoForecast>,
-    #[serde(skip)]
-    sources: BootSources,
-    #[serde(skip)]
-    pending_sources: Option<BootSources>,
+    headroom: Option<&'p Headroom>,
+    unread: &'p [UnreadKind],
+    rows: &'p [Row],
 }
 
-/// The annotation with the patch that HCO applies to SSP.
-const PATCH: &str = "/metadata/annotations/ssp.kubevirt.io~1jsonpatch";
+/// A VM, and the effect of the change on it.
+#[derive(Serialize)]
+struct Machine<'p> {
+    effect: Effect,
+    detail: &'p Foreign,
+    namespace: &'p Foreign,
+    name: &'p Foreign,
+    /// The object or the default that decides its new architecture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decides: Option<&'p Foreign>,
+}
+
+impl<'p> Machine<'p> {
+    fn of(row: &'p Row) -> Self {
+        Self {
+            effect: row.effect,
+            detail: &row.detail,
+            namespace: &row.namespace,
+            name: &row.name,
+            decides: row.decides.as_ref(),
+        }
+    }
+}
+
+impl<'p> Json<'p> {
+    fn of(plan: &'p Plan<'_>) -> Self {
+        let (compared, reports) = (plan.compared, plan.reports);
+        let [before, after] = reports;
+        let default = |it: &'p Report| {
+            it.default_architecture
+                .as_ref()
+                .or(before.default_architecture.as_ref())
+        };
+        let versions = reports.map(|it| compared.version(it));
+        let version = |of: fn(&ShownVersion) -> &Foreign| {
+            Change::of(versions.each_ref(), |it| Some(of(it.as_ref()?).clone()))
+        };
+        let is_stored = !plan.is_denied_by_hco;
+        let machines = of_kind(&plan.rows, "VirtualMachine");
+        Self {
+            denied: plan.denied.as_deref(),
+            denied_by_hco: plan.is_denied_by_hco,
+            multi_arch_import: Change::of(reports, |it| it.multi_arch_import),
+            default_architecture: Change::of(reports, default),
+            hco_version: version(|it| &it.number),
+            hco_version_origin: version(|it| &it.origin),
+            control_plane: Change::of(reports, |it| {
+                it.control_plane_architectures
+                    .as_deref()
+                    .unwrap_or_default()
+            }),
+            nodes: Change::of(reports, |it| {
+                it.nodes
+                    .iter()
+                    .flatten()
+                    .map(|(name, number)| (name.as_str(), *number))
+                    .collect()
+            }),
+            leaving_nodes: if is_stored { &compared.leaving } else { &[] },
+            unknown: plan.unknown(),
+            stopped: after
+                .forecast
+                .as_ref()
+                .and_then(|it| it.stopped)
+                .filter(|_| is_stored),
+            stopped_by: &plan.stopped_by,
+            changes: Changed::of(&plan.sources),
+            pending: plan.pending.as_ref().map(Changed::of),
+            virtual_machines: machines.into_iter().map(Machine::of).collect(),
+            storage: if is_stored {
+                storage::requested(compared, &plan.sources)
+            } else {
+                Vec::new()
+            },
+            headroom: plan.headroom.as_ref(),
+            unread: &compared.snapshot.unread,
+            rows: &plan.rows,
+        }
+    }
+}
 
 /// The changes of boot sources.
 #[derive(Debug, Default, Serialize)]
@@ -150,183 +342,13 @@ struct Change<T> {
     after: T,
 }
 
-/// Prints the plan.
-pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
-    let mut notes = Notes::default();
-    let compared = stage::compare(args, &mut notes);
-    if !args.quiet {
-        terminal.notes(&notes);
-    }
-    let compared = compared?;
-    if let Some(note) = boot_image::note_of(&compared).filter(|_| !args.quiet) {
-        terminal.note(&note);
-    }
-    let plan = Plan::of(&compared)?;
-    match args.output {
-        PlanFormat::Text => terminal.print(&text::render(&plan, args.all_vms))?,
-        PlanFormat::Json => print_json(&plan)?,
-        PlanFormat::Markdown => {
-            print_markdown("hco-preflight plan", &text::render(&plan, args.all_vms))?;
-        }
-    }
-    let is_short = plan.headroom.as_ref().and_then(Headroom::is_short);
-    let fails = match args.fail_on {
-        PlanFailOn::Never => false,
-        PlanFailOn::Lost => plan.loses(),
-        PlanFailOn::Headroom => plan.loses() || is_short == Some(true),
-        PlanFailOn::Changed => plan.loses() || plan.changes(),
-    };
-    let is_unknown = plan.unknown.is_some() && plan.denied.is_none()
-        || args.fail_on == PlanFailOn::Headroom && is_short.is_none();
-    let is_incomplete = args.require_all && !plan.unread.is_empty();
-    Ok(if is_unknown || is_incomplete {
-        Exit::Unjudged
-    } else if fails {
-        Exit::Denied
-    } else {
-        Exit::Accepted
-    })
-}
-
 impl<T> Change<T> {
-    fn map<U>(&self, of: impl Fn(&T) -> U) -> Change<U> {
-        Change {
-            before: of(&self.before),
-            after: of(&self.after),
+    fn of<R>([before, after]: [R; 2], value: impl Fn(R) -> T) -> Self {
+        Self {
+            before: value(before),
+            after: value(after),
         }
     }
-}
-
-impl Plan {
-    fn of(compared: &Compared) -> Result<Self> {
-        let report = &compared.will_be;
-        if report.exit() == Exit::Unjudged {
-            bail!("no plan can be made: {}", report.reason());
-        }
-        let none = Report::default();
-        let is = compared.is.as_ref().unwrap_or(&none);
-        let by_hco = compared.denied_by_hco();
-        let is_stored = by_hco.is_empty();
-        let reports = Change {
-            before: is,
-            after: if is_stored { report } else { is },
-        };
-        let versions = reports.map(|it| compared.version(it));
-        let boot_sources = |wanted| BootSources::of(compared, wanted);
-        let sources = boot_sources(Wanted::after(compared));
-        // MIRRORS: kubevirt pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without a default in the spec,
-        // the status keeps its current one. HCO before 1.18 removes the default from the spec.
-        let default = |it: &&Report| {
-            let own = it.default_architecture.as_ref();
-            own.or(is.default_architecture.as_ref()).cloned()
-        };
-        let unchanged = Self {
-            object: compared.object(),
-            is_sent: compared.is_sent(),
-            is_asked: compared.is_asked,
-            denied: denied(compared, &by_hco),
-            denied_by_hco: !is_stored,
-            denied_by_policy: !report.allowed,
-            multi_arch_import: reports.map(|it| it.multi_arch_import),
-            default_architecture: reports.map(default),
-            hco_version: versions.map(|it| Some(it.as_ref()?.number.clone())),
-            hco_version_origin: versions.map(|it| Some(it.as_ref()?.origin.clone())),
-            hco_version_shown: versions.map(|it| Some(it.as_ref()?.text.clone())),
-            control_plane: reports
-                .map(|it| it.control_plane_architectures.clone().unwrap_or_default()),
-            nodes: reports.map(|it| it.nodes.clone().unwrap_or_default()),
-            changes: Changed::of(&sources),
-            unread: compared.snapshot.unread.clone(),
-            sources,
-            ..Self::default()
-        };
-        // The object stays unchanged, and so does the cluster.
-        if !is_stored {
-            return Ok(unchanged);
-        }
-        let pending_sources = Wanted::before(compared).map(boot_sources);
-        let no_forecast = compared.no_forecast();
-        Ok(Self {
-            is_patched: compared.after().pointer(PATCH).is_some(),
-            completion: Completion::of(compared, &unchanged.sources),
-            keeps_default: report.default_architecture.is_none(),
-            vm_templates: reports.map(|it| vm_templates(it)),
-            leaving_nodes: compared.leaving.clone(),
-            reads_labels: report.reads_data_source_labels(),
-            stopped: report.forecast.as_ref().and_then(|it| it.stopped),
-            stopped_by: stops::of(report, compared.after()),
-            pending: pending_sources.as_ref().map(Changed::of),
-            virtual_machines: machines::affected(compared),
-            storage: storage::requested(compared, &unchanged.sources),
-            headroom: Headroom::of(compared),
-            unknown: no_forecast
-                .as_ref()
-                .filter(|it| **it != NoForecast::NotDeployed)
-                .map(NoForecast::why),
-            no_forecast,
-            pending_sources,
-            ..unchanged
-        })
-    }
-
-    /// Whether a boot source or a VM loses something, or the object is denied.
-    fn loses(&self) -> bool {
-        self.denied.is_some()
-            || !self.changes.empty_meanwhile.is_empty()
-            || !self.changes.lost_image.is_empty()
-            || !self.changes.not_updated.is_empty()
-            || self
-                .virtual_machines
-                .iter()
-                .any(|it| !matches!(it.effect, Effect::DiskStays | Effect::AlreadyOrphaned))
-            || self.stopped.is_some()
-            || self.changes.crons.is_none()
-    }
-
-    /// Whether anything changes.
-    fn changes(&self) -> bool {
-        let values = [&self.default_architecture, &self.hco_version];
-        let sources = &self.changes.data_sources;
-        let crons = self.changes.crons.as_ref();
-        values.iter().any(|it| it.before != it.after)
-            || self.multi_arch_import.before != self.multi_arch_import.after
-            || self.nodes.before != self.nodes.after
-            || self.control_plane.before != self.control_plane.after
-            || self.vm_templates.before != self.vm_templates.after
-            || crons.is_none_or(|it| {
-                !(it.created.is_empty() && it.deleted.is_empty() && it.recreated.is_empty())
-            })
-            || !(sources.created.is_empty()
-                && sources.deleted.is_empty()
-                && sources.retargeted.is_empty())
-    }
-}
-
-/// The architectures of SSP's VM templates. Without the import, SSP uses only the first one. If SSP stops, it does not
-/// update them.
-///
-/// MIRRORS: ssp-operator internal/architecture/architecture.go, `GetSSPArchs`;
-/// internal/operands/common-templates/reconcile.go.
-fn vm_templates(report: &Report) -> Vec<Foreign> {
-    let forecast = report.forecast.as_ref();
-    if forecast.is_none_or(|it| it.stopped.is_some()) {
-        return Vec::new();
-    }
-    let lists = [
-        &report.control_plane_architectures,
-        &report.workload_architectures,
-    ];
-    let mut architectures: Vec<Foreign> = Vec::new();
-    for architecture in lists.into_iter().flatten().flatten() {
-        if !architectures.contains(architecture) {
-            architectures.push(architecture.clone());
-        }
-    }
-    if report.multi_arch_import != Some(Import::Enabled) {
-        architectures.truncate(1);
-    }
-    architectures.sort();
-    architectures
 }
 
 /// Why the policy or HCO denies the object. It does not include fixes, because their commands change the live object.

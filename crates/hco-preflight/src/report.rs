@@ -14,10 +14,6 @@ use operator_models::kubevirt::installation::KubeVirt;
 use crate::exit::Exit;
 use crate::foreign::{Foreign, lines, one_line};
 
-/// A remark about the default architecture, if KubeVirt reads the labels of boot sources.
-pub(crate) const LABEL_FIRST: &str =
-    "VMs take the architecture of their boot source if it is labelled; others get this";
-
 pub(crate) trait Conclusions {
     /// The exit code for the object. A denial for a reason outside the object counts as not evaluated.
     fn exit(&self) -> Exit;

@@ -26,39 +26,30 @@ use crate::notes::Notes;
 use crate::object_name::name;
 use crate::plan::machines::{Counted, counted_now};
 use crate::report::Conclusions as _;
+use crate::row::{Effect, Row, Severity};
 use crate::stage::{self, Compared, UnreadKind};
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
 /// A status. Programs read its JSON: fields are added, and none is removed.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Status {
-    #[serde(skip)]
-    object: String,
     /// Whether all forecast objects exist; `None` if that is unknown.
     reached: Option<bool>,
     /// The reason why that is unknown.
     unknown: Option<String>,
     multi_arch_import: Option<Import>,
     default_architecture: Option<Foreign>,
-    /// Whether KubeVirt reads the labels of boot sources before the default architecture.
-    #[serde(skip)]
-    reads_labels: bool,
     hco_version: Option<Foreign>,
     /// The source of the version.
     hco_version_origin: Option<Foreign>,
-    #[serde(skip)]
-    hco_version_shown: Option<String>,
     /// The workload nodes by architecture.
     nodes: BTreeMap<String, usize>,
     /// The reason why SSP stops, according to the forecast.
     stopped: Option<Stopped>,
     /// The objects that stop it.
     stopped_by: Vec<Stop>,
-    /// The fixes for the stop: the rule and its fix.
-    #[serde(skip)]
-    fixes: Vec<(Foreign, String)>,
     /// The first node that HCO's status does not reflect, and the architectures in it.
     unnoticed: Option<String>,
     /// Conditions that stop HCO or SSP.
@@ -74,14 +65,10 @@ pub(crate) struct Status {
     /// `None` if the running VMs were not read.
     headroom: Option<Headroom>,
     unread: Vec<UnreadKind>,
-}
-
-impl Status {
-    /// Whether SSP does not complete its reconcile, according to the forecast or to SSP's conditions.
-    fn stops_ssp(&self) -> bool {
-        let of_ssp = |it: &Condition| it.kind == "SSP" || it.cause.is_some();
-        self.stopped.is_some() || self.conditions.iter().any(of_ssp)
-    }
+    /// The state of each object.
+    rows: Vec<Row>,
+    #[serde(skip)]
+    observed: Compared,
 }
 
 /// The first pause between two polls of the cluster, and the longest one.
@@ -106,7 +93,7 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
             terminal.notes(&notes);
         }
         is_first = false;
-        let status = observed.map(|observed| Status::of(&observed));
+        let status = observed.map(Status::new);
         if wait.is_none() {
             break status;
         }
@@ -143,75 +130,70 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
             print_markdown("hco-preflight status", &text)?;
         }
     }
-    Ok(match status.reached {
-        Some(true) => Exit::Accepted,
-        Some(false) => Exit::Denied,
-        None => Exit::Unjudged,
-    })
+    Ok(status.exit())
 }
 
 impl Status {
-    fn of(observed: &Compared) -> Self {
+    fn new(observed: Compared) -> Self {
         let report = &observed.will_be;
-        let version = observed.version(report);
-        let golden_images = golden_images::of(observed);
-        let data_sources = golden_images::data_sources(observed);
-        let unknown = unknown(observed);
-        let stopped = report.forecast.as_ref().and_then(|it| it.stopped);
+        let golden_images = golden_images::of(&observed);
+        let data_sources = golden_images::data_sources(&observed);
+        let not_imported = golden_images::not_imported(report);
         let stopped_by = stops::of(report, observed.after());
-        let is_unknown = |image: &GoldenImage| image.state == State::Unknown;
-        let is_missing = |image: &GoldenImage| !image.state.is_there() && !is_unknown(image);
-        let reached =
-            !golden_images.iter().any(is_missing) && data_sources.is_empty() && stopped.is_none();
+        let virtual_machines = Machine::all(&observed);
+        let conditions = conditions::of(&observed);
+        let stops_ssp = |it: &Condition| it.kind == "SSP" || it.cause.is_some();
+        let is_stopped = !stopped_by.is_empty() || conditions.iter().any(stops_ssp);
+        let mut rows: Vec<Row> = stopped_by.iter().map(Stop::row).collect();
+        rows.extend(golden_images.iter().map(|image| image.row(is_stopped)));
+        rows.extend(not_imported.iter().map(NotImported::row));
+        rows.extend(data_sources.iter().map(DataSource::row));
+        rows.extend(virtual_machines.iter().map(Machine::row));
+        rows.extend(observed.snapshot.unread.iter().map(UnreadKind::row));
+        let is_missing = rows.iter().any(|row| row.severity == Severity::Loss);
+        let is_uncertain = golden_images
+            .iter()
+            .any(|image| image.state == State::Unknown);
         let claims = "PersistentVolumeClaims were not read, so an image without a DataImportCron may have a disk of its own";
-        let is_uncertain = reached && golden_images.iter().any(is_unknown);
-        let unknown = unknown.or_else(|| is_uncertain.then(|| claims.to_owned()));
+        let uncertain = (is_uncertain && !is_missing).then(|| claims.to_owned());
+        let unknown = unknown(&observed).or(uncertain);
+        let hyperconverged = observed.object();
+        let unknown_row =
+            |why| Row::new(Effect::NoForecast, "HyperConverged", &hyperconverged, why);
+        rows.extend(unknown.as_deref().map(unknown_row));
+        let version = observed.version(report);
         Self {
-            object: observed.object(),
-            reached: unknown.is_none().then_some(reached),
+            reached: unknown.is_none().then_some(!is_missing),
             unknown,
             multi_arch_import: report.multi_arch_import,
             default_architecture: report.default_architecture.clone(),
-            reads_labels: report.reads_data_source_labels(),
             hco_version: version.as_ref().map(|it| it.number.clone()),
-            hco_version_origin: version.as_ref().map(|it| it.origin.clone()),
-            hco_version_shown: version.map(|it| it.text),
+            hco_version_origin: version.map(|it| it.origin),
             nodes: report.nodes.clone().unwrap_or_default(),
-            stopped,
-            fixes: fixes(observed, &stopped_by),
+            stopped: report.forecast.as_ref().and_then(|it| it.stopped),
             stopped_by,
-            unnoticed: unnoticed(observed),
-            conditions: conditions::of(observed),
+            unnoticed: unnoticed(&observed),
+            conditions,
             golden_images,
-            not_imported: golden_images::not_imported(report),
+            not_imported,
             data_sources,
-            virtual_machines: Machine::all(observed),
-            virtual_machine_architectures: counted_now(observed),
-            headroom: Headroom::of(observed),
+            virtual_machines,
+            virtual_machine_architectures: counted_now(&observed),
+            headroom: Headroom::of(&observed),
             unread: observed.snapshot.unread.clone(),
+            rows,
+            observed,
         }
     }
 
-    /// The golden images that are not ready.
-    fn missing(&self) -> impl Iterator<Item = &GoldenImage> {
-        let images = self.golden_images.iter();
-        images.filter(|image| !image.state.is_there() && image.state != State::Unknown)
-    }
-}
-
-/// The fixes for the stops of SSP.
-fn fixes(observed: &Compared, stops: &[Stop]) -> Vec<(Foreign, String)> {
-    let mut fixes: Vec<(Foreign, String)> = Vec::new();
-    for stop in stops {
-        let Some(finding) = stops::finding(&observed.will_be, &stop.template) else {
-            continue;
-        };
-        let fix = (Foreign::from(&*finding.rule), finding.fix.clone());
-        if !fixes.contains(&fix) {
-            fixes.push(fix);
+    /// The exit code: the worst row.
+    fn exit(&self) -> Exit {
+        match self.rows.iter().map(|row| row.severity).max() {
+            Some(Severity::Unknown) => Exit::Unjudged,
+            Some(Severity::Loss) => Exit::Denied,
+            _ => Exit::Accepted,
         }
     }
-    fixes
 }
 
 /// HCO compares only the labels of nodes, so it overlooks a node that gets another architecture under its name.

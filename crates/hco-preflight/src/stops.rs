@@ -1,6 +1,6 @@
 //! The objects that stop SSP because the API server or CDI rejects them, with their templates and fields.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use engine::Stopped;
 use operator_models::cdi::data_source::examine_names;
@@ -9,8 +9,11 @@ use serde_json::Value;
 
 use crate::foreign::Foreign;
 use crate::object_name::{name, parts};
+use crate::prose::folded;
 use crate::report::{Cron, Finding, Forecast, Report};
+use crate::row::{Effect, Row};
 use crate::templates;
+use crate::terminal::{BOLD, RED};
 
 /// An object that stops SSP.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -21,6 +24,36 @@ pub(crate) struct Stop {
     pub(crate) template: Foreign,
     /// The field of the template; `None` if the HyperConverged does not list the template.
     pub(crate) path: Option<Foreign>,
+}
+
+impl Stop {
+    pub(crate) fn row(&self) -> Row {
+        let key = format!("{}/{}", self.namespace.raw(), self.name.raw());
+        Row::new(Effect::StopsSsp, self.kind, &key, &self.to_string())
+    }
+}
+
+/// The section about what stops SSP.
+pub(crate) fn render(text: &mut String, stopped: Option<Stopped>, stops: &[Stop]) {
+    let what = match stopped {
+        _ if stops.is_empty() => return,
+        Some(Stopped::SameName) => {
+            "Several DataImportCrons have the same name: SSP creates only one of them, and which one is not determined."
+        }
+        Some(Stopped::DataSource) => {
+            "A DataSource is rejected: until you fix this, SSP creates no DataImportCron, and does not update its VM templates."
+        }
+        // SSP makes the listed deletions before it stops.
+        _ => {
+            "A DataImportCron is rejected: after the listed changes, and until you fix this, SSP deletes no DataImportCron that is no longer wanted, and does not update its VM templates."
+        }
+    };
+    let what = folded(&format!("  {RED}✘{RED:#} {what}"), 4);
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "\n{BOLD}what stops SSP{BOLD:#}\n{what}");
+    for stop in stops {
+        let _ = writeln!(text, "{}", folded(&format!("      {stop}"), 8));
+    }
 }
 
 impl fmt::Display for Stop {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::boot_sources::BootSources;
 use crate::foreign::Foreign;
 use crate::object_name::name;
-use crate::report::Conclusions as _;
+use crate::report::{Conclusions as _, some};
 use crate::stage::Compared;
 use crate::templates;
 
@@ -51,5 +51,19 @@ impl Completion {
         let names: Vec<Foreign> = names.collect();
         let is_upgrade = !compared.is_sent() && compared.is_upgraded_unwritten();
         (is_upgrade && !names.is_empty()).then_some(Self::Later(names))
+    }
+
+    pub(super) fn remark(&self) -> String {
+        let templates = match self {
+            Self::Now => {
+                return "HCO 1.18 and later sets retentionPolicy None where none is set: later changes of such a template delete its disks. To avoid this, set All.".to_owned();
+            }
+            Self::Later(templates) => templates,
+        };
+        let several = if templates.len() == 1 { "" } else { "s" };
+        format!(
+            "The upgrade does not change the HyperConverged. With its next change, HCO sets retentionPolicy None and importsToKeep 1 where they are not set, in the template{several} {}, and SSP creates the DataImportCrons again. To keep the disks after later changes, set retentionPolicy All.",
+            some(templates)
+        )
     }
 }

@@ -14,43 +14,14 @@ use serde_json::Value;
 use crate::field::{architecture, text};
 use crate::foreign::Foreign;
 use crate::made_from::sources;
-use crate::object_name::{key, name, namespace, parts};
+use crate::object_name::{key, name, namespace};
 use crate::owner;
 use crate::report::{Changes, Conclusions as _, Forecast, Report, is_in};
+use crate::row::{Effect, Row};
 use crate::stage::Compared;
 
-/// A VM, and the effect of the change on it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(super) struct Machine {
-    pub(super) effect: Effect,
-    pub(super) detail: Foreign,
-    pub(super) namespace: Foreign,
-    pub(super) name: Foreign,
-    /// The object or the default that decides its new architecture.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) decides: Option<Foreign>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Effect {
-    /// The node on which it runs leaves, or virt-handler leaves the node.
-    Orphaned,
-    /// It already runs on a node without virt-handler.
-    AlreadyOrphaned,
-    /// No workload node has its architecture.
-    NoNode,
-    /// KubeVirt rejects every change of it, and its start.
-    Rejected,
-    DiskSourceDeleted,
-    DiskSourceReplaced,
-    ArchitectureChanges,
-    /// Its disk exists and stays, although the disk's source is deleted or replaced. It loses nothing.
-    DiskStays,
-}
-
 /// The affected VMs, sorted by effect.
-pub(super) fn affected(compared: &Compared) -> Vec<Machine> {
+pub(super) fn affected(compared: &Compared) -> Vec<Row> {
     let mut machines = BTreeSet::new();
     disks(compared, &mut machines);
     let architectures = Architectures::of(compared);
@@ -61,21 +32,12 @@ pub(super) fn affected(compared: &Compared) -> Vec<Machine> {
     machines.into_iter().collect()
 }
 
-fn add(machines: &mut BTreeSet<Machine>, key: &str, effect: Effect, detail: &str) {
-    machines.insert(Machine::new(key, effect, detail));
+fn row(key: &str, effect: Effect, detail: &str) -> Row {
+    Row::new(effect, "VirtualMachine", key, detail)
 }
 
-impl Machine {
-    fn new(key: &str, effect: Effect, detail: &str) -> Self {
-        let (namespace, name) = parts(key);
-        Self {
-            effect,
-            detail: Foreign::from(detail),
-            namespace,
-            name,
-            decides: None,
-        }
-    }
+fn add(machines: &mut BTreeSet<Row>, key: &str, effect: Effect, detail: &str) {
+    machines.insert(row(key, effect, detail));
 }
 
 /// The DataSources that are deleted or replaced.
@@ -197,7 +159,7 @@ pub(crate) fn unfinished(compared: &Compared) -> Option<BTreeSet<String>> {
 }
 
 /// Adds the VMs whose disks use a boot source that is deleted or replaced.
-fn disks(compared: &Compared, machines: &mut BTreeSet<Machine>) {
+fn disks(compared: &Compared, machines: &mut BTreeSet<Row>) {
     let going = Going::of(compared, compared.will_be.changes.as_ref());
     let pending = Going::of(compared, compared.pending.as_ref());
     let unfinished = unfinished(compared);
@@ -582,12 +544,7 @@ impl Architectures {
 
     /// Adds the VMs that get another architecture, except for VMs whose advice already says so, and VMs of an
     /// architecture that no workload node has after the change.
-    fn add(
-        &self,
-        compared: &Compared,
-        advised: &BTreeSet<String>,
-        machines: &mut BTreeSet<Machine>,
-    ) {
+    fn add(&self, compared: &Compared, advised: &BTreeSet<String>, machines: &mut BTreeSet<Row>) {
         let unfinished = unfinished(compared);
         for machine in compared.snapshot.of("VirtualMachine") {
             let key = key(&machine);
@@ -597,9 +554,9 @@ impl Architectures {
                     continue;
                 }
                 let read = read(&machine).filter(|_| changes);
-                machines.insert(Machine {
+                machines.insert(Row {
                     decides: read.map(|read| Foreign::from(&*self.will_be.decides(&read))),
-                    ..Machine::new(&key, effect, &detail)
+                    ..row(&key, effect, &detail)
                 });
             }
         }
@@ -780,7 +737,7 @@ impl WaysOut {
 fn orphans(
     compared: &Compared,
     architectures: Option<&Architectures>,
-    machines: &mut BTreeSet<Machine>,
+    machines: &mut BTreeSet<Row>,
 ) -> BTreeSet<String> {
     let mut ways_out = WaysOut::of(compared, architectures);
     let mut by_node = running(compared);

@@ -26,6 +26,7 @@ use crate::object_name::{key, name, namespace};
 use crate::operators;
 use crate::owner::{self, CLEAN_UP, CREATED_BY, CRON, OWNER};
 use crate::policy;
+use crate::row::{Effect, Row};
 
 /// A kind of objects that is read besides nodes and HyperConverged objects.
 pub(crate) struct Kind {
@@ -301,6 +302,12 @@ pub(crate) struct Unread {
     /// Whether another try may succeed.
     #[serde(skip)]
     pub(crate) is_transient: bool,
+}
+
+impl Unread {
+    pub(crate) fn row(&self) -> Row {
+        Row::new(Effect::NotRead, self.kind, "", &self.reason)
+    }
 }
 
 impl Snapshot {

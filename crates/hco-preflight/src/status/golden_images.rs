@@ -13,6 +13,7 @@ use crate::object_name::{key, parts};
 use crate::owner;
 use crate::plan::boot_sources::is_of_bundle;
 use crate::report::{self, Changes, Cron, Report, is_in, listed};
+use crate::row::{Command, Effect, Row, Severity};
 use crate::stage::Compared;
 
 /// A template for one architecture, and its state.
@@ -73,6 +74,122 @@ impl State {
     /// Whether it has reached the forecast state.
     pub(super) fn is_there(self) -> bool {
         matches!(self, Self::Ready | Self::ExistingDisk)
+    }
+}
+
+impl GoldenImage {
+    /// Its row. While SSP is stopped, it deletes nothing.
+    pub(super) fn row(&self, is_stopped: bool) -> Row {
+        let (effect, severity) = match self.state {
+            State::Ready => (Effect::Ready, Severity::Info),
+            State::ExistingDisk => (Effect::ExistingDisk, Severity::Info),
+            State::Importing => (Effect::Importing, Severity::Loss),
+            State::Waiting => (Effect::Waiting, Severity::Loss),
+            State::Failing => (Effect::Failing, Severity::Loss),
+            State::SourceNotReady => (Effect::SourceNotReady, Severity::Loss),
+            State::NotManaged => (Effect::NotManaged, Severity::Loss),
+            State::NotCreated => (Effect::NotCreated, Severity::Loss),
+            State::Outdated => (Effect::Outdated, Severity::Loss),
+            State::Rejected => (Effect::CronRejected, Severity::Loss),
+            State::NeverImported => (Effect::NeverImported, Severity::Loss),
+            State::Unwanted => (Effect::Unwanted, Severity::Loss),
+            State::Unknown => (Effect::Unknown, Severity::Warning),
+        };
+        let source = self.data_source.as_ref().unwrap_or(&self.cron);
+        let key = format!("{}/{}", self.namespace.raw(), source.raw());
+        Row {
+            severity,
+            command: self.command.as_ref().map(|line| Command {
+                when: match self.state {
+                    State::NotManaged => "fix".to_owned(),
+                    _ => "if that does not change".to_owned(),
+                },
+                line: line.clone(),
+            }),
+            ..Row::new(effect, "DataSource", &key, &self.detail(is_stopped))
+        }
+    }
+
+    fn detail(&self, is_stopped: bool) -> String {
+        let message = self.message.as_ref();
+        let message = message.map_or_else(String::new, |it| match self.state {
+            State::Outdated => format!(" ({it})"),
+            _ => format!(": {it}"),
+        });
+        let since = self.since.as_ref();
+        let since = since.map_or_else(String::new, |time| format!(" since {time}"));
+        let cron = &self.cron;
+        match self.state {
+            State::Ready => format!("ready{since}"),
+            State::ExistingDisk => {
+                "SSP does not import it: a PersistentVolumeClaim of its name is there, which no DataImportCron created".to_owned()
+            }
+            State::Importing => format!("importing{message}"),
+            State::Waiting => format!("not imported yet{message}"),
+            State::Failing if self.has_older_disk => {
+                format!("the import fails{message}; the older disk stays in use")
+            }
+            State::Failing => format!("the import fails{message}"),
+            State::SourceNotReady => format!("imported, but its DataSource is not ready{message}"),
+            State::NotManaged => format!("CDI does not update its DataSource{message}"),
+            State::NotCreated => format!("its DataImportCron {cron} is not created yet"),
+            State::Outdated => format!(
+                "its DataImportCron {cron} has an old spec{message}: SSP deletes it and creates it again"
+            ),
+            State::Rejected => format!("its DataImportCron {cron} is rejected{message}"),
+            State::NeverImported => format!("never imported{message}"),
+            State::Unwanted => {
+                let when = if is_stopped {
+                    " when nothing stops SSP"
+                } else {
+                    ""
+                };
+                format!("no longer wanted: SSP deletes the DataImportCron {cron}{when}")
+            }
+            State::Unknown => format!("unknown{message}"),
+        }
+    }
+}
+
+impl NotImported {
+    pub(super) fn row(&self) -> Row {
+        let template = self.template.raw();
+        Row::new(
+            Effect::NotImported,
+            "DataImportCronTemplate",
+            &format!("/{template}"),
+            &self.why,
+        )
+    }
+}
+
+impl DataSource {
+    pub(super) fn row(&self) -> Row {
+        let (effect, what) = match (self.state, &self.from, &self.to) {
+            (SourceState::NotCreated, ..) => (
+                Effect::SourceNotCreated,
+                "the DataSource is not created yet".to_owned(),
+            ),
+            (SourceState::Unwanted, ..) => (
+                Effect::SourceUnwanted,
+                "the DataSource is no longer wanted, and will be deleted".to_owned(),
+            ),
+            (_, Some(from), Some(to)) => (
+                Effect::PointsElsewhere,
+                format!("still points to {from}, and not to {to}"),
+            ),
+            (_, None, Some(to)) => (
+                Effect::PointsElsewhere,
+                format!("does not point to {to} yet"),
+            ),
+            (_, Some(from), None) => (Effect::PointsElsewhere, format!("still points to {from}")),
+            (_, None, None) => (
+                Effect::PointsElsewhere,
+                "the DataSource is not up to date".to_owned(),
+            ),
+        };
+        let key = format!("{}/{}", self.namespace.raw(), self.name.raw());
+        Row::new(effect, "DataSource", &key, &what)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::made_from::sources;
 use crate::object_name::{key, parts};
 use crate::plan::machines::{already_without, excluded, has_disks, unfinished};
 use crate::report::{Conclusions as _, is_in};
+use crate::row::{Effect, Row};
 use crate::stage::Compared;
 
 /// A virtual machine.
@@ -40,6 +41,22 @@ impl Machine {
             node: node.map(Foreign::from),
             detail: Foreign::from(detail),
         }
+    }
+
+    pub(super) fn row(&self) -> Row {
+        let key = format!("{}/{}", self.namespace.raw(), self.name.raw());
+        let (effect, what) = match &self.node {
+            Some(node) => (
+                Effect::AlreadyOrphaned,
+                format!(
+                    "the placement excludes its node {}: {}",
+                    node.raw(),
+                    self.detail.raw()
+                ),
+            ),
+            None => (Effect::WaitsForDisk, self.detail.raw().to_owned()),
+        };
+        Row::new(effect, "VirtualMachine", &key, &what)
     }
 
     /// The VMs on nodes that the placement excludes. Empty if the object cannot be evaluated, because it is then

@@ -1,79 +1,62 @@
 //! The text output of a status.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-
-use anstyle::Style;
-use engine::{Import, Stopped};
 
 use super::Status;
 use super::conditions::{Cause, Condition};
-use super::golden_images::{GoldenImage, NotImported, SourceState, State};
+use super::golden_images::State;
+use crate::facts::Fact;
 use crate::foreign::{self, Foreign, one_line};
 use crate::headroom::Headroom;
 use crate::plan::machines::Counted;
 use crate::prose::{count, folded};
-use crate::report::{LABEL_FIRST, counted, some};
+use crate::report::{NAMED, some};
+use crate::row::{by_effect, by_namespace, not_read, of_kind};
+use crate::stops::{self, Stop};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 
 pub(super) fn render(status: &Status, program: &str) -> String {
     let mut text = String::new();
+    let object = status.observed.object();
     // Writing to a String cannot fail.
-    let _ = writeln!(text, "{BOLD}HyperConverged {}{BOLD:#}\n", status.object);
+    let _ = writeln!(text, "{BOLD}HyperConverged {object}{BOLD:#}\n");
     result(&mut text, status);
     text.push('\n');
-    head(&mut text, status);
+    let report = &status.observed.will_be;
+    let mut facts = Fact::all(&status.observed, [report, report]);
+    let machines = &status.virtual_machine_architectures;
+    let machines: Vec<String> = machines.iter().map(architecture).collect();
+    if !machines.is_empty() {
+        facts.push(Fact::new("VMs", machines.join(", ")));
+    }
+    text.extend(facts.iter().map(Fact::render));
     if let Some(unnoticed) = &status.unnoticed {
         let _ = writeln!(text, "\n{YELLOW}!{YELLOW:#} {unnoticed}");
     }
     conditions(&mut text, &status.conditions, program);
     stops(&mut text, status, program);
-    golden_images(&mut text, status);
-    not_imported(&mut text, status);
-    data_sources(&mut text, status);
-    machines(&mut text, status);
+    let images = of_kind(&status.rows, "DataSource");
+    if images.is_empty() {
+        let none = match status.unknown {
+            Some(_) => "unknown",
+            None => "none",
+        };
+        let _ = writeln!(text, "\n{BOLD}golden images{BOLD:#}\n  {none}");
+    }
+    by_namespace(&mut text, "golden images", &images, "");
+    let left_out = of_kind(&status.rows, "DataImportCronTemplate");
+    by_effect(
+        &mut text,
+        "templates that are not imported",
+        &left_out,
+        NAMED,
+        "",
+    );
+    let machines = of_kind(&status.rows, "VirtualMachine");
+    by_effect(&mut text, "virtual machines", &machines, NAMED, "");
     text.extend(status.headroom.iter().map(Headroom::render));
-    if !status.unread.is_empty() {
-        let _ = writeln!(text, "\n{BOLD}not read{BOLD:#}");
-        for unread in &status.unread {
-            let line = format!("  {}: {}", unread.kind, one_line(&unread.reason));
-            let _ = writeln!(text, "{}", folded(&line, 6));
-        }
-    }
+    not_read(&mut text, &status.rows);
     text
-}
-
-fn head(text: &mut String, status: &Status) {
-    let import = status.multi_arch_import;
-    let import = import.map(|it| if it == Import::Enabled { "on" } else { "off" });
-    let shown = |value: &Option<Foreign>| value.as_ref().map(Foreign::to_string);
-    let nodes = (!status.nodes.is_empty()).then(|| counted(&status.nodes));
-    let machines = &status.virtual_machine_architectures;
-    let machines: Vec<String> = machines.iter().map(architecture).collect();
-    for (what, value) in [
-        ("multi-architecture import", import.map(str::to_owned)),
-        ("HCO", status.hco_version_shown.clone()),
-        ("workload nodes", nodes),
-        (
-            "default architecture of new VMs",
-            shown(&status.default_architecture)
-                .or_else(|| Some("KubeVirt's own default: HCO sets none".to_owned()))
-                .map(|it| {
-                    if status.reads_labels {
-                        format!("{it} ({LABEL_FIRST})")
-                    } else {
-                        it
-                    }
-                }),
-        ),
-    ] {
-        let value = value.unwrap_or_else(|| "none".to_owned());
-        let _ = writeln!(text, "{}", folded(&format!("{what:<36}{value}"), 36));
-    }
-    if !machines.is_empty() {
-        let line = format!("{:<36}{}", "VMs", machines.join(", "));
-        let _ = writeln!(text, "{}", folded(&line, 36));
-    }
 }
 
 fn architecture(of: &Counted) -> String {
@@ -176,183 +159,26 @@ fn fix(text: &mut String, fix: &str) {
     }
 }
 
-/// The reason why SSP stops, if no condition shows it, and the changes that SSP makes before it stops.
+/// The reason why SSP stops, if no condition shows it.
 fn stops(text: &mut String, status: &Status, program: &str) {
-    let is_shown = |template: &Foreign| {
+    let is_shown = |stop: &&Stop| {
         let mut causes = status.conditions.iter().filter_map(|it| it.cause.as_ref());
-        causes.any(|cause| cause.template.as_ref() == Some(template))
+        causes.any(|cause| cause.template.as_ref() == Some(&stop.template))
     };
-    let mut stops = status
-        .stopped_by
-        .iter()
-        .filter(|it| !is_shown(&it.template))
-        .peekable();
-    if stops.peek().is_none() {
-        return;
-    }
-    let what = match status.stopped {
-        Some(Stopped::SameName) => {
-            "Several DataImportCrons have the same name: SSP creates only one of them, and which one is not determined."
-        }
-        Some(Stopped::DataSource) => "A DataSource is rejected: SSP creates no DataImportCron.",
-        _ => {
-            "A DataImportCron is rejected: SSP deletes no DataImportCron that is no longer wanted."
-        }
-    };
-    let what = folded(&format!("  {RED}✘{RED:#} {what}"), 4);
-    let _ = writeln!(text, "\n{BOLD}what stops SSP{BOLD:#}\n{what}");
-    for stop in stops {
-        let _ = writeln!(text, "{}", folded(&format!("      {stop}"), 8));
-    }
-    for (rule, fix) in &status.fixes {
-        self::fix(text, fix);
-        let _ = writeln!(text, "      {DIM}{program} explain {rule}{DIM:#}");
-    }
-}
-
-fn golden_images(text: &mut String, status: &Status) {
-    let mut by_namespace: BTreeMap<&Foreign, Vec<&GoldenImage>> = BTreeMap::new();
-    for image in &status.golden_images {
-        let images = by_namespace.entry(&image.namespace).or_default();
-        images.push(image);
-    }
-    if by_namespace.is_empty() {
-        let none = if status.unknown.is_some() {
-            "unknown"
-        } else {
-            "none"
+    let stops = status.stopped_by.iter().filter(|stop| !is_shown(stop));
+    let stops: Vec<Stop> = stops.cloned().collect();
+    stops::render(text, status.stopped, &stops);
+    let mut shown = Vec::new();
+    for stop in &stops {
+        let Some(finding) = stops::finding(&status.observed.will_be, &stop.template) else {
+            continue;
         };
-        let _ = writeln!(text, "\n{BOLD}golden images{BOLD:#}\n  {none}");
-    }
-    for (namespace, images) in by_namespace {
-        let _ = writeln!(text, "\n{BOLD}golden images in {namespace}{BOLD:#}");
-        let name = |image: &GoldenImage| {
-            let name = image.data_source.as_ref().unwrap_or(&image.cron);
-            name.to_string()
-        };
-        let widths = images.iter().map(|image| name(image).chars().count());
-        let width = widths.max().unwrap_or_default().min(40);
-        for image in images {
-            let (style, sign) = shown(image.state);
-            let words = words(image, status);
-            let line = format!("  {style}{sign}{style:#} {:<width$}  {words}", name(image));
-            let _ = writeln!(text, "{}", folded(&line, 6));
-            if let Some(command) = &image.command {
-                let when = match image.state {
-                    State::NotManaged => "fix",
-                    _ => "if that does not change",
-                };
-                let _ = writeln!(text, "      {when}: {command}");
-            }
+        let (rule, fix) = (&finding.rule, &finding.fix);
+        if !shown.contains(&(rule, fix)) {
+            shown.push((rule, fix));
+            self::fix(text, fix);
+            let _ = writeln!(text, "      {DIM}{program} explain {rule}{DIM:#}");
         }
-    }
-}
-
-fn not_imported(text: &mut String, status: &Status) {
-    if !status.not_imported.is_empty() {
-        let _ = writeln!(text, "\n{BOLD}templates that are not imported{BOLD:#}");
-    }
-    for NotImported { template, why } in &status.not_imported {
-        let line = format!("  {DIM}·{DIM:#} {template}: {why}");
-        let _ = writeln!(text, "{}", folded(&line, 6));
-    }
-}
-
-fn shown(state: State) -> (Style, char) {
-    match state {
-        State::Ready | State::ExistingDisk => (GREEN, '✔'),
-        State::Importing | State::Waiting => (YELLOW, '…'),
-        State::NotCreated => (YELLOW, '+'),
-        State::Outdated => (YELLOW, '~'),
-        State::Failing
-        | State::SourceNotReady
-        | State::NotManaged
-        | State::Rejected
-        | State::NeverImported => (RED, '✘'),
-        State::Unwanted => (YELLOW, '-'),
-        State::Unknown => (YELLOW, '?'),
-    }
-}
-
-fn words(image: &GoldenImage, status: &Status) -> String {
-    let message = image.message.as_ref();
-    let message = message.map_or_else(String::new, |it| match image.state {
-        State::Outdated => format!(" ({it})"),
-        _ => format!(": {it}"),
-    });
-    let since = since(image.since.as_ref());
-    match image.state {
-        State::Ready => format!("ready{since}"),
-        State::ExistingDisk => {
-            "SSP does not import it: a PersistentVolumeClaim of its name is there, which no DataImportCron created".to_owned()
-        },
-        State::Importing => format!("importing{message}"),
-        State::Waiting => format!("not imported yet{message}"),
-        State::Failing if image.has_older_disk => {
-            format!("the import fails{message}; the older disk stays in use")
-        }
-        State::Failing => format!("the import fails{message}"),
-        State::SourceNotReady => format!("imported, but its DataSource is not ready{message}"),
-        State::NotManaged => format!("CDI does not update its DataSource{message}"),
-        State::NotCreated => format!("its DataImportCron {} is not created yet", image.cron),
-        State::Outdated => format!(
-            "its DataImportCron {} has an old spec{message}: SSP deletes it and creates it again",
-            image.cron
-        ),
-        State::Rejected => format!("its DataImportCron {} is rejected{message}", image.cron),
-        State::NeverImported => format!("never imported{message}"),
-        State::Unwanted => {
-            let cron = &image.cron;
-            let when = if status.stops_ssp() {
-                " when nothing stops SSP"
-            } else {
-                ""
-            };
-            format!("no longer wanted: SSP deletes the DataImportCron {cron}{when}")
-        }
-        State::Unknown => format!("unknown{message}"),
-    }
-}
-
-fn data_sources(text: &mut String, status: &Status) {
-    if status.data_sources.is_empty() {
-        return;
-    }
-    let _ = writeln!(text, "\n{BOLD}DataSources{BOLD:#}");
-    for source in &status.data_sources {
-        let what = match (source.state, &source.from, &source.to) {
-            (SourceState::NotCreated, ..) => "is not created yet".to_owned(),
-            (SourceState::Unwanted, ..) => "is no longer wanted, and will be deleted".to_owned(),
-            (SourceState::PointsElsewhere, Some(from), Some(to)) => {
-                format!("still points to {from}, and not to {to}")
-            }
-            (SourceState::PointsElsewhere, _, Some(to)) => format!("does not point to {to} yet"),
-            (SourceState::PointsElsewhere, Some(from), None) => format!("still points to {from}"),
-            (SourceState::PointsElsewhere, None, None) => "is not up to date".to_owned(),
-        };
-        let _ = writeln!(
-            text,
-            "  {YELLOW}!{YELLOW:#} {}/{} {what}",
-            source.namespace, source.name
-        );
-    }
-}
-
-fn machines(text: &mut String, status: &Status) {
-    let mut alike: BTreeMap<(Option<&Foreign>, &Foreign), Vec<Foreign>> = BTreeMap::new();
-    for machine in &status.virtual_machines {
-        let name = format!("{}/{}", machine.namespace.raw(), machine.name.raw());
-        let machines = alike.entry((machine.node.as_ref(), &machine.detail));
-        machines.or_default().push(Foreign::from(&*name));
-    }
-    if !alike.is_empty() {
-        let _ = writeln!(text, "\n{BOLD}virtual machines{BOLD:#}");
-    }
-    for ((node, detail), machines) in alike {
-        let why = node.map(|node| format!("the placement excludes its node {node}: "));
-        let (machines, why) = (some(&machines), why.unwrap_or_default());
-        let line = format!("  {YELLOW}!{YELLOW:#} {machines}: {why}{detail}");
-        let _ = writeln!(text, "{}", folded(&line, 6));
     }
 }
 
@@ -382,26 +208,19 @@ fn result(text: &mut String, status: &Status) {
 
 /// The golden images and objects that are not ready yet, as a sentence.
 fn not_ready(status: &Status) -> String {
-    let mut parts = Vec::new();
-    if status.stopped.is_some() {
-        let mut by = status.stopped_by.iter().map(|stop| &stop.template);
-        let by = by.next().map(|cause| format!(" by {cause}"));
-        parts.push(format!("SSP stopped{}", by.unwrap_or_default()));
-    }
-    let missing = missing(status);
-    if !missing.is_empty() {
-        parts.push(format!("{} outstanding", missing.join(", ")));
-    }
+    let stopped = status.stopped_by.first();
+    let stopped = stopped.map(|stop| format!("SSP stopped by {}", stop.template));
+    let images = status.golden_images.iter();
+    let missing = images.filter(|it| !it.state.is_there() && it.state != State::Unknown);
+    let missing = [
+        (missing.count(), "DataImportCron"),
+        (status.data_sources.len(), "DataSource"),
+    ];
+    let missing = missing.into_iter().filter(|(number, _)| *number > 0);
+    let missing: Vec<String> = missing.map(|(number, what)| count(number, what)).collect();
+    let missing = (!missing.is_empty()).then(|| format!("{} outstanding", missing.join(", ")));
+    let parts: Vec<String> = stopped.into_iter().chain(missing).collect();
     parts.join("; ")
-}
-
-fn missing(status: &Status) -> Vec<String> {
-    let (missing, sources) = (status.missing().count(), status.data_sources.len());
-    [(missing, "DataImportCron"), (sources, "DataSource")]
-        .into_iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, what)| count(number, what))
-        .collect()
 }
 
 fn since(time: Option<&Foreign>) -> String {

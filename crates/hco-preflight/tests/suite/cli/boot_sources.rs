@@ -484,26 +484,6 @@ fn the_disk_of_a_removed_template_stays_and_is_not_updated() {
     );
 }
 
-/// Some of these are not created with the change.
-#[test]
-fn what_is_outstanding_is_counted_without_the_change() {
-    let counted = |words: &str| {
-        let text = String::from_utf8(run(words).stdout).unwrap();
-        let mut lines = text.lines();
-        let line = lines.find(|it| it.contains("DataSources of SSP's VM templates"));
-        line.unwrap().to_owned()
-    };
-    let templates = [template("mine", "None")];
-    let made = made_of(&templates[0], &["amd64", "arm64"]);
-    let (on, off) = (
-        hyperconverged(&templates, true),
-        hyperconverged(&templates, false),
-    );
-    let without = counted(&planned("counted", &on, &made, None));
-    let with = counted(&planned("counted-off", &on, &made, Some(&off)));
-    assert_eq!(with, without);
-}
-
 /// SSP counts the control plane first, but the order does not change its VM templates.
 #[test]
 fn vm_templates_of_the_same_architectures_do_not_change() {

@@ -1,0 +1,158 @@
+//! The values at the head of a plan and of a status: what HCO resolves from the object and the nodes.
+
+use std::fmt::Write as _;
+
+use engine::Import;
+
+use crate::foreign::Foreign;
+use crate::prose::folded;
+use crate::report::{Conclusions as _, Report, counted, listed};
+use crate::row::{Effect, Row};
+use crate::stage::Compared;
+
+/// A remark about the default architecture, if KubeVirt reads the labels of boot sources.
+const LABEL_FIRST: &str =
+    "VMs take the architecture of their boot source if it is labelled; others get this";
+
+/// KubeVirt's default, if HCO does not set one.
+const NO_DEFAULT: &str = "KubeVirt's own default: HCO sets none";
+
+/// A value before and after the change; in a status, both are the same.
+pub(crate) struct Fact {
+    label: &'static str,
+    value: String,
+    changes: bool,
+}
+
+impl Fact {
+    pub(crate) fn new(label: &'static str, value: String) -> Self {
+        let changes = false;
+        Self {
+            label,
+            value,
+            changes,
+        }
+    }
+
+    fn compared(label: &'static str, [before, after]: [Option<String>; 2]) -> Self {
+        let changes = before != after;
+        let [before, after] = [before, after].map(|it| it.unwrap_or_else(|| "none".to_owned()));
+        let value = if changes {
+            format!("{before} → {after}")
+        } else {
+            after
+        };
+        Self {
+            label,
+            value,
+            changes,
+        }
+    }
+
+    /// The values of these reports.
+    pub(crate) fn all(compared: &Compared, reports: [&Report; 2]) -> Vec<Self> {
+        let import = |report: &Report| {
+            let import = report.multi_arch_import?;
+            let word = if import == Import::Enabled {
+                "on"
+            } else {
+                "off"
+            };
+            Some(word.to_owned())
+        };
+        let nodes = |report: &Report| {
+            let nodes = report.nodes.as_ref().filter(|it| !it.is_empty());
+            nodes.map(counted)
+        };
+        let version = |report| compared.version(report).map(|it| it.text);
+        let mut facts = vec![
+            Self::compared("multi-architecture import", reports.map(import)),
+            Self::compared("HCO", reports.map(version)),
+            Self::compared("workload nodes", reports.map(nodes)),
+        ];
+        if !compared.leaving.is_empty() {
+            facts.push(Self::new("nodes that leave", listed(&compared.leaving)));
+        }
+        let control_plane = Self::compared(
+            "control plane",
+            reports.map(|it| some(it.control_plane_architectures.as_deref())),
+        );
+        let templates = reports.map(vm_templates);
+        let templates = templates.map(|it| some(Some(&it)));
+        let is_known = templates.iter().all(Option::is_some);
+        let templates = Self::compared("SSP's VM templates", templates);
+        facts.extend(Some(control_plane).filter(|it| it.changes));
+        facts.push(Self::default_architecture(reports));
+        facts.extend(Some(templates).filter(|it| it.changes && is_known));
+        facts
+    }
+
+    /// MIRRORS: kubevirt pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without a default in the spec,
+    /// the status keeps its current one. HCO before 1.18 removes the default from the spec.
+    fn default_architecture(reports: [&Report; 2]) -> Self {
+        let [before, after] = reports.map(|it| it.default_architecture.as_ref());
+        let is_kept = after.is_none() && before.is_some();
+        let shown = [before, after.or(before)];
+        let shown = shown.map(|it| it.map_or_else(|| NO_DEFAULT.to_owned(), Foreign::to_string));
+        let mut fact = Self::compared("default architecture of new VMs", shown.map(Some));
+        let remarks = [
+            is_kept.then_some("KubeVirt keeps it: HCO sets none"),
+            reports[1].reads_data_source_labels().then_some(LABEL_FIRST),
+        ];
+        let remarks: Vec<&str> = remarks.into_iter().flatten().collect();
+        if !remarks.is_empty() {
+            let _ = write!(fact.value, " ({})", remarks.join("; "));
+        }
+        fact
+    }
+
+    /// The row of a value that changes.
+    pub(crate) fn row(&self, hyperconverged: &str) -> Option<Row> {
+        let what = format!("{}: {}", self.label, self.value);
+        let row = || {
+            Row::new(
+                Effect::ValueChanges,
+                "HyperConverged",
+                hyperconverged,
+                &what,
+            )
+        };
+        self.changes.then(row)
+    }
+
+    pub(crate) fn render(&self) -> String {
+        let line = format!("{:<36}{}", self.label, self.value);
+        folded(&line, 36) + "\n"
+    }
+}
+
+fn some(names: Option<&[Foreign]>) -> Option<String> {
+    names.filter(|it| !it.is_empty()).map(listed)
+}
+
+/// The architectures of SSP's VM templates. Without the import, SSP uses only the first one. If SSP stops, it does not
+/// update them.
+///
+/// MIRRORS: ssp-operator internal/architecture/architecture.go, `GetSSPArchs`;
+/// internal/operands/common-templates/reconcile.go.
+fn vm_templates(report: &Report) -> Vec<Foreign> {
+    let forecast = report.forecast.as_ref();
+    if forecast.is_none_or(|it| it.stopped.is_some()) {
+        return Vec::new();
+    }
+    let lists = [
+        &report.control_plane_architectures,
+        &report.workload_architectures,
+    ];
+    let mut architectures: Vec<Foreign> = Vec::new();
+    for architecture in lists.into_iter().flatten().flatten() {
+        if !architectures.contains(architecture) {
+            architectures.push(architecture.clone());
+        }
+    }
+    if report.multi_arch_import != Some(Import::Enabled) {
+        architectures.truncate(1);
+    }
+    architectures.sort();
+    architectures
+}

@@ -1,0 +1,350 @@
+//! What happens to each DataSource.
+
+use std::collections::BTreeMap;
+
+use super::boot_sources::{BootSources, is_of_bundle};
+use crate::foreign::{Foreign, one_line};
+use crate::object_name::parts;
+use crate::report::{Cron, CronChanges, Retarget, is_in, listed};
+use crate::row::{Command, Effect, Row};
+
+/// The rows of each DataSource that changes, by `NAMESPACE/NAME`.
+pub(super) type Rows = BTreeMap<String, Vec<Row>>;
+
+type What = (Effect, String);
+
+/// What happens to each DataSource that changes.
+pub(super) fn rows(sources: &BootSources) -> Rows {
+    let changes = &sources.changes;
+    let mut rows = Rows::new();
+    let mut put = |key: &str, (effect, what): What| {
+        let row = Row::new(effect, "DataSource", key, &what);
+        rows.entry(key.to_owned()).or_default().push(row);
+    };
+    let none = CronChanges::default();
+    let crons = changes.crons.as_ref().unwrap_or(&none);
+    for retarget in &changes.data_sources.retargeted {
+        if let Some(what) = retargeted(sources, retarget) {
+            put(retarget.name.raw(), what);
+        }
+    }
+    let known = |key: &Foreign| sources.crons.get(key.raw());
+    for cron in crons.created.iter().filter_map(known) {
+        if sources.not_updated_because(cron).is_none() {
+            put(&cron.source(), created(sources, cron));
+        }
+    }
+    for cron in sources.rejected_crons() {
+        put(&cron.source(), rejected(sources, cron));
+    }
+    for cron in crons.recreated.iter().filter_map(known) {
+        let is_empty = is_in(&changes.empty_meanwhile, &cron.source());
+        if !is_empty && sources.not_updated_because(cron).is_none() {
+            put(&cron.source(), recreated(sources, cron));
+        }
+    }
+    for key in &changes.empty_meanwhile {
+        let mut recreated = crons.recreated.iter().filter_map(known);
+        let recreated = recreated.find(|cron| cron.source() == key.raw());
+        let target = sources.points_to.get(key.raw()).and_then(Option::as_ref);
+        let what = match (recreated, target) {
+            (Some(cron), _) => format!(
+                "deleted and imported again{}: no disk until the import is done",
+                because(sources, &cron.key())
+            ),
+            (None, Some(target)) if !is_retargeted(sources, key) => {
+                format!("points to {target}, which has no disk until its import is done")
+            }
+            (None, _) => "no disk until the import is done".to_owned(),
+        };
+        put(key.raw(), (Effect::EmptyMeanwhile, what));
+    }
+    for cron in crons
+        .created
+        .iter()
+        .chain(&crons.recreated)
+        .filter_map(known)
+    {
+        let is_imported = cron.rejected.is_none() && cron.never_runs.is_none();
+        if is_imported && sources.keeps_none(cron) {
+            let what = "importsToKeep is 0, so CDI deletes the disk after each import, and imports it again";
+            put(&cron.source(), (Effect::NeverImported, what.to_owned()));
+        }
+    }
+    for key in &changes.lost_image {
+        if let Some(what) = lost(sources, key) {
+            put(key.raw(), (Effect::Lost, what));
+        }
+    }
+    for cron in sources.not_updating() {
+        let row = not_updated(sources, cron);
+        rows.entry(cron.source()).or_default().extend(row);
+    }
+    add_left(sources, crons, &mut rows);
+    add_without_disk(sources, &mut rows);
+    rows
+}
+
+/// Adds the DataSources that keep their disk, without a DataImportCron that updates it.
+fn add_left(sources: &BootSources, crons: &CronChanges, rows: &mut Rows) {
+    let deleted = crons.deleted.iter().chain(&crons.recreated);
+    for key in deleted.filter_map(|key| sources.source_left_by(key.raw())) {
+        let is_deleted = is_in(&sources.changes.data_sources.deleted, &key);
+        if !is_deleted && sources.is_there(&key) && !rows.contains_key(&key) {
+            let what = "keeps its disk; not updated any more";
+            let row = Row::new(Effect::Changed, "DataSource", &key, what);
+            rows.insert(key, vec![row]);
+        }
+    }
+}
+
+/// Adds the DataSources without a disk of their own. Those that no template names belong to SSP's VM templates.
+fn add_without_disk(sources: &BootSources, rows: &mut Rows) {
+    let changes = &sources.changes.data_sources;
+    let created = changes.created.iter().map(|key| {
+        let what = match sources.points_to.get(key.raw()) {
+            Some(Some(other)) if sources.is_filled(key.raw()) == Some(false) => (
+                Effect::NeverImported,
+                format!("points to {other}, which will have no disk"),
+            ),
+            Some(Some(other)) => (Effect::Created, format!("points to {other}")),
+            Some(None) if sources.is_uploaded(key.raw()) => (
+                Effect::Created,
+                "created for the uploaded PersistentVolumeClaim of its name, and not imported"
+                    .to_owned(),
+            ),
+            Some(None) => (Effect::Created, "created without a disk".to_owned()),
+            None => (Effect::TemplateSourceCreated, "created".to_owned()),
+        };
+        (key, what)
+    });
+    let deleted = changes.deleted.iter().map(|key| {
+        let is_named = sources.points_to.contains_key(key.raw());
+        let what = match sources.pointed_to(key.raw()) {
+            _ if !is_named && is_of_bundle(key.raw()) => {
+                (Effect::TemplateSourceDeleted, "deleted".to_owned())
+            }
+            Some(other) => (Effect::Deleted, format!("deleted; it pointed to {other}")),
+            None => (Effect::Deleted, "deleted; it had no disk".to_owned()),
+        };
+        (key, what)
+    });
+    for (key, (effect, what)) in created.chain(deleted) {
+        let row = || vec![Row::new(effect, "DataSource", key.raw(), &what)];
+        rows.entry(key.raw().to_owned()).or_insert_with(row);
+    }
+}
+
+/// The change of a DataSource that points to another one than before. A DataSource that does not belong to a template
+/// has no disk, whatever it points to.
+fn retargeted(sources: &BootSources, retarget: &Retarget) -> Option<What> {
+    let key = retarget.name.raw();
+    sources.points_to.get(key)?;
+    match (&retarget.from, &retarget.to) {
+        (_, Some(to)) => Some((Effect::Changed, format!("points to {to} from now on"))),
+        (Some(from), None) if sources.waits_for_import(key) => {
+            let (namespace, _) = key.split_once('/').unwrap_or_default();
+            let target = format!("{namespace}/{}", from.raw());
+            let is_deleted = is_in(&sources.changes.data_sources.deleted, &target);
+            let (effect, deleted) = if is_deleted || !sources.is_there(&target) {
+                (Effect::EmptyMeanwhile, "the deleted ")
+            } else {
+                (Effect::Changed, "")
+            };
+            let what = format!("keeps pointing to {deleted}{from} until its own import is done");
+            Some((effect, what))
+        }
+        (Some(from), None) => Some((Effect::Changed, format!("no longer points to {from}"))),
+        (None, None) => None,
+    }
+}
+
+fn is_deleted_with_its_disk(sources: &BootSources, key: &str) -> bool {
+    let changes = &sources.changes;
+    is_in(&changes.lost_image, key)
+        && is_in(&changes.data_sources.deleted, key)
+        && sources.pointed_to(key).is_none()
+}
+
+/// The change of a new DataImportCron's DataSource.
+fn created(sources: &BootSources, cron: &Cron) -> What {
+    if let Some(why) = &cron.never_runs {
+        return (Effect::NeverImported, format!("never imported: {why}"));
+    }
+    let Some((replaced, _)) = sources.replaced_by(cron) else {
+        return (
+            Effect::Created,
+            format!("imported{}", origin(sources, cron)),
+        );
+    };
+    let replaced = one_line(parts(replaced).1.raw());
+    let disk = if sources.finds_disk(cron) {
+        SAME_IMAGE
+    } else {
+        OTHER_IMAGE
+    };
+    let what = format!(
+        "its DataImportCron {replaced} is replaced by {}; {disk}",
+        cron.name
+    );
+    (Effect::Changed, what)
+}
+
+/// The row of a DataSource that CDI does not update for its DataImportCron, with a command that corrects it.
+fn not_updated(sources: &BootSources, cron: &Cron) -> Option<Row> {
+    let (name, why) = (&cron.name, sources.not_updated_because(cron)?);
+    let what = format!("never updated for {name}: {why}");
+    let kubectl = &sources.kubectl;
+    let line = kubectl.hand_over(&cron.namespace, &cron.managed_data_source, name);
+    Some(Row {
+        command: line.map(|line| Command {
+            when: format!("fix, when {name} is there"),
+            line,
+        }),
+        ..Row::new(Effect::NotUpdated, "DataSource", &cron.source(), &what)
+    })
+}
+
+/// The change of a recreated DataImportCron's DataSource, if the DataSource always has a disk.
+fn recreated(sources: &BootSources, cron: &Cron) -> What {
+    let key = cron.key();
+    let is_lost = is_in(&sources.changes.lost_image, &cron.source());
+    let is_other = sources.source_left_by(&key).is_some();
+    let disk = match &cron.never_runs {
+        Some(why) if is_lost || is_other => {
+            return (Effect::NeverImported, format!("never imported: {why}"));
+        }
+        Some(why) => {
+            format!("its disk, if it has one, stays in use, and no image is imported: {why}")
+        }
+        None if is_other => {
+            return (
+                Effect::Created,
+                format!("imported{}", origin(sources, cron)),
+            );
+        }
+        None => kept_disk(sources, cron),
+    };
+    let what = format!(
+        "its DataImportCron {} is deleted and created again{}; {disk}",
+        cron.name,
+        because(sources, &key),
+    );
+    (Effect::Changed, what)
+}
+
+/// The change of a rejected DataImportCron's DataSource.
+fn rejected(sources: &BootSources, cron: &Cron) -> What {
+    let why = cron.rejected.as_ref().map(Foreign::to_string);
+    let why = why.unwrap_or_default();
+    if is_deleted_with_its_disk(sources, &cron.source()) {
+        // The template and the field are named above.
+        let what = format!(
+            "deleted with its disk, and not imported again: its DataImportCron {} is rejected: {why} (see above)",
+            cron.name
+        );
+        return (Effect::Lost, what);
+    }
+    let path = cron.rejected_path.as_ref();
+    let path = path.map_or_else(String::new, |path| format!(", {path}"));
+    let is_kept = sources.is_there(&cron.source()) && sources.keeps_disk(&cron.source());
+    let disk = if is_kept {
+        "; its disk stays, and is not updated any more"
+    } else {
+        ""
+    };
+    let what = format!(
+        "not imported: its DataImportCron {} is rejected: {why} (template {}{path}){disk}",
+        cron.name, cron.template
+    );
+    (Effect::CronRejected, what)
+}
+
+/// The text for a DataSource that permanently loses its disk; `None` if the text of its DataImportCron already says so.
+fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
+    let is_deleted = is_in(&sources.changes.data_sources.deleted, key.raw());
+    let is_said = |cron: &Cron| cron.source() == key.raw();
+    if is_deleted_with_its_disk(sources, key.raw()) && sources.rejected_crons().any(is_said) {
+        return None;
+    }
+    // The previous target is irrelevant if the DataSource now points to another one.
+    let pointed_to = sources.pointed_to(key.raw());
+    let pointed_to = pointed_to.filter(|_| !is_retargeted(sources, key));
+    Some(match (pointed_to, is_deleted) {
+        (Some(other), true) => format!("deleted; it pointed to {other}"),
+        (Some(other), false) => format!("has no disk any more: it points to {other}"),
+        (None, false) => "has no disk any more".to_owned(),
+        (None, true) if sources.keeps_disk(key.raw()) => "deleted; its disk stays".to_owned(),
+        (None, true) if sources.is_reimported(key.raw()) => {
+            "deleted; its disk is deleted, imported again, and stays, until you delete its DataVolume".to_owned()
+        }
+        (None, true) => "deleted with its disk".to_owned(),
+    })
+}
+
+fn is_retargeted(sources: &BootSources, key: &Foreign) -> bool {
+    let mut retargeted = sources.changes.data_sources.retargeted.iter();
+    retargeted.any(|it| it.name == *key)
+}
+
+/// The texts about the disk, if the DataSource gets another image and if it does not.
+const OTHER_IMAGE: &str = "until the new image is imported, its disk, if it has one, stays in use";
+const SAME_IMAGE: &str =
+    "its disk, if it has one, stays in use, and the same image is not imported again";
+
+/// The text about the disk of a recreated DataImportCron, if the disk stays.
+fn kept_disk(sources: &BootSources, cron: &Cron) -> String {
+    if !sources.has_imported(cron) {
+        return "its image is imported, because it was not imported before".to_owned();
+    }
+    let key = cron.key();
+    let (disk, when) = if sources.imports_again(&key) {
+        (OTHER_IMAGE, "then ")
+    } else {
+        (SAME_IMAGE, "")
+    };
+    let mut fields = sources.changed_fields(&key);
+    if fields.any(|field| field.raw() == "importsToKeep") {
+        format!("{disk}; {when}CDI deletes older disks, if there are more than importsToKeep")
+    } else {
+        disk.to_owned()
+    }
+}
+
+/// The source of a DataImportCron's image, and its architecture.
+fn origin(sources: &BootSources, cron: &Cron) -> String {
+    let own = Some(&cron.architecture).filter(|it| !it.raw().is_empty());
+    let Some(image) = sources.images.get(cron.template.raw()) else {
+        return own.map_or_else(String::new, |architecture| format!(" for {architecture}"));
+    };
+    // Without a platform, CDI imports the image for the architecture of its importer, a pod on a workload node.
+    let architecture = match (
+        own.or(image.platform.as_ref()),
+        sources.architectures.as_slice(),
+    ) {
+        (Some(own), _) => own.to_string(),
+        (None, [one]) => one.to_string(),
+        (None, several) => format!(
+            "one architecture: that of the image, or for a multi-architecture image, that of the importer's node ({})",
+            listed(several)
+        ),
+    };
+    // SSP sets the default architecture in the label of its DataSource, which can differ from the image's architecture.
+    let source = sources.sources.get(&cron.source());
+    let label = source.map(|it| &it.architecture_label);
+    let label = label.filter(|it| !it.raw().is_empty() && architecture != it.to_string());
+    let label = label.map_or_else(String::new, |it| {
+        format!("; its label says {it} in any case")
+    });
+    format!(" from {} for {architecture}{label}", image.url)
+}
+
+/// Why a DataImportCron is deleted and created again.
+fn because(sources: &BootSources, cron: &str) -> String {
+    let fields: Vec<Foreign> = sources.changed_fields(cron).collect();
+    match fields.as_slice() {
+        [] => String::new(),
+        [field] => format!(", because {field} changes"),
+        fields => format!(", because {} change", listed(fields)),
+    }
+}

@@ -1,0 +1,274 @@
+//! The rows of `plan` and `status`: each says what happens to an object, or which state it is in. The exit code is the
+//! worst severity, JSON has all rows, and text shows them by section.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anstyle::Style;
+use serde::Serialize;
+
+use kube_objects::text::list;
+
+use crate::foreign::Foreign;
+use crate::object_name::parts;
+use crate::prose::{count, folded};
+use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
+
+/// What a row means for the exit code, the worst one last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Severity {
+    /// It is ready, or loses nothing.
+    Info,
+    /// It has a problem, with or without the change.
+    Warning,
+    Change,
+    /// It loses something, even temporarily, or is not ready.
+    Loss,
+    Unknown,
+}
+
+/// What happens to an object. The ids are permanent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Effect {
+    /// The policy or HCO denies the HyperConverged.
+    Denied,
+    NoForecast,
+    /// A value of the HyperConverged, or one that HCO derives from it, changes.
+    ValueChanges,
+    /// It stops SSP.
+    StopsSsp,
+    /// SSP never stops changing boot sources.
+    NeverSettles,
+    NotRead,
+
+    /// The node of the VM leaves, or virt-handler leaves the node.
+    Orphaned,
+    /// The VM already runs on a node without virt-handler.
+    AlreadyOrphaned,
+    /// No workload node has the VM's architecture.
+    NoNode,
+    /// KubeVirt rejects every change of the VM, and its start.
+    Rejected,
+    DiskSourceDeleted,
+    DiskSourceReplaced,
+    ArchitectureChanges,
+    /// The VM's disk exists and stays, although the disk's source is deleted or replaced.
+    DiskStays,
+    /// The VM waits for a boot source.
+    WaitsForDisk,
+
+    // The state of a boot source, the one whose sign is shown last.
+    Ready,
+    ExistingDisk,
+    SourceNotCreated,
+    PointsElsewhere,
+    SourceUnwanted,
+    NotImported,
+    Importing,
+    Waiting,
+    NotCreated,
+    Outdated,
+    Unwanted,
+    Unknown,
+    SourceNotReady,
+    NotManaged,
+    Failing,
+
+    // What happens to a boot source, in the same order.
+    Created,
+    /// A boot source of VM templates is new, without a disk.
+    TemplateSourceCreated,
+    TemplateSourceDeleted,
+    Changed,
+    EmptyMeanwhile,
+    NotUpdated,
+    NeverImported,
+    CronRejected,
+    /// It is deleted, and had no disk of its own.
+    Deleted,
+    Lost,
+}
+
+impl Effect {
+    fn severity(self) -> Severity {
+        match self {
+            Self::Ready
+            | Self::ExistingDisk
+            | Self::NotImported
+            | Self::DiskStays
+            | Self::NotRead => Severity::Info,
+            Self::AlreadyOrphaned | Self::WaitsForDisk => Severity::Warning,
+            Self::ValueChanges
+            | Self::Created
+            | Self::TemplateSourceCreated
+            | Self::TemplateSourceDeleted
+            | Self::Changed
+            | Self::NeverImported
+            | Self::CronRejected
+            | Self::Deleted => Severity::Change,
+            Self::NoForecast | Self::Unknown => Severity::Unknown,
+            _ => Severity::Loss,
+        }
+    }
+
+    /// Its sign in text.
+    pub(crate) fn sign(self) -> (Style, char) {
+        match self {
+            Self::Ready | Self::ExistingDisk => (GREEN, '✔'),
+            Self::Created => (GREEN, '+'),
+            Self::NotCreated | Self::SourceNotCreated => (YELLOW, '+'),
+            Self::Changed | Self::Outdated => (YELLOW, '~'),
+            Self::Importing | Self::Waiting => (YELLOW, '…'),
+            Self::Deleted | Self::Lost => (RED, '-'),
+            Self::Unwanted | Self::SourceUnwanted => (YELLOW, '-'),
+            Self::NeverImported
+            | Self::CronRejected
+            | Self::Failing
+            | Self::SourceNotReady
+            | Self::NotManaged
+            | Self::StopsSsp => (RED, '✘'),
+            Self::Unknown => (YELLOW, '?'),
+            Self::DiskStays | Self::NotImported => (DIM, '·'),
+            _ => (YELLOW, '!'),
+        }
+    }
+}
+
+/// A command that corrects something.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct Command {
+    /// When to run it.
+    pub(crate) when: String,
+    pub(crate) line: String,
+}
+
+/// What happens to an object, or which state it is in.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Row {
+    pub(crate) effect: Effect,
+    /// The effect, for users.
+    pub(crate) detail: Foreign,
+    pub(crate) kind: &'static str,
+    pub(crate) namespace: Foreign,
+    pub(crate) name: Foreign,
+    /// The object or the default that decides the new architecture of a VM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) decides: Option<Foreign>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) command: Option<Command>,
+    pub(crate) severity: Severity,
+    /// Whether it also happens without the requested change.
+    #[serde(rename = "pending", skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_pending: bool,
+}
+
+impl Row {
+    /// The effect on the object `NAMESPACE/NAME`.
+    pub(crate) fn new(effect: Effect, kind: &'static str, key: &str, detail: &str) -> Self {
+        let (namespace, name) = parts(key);
+        Self {
+            effect,
+            detail: Foreign::from(detail),
+            kind,
+            namespace,
+            name,
+            decides: None,
+            command: None,
+            severity: effect.severity(),
+            is_pending: false,
+        }
+    }
+
+    /// The object in text: `NAMESPACE/NAME`, or the kind of all objects.
+    fn subject(&self) -> String {
+        match (self.namespace.raw(), self.name.raw()) {
+            (_, "") => self.kind.to_owned(),
+            ("", _) => self.name.to_string(),
+            _ => format!("{}/{}", self.namespace, self.name),
+        }
+    }
+}
+
+/// The rows of objects of a kind.
+pub(crate) fn of_kind<'r>(rows: &'r [Row], kind: &str) -> Vec<&'r Row> {
+    let rows = rows
+        .iter()
+        .filter(|row| row.kind == kind && row.effect != Effect::NotRead);
+    rows.collect()
+}
+
+/// A section for each namespace.
+pub(crate) fn by_namespace(text: &mut String, what: &str, rows: &[&Row], end: &str) {
+    let mut by_namespace: BTreeMap<&Foreign, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        by_namespace.entry(&row.namespace).or_default().push(row);
+    }
+    for (namespace, rows) in by_namespace {
+        by_object(text, &format!("{what} in {namespace}{end}"), &rows);
+    }
+}
+
+/// A section with a line for each object, which all its rows share.
+fn by_object(text: &mut String, title: &str, rows: &[&Row]) {
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "\n{BOLD}{title}{BOLD:#}");
+    let mut by_name: BTreeMap<&Foreign, Vec<&Row>> = BTreeMap::new();
+    let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
+    for row in rows {
+        match row.effect {
+            Effect::TemplateSourceCreated => *counted.entry("created").or_default() += 1,
+            Effect::TemplateSourceDeleted => *counted.entry("deleted").or_default() += 1,
+            _ => by_name.entry(&row.name).or_default().push(row),
+        }
+    }
+    let widths = by_name.keys().map(|name| name.to_string().chars().count());
+    let width = widths.max().unwrap_or_default().min(40);
+    for (name, rows) in by_name {
+        let effect = rows.iter().map(|row| row.effect).max();
+        let (style, sign) = effect.unwrap_or(Effect::Unknown).sign();
+        let details: Vec<String> = rows.iter().map(|row| row.detail.to_string()).collect();
+        let details = details.join("; ");
+        let line = format!("  {style}{sign}{style:#} {name:<width$}  {details}");
+        let _ = writeln!(text, "{}", folded(&line, 6));
+        for command in rows.iter().filter_map(|row| row.command.as_ref()) {
+            let _ = writeln!(text, "      {}: {}", command.when, command.line);
+        }
+    }
+    for (what, number) in counted {
+        let sources = count(number, "DataSource");
+        let _ = writeln!(
+            text,
+            "  {DIM}{what} without a disk: {sources} of SSP's VM templates{DIM:#}"
+        );
+    }
+}
+
+/// A section with a line for each effect, which names at most this number of its objects. The hint is for the others.
+pub(crate) fn by_effect(text: &mut String, title: &str, rows: &[&Row], limit: usize, hint: &str) {
+    if rows.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{BOLD}{title}{BOLD:#}");
+    let mut alike: BTreeMap<(Effect, &Foreign, Option<&Foreign>), Vec<String>> = BTreeMap::new();
+    for row in rows {
+        let names = alike.entry((row.effect, &row.detail, row.decides.as_ref()));
+        names.or_default().push(row.subject());
+    }
+    for ((effect, detail, decides), names) in alike {
+        let (style, sign) = effect.sign();
+        let hint = if names.len() > limit { hint } else { "" };
+        let decides = decides.map_or_else(String::new, |it| format!(" ({it} decides)"));
+        let names = list(&names, limit);
+        let line = format!("  {style}{sign}{style:#} {names}{hint}: {detail}{decides}");
+        let _ = writeln!(text, "{}", folded(&line, 6));
+    }
+}
+
+/// The kinds that could not be read, with the reasons.
+pub(crate) fn not_read(text: &mut String, rows: &[Row]) {
+    let rows = rows.iter().filter(|row| row.effect == Effect::NotRead);
+    by_effect(text, "not read", &rows.collect::<Vec<_>>(), usize::MAX, "");
+}
