@@ -87,15 +87,19 @@ impl ScriptedRegistry {
         Self { host, paths }
     }
 
+    /// Starts a registry that sends what this function returns for each request.
+    pub fn answering(answer: impl Fn(&RegistryRequest) -> String + Send + Sync + 'static) -> Self {
+        Self::start(move |request, to| {
+            // A client may not read everything.
+            let _ = to.write_all(answer(request).as_bytes());
+        })
+    }
+
     /// Starts a registry that needs no login and has a fault.
     pub fn faulty(fault: Fault) -> Self {
-        Self::start(move |request, to| {
-            let answer = match request.path.as_str() {
-                "/v2/" => response(200, ""),
-                path => fault.response(path),
-            };
-            // A client may not read everything.
-            let _ = to.write_all(answer.as_bytes());
+        Self::answering(move |request| match request.path.as_str() {
+            "/v2/" => response(200, ""),
+            path => fault.response(path),
         })
     }
 

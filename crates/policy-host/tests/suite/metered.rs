@@ -25,28 +25,18 @@ const OPERATION: &str = "validate";
 
 struct Host {
     payload: Vec<u8>,
+    /// The response to each request.
     nodes: Rc<[u8]>,
-    /// The answer of registries.
-    manifest: Rc<[u8]>,
-    /// The response to the guest's last request.
-    response: Rc<[u8]>,
     answer: Vec<u8>,
 }
 
 /// Calls `validate` in a new instance, as policy-server does.
 pub(crate) fn validate(payload: &[u8], nodes: &[u8]) -> Metered {
-    validate_with_images(payload, nodes, b"{}")
-}
-
-/// The same, with this answer of the registries for each image.
-pub(crate) fn validate_with_images(payload: &[u8], nodes: &[u8], manifest: &[u8]) -> Metered {
     const FUEL: u64 = 1 << 60;
     let engine = MODULE.engine();
     let host = Host {
         payload: payload.to_vec(),
         nodes: nodes.into(),
-        manifest: manifest.into(),
-        response: Rc::default(),
         answer: Vec::new(),
     };
     let mut store = Store::new(engine, host);
@@ -117,34 +107,18 @@ fn linker(engine: &Engine) -> Linker<Host> {
                 guest.data_mut().answer = read(&mut guest, at, length);
             })?;
         }
-        // These requests are for the nodes and for images.
+        // The guest requests only the nodes.
         linker.func_wrap(
             "wapc",
             "__host_call",
-            |mut guest: Guest<'_>,
-             _: u32,
-             _: u32,
-             namespace,
-             length,
-             _: u32,
-             _: u32,
-             _: u32,
-             _: u32| {
-                let namespace = read(&mut guest, namespace, length);
-                let host = guest.data_mut();
-                host.response = match namespace.as_slice() {
-                    b"oci" => Rc::clone(&host.manifest),
-                    _ => Rc::clone(&host.nodes),
-                };
-                1
-            },
+            |_: u32, _: u32, _: u32, _: u32, _: u32, _: u32, _: u32, _: u32| 1,
         )?;
         linker.func_wrap("wapc", "__host_response_len", |guest: Guest<'_>| {
-            length(&guest.data().response)
+            length(&guest.data().nodes)
         })?;
         linker.func_wrap("wapc", "__host_response", |mut guest: Guest<'_>, at| {
-            let response = Rc::clone(&guest.data().response);
-            write(&mut guest, at, &response);
+            let nodes = Rc::clone(&guest.data().nodes);
+            write(&mut guest, at, &nodes);
         })?;
         Ok(())
     };

@@ -89,14 +89,10 @@ fn every_form_of_an_image_is_read() {
     assert_eq!(nested.unwrap_err(), "an entry of the index has no platform");
     for missing in ["index:2", "nowhere:1"] {
         let error = architectures(&registries, &format!("{host}/{missing}")).unwrap_err();
-        assert!(
-            error.starts_with("the registry responds with status 404 ("),
-            "{error}"
-        );
-        assert!(
-            error.ends_with("): check the repository and the tag"),
-            "{error}"
-        );
+        let start = "the registry responds with status 404 (";
+        assert!(error.starts_with(start), "{error}");
+        let end = "): check the repository and the tag";
+        assert!(error.ends_with(end), "{error}");
     }
 }
 
@@ -127,11 +123,12 @@ fn a_certificate_is_trusted_as_sources_yml_says() {
         assert!(error.contains("status 404"), "{error}");
     }
     let error = read(&authority(other)).unwrap_err();
-    assert!(error.contains("invalid peer certificate"), "{error}");
-    assert!(
-        error.contains("certificate authorities in sources.yml"),
-        "{error}"
-    );
+    for part in [
+        "invalid peer certificate",
+        "certificate authorities in sources.yml",
+    ] {
+        assert!(error.contains(part), "{error}");
+    }
 }
 
 /// The architectures, or an error that contains this text, without control characters.
@@ -191,9 +188,7 @@ fn a_registry_that_never_answers_is_not_waited_for(#[case] is_insecure: bool) {
 /// It supports only HTTP, so two ways fail before.
 #[test]
 fn the_answer_of_an_insecure_registry_is_the_error() {
-    let registry = ScriptedRegistry::start(|_, to| {
-        let _ = to.write_all(response(401, "no").as_bytes());
-    });
+    let registry = ScriptedRegistry::answering(|_| response(401, "no"));
     let host = &registry.host;
     let insecure = Registries::new(sources(&json!({"insecure_sources": [host]}).to_string()));
     let error = architectures(&insecure, &format!("{host}/a:1")).unwrap_err();
@@ -211,28 +206,20 @@ fn the_answer_of_an_insecure_registry_is_the_error() {
 fn nobody_listens() {
     let host = format!("{}", e2e_tests::ports::free_address().unwrap());
     let error = architectures(&registries(), &format!("{host}/a:1")).unwrap_err();
-    assert!(
-        error.starts_with("the registry cannot be reached; check"),
-        "{error}"
-    );
+    let start = "the registry cannot be reached; check";
+    assert!(error.starts_with(start), "{error}");
     // The cause, which the policy shows if the reason is long.
-    assert!(
-        error.ends_with("Connection refused (os error 111)"),
-        "{error}"
-    );
+    let end = "Connection refused (os error 111)";
+    assert!(error.ends_with(end), "{error}");
 }
 
 #[test]
 fn another_image_than_that_of_the_digest_is_not_taken() {
-    let registry = ScriptedRegistry::start(|request, to| {
-        let _ = to.write_all(response(200, &arm64(&request.path)).as_bytes());
-    });
+    let registry = ScriptedRegistry::answering(|request| response(200, &arm64(&request.path)));
     let name = format!("{}/a@sha256:{}", registry.host, "0".repeat(64));
     let error = architectures(&registries(), &name).unwrap_err();
-    assert!(
-        error.contains("does not match the digest sha256:000"),
-        "{error}"
-    );
+    let part = "does not match the digest sha256:000";
+    assert!(error.contains(part), "{error}");
 }
 
 /// A login that fails.
@@ -256,8 +243,8 @@ static LARGE_TOKEN: LazyLock<String> =
 #[case::no_token("{}", Err("the response of the token server has no token"))]
 #[case::large(&LARGE_TOKEN, Err("the response is larger than 4 MiB"))]
 fn a_registry_with_tokens(#[case] token: &'static str, #[case] found: Result<&str, &str>) {
-    let registry = ScriptedRegistry::start(move |request, to| {
-        let answer = match request.path.split('?').next() {
+    let registry = ScriptedRegistry::answering(move |request| {
+        match request.path.split('?').next() {
             Some("/v2/") => format!(
                 "HTTP/1.1 401 No\r\nWWW-Authenticate: Bearer realm=\"http://{}/token\",service=\"s\"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
                 request.host
@@ -266,8 +253,7 @@ fn a_registry_with_tokens(#[case] token: &'static str, #[case] found: Result<&st
             Some("/token") => response(200, token),
             _ if request.authorization == "Bearer t" => response(200, &arm64(&request.path)),
             _ => response(401, ""),
-        };
-        let _ = to.write_all(answer.as_bytes());
+        }
     });
     let read = architectures(&registries(), &format!("{}/a:1", registry.host));
     assert_read(&read, found);
@@ -281,38 +267,30 @@ fn the_answer_of_another_host_is_not_shown(
     #[case] status: &'static str,
     #[case] header: &'static str,
 ) {
-    let other = ScriptedRegistry::start(|_, to| {
-        let _ = to.write_all(response(403, "SECRET").as_bytes());
-    });
+    let other = ScriptedRegistry::answering(|_| response(403, "SECRET"));
     let header = header.replace("HOST", &other.host);
-    let registry = ScriptedRegistry::start(move |request, to| {
+    let registry = ScriptedRegistry::answering(move |request| {
         let is_token = status.starts_with("401");
-        let answer = if is_token == (request.path == "/v2/") {
+        if is_token == (request.path == "/v2/") {
             format!(
                 "HTTP/1.1 {status}\r\n{header}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
             )
         } else {
             response(200, "")
-        };
-        let _ = to.write_all(answer.as_bytes());
+        }
     });
     let error = architectures(&registries(), &format!("{}/a:1", registry.host)).unwrap_err();
-    assert!(
-        error.contains("came from another host and is not shown"),
-        "{error}"
-    );
+    let part = "came from another host and is not shown";
+    assert!(error.contains(part), "{error}");
     assert!(!error.contains("SECRET"), "{error}");
 }
 
 #[test]
 fn an_image_is_read_once() {
-    let registry = ScriptedRegistry::start(|request, to| {
-        let answer = match request.path.as_str() {
-            "/v2/" => response(200, ""),
-            path if path.contains("/a/") => response(200, &arm64(&request.path)),
-            _ => response(404, ""),
-        };
-        let _ = to.write_all(answer.as_bytes());
+    let registry = ScriptedRegistry::answering(|request| match request.path.as_str() {
+        "/v2/" => response(200, ""),
+        path if path.contains("/a/") => response(200, &arm64(path)),
+        _ => response(404, ""),
     });
     let registries = registries();
     for _ in 0..3 {
@@ -332,14 +310,9 @@ fn an_image_is_read_once() {
 
 #[test]
 fn a_proxy_is_asked_unless_it_is_not_for_the_registry() {
-    let proxy = ScriptedRegistry::start(|request, to| {
-        let is_ping = request.path.ends_with("/v2/");
-        let body = if is_ping {
-            String::new()
-        } else {
-            arm64(&request.path)
-        };
-        let _ = to.write_all(response(200, &body).as_bytes());
+    let proxy = ScriptedRegistry::answering(|request| match &*request.path {
+        path if path.ends_with("/v2/") => response(200, ""),
+        path => response(200, &arm64(path)),
     });
     let host = format!("{}", e2e_tests::ports::free_address().unwrap());
     let read = |none: &str| {
@@ -352,11 +325,8 @@ fn a_proxy_is_asked_unless_it_is_not_for_the_registry() {
     assert_eq!(asked[1], format!("http://{host}/v2/a/manifests/1"));
     let is_of_host = |path: &String| path.starts_with(&format!("http://{host}/v2/"));
     assert!(asked.iter().all(is_of_host), "{asked:?}");
-    assert!(
-        read("127.0.0.1")
-            .unwrap_err()
-            .contains("Connection refused")
-    );
+    let error = read("127.0.0.1").unwrap_err();
+    assert!(error.contains("Connection refused"), "{error}");
     assert_eq!(proxy.paths().len(), asked.len());
 }
 
