@@ -52,17 +52,3 @@ fn on_the_web(file: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
     format!("{}/blob/v{version}/{file}", env!("CARGO_PKG_REPOSITORY"))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_rule_has_a_page_and_a_summary() {
-        assert_eq!(all().count(), RULES.len());
-        for page in all() {
-            assert!(page.text.starts_with(&format!("# {}\n", page.rule.id)));
-            assert!(!page.summary().is_empty() && !page.summary().contains('\n'));
-        }
-    }
-}

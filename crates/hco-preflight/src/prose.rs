@@ -3,7 +3,7 @@
 use textwrap::{Options, WordSeparator, WordSplitter};
 
 /// A line of a fix.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Line<'t> {
     Fix(&'t str),
     /// An alternative fix.
@@ -73,22 +73,4 @@ pub(crate) fn lines(fix: &str) -> impl Iterator<Item = Line<'_>> {
             Line::Fix(line)
         }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_lines_of_a_fix_are_distinguished() {
-        let fix = "label the nodes:\n  kubectl label node NODE a/b=\nor: do nothing";
-        assert_eq!(
-            lines(fix).collect::<Vec<_>>(),
-            [
-                Line::Fix("label the nodes:"),
-                Line::Paste("kubectl label node NODE a/b="),
-                Line::Or("do nothing"),
-            ]
-        );
-    }
 }

@@ -177,26 +177,6 @@ mod tests {
     }
 
     #[test]
-    fn more_nodes_than_there_are_cannot_leave() {
-        let error = after("arm64=-3").unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "--what-if: 3 worker nodes of arm64 cannot leave: there are 2"
-        );
-    }
-
-    #[test]
-    fn control_plane_nodes_join_with_their_role() {
-        let nodes = after("control-plane:s390x=1").unwrap();
-        let joined = nodes.last().unwrap();
-        assert!(
-            joined
-                .pointer("/metadata/labels/node-role.kubernetes.io~1control-plane")
-                .is_some()
-        );
-    }
-
-    #[test]
     fn what_is_no_number_of_nodes_is_refused() {
         for text in [
             "",

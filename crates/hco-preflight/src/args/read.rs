@@ -97,11 +97,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clap_finds_no_contradiction() {
-        command_of("hco-preflight").debug_assert();
-    }
-
-    #[test]
     fn the_name_is_what_was_typed() {
         for (path, name) in [
             ("/usr/bin/hco-preflight", "hco-preflight"),
