@@ -1,4 +1,4 @@
-//! The command as a user runs it: its output and its exit code, compared with reviewed snapshots.
+//! The command as a user runs it.
 
 mod boot_sources;
 mod changes;
@@ -12,22 +12,24 @@ mod from;
 mod images;
 mod large;
 mod machines;
+mod objects;
 mod outputs;
 mod pairs;
 mod picture;
 mod plan;
 mod schemas;
 mod status;
+mod transcripts;
 mod usage;
 mod verdicts;
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::{Mutex, PoisonError};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use assert_cmd::cargo::CommandCargoExt as _;
+use serde_json::Value;
 
 use e2e_tests::ApiServer;
 
@@ -37,21 +39,26 @@ fn files() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files")
 }
 
-/// The objects of a file that has one on each line.
-fn objects(file: &str) -> Vec<serde_json::Value> {
-    let text = std::fs::read_to_string(files().join(file)).unwrap();
-    let lines = text.lines().filter_map(|line| line.strip_prefix("  - "));
-    lines
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+/// The text of one of these manifests.
+fn file(name: &str) -> String {
+    std::fs::read_to_string(files().join(name)).unwrap()
 }
 
-/// An empty directory for the files of a test.
-fn scratch(name: &str) -> PathBuf {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+/// A new empty directory for the files of a test.
+fn scratch() -> PathBuf {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("scratch/{number}"));
     let _ = std::fs::remove_dir_all(&directory);
     std::fs::create_dir_all(&directory).unwrap();
     directory
+}
+
+/// A new file with this text, and its path.
+fn written(name: &str, text: impl AsRef<[u8]>) -> String {
+    let path = scratch().join(name);
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
 }
 
 /// The command, without settings of the machine that it runs on.
@@ -88,6 +95,89 @@ fn command() -> Command {
     command
 }
 
+/// The result of a run.
+#[derive(Debug, PartialEq)]
+struct Run {
+    stdout: String,
+    stderr: String,
+    code: i32,
+}
+
+impl Run {
+    fn new(command: Command, input: &str) -> Self {
+        let output = assert_cmd::Command::from_std(command)
+            .write_stdin(input)
+            .output()
+            .unwrap();
+        Self {
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+            code: output.status.code().unwrap(),
+        }
+    }
+
+    /// The run, which must have ended with this code.
+    #[track_caller]
+    fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self:?}");
+        self
+    }
+
+    /// The run, which must have printed this as a note, a warning, or an error.
+    #[track_caller]
+    fn notes(self, text: &str) -> Self {
+        assert!(self.stderr.contains(text), "`{text}` is not in {self:?}");
+        self
+    }
+
+    /// The run, whose output must contain these texts.
+    #[track_caller]
+    fn prints(self, texts: &[&str]) -> Self {
+        for text in texts {
+            assert!(self.stdout.contains(text), "`{text}` is not in {self:?}");
+        }
+        self
+    }
+
+    /// The run of `plan` or `status`, with each folded line on one line.
+    fn unfolded(self) -> Self {
+        let stdout = e2e_tests::unfolded(&self.stdout);
+        Self { stdout, ..self }
+    }
+
+    #[track_caller]
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+/// Runs the command with these arguments.
+fn run_of<W: AsRef<OsStr>>(mut command: Command, words: impl IntoIterator<Item = W>) -> Run {
+    command.args(words);
+    Run::new(command, "")
+}
+
+/// Runs a command line.
+fn run(words: &str) -> Run {
+    run_of(command(), words.split_whitespace())
+}
+
+/// Runs a command line with this standard input.
+fn run_with(words: &str, input: &str) -> Run {
+    let mut command = command();
+    command.args(words.split_whitespace());
+    Run::new(command, input)
+}
+
+/// Runs a command line in a scratch directory.
+fn run_in(directory: impl AsRef<Path>, words: &str) -> Run {
+    let mut command = command();
+    command.current_dir(directory);
+    // As if the directory did not belong to a repository.
+    command.env("GIT_CEILING_DIRECTORIES", env!("CARGO_TARGET_TMPDIR"));
+    run_of(command, words.split_whitespace())
+}
+
 /// The command, with a cluster.
 fn command_on(server: &ApiServer) -> Command {
     let mut command = command();
@@ -95,76 +185,20 @@ fn command_on(server: &ApiServer) -> Command {
     command
 }
 
-/// Runs a command line.
-fn run(words: &str) -> Output {
-    let mut command = command();
-    command.args(words.split_whitespace());
-    command.output().unwrap()
+/// Runs a command line with a cluster.
+fn run_on(server: &ApiServer, words: &str) -> Run {
+    run_of(command_on(server), words.split_whitespace())
 }
 
-/// Runs a command line with this standard input.
-fn run_with(words: &str, input: &str) -> Output {
-    let mut command = command();
-    command.args(words.split_whitespace());
-    assert_cmd::Command::from_std(command)
-        .write_stdin(input)
-        .output()
-        .unwrap()
+/// The text of a plan or a status, with each folded line on one line.
+fn text_of(words: &str) -> String {
+    let run = run(words).unfolded();
+    assert!(run.stdout.len() > 1, "{words}: {run:?}");
+    run.stdout
 }
 
-/// The text of a plan or a status, without folds.
-fn unfolded(output: &[u8]) -> String {
-    e2e_tests::unfolded(std::str::from_utf8(output).unwrap())
-}
-
-/// The complete output of a run.
-fn shown(words: &str, output: &Output) -> String {
-    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-    let code = output.status.code().unwrap();
-    let mut shown = format!("$ hco-preflight {words}\nexit {code}\n");
-    for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
-        if !bytes.is_empty() {
-            write!(shown, "--- {name}\n{}", text(bytes)).unwrap();
-        }
-    }
-    // Escape sequences for colors, in a form that a reviewer can read.
-    shown.replace('\u{1b}', "\\e")
-}
-
-/// Runs a command line, and compares the output with the snapshot of this name, and the exit code.
+/// The JSON of a plan or a status.
 #[track_caller]
-fn check(name: &str, words: &str, code: i32) {
-    let output = run(words);
-    compare(name, &shown(words, &output));
-    assert_eq!(output.status.code(), Some(code), "{words}");
-}
-
-/// Compares the output of a run with the section of this name in `transcripts/`, in the file named after the first word
-/// of the name. `INSTA_UPDATE=always` writes the section.
-#[track_caller]
-fn compare(name: &str, shown: &str) {
-    static LOCK: Mutex<()> = Mutex::new(());
-    let _lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
-    let (group, _) = name.split_once('-').unwrap_or((name, ""));
-    let file =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/suite/transcripts/{group}.txt"));
-    let text = std::fs::read_to_string(&file).unwrap_or_default();
-    let mut sections: BTreeMap<&str, &str> = text
-        .split("=== ")
-        .filter_map(|section| section.split_once('\n'))
-        .map(|(name, shown)| (name, shown.trim_end_matches('\n')))
-        .collect();
-    let shown = shown.trim_end_matches('\n');
-    if std::env::var_os("INSTA_UPDATE").is_some_and(|update| update == "always") {
-        sections.insert(name, shown);
-        let sections = sections
-            .iter()
-            .map(|(name, shown)| format!("=== {name}\n{shown}\n\n"));
-        return std::fs::write(&file, sections.collect::<String>()).unwrap();
-    }
-    let reviewed = sections.get(name).copied().unwrap_or_default();
-    assert!(
-        reviewed == shown,
-        "{name} differs from transcripts/{group}.txt; `INSTA_UPDATE=always` writes it\n--- reviewed\n{reviewed}\n--- shown\n{shown}"
-    );
+fn json_of(words: &str) -> Value {
+    run(&format!("{words} -q -o json")).json()
 }

@@ -1,110 +1,68 @@
 //! `--cluster`, against an API server that replays recorded answers.
 
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use rstest::{Context, rstest};
+use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{command, command_on, compare, scratch, shown};
+use super::objects::{answer, edited, hyperconverged};
+use super::transcripts::{compare, shown};
+use super::{Run, command, run, run_of, run_on, scratch, written};
 use e2e_tests::{ApiServer, recorded};
 
-/// Runs a command line against the recorded cluster. Its address differs from run to run.
-fn run(server: &ApiServer, words: &str) -> (String, i32) {
-    let output = command_on(server).args(words.split_whitespace()).output();
-    let output = output.unwrap();
-    let shown = shown(words, &output).replace(&server.address(), "SERVER");
-    (shown, output.status.code().unwrap())
+const HYPERCONVERGEDS: &str = "/apis/hco.kubevirt.io/v1/hyperconvergeds";
+
+#[track_caller]
+fn compare_on(server: &ApiServer, name: &str, words: &str) {
+    let shown = shown(words, &run_on(server, words));
+    compare(name, &shown.replace(&server.address(), "SERVER"));
 }
 
-#[rstest]
-#[case::live_objects("check --cluster", 1)]
-#[case::live_objects_in_json("check --cluster -o json", 1)]
-#[case::live_objects_in_junit("check --cluster -o junit", 1)]
-#[case::live_objects_in_github("check --cluster -o github", 1)]
-#[case::live_objects_in_markdown("check --cluster -o markdown", 1)]
-#[case::what_if("check --cluster --what-if riscv64=2", 1)]
-#[case::live_is_old("check -f live.yaml --cluster", 0)]
-#[case::old_beats_live("check -f denied.yaml --old old.yaml --cluster", 0)]
-#[case::new_object("check -f other.yaml --cluster", 0)]
-#[case::another_context("check -f other.yaml --cluster --context limited", 2)]
-#[case::wrong_credentials("check -f other.yaml --cluster --context wrong", 2)]
-#[case::no_such_context("check --cluster --context nowhere", 2)]
-fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
-    let server = ApiServer::start(recorded());
-    let (shown, ended) = run(&server, words);
-    compare(&format!("cluster-{}", context.description.unwrap()), &shown);
-    assert_eq!(ended, code, "{shown}");
-}
-
-#[test]
-fn without_a_kubeconfig_the_error_says_what_to_do() {
-    let output = super::run("check --cluster");
-    compare("cluster-no-kubeconfig", &shown("check --cluster", &output));
-    assert_eq!(output.status.code(), Some(2));
-}
-
-/// The kubeconfig of a server, changed.
-fn kubeconfig(server: &ApiServer, name: &str, change: impl FnOnce(&mut Value)) -> PathBuf {
+/// The kubeconfig of a server, with another value.
+fn kubeconfig(server: &ApiServer, pointer: &str, value: impl Into<Value>) -> String {
     let text = std::fs::read(server.kubeconfig()).unwrap();
-    let mut kubeconfig = serde_json::from_slice(&text).unwrap();
-    change(&mut kubeconfig);
-    let path = scratch(name).join("kubeconfig");
-    std::fs::write(&path, kubeconfig.to_string()).unwrap();
-    path
+    let mut kubeconfig: Value = serde_json::from_slice(&text).unwrap();
+    *kubeconfig.pointer_mut(pointer).unwrap() = value.into();
+    written("kubeconfig", kubeconfig.to_string())
 }
 
-/// The error with another kubeconfig.
-fn check_with(kubeconfig: &Path) -> Command {
-    let mut check = command();
-    check.args(["check", "-f", "other.yaml", "--cluster", "--kubeconfig"]);
-    check.arg(kubeconfig);
-    check
+const SERVER: &str = "/clusters/0/cluster/server";
+
+/// The run of a check with another kubeconfig.
+fn check_with(kubeconfig: &str) -> Run {
+    run(&format!(
+        "check -f other.yaml --cluster --kubeconfig {kubeconfig}"
+    ))
 }
 
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
-}
-
-/// Credentials from a command, as clusters of cloud providers use them.
-#[cfg(unix)]
-#[rstest]
-#[case::taken(
-    r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"admin"}}'"#,
-    None
-)]
-#[case::failed(
-    "echo secret; exit 3",
-    Some(
-        "error: logging in with the kubeconfig failed: its command `sh` ended with exit status: 3; log in again, and check with `kubectl get nodes`\n"
-    )
-)]
-#[case::garbage(
-    "echo '{secret: ['",
-    Some(
-        "error: logging in with the kubeconfig failed: its command `sh` did not print credentials; log in again, and check with `kubectl get nodes`\n"
-    )
-)]
-fn a_command_logs_in(
-    #[case] script: &str,
-    #[case] error: Option<&str>,
-    #[context] context: Context,
-) {
-    let server = ApiServer::start(recorded());
-    let name = format!("exec-{}", context.description.unwrap());
-    let path = kubeconfig(&server, &name, |kubeconfig| {
-        kubeconfig["users"][0]["user"] = json!({"exec": {
-            "apiVersion": "client.authentication.k8s.io/v1",
-            "command": "sh",
-            "args": ["-c", script],
-            "interactiveMode": "Never",
-        }});
+/// The kubeconfig of a server, with the credentials that this script prints.
+fn with_login(server: &ApiServer, script: &str) -> String {
+    let exec = json!({
+        "apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never",
+        "command": "sh", "args": ["-c", script],
     });
-    let output = check_with(&path).output().unwrap();
-    match error {
-        None => assert_eq!(output.status.code(), Some(0), "{output:?}"),
-        Some(error) => assert_eq!(text(&output.stderr), error),
+    kubeconfig(server, "/users/0/user", json!({"exec": exec}))
+}
+
+/// Credentials from a command, as clusters of cloud providers use them. It may ask for a one-time password.
+#[cfg(unix)]
+#[test]
+fn a_command_logs_in_once() {
+    let server = ApiServer::start(recorded());
+    let log = scratch().join("log");
+    let credentials = r#"{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"admin","expirationTimestamp":"2999-01-01T00:00:00Z"}}"#;
+    let script = format!("echo >>{}; echo '{credentials}'", log.display());
+    check_with(&with_login(&server, &script)).exits(0);
+    assert_eq!(std::fs::read(&log).unwrap().len(), 1);
+    for (script, how) in [
+        ("echo secret; exit 3", "ended with exit status: 3"),
+        ("echo '{secret: ['", "did not print credentials"),
+    ] {
+        let run = check_with(&with_login(&server, script)).exits(2);
+        let error = format!(
+            "error: logging in with the kubeconfig failed: its command `sh` {how}; log in again, and check with `kubectl get nodes`\n"
+        );
+        assert_eq!(run.stderr, error);
     }
 }
 
@@ -113,50 +71,37 @@ fn a_command_logs_in(
 fn credentials_that_are_not_sent_are_mentioned() {
     let server = ApiServer::start(recorded());
     let note = "note: no credentials are sent, because the address of the API server begins with http://; use https://\n";
-    let with = |name: &str, scheme: &str| {
-        let path = kubeconfig(&server, name, |kubeconfig| {
-            let address = format!("{scheme}://{}", server.address());
-            kubeconfig["clusters"][0]["cluster"]["server"] = json!(address);
-        });
-        let output = check_with(&path).output().unwrap();
-        (text(&output.stderr).contains(note), output.status.code())
-    };
-    assert_eq!(with("withheld", "http"), (true, Some(2)));
-    assert_eq!(with("not-withheld", "https"), (false, Some(0)));
+    for (scheme, code) in [("http", 2), ("https", 0)] {
+        let address = format!("{scheme}://{}", server.address());
+        let run = check_with(&kubeconfig(&server, SERVER, address)).exits(code);
+        assert_eq!(run.stderr.contains(note), code == 2, "{run:?}");
+    }
 }
 
 #[test]
 fn a_password_in_an_address_is_not_printed() {
     let server = ApiServer::start(recorded());
     let address = format!("https://bob:SECRET@{}", server.address());
-    let path = kubeconfig(&server, "password", |kubeconfig| {
-        kubeconfig["clusters"][0]["cluster"]["server"] = json!(address);
-    });
-    let path = path.to_str().unwrap();
-    let file = "-f denied.yaml --cluster --kubeconfig";
+    let path = kubeconfig(&server, SERVER, &*address);
+    let check = format!("check -f denied.yaml --cluster --kubeconfig {path}");
+    let fix = format!("fix --cluster --kubeconfig {path} -s {address} -o commands");
     for (words, wanted) in [
-        (format!("check {file} {path}"), "API server https://127"),
-        (format!("check {file} {path} -o json"), "\"https://127"),
-        (format!("check {file} {path} -o markdown"), "https://127"),
+        (&*check, "API server https://127"),
+        (&format!("{check} -o json"), "\"https://127"),
+        (&format!("{check} -o markdown"), "https://127"),
+        (&fix, " --server "),
+        ("images https://bob:SECRET@127.0.0.1:1/x:1", "***@"),
         (
-            format!("fix --cluster --kubeconfig {path} -s {address} -o commands"),
-            " --server ",
-        ),
-        (
-            "images https://bob:SECRET@127.0.0.1:1/x:1".to_owned(),
+            "images --mirror quay.io/x=http://bob:SECRET@127.0.0.1:1 a",
             "***@",
         ),
         (
-            "images --mirror quay.io/x=http://bob:SECRET@127.0.0.1:1 a".to_owned(),
-            "***@",
-        ),
-        (
-            "check -f https://bob:SECRET@127.0.0.1/x.yaml --arch amd64=1".to_owned(),
+            "check -f https://bob:SECRET@127.0.0.1/x.yaml --arch amd64=1",
             "***@",
         ),
     ] {
-        let output = command().args(words.split(' ')).output().unwrap();
-        let printed = [text(&output.stdout), text(&output.stderr)].concat();
+        let run = run(words);
+        let printed = run.stdout + &run.stderr;
         assert!(printed.contains(wanted), "{words}: {printed}");
         assert!(!printed.contains("SECRET"), "{words}: {printed}");
     }
@@ -175,13 +120,10 @@ fn a_proxy_that_is_not_there_is_named() {
             "the protocol of the proxy ftp://127.0.0.1:1/ is not supported",
         ),
     ] {
-        let path = kubeconfig(&server, "dead-proxy", |kubeconfig| {
-            kubeconfig["clusters"][0]["cluster"]["proxy-url"] = json!(proxy);
-        });
-        let output = check_with(&path).output().unwrap();
-        let error = text(&output.stderr);
-        assert!(error.contains(wanted), "{error}");
-        assert!(!error.contains("SECRET"), "{error}");
+        let cluster =
+            json!({"server": format!("https://{}", server.address()), "proxy-url": proxy});
+        let run = check_with(&kubeconfig(&server, "/clusters/0/cluster", cluster));
+        assert!(!run.notes(wanted).stderr.contains("SECRET"));
     }
 }
 
@@ -189,50 +131,13 @@ fn a_proxy_that_is_not_there_is_named() {
 #[test]
 fn an_empty_flag_is_none() {
     let server = ApiServer::start(recorded());
-    let flags = [
-        "-n",
-        "",
-        "--context",
-        "",
-        "--token",
-        "",
-        "--as",
-        "",
-        "--as-group",
-        "",
-        "--user",
-        "",
-        "--server",
-        "",
-    ];
-    let check = |flags: &[&str]| {
-        let mut check = check_with(server.kubeconfig());
-        let output = check.args(flags).output().unwrap();
-        (output.status.code(), text(&output.stderr).to_owned())
-    };
-    let wanted = check(&[]);
-    assert_eq!(wanted.0, Some(0), "{wanted:?}");
-    assert_eq!(check(&flags), wanted);
-}
-
-/// The command may ask for a one-time password.
-#[test]
-fn a_command_logs_in_once() {
-    let server = ApiServer::start(recorded());
-    let log = scratch("exec-once").join("log");
-    let script = format!(
-        "echo >>{}; echo '{{status: {{token: t, expirationTimestamp: \"2999-01-01T00:00:00Z\"}}}}'",
-        log.display()
-    );
-    let path = kubeconfig(&server, "exec-once", |kubeconfig| {
-        kubeconfig["users"][0]["user"] = json!({"exec": {
-            "apiVersion": "client.authentication.k8s.io/v1",
-            "command": "sh",
-            "args": ["-c", script],
-        }});
-    });
-    check_with(&path).output().unwrap();
-    assert_eq!(std::fs::read(&log).unwrap().len(), 1);
+    let kubeconfig = server.kubeconfig().display();
+    let words = format!("check -f other.yaml --cluster --kubeconfig {kubeconfig}");
+    let flags = "-n  --context  --token  --as  --as-group  --user  --server ";
+    let wanted = run(&words).exits(0);
+    // Between two blanks is an empty word.
+    let with_flags = format!("{words} {flags}");
+    assert_eq!(run_of(command(), with_flags.split(' ')), wanted);
 }
 
 /// The client requests a tunnel through the proxy, which refuses it.
@@ -240,23 +145,21 @@ fn a_command_logs_in_once() {
 fn the_proxy_of_the_environment_is_used_but_for_exceptions() {
     let (server, proxy) = (ApiServer::start(recorded()), ApiServer::start(Vec::new()));
     // Without a scheme it is http, as in kubectl.
-    let through = |name: &str, url: &str, variables: &[(&str, &str)]| {
-        let path = kubeconfig(&server, name, |kubeconfig| {
-            kubeconfig["clusters"][0]["cluster"]["server"] = json!(url);
-        });
-        let mut check = check_with(&path);
+    let through = |url: &str, exceptions: &str| {
+        let path = kubeconfig(&server, SERVER, url);
+        let mut check = command();
         check.env("HTTPS_PROXY", proxy.address());
-        check.envs(variables.iter().copied());
-        check.output().unwrap().status.code()
+        check.env("NO_PROXY", exceptions);
+        let words = format!("check -f other.yaml --cluster --kubeconfig {path}");
+        run_of(check, words.split(' ')).code
     };
     let local = format!("https://{}", server.address());
-    assert_eq!(through("proxy-local", &local, &[]), Some(0));
+    assert_eq!(through(&local, ""), 0);
     // This address is this machine, where no server uses TLS. Only NO_PROXY excludes it.
     let here = server.address().replace("127.0.0.1", "https://0.0.0.0");
-    let exception = [("NO_PROXY", "10.0.0.0/8,0.0.0.0")];
-    assert_eq!(through("proxy-exception", &here, &exception), Some(2));
+    assert_eq!(through(&here, "10.0.0.0/8,0.0.0.0"), 2);
     assert_eq!(proxy.asked(), [""; 0]);
-    assert_eq!(through("proxy-used", "https://api.test:6443", &[]), Some(2));
+    assert_eq!(through("https://api.test:6443", ""), 2);
     assert_eq!(proxy.asked()[0], "CONNECT api.test:6443");
 }
 
@@ -269,11 +172,8 @@ fn a_user_and_groups_are_impersonated() {
             answer["as"] = json!("jane/ops/dev");
         }
     }
-    let server = ApiServer::start(answers);
     let words = "check --cluster --as jane --as-group ops --as-group dev -f other.yaml";
-    let (shown, code) = run(&server, words);
-    compare("cluster-impersonated", &shown);
-    assert_eq!(code, 2);
+    compare_on(&ApiServer::start(answers), "other-impersonated", words);
 }
 
 /// The server only listens.
@@ -281,52 +181,28 @@ fn a_user_and_groups_are_impersonated() {
 fn a_request_that_takes_too_long_is_an_error() {
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let server = ApiServer::at(silent.local_addr().unwrap());
-    let (shown, code) = run(&server, "check --cluster --request-timeout 1ms");
-    compare("cluster-timed-out", &shown);
-    assert_eq!(code, 2);
+    let words = "check --cluster --request-timeout 1ms";
+    compare_on(&server, "other-timed-out", words);
     // The command requests only the first object.
-    let words = "check --cluster --request-timeout 1ms -f live.yaml -f other.yaml";
-    let (of_files, code) = run(&server, words);
-    assert!(
-        of_files.contains("to get hyperconvergeds.hco.kubevirt.io within"),
-        "{of_files}"
-    );
-    assert_eq!(code, 2);
+    let of_files = run_on(&server, &format!("{words} -f live.yaml -f other.yaml"));
+    let note = "to get hyperconvergeds.hco.kubevirt.io within";
+    of_files.exits(2).notes(note);
 }
 
 #[test]
 fn a_namespace_limits_what_is_listed() {
+    let in_namespace = |namespace: &str| {
+        HYPERCONVERGEDS.replace("/hyper", &format!("/namespaces/{namespace}/hyper"))
+    };
     let mut answers = recorded();
-    let all = "GET /apis/hco.kubevirt.io/v1/hyperconvergeds";
+    let all = format!("GET {HYPERCONVERGEDS}");
     let list = answers.iter_mut().find(|answer| answer["request"] == all);
-    let of_namespace = all.replace("/hyper", "/namespaces/kubevirt-hyperconverged/hyper");
-    list.unwrap()["request"] = json!(of_namespace);
-    answers.push(json!({
-        "as": "admin",
-        "request": all.replace("/hyper", "/namespaces/other/hyper"),
-        "status": 200,
-        "body": {"items": []},
-    }));
+    let own = in_namespace("kubevirt-hyperconverged");
+    list.unwrap()["request"] = json!(format!("GET {own}"));
+    answers.push(answer(&in_namespace("other"), 200, json!({"items": []})));
     let server = ApiServer::start(answers);
-    assert_eq!(
-        run(&server, "check --cluster -n kubevirt-hyperconverged").1,
-        1
-    );
-    let (shown, code) = run(&server, "check --cluster -n other");
-    compare("cluster-empty-namespace", &shown);
-    assert_eq!(code, 2);
-}
-
-/// `kubectl apply -n` does the same.
-#[test]
-fn a_namespace_is_that_of_objects_without_one_and_not_of_others() {
-    let server = ApiServer::start(recorded());
-    let (shown, code) = run(
-        &server,
-        "check --cluster -n elsewhere -f other.yaml -f old.yaml",
-    );
-    compare("cluster-namespaces", &shown);
-    assert_eq!(code, 2);
+    run_on(&server, "check --cluster -n kubevirt-hyperconverged").exits(1);
+    compare_on(&server, "other-empty-namespace", "check --cluster -n other");
 }
 
 /// The recorded cluster, with another live object.
@@ -345,30 +221,29 @@ pub(super) fn with_live(change: impl FnOnce(&mut Value)) -> Vec<Value> {
 fn an_update_that_changes_nothing_lists_no_problems() {
     let mut live = Value::Null;
     let server = ApiServer::start(with_live(|it| live = it.clone()));
-    let file = scratch("unchanged").join("hco.json");
-    let checked = |object: &Value, how: &str| {
-        std::fs::write(&file, object.to_string()).unwrap();
-        run(&server, &format!("check -f {} {how}", file.display())).0
-    };
-    for how in ["--cluster", "--arch amd64=3 --old"] {
-        let flag = if how == "--cluster" { "-f" } else { "--old" };
+    let old = written("old.json", live.to_string());
+    let placement = json!({"nodePlacement": {"nodeSelector": {"a": "b"}}});
+    for (how, flag) in [
+        ("--cluster", "-f"),
+        (&*format!("--arch amd64=3 --old {old}"), "--old"),
+    ] {
         let note = format!(
             "hco.json:1: nothing that the policy checks changes, so existing problems are not listed; to list them, run this without {flag}\n"
         );
-        let old = scratch("unchanged").join("old.json");
-        std::fs::write(&old, live.to_string()).unwrap();
-        let how = how.replace("--old", &format!("--old {}", old.display()));
-        let same = checked(&live, &how);
-        assert!(same.contains(&note), "{same}");
-        let mut other = live.clone();
-        other["spec"]["defaultCPUModel"] = json!("Haswell");
-        let other = checked(&other, &how);
-        assert!(other.contains(&note), "{other}");
-        let mut other = live.clone();
-        other["spec"]["dataImportCronTemplates"] = json!([]);
-        other["spec"]["workloads"] = json!({"nodePlacement": {"nodeSelector": {"a": "b"}}});
-        let other = checked(&other, &how);
-        assert!(!other.contains("nothing that the policy"), "{other}");
+        for (edits, is_same) in [
+            (json!({}), true),
+            (json!({"/spec/defaultCPUModel": "Haswell"}), true),
+            (
+                json!({"/spec/dataImportCronTemplates": [], "/spec/workloads": placement}),
+                false,
+            ),
+        ] {
+            let file = written("hco.json", edited(&live, &edits).to_string());
+            let run = run_on(&server, &format!("check -f {file} {how}"));
+            assert_eq!(run.stderr.contains(&note), is_same, "{run:?}");
+            let says = run.stderr.contains("nothing that the policy");
+            assert_eq!(says, is_same, "{run:?}");
+        }
     }
 }
 
@@ -379,15 +254,13 @@ fn what_others_set_stays_where_the_file_is_applied() {
         live["spec"]["featureGates"]["enableMultiArchBootImageImport"] = json!(true);
         live["spec"]["dataImportCronTemplates"] = json!([]);
     }));
-    let code = |more: &str| {
-        let mut check = command_on(&server);
-        check.args(["check", "-f", "accepted-live.yaml", "--cluster"]);
-        let output = check.args(more.split_whitespace()).output().unwrap();
-        output.status.code()
-    };
-    assert_eq!(code(""), Some(0));
-    assert_eq!(code("--as-if apply"), Some(0));
-    assert_eq!(code("--as-if replace"), Some(1));
+    for (how, code) in [("", 0), ("--as-if apply", 0), ("--as-if replace", 1)] {
+        run_on(
+            &server,
+            &format!("check -f accepted-live.yaml --cluster {how}"),
+        )
+        .exits(code);
+    }
 }
 
 /// A template of OpenShift, which only the status of the live object names, needs no annotation. The file has no
@@ -400,67 +273,50 @@ fn the_live_status_stays(#[values("apply", "replace")] as_if: &str) {
         "spec": spec,
         "status": {"commonTemplate": true, "originalSupportedArchitectures": "amd64,arm64,s390x"},
     }]});
-    let mut file = json!({
-        "apiVersion": "hco.kubevirt.io/v1beta1",
-        "kind": "HyperConverged",
-        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
-        "spec": {
-            "featureGates": {"enableMultiArchBootImageImport": true},
-            "dataImportCronTemplates": [{"metadata": {"name": "rhel9-image-cron"}, "spec": spec}],
-        },
-    });
-    let path = scratch(&format!("live-status-{as_if}")).join("hco.yaml");
-    let code = |file: &Value, server: &ApiServer| {
-        std::fs::write(&path, file.to_string()).unwrap();
-        let mut check = command_on(server);
-        check.args(["check", "--cluster", "--as-if", as_if, "-f"]);
-        check.arg(&path).output().unwrap().status.code()
-    };
-    let named = ApiServer::start(with_live(|live| live["status"] = status.clone()));
-    assert_eq!(code(&file, &named), Some(0));
-    let unnamed = ApiServer::start(with_live(|live| {
-        live.as_object_mut().unwrap().remove("status");
-    }));
-    file["status"] = status;
-    assert_eq!(code(&file, &unnamed), Some(1));
+    let file = hyperconverged(json!({"spec": {
+        "featureGates": {"enableMultiArchBootImageImport": true},
+        "dataImportCronTemplates": [{"metadata": {"name": "rhel9-image-cron"}, "spec": spec}],
+    }}));
+    let with_status = edited(&file, &json!({"/status": status}));
+    for (file, live, code) in [(file, status, 0), (with_status, Value::Null, 1)] {
+        let path = written("hco.yaml", file.to_string());
+        let server = ApiServer::start(with_live(|object| object["status"] = live));
+        run_on(
+            &server,
+            &format!("check --cluster --as-if {as_if} -f {path}"),
+        )
+        .exits(code);
+    }
 }
 
 /// As in kubectl, the user can select another user of the kubeconfig, or use a token.
 #[test]
 fn the_server_and_who_asks_can_be_named() {
     let server = ApiServer::start(recorded());
-    let check = |words: &[&str]| {
-        let mut check = command_on(&server);
-        check
-            .args(["check", "-f", "other.yaml", "--cluster"])
-            .args(words);
-        let output = check.output().unwrap();
-        String::from_utf8(output.stderr).unwrap()
-    };
-    let of_admin = "the cluster has no HyperConverged";
-    let of_limited = "you are not allowed to";
-    assert!(check(&["--user", "limited"]).contains(of_limited));
-    assert!(check(&["--token", "limited"]).contains(of_limited));
-    assert!(check(&["--context", "limited", "--token", "admin"]).contains(of_admin));
-    let nowhere = check(&["--server", "https://127.0.0.1:1"]);
-    assert!(
-        nowhere.contains("the API server https://127.0.0.1:1/ cannot be reached"),
-        "{nowhere}"
-    );
+    for (flags, note) in [
+        ("--user limited", "you are not allowed to"),
+        ("--token limited", "you are not allowed to"),
+        (
+            "--context limited --token admin",
+            "the cluster has no HyperConverged",
+        ),
+        (
+            "--server https://127.0.0.1:1",
+            "the API server https://127.0.0.1:1/ cannot be reached",
+        ),
+    ] {
+        run_on(&server, &format!("check -f other.yaml --cluster {flags}")).notes(note);
+    }
 }
 
 #[test]
 fn who_may_read_one_namespace_is_told_how_to_name_it() {
-    let mut answers = recorded();
-    answers.push(json!({
-        "as": "limited",
-        "request": "GET /apis/hco.kubevirt.io/v1/hyperconvergeds*",
-        "status": 403,
-        "body": {"message": "hyperconvergeds.hco.kubevirt.io is forbidden"},
-    }));
-    let server = ApiServer::start(answers);
-    let (shown, code) = run(&server, "check --cluster --context limited");
+    let body = json!({"message": "hyperconvergeds.hco.kubevirt.io is forbidden"});
+    let list = answer(&format!("{HYPERCONVERGEDS}*"), 403, body);
+    let list = edited(&list, &json!({"/as": "limited"}));
+    let server = ApiServer::start([recorded(), vec![list]].concat());
     let hint = "; if you may read only one namespace, specify it with -n";
-    assert!(shown.contains(hint), "{shown}");
-    assert_eq!(code, 2);
+    run_on(&server, "check --cluster --context limited")
+        .exits(2)
+        .notes(hint);
 }

@@ -1,15 +1,15 @@
 //! Selects the files to read, and the files to skip.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use rstest::{Context, rstest};
+use rstest::rstest;
 
-use super::{command, files, run, scratch};
+use super::{command, file, files, run, run_in, run_of, scratch};
 
 /// Writes files below a directory.
-fn written(name: &str, contents: &[(&str, &str)]) -> PathBuf {
-    let directory = scratch(name);
+fn tree(contents: &[(&str, &str)]) -> PathBuf {
+    let directory = scratch();
     for (file, text) in contents {
         let path = directory.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -18,24 +18,8 @@ fn written(name: &str, contents: &[(&str, &str)]) -> PathBuf {
     directory
 }
 
-/// Runs a command line in a directory: the output, the notes and errors, and the exit code.
-fn run_in(directory: &Path, words: &str) -> (String, String, i32) {
-    let mut command = command();
-    command
-        .current_dir(directory)
-        .args(words.split_whitespace());
-    // As if the directory did not belong to a repository.
-    command.env("GIT_CEILING_DIRECTORIES", env!("CARGO_TARGET_TMPDIR"));
-    let output = command.output().unwrap();
-    (
-        String::from_utf8(output.stdout).unwrap(),
-        String::from_utf8(output.stderr).unwrap(),
-        output.status.code().unwrap(),
-    )
-}
-
 fn accepted() -> String {
-    fs::read_to_string(files().join("accepted.yaml")).unwrap()
+    file("accepted.yaml")
 }
 
 const PATCH: &str = "apiVersion: hco.kubevirt.io/v1\nkind: HyperConverged\nmetadata: {name: kubevirt-hyperconverged}\nspec: {}\n";
@@ -49,73 +33,53 @@ const PATCH: &str = "apiVersion: hco.kubevirt.io/v1\nkind: HyperConverged\nmetad
 )]
 #[case::json("patchesJson6902: [{path: patch.yaml}]")]
 fn a_patch_of_a_kustomization_is_not_judged(#[case] kustomization: &str) {
-    let accepted = accepted();
-    let contents = [
+    let directory = tree(&[
         ("overlay/kustomization.yaml", kustomization),
         ("overlay/patch.yaml", PATCH),
-        ("overlay/base.yaml", accepted.as_str()),
-    ];
-    let name = format!("kustomization-{}", kustomization.len());
-    let directory = written(&name, &contents);
+        ("overlay/base.yaml", &accepted()),
+    ]);
     let note = "note: skipped the kustomization overlay and its patches; to include what it builds, pipe `kubectl kustomize overlay` to -f -\n";
-    let (printed, notes, code) = run_in(&directory, "check -f overlay --arch amd64=1");
-    assert!(notes.contains(note), "{notes}");
-    assert!(printed.contains("1 object: accepted"), "{printed}");
-    assert_eq!(code, 0);
+    let all = run_in(&directory, "check -f overlay --arch amd64=1");
+    all.exits(0).notes(note).prints(&["1 object: accepted"]);
     // If the user names only the patch, there is nothing else to check.
-    let (_, notes, code) = run_in(&directory, "check -f overlay/patch.yaml --arch amd64=1");
-    assert!(
-        notes.contains("pipe `kubectl kustomize overlay`"),
-        "{notes}"
-    );
-    assert_eq!(code, 2);
+    let patch = run_in(&directory, "check -f overlay/patch.yaml --arch amd64=1");
+    patch.exits(2).notes("pipe `kubectl kustomize overlay`");
 }
 
 /// The command does not have the option -R.
 #[test]
 fn a_plan_says_how_to_read_a_directory() {
-    let directory = written("plan-directory", &[("d/my dir/hco.yaml", &accepted())]);
-    let words = format!(
-        "plan --from {} -f d",
-        files().join("plan-cluster.yaml").display()
-    );
-    let (_, notes, code) = run_in(&directory, &words);
-    let note = "note: d/my dir: skipped a directory; to include it, add -f 'd/my dir'\n";
-    assert!(notes.contains(note), "{notes}");
-    assert_eq!(code, 2);
+    let directory = tree(&[("d/my dir/hco.yaml", &accepted())]);
+    let from = files().join("plan-cluster.yaml");
+    let plan = run_in(directory, &format!("plan --from {} -f d", from.display()));
+    plan.exits(2)
+        .notes("note: d/my dir: skipped a directory; to include it, add -f 'd/my dir'\n");
 }
 
 /// If the user names a file, it has to be checked, whatever it contains.
 #[test]
 fn a_file_that_is_named_has_to_be_a_manifest() {
-    let contents = [
+    let directory = tree(&[
         ("d/values.yaml", "a: 1\nb: [\n"),
         ("d/hco.yaml", &accepted()),
-    ];
-    let directory = written("named-files", &contents);
-    let (_, errors, code) = run_in(&directory, "check -f d/values.yaml --arch amd64=1");
-    assert!(
-        errors.contains("error: d/values.yaml:3: cannot be read as YAML or JSON"),
-        "{errors}"
-    );
-    assert_eq!(code, 2);
-    let (_, notes, code) = run_in(&directory, "check -f d --arch amd64=1");
-    assert!(
-        notes.contains("error: d/values.yaml:3: cannot be read as YAML or JSON"),
-        "{notes}"
-    );
-    assert_eq!(code, 2);
+    ]);
+    for path in ["d/values.yaml", "d"] {
+        let check = run_in(&directory, &format!("check -f {path} --arch amd64=1"));
+        check
+            .exits(2)
+            .notes("error: d/values.yaml:3: cannot be read as YAML or JSON");
+    }
 }
 
 /// The command looks for a kustomization next to each file.
 #[cfg(unix)]
 #[test]
 fn a_kustomization_that_is_no_file_is_none() {
-    let directory = written("kustomization-device", &[("hco.yaml", &accepted())]);
+    let directory = tree(&[("hco.yaml", &accepted())]);
     let link = directory.join("kustomization.yaml");
     std::os::unix::fs::symlink("/dev/zero", link).unwrap();
-    let (_, notes, code) = run_in(&directory, "check -f hco.yaml --arch amd64=1");
-    assert_eq!((code, &*notes), (0, ""));
+    let check = run_in(&directory, "check -f hco.yaml --arch amd64=1").exits(0);
+    assert_eq!(check.stderr, "");
 }
 
 /// The command would read it until the memory is full.
@@ -125,139 +89,106 @@ fn a_kustomization_that_is_no_file_is_none() {
 #[case::policy("check -f accepted.yaml --arch amd64=1 --policy /dev/zero")]
 #[case::sources("images -f accepted.yaml --sources-path /dev/zero")]
 fn a_file_without_end_is_an_error(#[case] words: &str) {
-    let output = run(words);
-    let errors = String::from_utf8(output.stderr).unwrap();
+    let errors = run(words).exits(2).stderr;
     let last = errors.lines().last().unwrap_or_default();
-    assert!(
-        last.starts_with("error: ") && last.contains("/dev/zero"),
-        "{errors}"
-    );
-    assert!(last.contains("it has more than 256 MiB"), "{errors}");
-    assert_eq!(output.status.code(), Some(2));
+    for part in ["error: ", "/dev/zero", "it has more than 256 MiB"] {
+        assert!(last.contains(part), "{errors}");
+    }
 }
 
 #[cfg(unix)]
 #[test]
 fn what_directories_have_besides_is_counted_once() {
     let accepted = accepted();
-    let contents = [
+    let directory = tree(&[
         (".gitignore", "build/\n*.tmp.yaml\n!kept.tmp.yaml\n"),
-        ("build/a.yaml", accepted.as_str()),
+        ("build/a.yaml", &accepted),
         ("b.tmp.yaml", &accepted),
         ("kept.tmp.yaml", &accepted),
         ("c.yaml", "{{ x }}: ["),
         ("f.yaml", &accepted),
         (".git/config.yaml", &accepted),
-    ];
-    let directory = written("skipped", &contents);
+    ]);
     std::os::unix::fs::symlink(".", directory.join("up")).unwrap();
-    let (printed, notes, code) = run_in(&directory, "check -f . -R --arch amd64=1");
-    assert_eq!(code, 0, "{notes}");
-    assert!(printed.contains("2 objects: accepted"), "{printed}");
+    let check = run_in(&directory, "check -f . -R --arch amd64=1").exits(0);
+    let notes = check.prints(&["2 objects: accepted"]).stderr;
     let skipped: Vec<&str> = notes.lines().filter(|it| it.contains("skipped")).collect();
     let expected = "note: skipped 1 file (a link to a directory), 2 files (in .gitignore; --include-ignored includes it)";
     let templates = "note: skipped templates (`{{ }}`) that do not name a HyperConverged: ./c.yaml";
     assert_eq!(skipped, [expected, templates]);
-    let (printed, _, _) = run_in(&directory, "check -f . -R --include-ignored --arch amd64=1");
-    assert!(printed.contains("4 objects: accepted"), "{printed}");
+    let all = run_in(&directory, "check -f . -R --include-ignored --arch amd64=1");
+    all.prints(&["4 objects: accepted"]);
 }
 
 /// The command may only change files in the given directory.
 #[cfg(unix)]
 #[test]
 fn a_link_out_of_the_directory_is_not_written() {
-    let fixable = fs::read_to_string(files().join("fixable.yaml")).unwrap();
-    let directory = written("write-outside", &[("outside.yaml", fixable.as_str())]);
+    let fixable = file("fixable.yaml");
+    let directory = tree(&[("outside.yaml", &fixable)]);
     fs::create_dir(directory.join("tree")).unwrap();
     let link = directory.join("tree/link.yaml");
     std::os::unix::fs::symlink("../outside.yaml", link).unwrap();
+    let outside = || fs::read_to_string(directory.join("outside.yaml")).unwrap();
     let words = "fix -f tree --arch amd64=3,arm64=2 --write --unsafe";
-    let (_, errors, code) = run_in(&directory, words);
-    assert_eq!(code, 2);
-    assert!(
-        errors.contains("which is not in tree; to change that file, name it with -f"),
-        "{errors}"
-    );
-    assert_eq!(
-        fs::read_to_string(directory.join("outside.yaml")).unwrap(),
-        fixable
-    );
-    let (_, errors, code) = run_in(&directory, &words.replace("tree ", "tree/link.yaml "));
-    assert_eq!(code, 0, "{errors}");
-    assert_ne!(
-        fs::read_to_string(directory.join("outside.yaml")).unwrap(),
-        fixable
-    );
+    let note = "which is not in tree; to change that file, name it with -f";
+    run_in(&directory, words).exits(2).notes(note);
+    assert_eq!(outside(), fixable);
+    run_in(&directory, &words.replace("tree ", "tree/link.yaml ")).exits(0);
+    assert_ne!(outside(), fixable);
 }
 
 /// Code scanning identifies files by their path in the repository.
 #[rstest]
-#[case::github("github")]
-#[case::gitlab("gitlab")]
-#[case::sarif("sarif")]
-fn places_are_relative_to_the_repository(#[case] format: &str) {
-    let denied = fs::read_to_string(files().join("denied.yaml")).unwrap();
-    let contents = [(".git/HEAD", ""), ("deploy/hco.yaml", denied.as_str())];
-    let directory = written(&format!("repository-{format}"), &contents);
+#[case::github("github", "file=deploy/hco.yaml,")]
+#[case::gitlab("gitlab", "\"path\": \"deploy/hco.yaml\"")]
+#[case::sarif("sarif", "\"uri\": \"deploy/hco.yaml\"")]
+fn places_are_relative_to_the_repository(#[case] format: &str, #[case] place: &str) {
+    let directory = tree(&[(".git/HEAD", ""), ("deploy/hco.yaml", &file("denied.yaml"))]);
     let absolute = directory.join("deploy/hco.yaml").display().to_string();
-    for (place, file) in [
-        (".", "./deploy/hco.yaml"),
-        ("deploy", "./hco.yaml"),
-        ("deploy", absolute.as_str()),
+    for (directory, file) in [
+        (directory.clone(), "./deploy/hco.yaml"),
+        (directory.join("deploy"), "./hco.yaml"),
+        (directory.join("deploy"), &absolute),
     ] {
         let words = format!("check -f {file} --arch amd64=3,arm64=2 -o {format}");
-        let (printed, errors, _) = run_in(&directory.join(place), &words);
-        let place = match format {
-            "github" => "file=deploy/hco.yaml,",
-            "gitlab" => "\"path\": \"deploy/hco.yaml\"",
-            _ => "\"uri\": \"deploy/hco.yaml\"",
-        };
-        assert!(printed.contains(place), "{file}: {printed}{errors}");
+        run_in(directory, &words).prints(&[place]);
     }
 }
 
 /// The command compares patterns with the printed paths, both for named files and for files in a directory.
 #[rstest]
-#[case::a_directory("-R -f deploy", "deploy/charts", 1)]
-#[case::with_a_slash("-R -f deploy", "deploy/charts/", 1)]
-#[case::everything_below("-R -f deploy/", "deploy/charts/*", 1)]
-#[case::of_any_directory("-R -f .", "**/charts/**", 1)]
-#[case::an_ending("-R -f .", "*.tmpl.yaml", 1)]
-#[case::without_the_dot("-R -f .", "deploy/charts", 1)]
-#[case::with_the_dot("-R -f deploy", "./deploy/charts", 1)]
-#[case::a_file_that_is_named("-f deploy/a.yaml -f deploy/charts/b.tmpl.yaml", "deploy/charts/*", 1)]
-#[case::not_from_the_middle("-R -f deploy", "charts/*", 2)]
+#[case::a_directory("-R -f deploy", "deploy/charts", true)]
+#[case::with_a_slash("-R -f deploy", "deploy/charts/", true)]
+#[case::everything_below("-R -f deploy/", "deploy/charts/*", true)]
+#[case::of_any_directory("-R -f .", "**/charts/**", true)]
+#[case::an_ending("-R -f .", "*.tmpl.yaml", true)]
+#[case::without_the_dot("-R -f .", "deploy/charts", true)]
+#[case::with_the_dot("-R -f deploy", "./deploy/charts", true)]
+#[case::a_file_that_is_named(
+    "-f deploy/a.yaml -f deploy/charts/b.tmpl.yaml",
+    "deploy/charts/*",
+    true
+)]
+#[case::not_from_the_middle("-R -f deploy", "charts/*", false)]
 fn what_a_pattern_excludes_is_not_read(
     #[case] words: &str,
     #[case] pattern: &str,
-    #[case] judged: usize,
+    #[case] is_excluded: bool,
 ) {
     let broken = "kind: HyperConverged\n  spec: {{ .Values.spec }}\n";
-    let name = format!(
-        "exclude-{}-{}",
-        words.len(),
-        pattern.replace(['/', '*'], "_")
-    );
-    let accepted = accepted();
-    let contents = [
-        ("deploy/a.yaml", accepted.as_str()),
+    let directory = tree(&[
+        ("deploy/a.yaml", &accepted()),
         ("deploy/charts/b.tmpl.yaml", broken),
-    ];
-    let directory = written(&name, &contents);
+    ]);
     let words = format!("check {words} --exclude {pattern} --arch amd64=3");
-    let (_, notes, code) = run_in(&directory, &words);
-    let is_excluded = judged == 1;
-    assert_eq!(code, if is_excluded { 0 } else { 2 }, "{notes}");
+    let check = run_in(&directory, &words).exits(if is_excluded { 0 } else { 2 });
     let note = "skipped 1 file (--exclude)";
-    assert_eq!(notes.contains(note), is_excluded, "{notes}");
+    assert_eq!(check.stderr.contains(note), is_excluded, "{check:?}");
 }
 
 /// A `HyperConverged` without the import, on one line.
 const DENIED: &str = "{apiVersion: hco.kubevirt.io/v1beta1, kind: HyperConverged, metadata: {name: kubevirt-hyperconverged, namespace: kubevirt-hyperconverged}, spec: {}}";
-
-fn wrapped(text: &str) -> String {
-    text.replace("DENIED", DENIED)
-}
 
 const POLICY: &str = "\
 apiVersion: policy.open-cluster-management.io/v1
@@ -327,43 +258,34 @@ items:
         manifests: [DENIED]
 ";
 
-#[rstest]
-#[case::policy(POLICY, "16", false)]
-#[case::configuration_policy(CONFIGURATION, "7", true)]
-#[case::manifest_work(WORK, "13", false)]
-#[case::replicas(REPLICAS, "8", false)]
-#[case::list(LIST, "8", false)]
-fn an_object_inside_another_one_is_judged_at_its_place(
-    #[case] text: &str,
-    #[case] line: &str,
-    #[case] is_merged: bool,
-    #[context] context: Context,
-) {
-    let name = format!("wrapped-{}", context.description.unwrap());
-    let text = wrapped(text);
-    let directory = written(&name, &[("file.yaml", &text)]);
-    let words = "check -f file.yaml --arch amd64=3,arm64=2";
-    let (verdicts, notes, code) = run_in(&directory, words);
-    assert_eq!(code, 1, "{verdicts}{notes}");
-    let place = format!("\n  file.yaml:{line} · hco.kubevirt.io/v1beta1 ");
-    assert!(verdicts.contains(&place), "{verdicts}");
-    let note = format!("file.yaml:{line}: the policy around this object has `musthave`");
-    assert_eq!(notes.contains(&note), is_merged, "{notes}");
+#[test]
+fn an_object_inside_another_one_is_judged_at_its_place() {
+    for (text, line, is_merged) in [
+        (POLICY, 16, false),
+        (CONFIGURATION, 7, true),
+        (WORK, 13, false),
+        (REPLICAS, 8, false),
+        (LIST, 8, false),
+    ] {
+        let directory = tree(&[("file.yaml", &text.replace("DENIED", DENIED))]);
+        let words = "check -f file.yaml --arch amd64=3,arm64=2";
+        let place = format!("\n  file.yaml:{line} · hco.kubevirt.io/v1beta1 ");
+        let check = run_in(&directory, words).exits(1).prints(&[&place]);
+        let note = format!("file.yaml:{line}: the policy around this object has `musthave`");
+        assert_eq!(check.stderr.contains(&note), is_merged, "{check:?}");
 
-    let (_, notes, _) = run_in(&directory, &words.replace("check", "fix --write"));
-    let fixed = fs::read_to_string(directory.join("file.yaml")).unwrap();
-    assert!(
-        fixed.contains("enableMultiArchBootImageImport: true"),
-        "{notes}\n{fixed}"
-    );
-    let (verdicts, _, code) = run_in(&directory, words);
-    assert_eq!(code, 0, "{fixed}\n{verdicts}");
-    // Nothing else in the file has changed.
-    let before = text.split_once(DENIED).unwrap();
-    assert!(
-        fixed.starts_with(before.0) && fixed.ends_with(before.1),
-        "{fixed}"
-    );
+        run_in(&directory, &words.replace("check", "fix --write"));
+        let fixed = fs::read_to_string(directory.join("file.yaml")).unwrap();
+        let gate = "enableMultiArchBootImageImport: true";
+        assert!(fixed.contains(gate), "{fixed}");
+        run_in(&directory, words).exits(0);
+        // Nothing else in the file has changed.
+        let (before, after) = text.split_once("DENIED").unwrap();
+        assert!(
+            fixed.starts_with(before) && fixed.ends_with(after),
+            "{fixed}"
+        );
+    }
 }
 
 /// Such texts become objects only when a cluster evaluates them, and such objects must not exist.
@@ -378,74 +300,49 @@ fn an_object_inside_another_one_is_judged_at_its_place(
 )]
 fn raw_templates_and_forbidden_objects_are_skipped(#[case] spec: &str, #[case] note: &str) {
     let text = "apiVersion: policy.open-cluster-management.io/v1\nkind: ConfigurationPolicy\nmetadata: {name: hco}\nspec:\n";
-    let text = wrapped(&format!("{text}{spec}"));
-    let directory = written(
-        &format!("unwrapped-{}", note.len()),
-        &[("file.yaml", &text)],
-    );
+    let text = format!("{text}{spec}").replace("DENIED", DENIED);
     let words = "check -f file.yaml --arch amd64=3,arm64=2 --allow-empty";
-    let (_, notes, code) = run_in(&directory, words);
-    assert!(notes.contains(note), "{notes}");
-    assert_eq!(code, 0);
+    run_in(tree(&[("file.yaml", &text)]), words)
+        .exits(0)
+        .notes(note);
 }
 
 /// A value that only the cluster knows is neither valid nor invalid.
 #[test]
 fn an_object_with_a_template_of_a_policy_is_not_checked() {
     let text = "apiVersion: policy.open-cluster-management.io/v1\nkind: ConfigurationPolicy\nmetadata: {name: hco}\nspec:\n  object-templates:\n    - complianceType: musthave\n      objectDefinition:\n        apiVersion: hco.kubevirt.io/v1beta1\n        kind: HyperConverged\n        metadata: {name: hco}\n        spec: {workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: '{{hub index .ManagedClusterLabels \"arch\" hub}}'}}}}\n";
-    let directory = written("files-evaluated", &[("file.yaml", text)]);
-    let (verdicts, notes, code) = run_in(&directory, "check -f file.yaml --arch amd64=3,arm64=2");
-    assert_eq!(code, 2, "{verdicts}{notes}");
+    let words = "check -f file.yaml --arch amd64=3,arm64=2";
     let error = "file.yaml:7: not checked: a value is a template (`{{ }}`), which is evaluated in the cluster; check the object that it becomes";
-    assert!(notes.contains(error), "{verdicts}{notes}");
+    run_in(tree(&[("file.yaml", text)]), words)
+        .exits(2)
+        .notes(error);
     let known = text.replace("{{hub index .ManagedClusterLabels \"arch\" hub}}", "amd64");
     // The cluster does not evaluate templates there.
     let work = "apiVersion: work.open-cluster-management.io/v1\nkind: ManifestWork\nmetadata: {name: hco}\nspec:\n  workload:\n    manifests:\n      - apiVersion: hco.kubevirt.io/v1beta1\n        kind: HyperConverged\n        metadata: {name: hco, annotations: {mine: '{{ x }}'}}\n        spec: {workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: amd64}}}}\n";
-    for (name, text) in [("known", &*known), ("work", work)] {
-        let directory = written(&format!("files-{name}"), &[("file.yaml", text)]);
-        let (_, notes, code) = run_in(&directory, "check -f file.yaml --arch amd64=3,arm64=2");
-        assert_eq!(code, 0, "{notes}");
+    for text in [&known, work] {
+        run_in(tree(&[("file.yaml", text)]), words).exits(0);
     }
 }
 
 /// The command does not know how another kind changes the objects inside it.
 #[test]
 fn an_object_inside_another_one_is_an_error() {
-    let text = "\
-apiVersion: example.com/v1
-kind: Bundle
-spec:
-  manifests:
-    - {apiVersion: hco.kubevirt.io/v1beta1, kind: HyperConverged, metadata: {name: hco}}
-";
-    let directory = written("inside", &[("file.yaml", text), ("hco.yaml", &accepted())]);
-    let (verdicts, notes, code) = run_in(&directory, "check -f . --arch amd64=3");
+    let text = "apiVersion: example.com/v1\nkind: Bundle\nspec:\n  manifests:\n    - {apiVersion: hco.kubevirt.io/v1beta1, kind: HyperConverged, metadata: {name: hco}}\n";
+    let directory = tree(&[("file.yaml", text), ("hco.yaml", &accepted())]);
     let note = "error: ./file.yaml:1: not checked: the HyperConverged inside this Bundle; check it in a file of its own\n";
-    assert!(notes.contains(note), "{notes}");
-    assert!(verdicts.contains("1 object: accepted"), "{verdicts}");
-    assert_eq!(code, 2);
+    let check = run_in(&directory, "check -f . --arch amd64=3").exits(2);
+    check.notes(note).prints(&["1 object: accepted"]);
 }
 
 /// Reading a pipe would never end.
 #[cfg(unix)]
 #[test]
 fn what_is_not_a_file_is_skipped_in_a_directory() {
-    let directory = scratch("files-socket");
+    let directory = tree(&[("accepted.yaml", &accepted())]);
     let socket = directory.join("socket.yaml");
-    let _ = fs::remove_file(&socket);
     let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
-    fs::copy(
-        files().join("accepted.yaml"),
-        directory.join("accepted.yaml"),
-    )
-    .unwrap();
-    let output = run(&format!("check --arch amd64=1 -f {}", directory.display()));
-    let notes = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert!(
-        notes.contains("skipped 1 file (not a regular file)"),
-        "{notes}"
-    );
+    let check = run_in(&directory, "check --arch amd64=1 -f .").exits(0);
+    check.notes("skipped 1 file (not a regular file)");
 }
 
 /// A workflow would interpret the second line as a command.
@@ -454,43 +351,28 @@ fn what_is_not_a_file_is_skipped_in_a_directory() {
 #[case("settings --settings FILE")]
 #[case("check -f accepted.yaml --nodes FILE")]
 #[case("check -f accepted.yaml --arch amd64=1 --settings FILE")]
-fn the_name_of_a_file_is_printed_on_one_line(#[case] words: &str, #[context] context: Context) {
+fn the_name_of_a_file_is_printed_on_one_line(#[case] words: &str) {
     const NAME: &str = "a\n::error::x.yaml";
-    let directory = written(
-        &format!("files-name-{}", context.case.unwrap()),
-        &[(NAME, "[]")],
-    );
-    let file = directory.join(NAME);
+    let file = tree(&[(NAME, "[]")]).join(NAME);
     let words = words.split(' ').map(|word| match word {
         "FILE" => file.as_os_str(),
         word => word.as_ref(),
     });
-    let output = command().args(words).output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let printed = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        printed.contains("::error::x.yaml") && !printed.contains("\n::error"),
-        "{printed}"
-    );
+    let run = run_of(command(), words).exits(2).notes("::error::x.yaml");
+    assert!(!run.stderr.contains("\n::error"), "{run:?}");
 }
 
 /// A shell expands `*.yaml` to this name.
 #[test]
 fn the_name_of_a_file_is_not_an_option() {
-    let accepted = accepted();
-    let contents = [
-        ("--settings=ok.yaml", accepted.as_str()),
-        ("a.yaml", &accepted),
+    let directory = tree(&[
+        ("--settings=ok.yaml", &accepted()),
+        ("a.yaml", &accepted()),
         ("ok.yaml", "levels: {}"),
-    ];
-    let directory = written("options", &contents);
-    let (_, errors, code) = run_in(
-        &directory,
-        "check --arch amd64=1 -f --settings=ok.yaml a.yaml ok.yaml",
-    );
+    ]);
     let error = "`--settings=ok.yaml` is an option and also the name of a file; to name files, use ./*.yaml";
-    assert!(errors.contains(error), "{errors}");
-    assert_eq!(code, 2);
+    let words = "check --arch amd64=1 -f --settings=ok.yaml a.yaml ok.yaml";
+    run_in(directory, words).exits(2).notes(error);
 }
 
 /// A document of four bytes takes a kilobyte of memory.
@@ -498,13 +380,12 @@ fn the_name_of_a_file_is_not_an_option() {
 fn what_a_file_may_have_is_limited() {
     let many = "a: 1\n---\n".repeat(10_001);
     let large = format!("# {}\na: 1\n", "x".repeat(17 << 20));
-    let directory = written("limits", &[("many.yaml", &many), ("large.yaml", &large)]);
-    for (file, error) in [
-        ("many.yaml", "the file has more than 10000 documents"),
-        ("large.yaml", "cannot be read: it has more than 16 MiB"),
+    for (text, error) in [
+        (many, "the file has more than 10000 documents"),
+        (large, "cannot be read: it has more than 16 MiB"),
     ] {
-        let (_, errors, code) = run_in(&directory, &format!("check -f {file} --arch amd64=1"));
-        assert!(errors.contains(error), "{errors}");
-        assert_eq!(code, 2);
+        let directory = tree(&[("file.yaml", &text)]);
+        let check = run_in(directory, "check -f file.yaml --arch amd64=1");
+        check.exits(2).notes(error);
     }
 }

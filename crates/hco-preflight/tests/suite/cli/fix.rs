@@ -1,130 +1,56 @@
 //! `fix`: its output, and the files that it writes.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
-use rstest::{Context, rstest};
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::cluster::with_live;
-use super::{check, command, command_on, files, run, run_with, scratch};
+use super::objects::{edited, list};
+use super::{Run, command_on, file, run, run_in, run_of, run_on, run_with, scratch, written};
 use e2e_tests::{ApiServer, recorded};
 
-#[rstest]
-#[case::diff("fix -f fixable.yaml --arch amd64=3,arm64=2", 1)]
-#[case::diff_in_colours("fix -f denied.yaml --arch amd64=3,arm64=2 --color always", 1)]
-#[case::to_confirm("fix -f fixable.yaml --arch amd64=3,arm64=2 --unsafe", 1)]
-#[case::enable("fix -f denied.yaml --arch amd64=3,arm64=2", 1)]
-#[case::place(
-    "fix -f denied.yaml --arch amd64=3,arm64=2 --prefer multi-arch-import-disabled=place-on:arm64",
-    1
-)]
-// The label of the nodes counts. The manifest does not name it.
-#[case::place_on_nodes(
-    "fix -f denied.yaml --nodes ../../../../deploy/examples/mixed-nodes.yaml --prefer multi-arch-import-disabled=place-on:arm64",
-    1
-)]
-#[case::place_nowhere(
-    "fix -f denied.yaml --arch amd64=3,arm64=2 --prefer multi-arch-import-disabled=place-on:s390x",
-    2
-)]
-#[case::prefer_what("fix -f denied.yaml --arch amd64=3 --prefer a=b", 2)]
-#[case::prefer_how(
-    "fix -f denied.yaml --arch amd64=3 --prefer multi-arch-import-disabled=b",
-    2
-)]
-#[case::patch(
-    "fix -f fixable.yaml -f accepted.yaml --arch amd64=3,arm64=2 -o json-patch",
-    1
-)]
-#[case::commands(
-    "fix -f fixable.yaml -f accepted.yaml --arch amd64=3,arm64=2 -o commands",
-    2
-)]
-#[case::nothing("fix -f accepted.yaml --nodes nodes.yaml", 0)]
-#[case::several_documents("fix -f several.yaml --nodes nodes.yaml -q", 1)]
-#[case::prefer_another_rule(
-    "fix -f denied.yaml --arch amd64=3 --prefer architectures-malformed=enable-import",
-    2
-)]
-// Two rules suggest two ways to resolve the same problem. One of them is sufficient.
-#[case::competing("fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe", 1)]
-#[case::place_and_confirm(
-    "fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe --prefer multi-arch-import-disabled=place-on:amd64",
-    1
-)]
-#[case::gate("fix -f gate.yaml --arch amd64=3,arm64=2 --unsafe", 1)]
-#[case::shared("fix -f shared.yaml --arch amd64=3,arm64=2 --unsafe", 1)]
-#[case::repairs_of_the_settings(
-    "fix -f fixable.yaml --arch amd64=3,arm64=2 --settings repair.yaml",
-    1
-)]
-#[case::empty_allowed("fix -f nodes.yaml --nodes nodes.yaml --allow-empty", 0)]
-#[case::no_file("fix --cluster", 2)]
-#[case::unreadable("fix -f broken.yaml -f fixable.yaml --arch amd64=3,arm64=2", 2)]
-#[case::two_ways("fix -f fixable.yaml --arch amd64=3 --write -o commands", 2)]
-#[case::warnings_to_confirm("fix -f preferred.yaml --arch amd64=3,arm64=2", 1)]
-#[case::undecodable("fix -f undecodable.yaml --arch amd64=1", 2)]
-#[case::undecodable_patch("fix -f undecodable.yaml --arch amd64=1 -o json-patch", 2)]
-#[case::live_patch_of_a_file("fix -f fixable.yaml --from status-ready.yaml -o json-patch", 2)]
-// The live object is not the old object either.
-#[case::old("fix -f denied.yaml --arch amd64=3 --old old.yaml", 2)]
-#[case::as_if_without_cluster("fix -f denied.yaml --arch amd64=3 --as-if replace", 2)]
-#[case::help("fix -h", 0)]
-fn the_output_is_as_reviewed(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
-    let name = context.description.unwrap_or_default().replace('_', "-");
-    check(&format!("fix-{name}"), words, code);
+/// A copy of `fixable.yaml` that can be written.
+fn fixable() -> String {
+    written("fixable.yaml", file("fixable.yaml"))
 }
 
-/// A copy of a file that can be written.
-fn copy(file: &str, name: &str) -> PathBuf {
-    let path = scratch(name).join(file);
-    fs::copy(files().join(file), &path).unwrap();
-    path
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap()
 }
 
 #[test]
 fn a_file_is_written_once() {
-    let path = copy("fixable.yaml", "fix-write");
-    let before = fs::read_to_string(&path).unwrap();
-    let words = format!(
-        "fix -f {0} -f {0} --arch amd64=3,arm64=2 --write",
-        path.display()
-    );
-    let output = run(&words);
+    let path = fixable();
+    let before = read(&path);
+    let words = format!("fix -f {path} -f {path} --arch amd64=3,arm64=2 --write");
+    // A person has to add an annotation.
+    assert_eq!(run(&words).exits(1).stdout, "");
     assert_eq!(
-        output.status.code(),
-        Some(1),
-        "a person has to add an annotation"
+        read(&path),
+        before.replace("'amd64, arm64'", "'amd64,arm64'")
     );
-    assert!(output.stdout.is_empty());
-    let after = before.replace("'amd64, arm64'", "'amd64,arm64'");
-    assert_eq!(fs::read_to_string(&path).unwrap(), after);
 
-    let output = run(&format!("{words} --unsafe"));
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let after = fs::read_to_string(&path).unwrap();
+    run(&format!("{words} --unsafe")).exits(0);
+    let after = read(&path);
     let added = "        name: missing\n        annotations:\n          ssp.kubevirt.io/dict.architectures: \"amd64,arm64\"\n";
     assert!(after.contains(added), "{after}");
 
-    let output = run(&format!("{words} --unsafe"));
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert_eq!(fs::read_to_string(&path).unwrap(), after);
-    let files = fs::read_dir(path.parent().unwrap()).unwrap();
+    run(&format!("{words} --unsafe")).exits(0);
+    assert_eq!(read(&path), after);
+    let files = fs::read_dir(Path::new(&path).parent().unwrap()).unwrap();
     assert_eq!(files.count(), 1, "nothing is left beside it");
 }
 
 #[test]
 fn the_standard_input_becomes_the_standard_output() {
     let words = "fix -f - --arch amd64=3,arm64=2 --unsafe --write -q";
-    for file in ["fixable.yaml", "accepted.yaml"] {
-        let before = fs::read_to_string(files().join(file)).unwrap();
-        let output = run_with(words, &before);
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
-        let after = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(after == before, file == "accepted.yaml");
-        let again = run_with(words, &after);
-        assert_eq!(again.stdout, after.as_bytes());
+    for name in ["fixable.yaml", "accepted.yaml"] {
+        let before = file(name);
+        let after = run_with(words, &before).exits(0).stdout;
+        assert_eq!(after == before, name == "accepted.yaml");
+        assert_eq!(run_with(words, &after).stdout, after);
     }
 }
 
@@ -133,17 +59,13 @@ fn the_standard_input_becomes_the_standard_output() {
 fn permissions_and_symbolic_links_stay() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-    let path = copy("fixable.yaml", "fix-permissions");
+    let path = fixable();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-    let link = path.with_file_name("link.yaml");
+    let link = path.replace("fixable.yaml", "link.yaml");
     symlink("fixable.yaml", &link).unwrap();
-    let output = run(&format!(
-        "fix -f {} --arch amd64=3,arm64=2 --write",
-        link.display()
-    ));
-    assert_eq!(output.status.code(), Some(1));
+    run(&format!("fix -f {link} --arch amd64=3,arm64=2 --write")).exits(1);
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-    assert!(fs::read_to_string(&path).unwrap().contains("'amd64,arm64'"));
+    assert!(read(&path).contains("'amd64,arm64'"));
     let mode = fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o640);
 }
@@ -154,95 +76,69 @@ fn permissions_and_symbolic_links_stay() {
 fn a_read_only_file_stays() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let path = copy("fixable.yaml", "fix-read-only");
+    let path = fixable();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
-    let before = fs::read(&path).unwrap();
-    let output = run(&format!(
-        "fix -f {} --arch amd64=3,arm64=2 --write",
-        path.display()
-    ));
-    assert_eq!(output.status.code(), Some(2));
-    let printed = String::from_utf8(output.stderr).unwrap();
-    assert!(printed.contains("not written: "), "{printed}");
-    assert!(!printed.contains(" fixed"), "{printed}");
-    assert_eq!(fs::read(&path).unwrap(), before);
+    let fix = run(&format!("fix -f {path} --arch amd64=3,arm64=2 --write"));
+    let fix = fix.exits(2).notes("not written: ");
+    assert!(!fix.stderr.contains(" fixed"), "{fix:?}");
+    assert_eq!(read(&path), file("fixable.yaml"));
 }
 
 /// Existing problems are fixed too: unlike in `check`, the live object is not the old object.
 #[test]
 fn what_the_cluster_has_already_is_fixed() {
     let server = ApiServer::start(recorded());
-    let mut fix = command_on(&server);
-    let output = fix
-        .args(["fix", "-f", "live.yaml", "--cluster", "--unsafe"])
-        .output();
-    let output = output.unwrap();
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(output.stdout.starts_with(b"--- live.yaml"), "{output:?}");
-
-    let mut fix = command_on(&server);
-    let output = fix.args(["fix", "--cluster", "-o", "commands"]).output();
-    let output = output.unwrap();
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let diff = run_on(&server, "fix -f live.yaml --cluster --unsafe").exits(1);
+    assert!(diff.stdout.starts_with("--- live.yaml"), "{diff:?}");
+    let commands = run_on(&server, "fix --cluster -o commands").exits(1).stdout;
     assert!(
-        output.stdout.starts_with(b"kubectl patch hyperconvergeds."),
-        "{output:?}"
+        commands.starts_with("kubectl patch hyperconvergeds."),
+        "{commands}"
     );
 }
 
-/// Runs `fix` in a copy of a file against a cluster with another live object: the exit code, the file, the standard error.
-fn fix_with_live(
-    name: &str,
-    text: &str,
-    words: &str,
-    change: impl FnOnce(&mut Value),
-) -> (Option<i32>, String, String) {
+/// Runs `fix` in a copy of a file against a cluster with another live object: the run, and the file.
+fn fix_with_live(text: &str, words: &str, change: impl FnOnce(&mut Value)) -> (Run, String) {
     let server = ApiServer::start(with_live(change));
-    let path = scratch(name).join("hco.yaml");
-    fs::write(&path, text).unwrap();
+    let path = written("hco.yaml", text);
     let mut fix = command_on(&server);
-    fix.current_dir(path.parent().unwrap());
-    fix.args(["fix", "-f", "hco.yaml", "--cluster"]);
-    let output = fix.args(words.split_whitespace()).output().unwrap();
-    let printed = [output.stdout, output.stderr].concat();
-    let file = fs::read_to_string(path).unwrap();
-    (
-        output.status.code(),
-        file,
-        String::from_utf8(printed).unwrap(),
-    )
+    fix.current_dir(Path::new(&path).parent().unwrap());
+    let words = format!("fix -f hco.yaml --cluster {words}");
+    (run_of(fix, words.split_whitespace()), read(&path))
 }
 
 const HEAD: &str = "apiVersion: hco.kubevirt.io/v1beta1\nkind: HyperConverged\nmetadata: {name: kubevirt-hyperconverged, namespace: kubevirt-hyperconverged}\n";
 
+/// A template in a flow mapping.
+fn template(name: &str, architectures: &str) -> String {
+    format!(
+        "  - metadata: {{name: {name}, annotations: {{ssp.kubevirt.io/dict.architectures: \"{architectures}\"}}}}\n    spec: {{schedule: 0 */12 * * *, managedDataSource: {name}, template: {{spec: {{storage: {{resources: {{requests: {{storage: 10Gi}}}}}}, source: {{registry: {{url: \"docker://example.com/{name}\"}}}}}}}}}}\n"
+    )
+}
+
 /// The import was enabled by `kubectl patch`, and is not in the file.
 #[test]
 fn what_the_live_object_has_is_not_fixed_in_the_file() {
-    let text = fs::read_to_string(files().join("accepted-live.yaml")).unwrap();
-    let enable = |live: &mut Value| {
+    let text = file("accepted-live.yaml");
+    let (run, file) = fix_with_live(&text, "--write", |live| {
         live["spec"]["featureGates"]["enableMultiArchBootImageImport"] = json!(true);
-    };
-    let (code, file, printed) = fix_with_live("fix-merged", &text, "--write", enable);
-    assert_eq!((code, &file), (Some(0), &text), "{printed}");
-    assert!(printed.contains("nothing to fix"), "{printed}");
+    });
+    run.exits(0).notes("nothing to fix");
+    assert_eq!(file, text);
 }
 
 /// `kubectl replace` removes fields that the file does not have. The file gets the feature gate, but no other field of
 /// the live object.
 #[test]
 fn a_file_that_replaces_the_live_object_is_fixed_as_it_is_sent() {
-    let text = fs::read_to_string(files().join("accepted-live.yaml")).unwrap();
-    let words = "--as-if replace --write";
-    let (code, file, printed) = fix_with_live("fix-replaced", &text, words, with_import);
-    assert_eq!(code, Some(0), "{printed}");
-    assert!(printed.contains("2 findings fixed"), "{printed}");
+    let text = file("accepted-live.yaml");
+    let (run, file) = fix_with_live(&text, "--as-if replace --write", with_import);
+    run.exits(0).notes("2 findings fixed");
     let added = "  featureGates:\n    enableMultiArchBootImageImport: true\n";
     assert_eq!(file.replace(added, ""), text);
     assert_ne!(file, text);
-    let words = "--as-if replace";
-    let (code, _, printed) = fix_with_live("fix-replaced-again", &file, words, with_import);
-    assert_eq!(code, Some(0), "{printed}");
-    assert!(printed.contains("nothing to fix"), "{printed}");
+    let (run, _) = fix_with_live(&file, "--as-if replace", with_import);
+    run.exits(0).notes("nothing to fix");
 }
 
 /// Sets the import, and another field that the file does not have. No file applied them.
@@ -258,39 +154,31 @@ fn with_import(live: &mut Value) {
 #[test]
 fn what_is_only_in_the_live_object_is_reported_and_not_written() {
     let text = format!("{HEAD}spec:\n  featureGates: {{enableMultiArchBootImageImport: true}}\n");
-    let only_live = |live: &mut Value| {
+    let (run, file) = fix_with_live(&text, "--write", |live| {
         live["spec"]["featureGates"]["enableMultiArchBootImageImport"] = json!(true);
-        live["spec"]["dataImportCronTemplates"] = json!([{
-            "metadata": {"name": "one", "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64, arm64"}},
-            "spec": {"schedule": "0 */12 * * *", "managedDataSource": "one", "template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {"url": "docker://example.com/one"}}}}},
-        }]);
-    };
-    let (code, file, printed) = fix_with_live("fix-only-live", &text, "--write", only_live);
-    assert_eq!((code, &file), (Some(1), &text), "{printed}");
+        let templates = yaml_serde::from_str(&template("one", "amd64, arm64"));
+        live["spec"]["dataImportCronTemplates"] = templates.unwrap();
+    });
+    assert_eq!(file, text);
     let error = "error: hco.yaml:1: [architectures-malformed] not changed: the value is in the live object, but not in the file; add it to the file, or fix the live object with the command that `-o commands` prints without -f\n";
-    assert_eq!(printed.matches(error).count(), 1, "{printed}");
+    assert_eq!(run.exits(1).stderr.matches(error).count(), 1);
 }
 
 /// The behavior is the same as with a cluster. Otherwise, the file would be compared with another object.
 #[test]
 fn a_file_without_a_namespace_is_for_that_of_the_flag() {
-    let file = fs::read_to_string(files().join("fixable.yaml")).unwrap();
-    let alone = file.replace("  namespace: kubevirt-hyperconverged\n", "");
-    assert_ne!(alone, file);
-    let directory = scratch("fix-namespace");
-    fs::copy(files().join("nodes.yaml"), directory.join("nodes.yaml")).unwrap();
-    for namespace in ["aaa", "bbb"] {
-        let mut object: Value = yaml_serde::from_str(&file).unwrap();
-        object["metadata"]["namespace"] = json!(namespace);
-        let path = directory.join(format!("{namespace}.json"));
-        fs::write(path, object.to_string()).unwrap();
-    }
+    let alone = file("fixable.yaml").replace("  namespace: kubevirt-hyperconverged\n", "");
+    let object: Value = yaml_serde::from_str(&alone).unwrap();
+    let directory = scratch();
+    fs::write(directory.join("nodes.yaml"), file("nodes.yaml")).unwrap();
+    let objects = ["aaa", "bbb"];
+    let objects = objects.map(|it| edited(&object, &json!({"/metadata/namespace": it})));
+    fs::write(directory.join("objects.json"), list(objects).to_string()).unwrap();
     let several = "--from has several HyperConvergeds: specify -n";
     let new = "checked as a new object: --from has no HyperConverged other/";
-    for (flag, wanted) in [("", several), ("-n bbb", "can be fixed"), ("-n other", new)] {
+    for (flag, note) in [("", several), ("-n bbb", "can be fixed"), ("-n other", new)] {
         let words = format!("fix -f - --from {} --unsafe {flag}", directory.display());
-        let printed = String::from_utf8(run_with(&words, &alone).stderr).unwrap();
-        assert!(printed.contains(wanted), "{flag}: {printed}");
+        run_with(&words, &alone).notes(note);
     }
 }
 
@@ -307,28 +195,18 @@ fn a_wrong_feature_gate_is_corrected_if_that_is_wanted() {
             "featureGates: [{name: enableMultiArchBootImagesImport, state: Enabled}]",
         ),
     ] {
-        let head = HEAD.replace("v1beta1", "v1");
-        let text = format!("{head}spec:\n  {spec}\n");
-        let fixed = |flag: &str| {
-            let output = run_with(&format!("fix -f - --arch amd64=3 {flag}"), &text);
-            let printed = String::from_utf8(output.stderr).unwrap();
-            (String::from_utf8(output.stdout).unwrap(), printed)
-        };
-        let (diff, printed) = fixed("");
-        assert!(printed.contains(rule), "{diff}{printed}");
-        let (diff, printed) = fixed("--unsafe");
+        let text = format!("{}spec:\n  {spec}\n", HEAD.replace("v1beta1", "v1"));
+        let fix = |flag: &str| run_with(&format!("fix -f - --arch amd64=3 {flag}"), &text);
+        fix("").notes(rule);
+        let fixed = fix("--unsafe");
         assert!(
-            !diff.is_empty() && !printed.contains(rule),
-            "{diff}{printed}"
+            !fixed.stdout.is_empty() && !fixed.stderr.contains(rule),
+            "{fixed:?}"
         );
         // A fix that disables the import does not contradict the placement.
-        let (diff, printed) = fixed("--unsafe --place-on amd64");
-        let is_disabled = diff.contains("Disabled") && !printed.contains(rule);
-        assert_eq!(
-            is_disabled,
-            rule == "import-contradiction",
-            "{diff}{printed}"
-        );
+        let placed = fix("--unsafe --place-on amd64");
+        let is_disabled = placed.stdout.contains("Disabled") && !placed.stderr.contains(rule);
+        assert_eq!(is_disabled, rule == "import-contradiction", "{placed:?}");
     }
 }
 
@@ -336,73 +214,41 @@ fn a_wrong_feature_gate_is_corrected_if_that_is_wanted() {
 #[test]
 fn the_import_is_not_enabled_for_an_annotation_that_has_no_effect() {
     let text = format!(
-        "{HEAD}spec:\n  featureGates: {{enableMultiArchBootImageImport: false}}\n  dataImportCronTemplates:\n  - metadata: {{name: one, annotations: {{ssp.kubevirt.io/dict.architectures: amd64}}}}\n    spec: {{schedule: 0 */12 * * *, managedDataSource: one, template: {{spec: {{storage: {{resources: {{requests: {{storage: 10Gi}}}}}}, source: {{registry: {{url: \"docker://example.com/one\"}}}}}}}}}}\n"
+        "{HEAD}spec:\n  featureGates: {{enableMultiArchBootImageImport: false}}\n  dataImportCronTemplates:\n{}",
+        template("one", "amd64")
     );
-    let fix = |words: &str| {
-        let output = run_with(&format!("fix -f - --unsafe {words}"), &text);
-        let fixed = String::from_utf8(output.stdout).unwrap();
-        (fixed, String::from_utf8(output.stderr).unwrap())
-    };
-    let (fixed, printed) = fix("--arch amd64=3");
-    assert_eq!(fixed, "", "{printed}");
-    assert!(
-        printed.contains("[architectures-ignored]")
-            && printed.contains("or: remove the annotation"),
-        "{printed}"
-    );
-    let (fixed, printed) = fix("--arch amd64=3,arm64=2");
-    assert!(
-        fixed.contains("enableMultiArchBootImageImport: true"),
-        "{printed}"
-    );
-    let (_, printed) = fix("--arch amd64=3,arm64=2 --place-on amd64");
-    assert!(!printed.contains("architectures-ignored"), "{printed}");
+    let fix = |words: &str| run_with(&format!("fix -f - --unsafe --arch {words}"), &text);
+    let alone = fix("amd64=3").notes("[architectures-ignored]");
+    assert_eq!(alone.notes("or: remove the annotation").stdout, "");
+    fix("amd64=3,arm64=2").prints(&["enableMultiArchBootImageImport: true"]);
+    let placed = fix("amd64=3,arm64=2 --place-on amd64").stderr;
+    assert!(!placed.contains("architectures-ignored"), "{placed}");
 }
 
 /// A terminal must not execute any part of a manifest, and a runner must not read it as a command.
 #[test]
 fn a_diff_is_not_printed_raw() {
-    let text = fs::read_to_string(files().join("fixable.yaml")).unwrap();
-    let text = text.replace("# what the image has", "# \u{1b}[2J\u{202e}");
-    let output = run_with("fix -f - --arch amd64=3,arm64=2", &text);
-    let printed = String::from_utf8(output.stdout).unwrap();
-    assert!(printed.contains("# \\u{1b}[2J\\u{202e}"), "{printed}");
-    let beside = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        beside.contains("the diff has escaped characters"),
-        "{beside}"
-    );
+    let text = file("fixable.yaml").replace("# what the image has", "# \u{1b}[2J\u{202e}");
+    let fix = run_with("fix -f - --arch amd64=3,arm64=2", &text);
+    fix.prints(&["# \\u{1b}[2J\\u{202e}"])
+        .notes("the diff has escaped characters");
 }
 
 /// Without the tab, `patch` reads the name of the file only up to the blank.
 #[test]
 fn a_blank_in_the_name_of_a_file_does_not_end_it() {
-    let path = scratch("fix-blank").join("my file.yaml");
-    fs::copy(files().join("fixable.yaml"), &path).unwrap();
-    let mut fix = command();
-    let output = fix
-        .current_dir(path.parent().unwrap())
-        .args(["fix", "-f", "my file.yaml", "--arch", "amd64=3,arm64=2"])
-        .output();
-    let printed = String::from_utf8(output.unwrap().stdout).unwrap();
-    assert!(
-        printed.starts_with("--- my file.yaml\t\n+++ my file.yaml\t\n"),
-        "{printed}"
-    );
+    let directory = scratch();
+    fs::write(directory.join("my file.yaml"), file("fixable.yaml")).unwrap();
+    let fix = run_in(directory, "fix -f . --arch amd64=3,arm64=2");
+    fix.prints(&["--- ./my file.yaml\t\n+++ ./my file.yaml\t\n"]);
 }
 
 /// If two fixes need the same parent object, the patch adds it once.
 #[test]
 fn a_patch_adds_a_parent_once() {
-    let output = run("fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe -o json-patch");
-    let printed = String::from_utf8(output.stdout).unwrap();
-    let line: Value = serde_json::from_str(printed.lines().next().unwrap()).unwrap();
-    let paths: Vec<&str> = line["patch"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|operation| operation["path"].as_str().unwrap())
-        .collect();
+    let patch = run("fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe -o json-patch").json();
+    let operations = patch["patch"].as_array().unwrap().iter();
+    let paths: Vec<&Value> = operations.map(|operation| &operation["path"]).collect();
     let mut distinct = paths.clone();
     distinct.dedup();
     assert!(paths.len() > 1 && paths == distinct, "{paths:?}");
@@ -411,33 +257,15 @@ fn a_patch_adds_a_parent_once() {
 /// The module lists 128 findings of a rule. `check` says that there are more, and `fix` fixes all of them.
 #[test]
 fn more_findings_than_are_listed_are_fixed() {
-    let template = |number: usize| {
-        format!(
-            "  - metadata:\n      name: t{number}\n      annotations:\n        ssp.kubevirt.io/dict.architectures: amd64, arm64\n    spec: {{schedule: 0 */12 * * *, managedDataSource: t{number}, template: {{spec: {{storage: {{resources: {{requests: {{storage: 10Gi}}}}}}, source: {{registry: {{url: \"docker://example.com/t{number}\"}}}}}}}}}}\n"
-        )
-    };
-    let templates: String = (0..200).map(template).collect();
+    let templates = (0..200).map(|number| template(&format!("t{number}"), "amd64, arm64"));
     let text = format!(
-        "apiVersion: hco.kubevirt.io/v1beta1\nkind: HyperConverged\nmetadata:\n  name: many\nspec:\n  featureGates:\n    enableMultiArchBootImageImport: true\n  dataImportCronTemplates:\n{templates}"
+        "{HEAD}spec:\n  featureGates: {{enableMultiArchBootImageImport: true}}\n  dataImportCronTemplates:\n{}",
+        templates.collect::<String>()
     );
     let checked = run_with("check -f - --arch amd64=3,arm64=2", &text);
-    let printed = String::from_utf8(checked.stderr).unwrap();
-    assert!(
-        printed.contains(" more findings are not listed"),
-        "{printed}"
-    );
-    let fixed = run_with("fix -f - --arch amd64=3,arm64=2 --write", &text);
-    assert_eq!(fixed.status.code(), Some(0));
-    let fixed = String::from_utf8(fixed.stdout).unwrap();
-    assert_eq!(fixed, text.replace("amd64, arm64", "amd64,arm64"));
-}
-
-/// The patch of a line of `-o json-patch`, applied to an object.
-fn patched(line: &str, object: &Value) -> Result<Value, json_patch::PatchError> {
-    let line: Value = serde_json::from_str(line).unwrap();
-    let patch: json_patch::Patch = serde_json::from_value(line["patch"].clone()).unwrap();
-    let mut patched = object.clone();
-    json_patch::patch(&mut patched, &patch).map(|()| patched)
+    checked.notes(" more findings are not listed");
+    let fixed = run_with("fix -f - --arch amd64=3,arm64=2 --write", &text).exits(0);
+    assert_eq!(fixed.stdout, text.replace("amd64, arm64", "amd64,arm64"));
 }
 
 /// A cluster can change until the user pastes the command, and a snapshot is even older.
@@ -448,55 +276,39 @@ fn a_patch_is_refused_by_a_changed_object(#[values(true, false)] is_snapshot: bo
     let list = answers.iter().find(|answer| answer["request"] == list);
     let live = list.unwrap()["body"]["items"][0].clone();
     let server = ApiServer::start(answers);
-    let snapshot = scratch(&format!("fix-changed-{is_snapshot}")).join("snapshot.json");
-    let mut take = command_on(&server);
-    take.args(["snapshot", "--cluster", "-o"]).arg(&snapshot);
-    assert!(take.output().unwrap().status.success());
-    let mut fix = command_on(&server);
-    fix.args(["fix", "--unsafe", "-o", "json-patch"]);
+    let mut from = "--cluster".to_owned();
     if is_snapshot {
-        fix.arg("--from").arg(&snapshot);
-    } else {
-        fix.arg("--cluster");
+        let snapshot = scratch().join("snapshot.json").display().to_string();
+        run_on(&server, &format!("snapshot --cluster -o {snapshot}")).exits(0);
+        from = format!("--from {snapshot}");
     }
-    let output = fix.output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let fix = run_on(&server, &format!("fix --unsafe -o json-patch {from}")).exits(1);
     let note = "note: if an object has changed since it was read, the API server rejects its patch";
-    assert!(String::from_utf8(output.stderr).unwrap().contains(note));
-    let printed = String::from_utf8(output.stdout).unwrap();
-    let line: Value = serde_json::from_str(&printed).unwrap();
+    let line = fix.notes(note).json();
     assert_eq!(line["name"], "kubevirt-hyperconverged");
     assert_eq!(line.get("context").is_none(), is_snapshot);
-    assert!(patched(&printed, &live).is_ok(), "{printed}");
-    for field in ["uid", "generation"] {
-        let mut changed = live.clone();
-        changed["metadata"][field] = json!("another");
-        assert!(patched(&printed, &changed).is_err(), "{field}");
+    let patch: json_patch::Patch = serde_json::from_value(line["patch"].clone()).unwrap();
+    let patched = |mut object: Value| json_patch::patch(&mut object, &patch);
+    assert!(patched(live.clone()).is_ok(), "{line}");
+    for field in ["/metadata/uid", "/metadata/generation"] {
+        let changed = edited(&live, &json!({field: "another"}));
+        assert!(patched(changed).is_err(), "{field}");
     }
 }
 
 /// kubectl would read such a name as a flag, even in quotes.
 #[test]
 fn a_command_holds_no_name_that_is_a_flag() {
-    let fixable = fs::read_to_string(files().join("fixable.yaml")).unwrap();
-    let nodes = fs::read_to_string(files().join("nodes.yaml")).unwrap();
-    for (field, sentence) in [("name", "the name is"), ("namespace", "the namespace is")] {
+    let object: Value = yaml_serde::from_str(&file("fixable.yaml")).unwrap();
+    for field in ["name", "namespace"] {
         for wrong in ["--server=http://127.0.0.1:18777", "--all", "-"] {
-            let file = scratch("a_command_holds_no_name_that_is_a_flag").join("cluster.yaml");
-            let text = fixable.replacen(
-                &format!("  {field}: kubevirt-hyperconverged"),
-                &format!("  {field}: \"{wrong}\""),
-                1,
-            );
-            assert_ne!(text, fixable);
-            fs::write(&file, format!("{text}---\n{nodes}")).unwrap();
-            let words = format!("fix --unsafe -o commands --from {}", file.display());
-            let output = run(&words);
-            assert_eq!(output.stdout, b"", "{output:?}");
-            let printed = String::from_utf8(output.stderr).unwrap();
-            let expected =
-                format!("{sentence} not a valid object name, so there is no command for it");
-            assert!(printed.contains(&expected), "{printed}");
+            let object = edited(&object, &json!({format!("/metadata/{field}"): wrong}));
+            let text = format!("{object}\n---\n{}", file("nodes.yaml"));
+            let from = written("cluster.yaml", text);
+            let fix = run(&format!("fix --unsafe -o commands --from {from}"));
+            let note =
+                format!("the {field} is not a valid object name, so there is no command for it");
+            assert_eq!(fix.notes(&note).stdout, "");
         }
     }
 }
@@ -505,46 +317,39 @@ fn a_command_holds_no_name_that_is_a_flag() {
 #[test]
 fn a_command_names_the_cluster_that_it_is_for() {
     let server = ApiServer::start(recorded());
-    let printed = |words: &str| {
-        let mut fix = command_on(&server);
-        fix.args("fix --cluster --unsafe -o commands".split(' '));
-        fix.args(words.split_whitespace());
-        String::from_utf8(fix.output().unwrap().stdout).unwrap()
-    };
-    let command = printed("");
+    let words = "fix --cluster --unsafe -o commands";
+    let command = run_on(&server, words).stdout;
     let expected = "kubectl patch hyperconvergeds.v1.hco.kubevirt.io kubevirt-hyperconverged -n kubevirt-hyperconverged --context admin --type json -p ";
     assert!(command.starts_with(expected), "{command}");
     let kubeconfig = server.kubeconfig().display();
-    let command = printed(&format!(
-        "--kubeconfig {kubeconfig} --context limited --as admin"
-    ));
-    let expected = format!(" --context limited --kubeconfig {kubeconfig} --as admin --type json");
-    assert!(command.contains(&expected), "{command}");
+    let flags = format!("--context limited --kubeconfig {kubeconfig} --as admin");
+    let expected = format!(" {flags} --type json");
+    run_on(&server, &format!("{words} {flags}")).prints(&[&expected]);
 }
 
 /// A program that reads the patches gets a line for each object.
 #[test]
 fn each_object_has_a_line_of_json() {
-    let output = run(
-        "fix -f undecodable.yaml -f broken.yaml -f fixable.yaml --arch amd64=3,arm64=2 -o json-patch",
-    );
-    assert_eq!(output.status.code(), Some(2));
-    let printed = String::from_utf8(output.stdout).unwrap();
-    let lines = printed.lines();
+    let files = "-f undecodable.yaml -f broken.yaml -f fixable.yaml";
+    let fix = run(&format!("fix {files} --arch amd64=3,arm64=2 -o json-patch")).exits(2);
+    let lines = fix.stdout.lines();
     let lines: Vec<Value> = lines
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    assert_eq!(lines.len(), 4, "{printed}");
+    assert_eq!(lines.len(), 4, "{lines:?}");
     assert_eq!(lines[0]["file"], "broken.yaml");
     assert!(lines[0]["error"].is_string() && lines[0].get("patch").is_none());
-    assert!(lines[1]["error"].is_string(), "{printed}");
+    assert!(lines[1]["error"].is_string(), "{lines:?}");
     assert!(lines[3]["patch"].is_array());
 }
 
 /// The next `kubectl apply` or sync reverts the patch.
 #[rstest]
-#[case::applied("kubectl.kubernetes.io/last-applied-configuration", "`kubectl apply`")]
-#[case::argo_cd("argocd.argoproj.io/tracking-id", "Argo CD")]
+#[case::applied(
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "from `kubectl apply`"
+)]
+#[case::argo_cd("argocd.argoproj.io/tracking-id", "from Argo CD")]
 #[case::nothing("other", "")]
 fn what_keeps_an_object_is_named(#[case] annotation: &str, #[case] by: &str) {
     let mut answers = recorded();
@@ -557,13 +362,7 @@ fn what_keeps_an_object_is_named(#[case] annotation: &str, #[case] by: &str) {
         }
     }
     let server = ApiServer::start(answers);
-    let mut fix = command_on(&server);
-    let fix = fix.args(["fix", "--cluster", "--unsafe", "-o", "commands"]);
-    let printed = String::from_utf8(fix.output().unwrap().stderr).unwrap();
+    let fix = run_on(&server, "fix --cluster --unsafe -o commands").notes(by);
     let note = "make the change in its file as well, because what the file has comes back";
-    assert_eq!(printed.contains(note), !by.is_empty(), "{printed}");
-    assert!(
-        printed.contains(&format!("from {by}")) || by.is_empty(),
-        "{printed}"
-    );
+    assert_eq!(fix.stderr.contains(note), !by.is_empty(), "{fix:?}");
 }

@@ -1,42 +1,57 @@
 //! `images`, and the look-ups of `--images`, with a real registry: Debian's docker-registry.
 
-use std::io::Write as _;
 use std::path::Path;
-use std::process::Output;
 
-use e2e_tests::{DockerRegistry, OCI, ScriptedRegistry, arm64, certificate, response};
-use rstest::{Context, rstest};
+use e2e_tests::{
+    DockerRegistry, OCI, ScriptedRegistry, TestRegistry, arm64, certificate, response,
+};
+use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{check, command, compare, scratch, shown};
-use e2e_tests::TestRegistry;
+use super::objects::{hyperconverged, list, node, object};
+use super::transcripts::{compare, shown};
+use super::{Run, command, run, run_in, run_of, scratch, written};
 
-/// Replaces the parts of the output that differ in each run, with the same number of characters.
-fn anywhere(shown: &str, registry: &TestRegistry) -> String {
-    shown.replace(&registry.host(), "registry.test:1")
+/// Compares the output of a run with a transcript. The address of the registry differs from run to run.
+#[track_caller]
+fn compare_at(registry: &TestRegistry, name: &str, words: &str, run: &Run) {
+    let shown = shown(words, run).replace(&registry.host(), "registry.test:1");
+    compare(&format!("images-{name}"), &shown);
 }
 
-/// A manifest with templates that import from these URLs.
-fn manifest(urls: &[String]) -> String {
-    let template = |(index, url): (usize, &String)| {
-        json!({
-            "metadata": {"name": format!("template-{index}")},
-            "spec": {"schedule": "0 */12 * * *", "managedDataSource": format!("template-{index}"), "template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {"url": url}}}}},
-        })
-    };
-    let templates: Vec<Value> = urls.iter().enumerate().map(template).collect();
+/// Runs command lines in a directory, and compares the outputs.
+#[track_caller]
+fn compare_all(registry: &TestRegistry, directory: &Path, rows: &[(&str, &str)]) {
+    for (name, words) in rows {
+        let actual = words.replace("registry.test:1", &registry.host());
+        compare_at(registry, name, words, &run_in(directory, &actual));
+    }
+}
+
+/// A golden image in a registry.
+fn template(name: &str, architectures: Option<&str>, url: &str) -> Value {
+    json!({
+        "metadata": {"name": name, "annotations": architectures.map(|it| json!({"ssp.kubevirt.io/dict.architectures": it}))},
+        "spec": {
+            "schedule": "0 */12 * * *", "managedDataSource": name,
+            "template": {"spec": {"storage": {"resources": {"requests": {"storage": "10Gi"}}}, "source": {"registry": {"url": url}}}},
+        },
+    })
+}
+
+/// A manifest with these templates, and the import on.
+fn manifest(templates: &[Value]) -> String {
     format!(
-        "apiVersion: hco.kubevirt.io/v1beta1\nkind: HyperConverged\nmetadata: {{name: kubevirt-hyperconverged, namespace: kubevirt-hyperconverged}}\nspec:\n  dataImportCronTemplates: {}\n",
-        Value::from(templates)
+        "apiVersion: hco.kubevirt.io/v1beta1\nkind: HyperConverged\nmetadata: {{name: kubevirt-hyperconverged, namespace: kubevirt-hyperconverged}}\nspec:\n  dataImportCronTemplates: {}\n  featureGates: {{enableMultiArchBootImageImport: true}}\n",
+        json!(templates)
     )
 }
 
-/// The output of a run for images in a registry.
-fn images(registry: &TestRegistry, words: &str) -> Output {
-    let mut command = command();
-    command.arg("images");
-    let words = words.replace("registry.test:1", &registry.host());
-    command.args(words.split_whitespace()).output().unwrap()
+/// A manifest with templates that import from these URLs.
+fn importing(urls: &[&str]) -> String {
+    let urls = urls.iter().enumerate();
+    let templates = urls.map(|(index, url)| template(&format!("template-{index}"), None, url));
+    manifest(&templates.collect::<Vec<_>>())
 }
 
 #[test]
@@ -47,76 +62,57 @@ fn images_are_printed_with_their_annotation() {
     registry.push_docker_list("containerdisks/alpine").unwrap();
     let single = registry.push_single("old", Some("7"), "amd64", OCI);
     single.unwrap();
-    for (name, words, code) in [
-        (
-            "text",
-            "registry.test:1/containerdisks/fedora:1 docker://registry.test:1/containerdisks/alpine:1 registry.test:1/old:7",
-            0,
-        ),
-        (
-            "errors",
-            "registry.test:1/old:7 registry.test:1/old:8 NOT/AN/IMAGE",
-            2,
-        ),
-        (
-            "json",
-            "registry.test:1/old:7 registry.test:1/old:8 -o json",
-            2,
-        ),
-    ] {
-        let output = images(&registry, words);
-        let shown = shown(&format!("images {words}"), &output);
-        compare(&format!("images-{name}"), &anywhere(&shown, &registry));
-        assert_eq!(output.status.code(), Some(code));
-    }
-}
-
-/// The contents of an image's index, and the images in the registry.
-#[test]
-#[ignore = "needs docker-registry: make e2e-registry"]
-fn each_architecture_of_an_image_is_read() {
-    let registry = TestRegistry::start(&json!({}));
+    // The contents of an image's index, and the images in the registry.
     registry.push_sparse_index("sparse").unwrap();
     registry.push_contradicting_index("contradicting").unwrap();
     registry.push_bootc("bootc").unwrap();
-    for format in ["text", "json"] {
-        let words = format!(
-            "registry.test:1/sparse:1 registry.test:1/contradicting:1 registry.test:1/bootc:1 -o {format}"
-        );
-        let output = images(&registry, &words);
-        let shown = shown(&format!("images {words}"), &output);
-        compare(
-            &format!("images-promises-{format}"),
-            &anywhere(&shown, &registry),
-        );
-        assert_eq!(output.status.code(), Some(0));
-    }
+    compare_all(
+        &registry,
+        &scratch(),
+        &[
+            (
+                "text",
+                "images registry.test:1/containerdisks/fedora:1 docker://registry.test:1/containerdisks/alpine:1 registry.test:1/old:7",
+            ),
+            (
+                "errors",
+                "images registry.test:1/old:7 registry.test:1/old:8 NOT/AN/IMAGE",
+            ),
+            (
+                "json",
+                "images registry.test:1/old:7 registry.test:1/old:8 -o json",
+            ),
+            (
+                "promises-text",
+                "images registry.test:1/sparse:1 registry.test:1/contradicting:1 registry.test:1/bootc:1 -o text",
+            ),
+            (
+                "promises-json",
+                "images registry.test:1/sparse:1 registry.test:1/contradicting:1 registry.test:1/bootc:1 -o json",
+            ),
+        ],
+    );
 }
 
 /// CDI imports one digest for all architectures, and the stream is in the cluster.
 #[test]
 fn image_streams_are_noted() {
-    let file = scratch("images-streams").join("hyperconverged.yaml");
-    let text = manifest(&["docker://127.0.0.1:1/a:1".to_owned(), "x".to_owned()]);
     let stream = r#"{"imageStream":"fedora","pullMethod":"node"}"#;
-    std::fs::write(&file, text.replace(r#"{"url":"x"}"#, stream)).unwrap();
-    let output = command().args(["images", "-f"]).arg(&file).output();
-    let notes = String::from_utf8(output.unwrap().stderr).unwrap();
+    let images = |urls: &[&str]| {
+        let text = importing(urls).replace(r#"{"url":"x"}"#, stream);
+        run(&format!(
+            "images -f {}",
+            written("hyperconverged.yaml", text)
+        ))
+    };
     let note = "templates with an image stream are not read: `template-1`; CDI imports one digest of the stream for all architectures";
-    assert!(notes.contains(note), "{notes}");
-
+    images(&["docker://127.0.0.1:1/a:1", "x"]).notes(note);
     // A cluster without access to registries can have only image streams.
-    let alone = manifest(&["x".to_owned()]).replace(r#"{"url":"x"}"#, stream);
-    std::fs::write(&file, alone).unwrap();
-    let output = command()
-        .args(["images", "-f"])
-        .arg(&file)
-        .output()
-        .unwrap();
-    let notes = String::from_utf8(output.stderr).unwrap();
-    assert!(notes.contains("not read: `template-0`"), "{notes}");
-    assert!(!notes.contains("error"), "{notes}");
-    assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b""[..]));
+    let alone = images(&["x"]).exits(0).notes("not read: `template-0`");
+    assert!(
+        !alone.stderr.contains("error") && alone.stdout.is_empty(),
+        "{alone:?}"
+    );
 }
 
 #[test]
@@ -125,82 +121,73 @@ fn the_images_of_templates_are_printed() {
     let registry = TestRegistry::start(&json!({}));
     registry.push_oci_index("fedora").unwrap();
     let url = format!("docker://{}/fedora:1", registry.host());
-    let urls = [
-        url.clone(),
-        url,
-        "docker://NOT AN IMAGE".to_owned(),
-        "oci-archive:///x".to_owned(),
-    ];
-    let file = scratch("images-of-templates").join("hyperconverged.yaml");
+    let urls = [&*url, &url, "docker://NOT AN IMAGE", "oci-archive:///x"];
     // A VM's boot disk can come from an image that is not a golden image, here by a DataVolume.
-    let machine = format!(
-        "---\napiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {{name: web, namespace: shop}}\nspec:\n  template:\n    spec:\n      volumes: [{{name: root, dataVolume: {{name: root}}}}]\n---\napiVersion: cdi.kubevirt.io/v1beta1\nkind: DataVolume\nmetadata: {{name: root, namespace: shop}}\nspec: {{source: {{registry: {{url: \"docker://{}/fedora:1\"}}}}}}\n",
-        registry.host()
+    let volumes = json!([{"name": "root", "dataVolume": {"name": "root"}}]);
+    let machine = json!({"spec": {"template": {"spec": {"volumes": volumes}}}});
+    let machine = object("VirtualMachine", "shop/web", machine);
+    let source = json!({"spec": {"source": {"registry": {"url": url}}}});
+    let volume = object("DataVolume", "shop/root", source);
+    let text = format!("{}\n---\n{machine}\n---\n{volume}\n", importing(&urls));
+    let directory = scratch();
+    std::fs::write(directory.join("hyperconverged.yaml"), text).unwrap();
+    compare_all(
+        &registry,
+        &directory,
+        &[("templates", "images -f hyperconverged.yaml")],
     );
-    std::fs::write(&file, manifest(&urls) + &machine).unwrap();
-    let mut command = command();
-    let output =
-        command
-            .current_dir(file.parent().unwrap())
-            .args(["images", "-f", "hyperconverged.yaml"]);
-    let output = output.output().unwrap();
-    let shown = shown("images -f hyperconverged.yaml", &output);
-    compare("images-templates", &anywhere(&shown, &registry));
-    assert_eq!(output.status.code(), Some(2));
 }
 
 /// A cluster whose operators use these images.
 fn operators(registry: &TestRegistry) -> Value {
     let image = |name: &str| format!("{}/{name}:1", registry.host());
     let workload = |kind: &str, name: &str, pod: Value| {
-        json!({
-            "apiVersion": "apps/v1",
-            "kind": kind,
-            "metadata": {"name": name, "namespace": "kubevirt-hyperconverged"},
-            "spec": {"template": {"spec": pod}},
-        })
+        let name = format!("kubevirt-hyperconverged/{name}");
+        let spec = json!({"template": {"spec": pod}});
+        object(kind, &name, json!({"apiVersion": "apps/v1", "spec": spec}))
     };
-    let node = |name: &str, architecture: &str| {
-        json!({
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": name, "labels": {
-                "kubernetes.io/arch": architecture,
-                "node-role.kubernetes.io/worker": "",
-            }},
-            "status": {"nodeInfo": {"architecture": architecture}},
-        })
-    };
-    json!({"apiVersion": "v1", "kind": "List", "items": [
-        node("one", "amd64"),
-        node("two", "arm64"),
-        {
-            "apiVersion": "hco.kubevirt.io/v1beta1",
-            "kind": "HyperConverged",
-            "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
-            "spec": {},
-        },
-        workload("DaemonSet", "virt-handler", json!({"containers": [{"name": "a", "image": image("sparse")}]})),
-        workload("Deployment", "virt-controller", json!({"containers": [
-            {"name": "a", "image": image("complete"), "args": ["--launcher-image", image("single"), "--token=secret"]},
-        ]})),
-        workload("Deployment", "virt-api", json!({
-            "nodeSelector": {"kubernetes.io/arch": "amd64"},
-            "containers": [{"name": "a", "image": image("old")}],
-        })),
-        workload("Deployment", "virt-exportproxy", json!({
-            "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
-                {"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]},
-            ]}}},
-            "containers": [{"name": "a", "image": image("old")}],
-        })),
-        {
-            "apiVersion": "operators.coreos.com/v1alpha1",
-            "kind": "ClusterServiceVersion",
-            "metadata": {"name": "kubevirt-hyperconverged-operator.v1", "namespace": "kubevirt-hyperconverged"},
-            "spec": {"relatedImages": [{"name": "a", "image": image("listed")}]},
-        },
-    ]})
+    let on_amd64 = json!({"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]});
+    list([
+        node("one", "amd64", "worker"),
+        node("two", "arm64", "worker"),
+        hyperconverged(json!({"spec": {}})),
+        workload(
+            "DaemonSet",
+            "virt-handler",
+            json!({"containers": [{"name": "a", "image": image("sparse")}]}),
+        ),
+        workload(
+            "Deployment",
+            "virt-controller",
+            json!({"containers": [
+                {"name": "a", "image": image("complete"), "args": ["--launcher-image", image("single"), "--token=secret"]},
+            ]}),
+        ),
+        workload(
+            "Deployment",
+            "virt-api",
+            json!({
+                "nodeSelector": {"kubernetes.io/arch": "amd64"},
+                "containers": [{"name": "a", "image": image("old")}],
+            }),
+        ),
+        workload(
+            "Deployment",
+            "virt-exportproxy",
+            json!({
+                "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [on_amd64]}}},
+                "containers": [{"name": "a", "image": image("old")}],
+            }),
+        ),
+        object(
+            "ClusterServiceVersion",
+            "kubevirt-hyperconverged/kubevirt-hyperconverged-operator.v1",
+            json!({
+                "apiVersion": "operators.coreos.com/v1alpha1",
+                "spec": {"relatedImages": [{"name": "a", "image": image("listed")}]},
+            }),
+        ),
+    ])
 }
 
 #[test]
@@ -212,45 +199,26 @@ fn the_images_of_operators_are_read_with_the_nodes_on_which_they_run() {
     for name in ["single", "old", "listed"] {
         registry.push_single(name, Some("1"), "amd64", OCI).unwrap();
     }
-    let directory = scratch("images-operators");
-    let file = directory.join("cluster.json");
-    std::fs::write(&file, operators(&registry).to_string()).unwrap();
-    for (name, words, code) in [
-        ("all", "images --operators --from cluster.json", 1),
-        (
-            "amd64",
-            "images --operators --from cluster.json --arch amd64",
-            0,
-        ),
-        (
-            "json",
-            "images --operators --from cluster.json --arch arm64 -o json",
-            1,
-        ),
-    ] {
-        let mut command = command();
-        command
-            .current_dir(&directory)
-            .args(words.split_whitespace());
-        let output = command.output().unwrap();
-        let shown = anywhere(&shown(words, &output), &registry);
-        compare(&format!("images-operators-{name}"), &shown);
-        assert_eq!(output.status.code(), Some(code));
-    }
-}
-
-#[rstest]
-#[case::nothing("images", 2)]
-#[case::operators_of_nothing("images --operators", 2)]
-#[case::no_templates("images -f accepted.yaml", 2)]
-#[case::no_sources("images a --sources-path nowhere.yml", 2)]
-#[case::help("images -h", 0)]
-#[case::sources_without_images("check -f accepted.yaml --arch amd64=1 --sources-path x.yml", 2)]
-fn usage(#[case] words: &str, #[case] code: i32, #[context] context: Context) {
-    check(
-        &format!("images-usage-{}", context.description.unwrap()),
-        words,
-        code,
+    let directory = scratch();
+    std::fs::write(
+        directory.join("cluster.json"),
+        operators(&registry).to_string(),
+    )
+    .unwrap();
+    compare_all(
+        &registry,
+        &directory,
+        &[
+            ("operators-all", "images --operators --from cluster.json"),
+            (
+                "operators-amd64",
+                "images --operators --from cluster.json --arch amd64",
+            ),
+            (
+                "operators-json",
+                "images --operators --from cluster.json --arch arm64 -o json",
+            ),
+        ],
     );
 }
 
@@ -266,53 +234,42 @@ fn helper(directory: &Path, name: &str, answer: &str) {
 #[test]
 #[ignore = "needs docker-registry: make e2e-registry"]
 fn credentials_are_those_of_docker_and_podman() {
-    let directory = scratch("images-credentials");
+    let directory = scratch();
     let images = TestRegistry::start(&json!({}));
     images.push_oci_index("private/fedora").unwrap();
     // No credentials are sent by HTTP.
     let (certificate, key) = certificate();
-    let file = |name: &str, text: &str| {
-        let file = directory.join(name);
-        std::fs::write(&file, text).unwrap();
-        file
-    };
+    let tls =
+        json!({"certificate": written("certificate", &certificate), "key": written("key", &key)});
     let mut config = DockerRegistry::with_password(&directory).unwrap();
     config["storage"] = json!({"filesystem": {"rootdirectory": images.data()}});
-    config["http"] = json!({"tls": {
-        "certificate": file("certificate", &certificate), "key": file("key", &key),
-    }});
+    config["http"] = json!({"tls": tls});
     let registry = TestRegistry::start(&config);
     let authority = json!({registry.host(): [{"type": "Data", "data": certificate}]});
     let sources = json!({"source_authorities": authority}).to_string();
-    let sources = file("sources.yml", &sources).display().to_string();
-    for (name, answer) in [
-        (
-            "good",
-            r#"echo '{"ServerURL":"x","Username":"user","Secret":"secret"}'"#,
-        ),
-        (
-            "empty",
-            "echo credentials not found in native keychain; exit 1",
-        ),
-        ("broken", r"printf 'the keyring is locked\033[2J'; exit 1"),
-        ("chatty", "echo my password is hunter2"),
-    ] {
-        helper(&directory, name, answer);
-    }
+    let sources = written("sources.yml", sources);
+    let credentials = r#"echo '{"ServerURL":"x","Username":"user","Secret":"secret"}'"#;
+    helper(&directory, "good", credentials);
+    let empty = "echo credentials not found in native keychain; exit 1";
+    helper(&directory, "empty", empty);
+    helper(
+        &directory,
+        "broken",
+        r"printf 'the keyring is locked\033[2J'; exit 1",
+    );
+    helper(&directory, "chatty", "echo my password is hunter2");
     let path = std::env::var("PATH").unwrap();
     let path = format!("{}:{path}", directory.display());
     let host = &registry.host();
     let repository = format!("{host}/private");
     // The wrong credentials are `user:wrong`.
-    let (right, wrong) = (
-        json!({"auth": DockerRegistry::credentials()}),
-        json!({"auth": "dXNlcjp3cm9uZw=="}),
-    );
+    let right = json!({"auth": DockerRegistry::credentials()});
+    let wrong = json!({"auth": "dXNlcjp3cm9uZw=="});
     let read = |variable: &str, value: &Path| {
         let mut command = command();
         command.env("PATH", &path).env(variable, value);
-        command.args(["images", &format!("{host}/private/fedora:1")]);
-        command.args(["--sources-path", &sources]).output().unwrap()
+        let words = format!("images {host}/private/fedora:1 --sources-path {sources}");
+        run_of(command, words.split(' '))
     };
     let mut all = String::new();
     for (name, file, is_read) in [
@@ -350,102 +307,59 @@ fn credentials_are_those_of_docker_and_podman() {
     ] {
         let file_of_docker = directory.join("config.json");
         std::fs::write(&file_of_docker, file.to_string()).unwrap();
-        let output = read("DOCKER_CONFIG", &directory);
-        assert_eq!(output.status.success(), is_read, "{name}: {output:?}");
+        let run = read("DOCKER_CONFIG", &directory);
+        assert_eq!(run.code == 0, is_read, "{name}: {run:?}");
         if !is_read {
-            let error = String::from_utf8(output.stderr).unwrap();
-            all = all + name + "\n  " + &error;
+            all = all + name + "\n  " + &run.stderr;
         }
         // Podman's file takes precedence over docker's.
         let file_of_podman = directory.join("auth.json");
         std::fs::rename(&file_of_docker, &file_of_podman).unwrap();
-        let output = read("REGISTRY_AUTH_FILE", &file_of_podman);
-        assert_eq!(output.status.success(), is_read, "{name}: {output:?}");
+        let run = read("REGISTRY_AUTH_FILE", &file_of_podman);
+        assert_eq!(run.code == 0, is_read, "{name}: {run:?}");
     }
     let all = all.replace(&*directory.display().to_string(), "DIR");
-    compare("images-credentials", &anywhere(&all, &registry));
+    compare("images-credentials", &all.replace(host, "registry.test:1"));
 }
 
 /// The command reads the images of the templates before it calls the module.
 #[rstest]
 fn with_images_registries_are_asked(#[values("check", "fix")] subcommand: &str) {
-    let registry = ScriptedRegistry::start(|_, to| {
-        let _ = to.write_all(response(404, "").as_bytes());
-    });
-    let directory = scratch(&format!("images-asked-{subcommand}"));
-    let file = directory.join("hyperconverged.yaml");
-    std::fs::write(
-        &file,
-        manifest(&[format!("docker://{}/a:1", registry.host)]),
-    )
-    .unwrap();
-    let run = |more: &[&str]| {
-        let mut command = command();
-        command
-            .arg(subcommand)
-            .arg("-f")
-            .arg(&file)
-            .args(["--arch", "amd64=1,arm64=1"])
-            .args(more);
-        command.output().unwrap()
-    };
-    run(&[]);
+    let registry = with(&[]);
+    let url = format!("docker://{}/a:1", registry.host);
+    let file = written("hyperconverged.yaml", importing(&[&url]));
+    let settings = written("registries.yaml", "registries: [quay.io]\n");
+    let words = format!("{subcommand} -f {file} --arch amd64=1,arm64=1");
+    run(&words);
+    let unlisted = run(&format!("{words} --images --settings {settings}"));
+    unlisted.notes("were not checked: the setting registries does not list the host.");
     assert_eq!(registry.paths(), [""; 0]);
-    let settings = directory.join("registries.yaml");
-    std::fs::write(&settings, "registries: [quay.io]\n").unwrap();
-    let output = run(&["--images", "--settings", settings.to_str().unwrap()]);
-    assert_eq!(registry.paths(), [""; 0], "it is not listed");
-    let notes = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        notes.contains("were not checked: the setting registries does not list the host."),
-        "{notes}"
-    );
-    run(&["--images"]);
+    run(&format!("{words} --images"));
     assert_eq!(registry.paths(), ["/v2/", "/v2/a/manifests/1"]);
 }
 
 /// The annotation does not prove what an unreadable image supports.
 #[test]
 fn an_unreadable_image_is_unknown() {
-    let registry = ScriptedRegistry::start(|_, to| {
-        let _ = to.write_all(response(404, "").as_bytes());
-    });
-    let text = manifest(&[format!("docker://{}/a:1", registry.host)]).replace(
-        r#"{"name":"template-0"}"#,
-        r#"{"name":"template-0","annotations":{"ssp.kubevirt.io/dict.architectures":"arm64"}}"#,
-    );
-    let text = text.replace(
-        "spec:\n",
-        "spec:\n  featureGates: {enableMultiArchBootImageImport: true}\n",
-    );
-    let file = scratch("images-unknown").join("hyperconverged.yaml");
-    std::fs::write(&file, &text).unwrap();
-    let run = |words: &str| {
-        let mut command = command();
-        command.current_dir(file.parent().unwrap());
-        let output = command.args(words.split_whitespace()).output().unwrap();
-        (
-            String::from_utf8(output.stdout).unwrap(),
-            String::from_utf8(output.stderr).unwrap(),
-        )
-    };
-    let row = |text: &str| {
-        let row = text.lines().find(|line| line.starts_with("  template-0"));
-        row.unwrap()
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
-    let words = "-f hyperconverged.yaml --arch amd64=1,arm64=1";
-    let (without, _) = run(&format!("check {words}"));
-    assert_eq!(row(&without), "template-0 ✘ not imported ✔ imported");
-    let (with, _) = run(&format!("check {words} --images"));
-    assert_eq!(row(&with), "template-0 ✘ not imported ? unknown");
-    let warning = "warning: hyperconverged.yaml:6: [image-unreadable] The image of template `template-0` cannot be read (";
-    let (_, printed) = run(&format!("fix {words} --images"));
-    assert_eq!(printed.matches(warning).count(), 1, "{printed}");
-    let (_, printed) = run(&format!("fix {words} --images --quiet"));
-    assert!(!printed.contains("image-unreadable"), "{printed}");
+    let registry = with(&[]);
+    let url = format!("docker://{}/a:1", registry.host);
+    let text = manifest(&[template("template-0", Some("arm64"), &url)]);
+    let words = format!("-f {} --arch amd64=1,arm64=1", written("hco.yaml", text));
+    for (more, row) in [
+        ("", "template-0 ✘ not imported ✔ imported"),
+        ("--images", "template-0 ✘ not imported ? unknown"),
+    ] {
+        let text = run(&format!("check {words} {more}")).stdout;
+        let line = text.lines().find(|line| line.starts_with("  template-0"));
+        let line: Vec<&str> = line.unwrap().split_whitespace().collect();
+        assert_eq!(line.join(" "), row);
+    }
+    let warning =
+        "hco.yaml:5: [image-unreadable] The image of template `template-0` cannot be read (";
+    let fix = format!("fix {words} --images");
+    assert_eq!(run(&fix).stderr.matches(warning).count(), 1);
+    let quiet = run(&format!("{fix} --quiet")).stderr;
+    assert!(!quiet.contains("image-unreadable"), "{quiet}");
 }
 
 /// The annotation is compared with the image, and corrected in the file.
@@ -467,92 +381,55 @@ fn the_annotation_is_compared_with_the_image() {
         template("all", "amd64,arm64"),
         template("amd64-only", "amd64,arm64")
     );
-    let directory = scratch("images-compared");
+    let directory = scratch();
     let file = directory.join("hyperconverged.yaml");
     std::fs::write(&file, &text).unwrap();
-    let run = |words: &str| {
-        let mut command = command();
-        command.current_dir(&directory);
-        command.args(words.split_whitespace()).output().unwrap()
-    };
-    let without = "check -f hyperconverged.yaml --arch amd64=3,arm64=2";
-    assert_eq!(run(without).status.code(), Some(0));
-    for (name, words, code) in [
-        (
-            "check",
-            "check -f hyperconverged.yaml --arch amd64=3,arm64=2 --images",
-            1,
-        ),
-        (
-            "fix",
-            "fix -f hyperconverged.yaml --arch amd64=3,arm64=2 --images",
-            1,
-        ),
-    ] {
-        let output = run(words);
-        compare(
-            &format!("images-compared-{name}"),
-            &anywhere(&shown(words, &output), &registry),
-        );
-        assert_eq!(output.status.code(), Some(code));
-    }
-    run("fix -f hyperconverged.yaml --arch amd64=3,arm64=2 --images --write");
+    let words = "-f hyperconverged.yaml --arch amd64=3,arm64=2";
+    run_in(&directory, &format!("check {words}")).exits(0);
+    let [check, fix] = ["check", "fix"].map(|it| format!("{it} {words} --images"));
+    let rows = [("compared-check", &*check), ("compared-fix", &fix)];
+    compare_all(&registry, &directory, &rows);
+    run_in(&directory, &format!("{fix} --write"));
     let fixed = std::fs::read_to_string(&file).unwrap();
-    let wanted = template("amd64-only", "amd64,arm64").replace("amd64,arm64", "amd64");
-    assert!(fixed.ends_with(&wanted), "{fixed}");
-    let again = run("check -f hyperconverged.yaml --arch amd64=3,arm64=2 --images");
-    assert_eq!(again.status.code(), Some(0), "{again:?}");
+    assert!(fixed.ends_with(&template("amd64-only", "amd64")), "{fixed}");
+    run_in(&directory, &check).exits(0);
 }
 
 /// Texts of a registry and of a manifest are escaped.
 #[rstest]
 fn strings_of_a_registry_are_escaped(#[values("text", "json")] format: &str) {
     let forged = super::outputs::FORGED;
-    let registry = ScriptedRegistry::start(move |request, to| {
+    let registry = ScriptedRegistry::answering(move |request| {
         let index = json!({"schemaVersion": 2, "manifests": [{
             "mediaType": "", "digest": "", "size": 1,
             "platform": {"os": "linux", "architecture": format!("arm{forged}")},
         }]});
-        let answer = match request.path.as_str() {
+        let error = json!({"errors": [{"code": forged, "message": forged}]});
+        match request.path.as_str() {
             "/v2/" => response(200, ""),
             path if path.contains("index") => response(200, &index.to_string()),
-            _ => response(
-                500,
-                &json!({"errors": [{"code": forged, "message": forged}]}).to_string(),
-            ),
-        };
-        let _ = to.write_all(answer.as_bytes());
+            _ => response(500, &error.to_string()),
+        }
     });
-    let file = scratch(&format!("images-raw-{format}")).join("hyperconverged.yaml");
-    let host = &registry.host;
-    let urls = [
-        format!("docker://{host}/index"),
-        format!("docker://{host}/error"),
-        format!("docker://{forged}"),
+    let url = |name: &str| format!("docker://{}/{name}", registry.host);
+    let templates = [
+        template(forged, None, &url("index")),
+        template("b", None, &url("error")),
+        template("c", None, &format!("docker://{forged}")),
     ];
-    let text = manifest(&urls).replace("template-0", &json!(forged).to_string().replace('"', ""));
-    std::fs::write(&file, text).unwrap();
-    let mut command = command();
-    command
-        .args(["images", "--color", "never", "-o", format, "-f"])
-        .arg(&file)
-        .arg(forged);
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    super::outputs::nothing_is_raw(&output);
+    let file = written("hyperconverged.yaml", manifest(&templates));
+    let words = [
+        "images", "--color", "never", "-o", format, "-f", &file, forged,
+    ];
+    super::outputs::nothing_is_raw(&run_of(command(), words).exits(2));
 }
 
 /// A registry that has these images for arm64, and no other.
 fn with(paths: &'static [&'static str]) -> ScriptedRegistry {
-    ScriptedRegistry::start(move |request, to| {
-        let is_ping = request.path.ends_with("/v2/");
-        let is_there = paths.contains(&&*request.path) || request.path.contains("/sha256:");
-        let answer = match (is_ping, is_there) {
-            (true, _) => response(200, ""),
-            (_, true) => response(200, &arm64(&request.path)),
-            (_, false) => response(404, ""),
-        };
-        let _ = to.write_all(answer.as_bytes());
+    ScriptedRegistry::answering(move |request| match &*request.path {
+        path if path.ends_with("/v2/") => response(200, ""),
+        path if paths.contains(&path) || path.contains("/sha256:") => response(200, &arm64(path)),
+        _ => response(404, ""),
     })
 }
 
@@ -563,56 +440,36 @@ fn an_image_is_looked_up_in_its_mirror_first() {
         "/v2/disks/fedora/manifests/1",
         "/v2/disks/centos/manifests/1",
     ]);
-    let run = |more: &[&str]| {
-        let mut command = command();
-        command.arg("images").args(more);
-        for name in ["fedora", "centos", "debian"] {
-            command.arg(format!("{}/disks/{name}:1", source.host));
-        }
-        let output = command.output().unwrap();
-        let shown = shown("images", &output).replace(&mirror.host, "MIRROR");
-        shown.replace(&source.host, "SOURCE")
-    };
-    let flag = format!("{}={}/quay", source.host, mirror.host);
-    let by_flag = run(&["--mirror", &flag]);
-    compare("images-mirror", &by_flag);
+    let images = ["fedora", "centos", "debian"];
+    let images = images.map(|name| format!("{}/disks/{name}:1", source.host));
+    let words = format!("images {} --mirror", images.join(" "));
+    let by_flag = run(&format!("{words} {}={}/quay", source.host, mirror.host));
+    let shown = shown("images", &by_flag).replace(&mirror.host, "MIRROR");
+    compare("images-mirror", &shown.replace(&source.host, "SOURCE"));
     let asked = source.paths();
     let fedora = "/v2/disks/fedora/manifests/1".to_owned();
     assert!(!asked.contains(&fedora), "the mirror has it: {asked:?}");
 
-    for mirror in ["quay.io=http://a.test", "https://quay.io=a.test"] {
-        let error = run(&["--mirror", mirror]);
-        assert!(error.contains("remove http:// or https://"), "{error}");
+    for (mirror, error) in [
+        ("quay.io=http://a.test", "remove http:// or https://"),
+        ("https://quay.io=a.test", "remove http:// or https://"),
+        (
+            "quay.io",
+            "the format is, for example, quay.io=mirror.example.com/quay",
+        ),
+    ] {
+        run(&format!("{words} {mirror}")).notes(error);
     }
-    let error = run(&["--mirror", "quay.io"]);
-    assert!(
-        error.contains("the format is, for example, quay.io=mirror.example.com/quay"),
-        "{error}"
-    );
 }
 
 #[test]
 fn the_mirror_that_answered_is_in_the_json() {
     let mirror = with(&["/v2/fedora/manifests/1"]);
-    let mut command = command();
-    let flag = format!("quay.invalid/disks={}", mirror.host);
-    command.args([
-        "images",
-        "quay.invalid/disks/fedora:1",
-        "-o",
-        "json",
-        "--mirror",
-        &flag,
-    ]);
-    let output = command.output().unwrap();
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(
-        document["images"][0]["image"],
-        "quay.invalid/disks/fedora:1"
-    );
-    assert_eq!(
-        document["images"][0]["mirror"],
-        format!("{}/fedora:1", mirror.host)
-    );
-    assert_eq!(document["images"][0]["architectures"], json!(["arm64"]));
+    let image = "quay.invalid/disks/fedora:1";
+    let flag = format!("--mirror quay.invalid/disks={}", mirror.host);
+    let document = run(&format!("images {image} -o json {flag}")).json();
+    let found = &document["images"][0];
+    assert_eq!(found["image"], image);
+    assert_eq!(found["mirror"], format!("{}/fedora:1", mirror.host));
+    assert_eq!(found["architectures"], json!(["arm64"]));
 }

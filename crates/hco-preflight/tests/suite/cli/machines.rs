@@ -3,22 +3,13 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{check, command_on, run, scratch};
-use e2e_tests::{ApiServer, recorded};
-
-#[test]
-fn the_documents_of_a_stream_see_each_other() {
-    check(
-        "check-machines",
-        "check -f machines.yaml --arch amd64=3,arm64=2",
-        1,
-    );
-}
+use super::objects::{answer, cluster, edited, object, refused};
+use super::{run, run_on, scratch, written};
+use e2e_tests::ApiServer;
 
 #[test]
 fn where_the_architecture_comes_from_is_in_the_json() {
-    let output = run("check -f machines.yaml --arch amd64=3,arm64=2 -o json");
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let document = run("check -f machines.yaml --arch amd64=3,arm64=2 -o json").json();
     let machines = document["objects"].as_array().unwrap().iter().skip(1);
     let machines: Vec<&Value> = machines.map(|object| &object["virtualMachine"]).collect();
     assert_eq!(
@@ -32,120 +23,93 @@ fn where_the_architecture_comes_from_is_in_the_json() {
     );
 }
 
-/// On nodes of several architectures, a containerDisk is for the architecture of the VM.
-#[rstest]
-#[case::mixed("amd64=3,arm64=2", true)]
-#[case::one_architecture("amd64=3", false)]
-fn an_image_of_unstated_architecture_is_noted(#[case] nodes: &str, #[case] is_noted: bool) {
-    let file = scratch(&format!("machines-unstated-{is_noted}")).join("machine.yaml");
-    let text = "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {name: web, namespace: shop}\nspec:\n  template:\n    spec:\n      volumes: [{name: root, containerDisk: {image: \"quay.io/a/b:1\"}}]\n";
-    std::fs::write(&file, text).unwrap();
-    let output = run(&format!("check -f {} --arch {nodes}", file.display()));
-    let notes = String::from_utf8(output.stderr).unwrap();
-    let note = "shop/web (quay.io/a/b:1): nothing states the architecture";
-    assert_eq!(notes.contains(note), is_noted, "{notes}");
-    let stated = text.replace(
-        "    spec:\n      volumes",
-        "    spec:\n      architecture: arm64\n      volumes",
-    );
-    std::fs::write(&file, stated).unwrap();
-    let output = run(&format!("check -f {} --arch {nodes}", file.display()));
-    let notes = String::from_utf8(output.stderr).unwrap();
-    assert!(!notes.contains(note), "{notes}");
-}
-
-/// A `DataVolume` that is not part of a VM imports its image on any node, unless it states a platform.
-#[rstest]
-#[case::unstated("", true)]
-#[case::stated(", platform: {architecture: arm64}", false)]
-fn the_image_of_a_data_volume_is_noted(#[case] platform: &str, #[case] is_noted: bool) {
-    let file = scratch(&format!("machines-volume-{is_noted}")).join("machine.yaml");
-    let text = format!(
-        "apiVersion: kubevirt.io/v1\nkind: VirtualMachine\nmetadata: {{name: web, namespace: shop}}\nspec:\n  template:\n    spec:\n      architecture: arm64\n      volumes: [{{name: root, dataVolume: {{name: root}}}}]\n---\napiVersion: cdi.kubevirt.io/v1beta1\nkind: DataVolume\nmetadata: {{name: root, namespace: shop}}\nspec: {{source: {{registry: {{url: \"docker://quay.io/a/b:1\"{platform}}}}}}}\n"
-    );
-    std::fs::write(&file, text).unwrap();
-    let output = run(&format!(
-        "check -f {} --arch amd64=3,arm64=2",
-        file.display()
-    ));
-    let notes = String::from_utf8(output.stderr).unwrap();
-    let note = "shop/web (docker://quay.io/a/b:1): nothing states the architecture";
-    assert_eq!(notes.contains(note), is_noted, "{notes}");
+/// On nodes of several architectures, a containerDisk is for the architecture of the VM. A `DataVolume` that is not part
+/// of a VM imports its image on any node, unless it states a platform.
+#[test]
+fn an_image_of_unstated_architecture_is_noted() {
+    let machine = |architecture: Option<&str>, volume: Value| {
+        let spec = json!({"architecture": architecture, "volumes": [volume]});
+        let fields = json!({"spec": {"template": {"spec": spec}}});
+        object("VirtualMachine", "shop/web", fields)
+    };
+    let disk = json!({"name": "root", "containerDisk": {"image": "quay.io/a/b:1"}});
+    let volume = json!({"name": "root", "dataVolume": {"name": "root"}});
+    let data_volume = |platform: Value| {
+        let registry = json!({"url": "docker://quay.io/a/b:1", "platform": platform});
+        let source = json!({"source": {"registry": registry}});
+        object("DataVolume", "shop/root", json!({"spec": source}))
+    };
+    let arm64 = Some("arm64");
+    let (unstated, stated) = (data_volume(json!(null)), json!({"architecture": "arm64"}));
+    let mixed = "amd64=3,arm64=2";
+    for (objects, nodes, is_noted) in [
+        (vec![machine(None, disk.clone())], mixed, true),
+        (vec![machine(arm64, disk.clone())], mixed, false),
+        (vec![machine(None, disk)], "amd64=3", false),
+        (vec![machine(arm64, volume.clone()), unstated], mixed, true),
+        (
+            vec![machine(arm64, volume), data_volume(stated)],
+            mixed,
+            false,
+        ),
+    ] {
+        let texts: Vec<String> = objects.iter().map(Value::to_string).collect();
+        let file = written("machine.yaml", texts.join("\n---\n"));
+        let notes = run(&format!("check -f {file} --arch {nodes}")).stderr;
+        let is_named = notes.contains("shop/web (")
+            && notes.contains("quay.io/a/b:1): nothing states the architecture");
+        assert_eq!(is_named, is_noted, "{texts:?}: {notes}");
+    }
 }
 
 #[test]
 fn running_machines_on_excluded_nodes_are_named() {
-    let output = run("check -f plan.yaml --from plan-objects.yaml");
-    let notes = String::from_utf8(output.stderr).unwrap();
     let note = "virtual machines run on the excluded nodes, and lose virt-handler: default/arm\n";
-    assert!(notes.contains(note), "{notes}");
+    run("check -f plan.yaml --from plan-objects.yaml").notes(note);
 }
 
 /// A person has to decide what to change.
 #[test]
 fn fix_leaves_them_alone() {
-    let output = run("fix -f machines.yaml --arch amd64=3,arm64=2");
-    let notes = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        notes.contains("skipped 4 documents of other kinds: DataSource (1), VirtualMachine (3)"),
-        "{notes}"
-    );
+    let note = "skipped 4 documents of other kinds: DataSource (1), VirtualMachine (3)";
+    run("fix -f machines.yaml --arch amd64=3,arm64=2").notes(note);
 }
 
-/// The recorded API server, with additional answers for KubeVirt and CDI.
-fn cluster(machine: Option<&Value>) -> Vec<Value> {
-    let of = |request: &str, status: u16, body: &Value| json!({"as": "admin", "request": format!("GET {request}"), "status": status, "body": body});
-    let list =
-        |items: &Value| json!({"kind": "List", "apiVersion": "v1", "metadata": {}, "items": items});
-    let machines = "/apis/kubevirt.io/v1/namespaces/here/virtualmachines/own";
-    let missing = json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404});
-    let mut answers = recorded();
-    answers.extend([
-        of(
-            "/apis/kubevirt.io/v1/kubevirts",
-            200,
-            &list(&json!([{"metadata": {"name": "k", "namespace": "n"}, "status": {"defaultArchitecture": "amd64", "observedKubeVirtVersion": "v1.8.0"}}])),
-        ),
-        of(
-            "/apis/cdi.kubevirt.io/v1beta1/datasources",
-            200,
-            &list(&json!([{"metadata": {"name": "own", "namespace": "here", "labels": {"template.kubevirt.io/architecture": "s390x"}}, "spec": {"source": {}}}])),
-        ),
-        of(
-            "/apis/kubevirt.io/v1/virtualmachines",
-            200,
-            &list(&json!(machine.into_iter().collect::<Vec<_>>())),
-        ),
-        match machine {
-            Some(machine) => of(machines, 200, machine),
-            None => of(machines, 404, &missing),
-        },
-    ]);
-    answers
+/// A cluster whose default architecture is amd64, with a DataSource for s390x.
+fn answers(machine: Option<&Value>) -> Vec<Value> {
+    let kubevirt =
+        json!({"status": {"defaultArchitecture": "amd64", "observedKubeVirtVersion": "v1.8.0"}});
+    let labels = json!({"template.kubevirt.io/architecture": "s390x"});
+    let source = json!({"metadata": {"labels": labels}, "spec": {"source": {}}});
+    let mut objects = vec![
+        object("KubeVirt", "n/k", kubevirt),
+        object("DataSource", "here/own", source),
+    ];
+    objects.extend(machine.cloned());
+    let path = "/apis/kubevirt.io/v1/namespaces/here/virtualmachines/own";
+    let own = match machine {
+        Some(machine) => answer(path, 200, machine.clone()),
+        None => refused(path, 404, "NotFound"),
+    };
+    [cluster(&objects), vec![own]].concat()
 }
 
 /// A VirtualMachine without a namespace gets the namespace of the context, and so does its DataSource.
 fn own() -> Value {
-    json!({
-        "apiVersion": "kubevirt.io/v1",
-        "kind": "VirtualMachine",
-        "metadata": {"name": "own"},
-        "spec": {
-            "dataVolumeTemplates": [
-                {"metadata": {"name": "root"}, "spec": {"sourceRef": {"kind": "DataSource", "name": "own"}}},
-            ],
+    let source = json!({"kind": "DataSource", "name": "own"});
+    object(
+        "VirtualMachine",
+        "own",
+        json!({"spec": {
+            "dataVolumeTemplates": [{"metadata": {"name": "root"}, "spec": {"sourceRef": source}}],
             "template": {"spec": {"volumes": [{"name": "root", "dataVolume": {"name": "root"}}]}},
-        },
-    })
+        }}),
+    )
 }
 
-fn verdict(server: &ApiServer, name: &str, words: &[&str]) -> Value {
-    let file = scratch(name).join("own.json");
-    std::fs::write(&file, own().to_string()).unwrap();
-    let mut check = command_on(server);
-    check.args(["check", "-o", "json"]).args(words);
-    let output = check.arg("-f").arg(&file).output().unwrap();
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+fn verdict(server: &ApiServer, words: &str) -> Value {
+    let file = written("own.json", own().to_string());
+    let document = run_on(server, &format!("check -o json -f {file} {words}")).json();
     assert_eq!(document["errors"], json!([]));
     document["objects"][0].clone()
 }
@@ -157,8 +121,7 @@ fn rules(object: &Value) -> Vec<&str> {
 
 #[test]
 fn a_new_one_gets_what_the_cluster_gives_it() {
-    let server = ApiServer::start(cluster(None));
-    let object = verdict(&server, "machines-new", &["--cluster"]);
+    let object = verdict(&ApiServer::start(answers(None)), "--cluster");
     assert_eq!(object["virtualMachine"]["architecture"], "s390x");
     assert_eq!(object["virtualMachine"]["dataSource"], "here/own");
     assert_eq!(rules(&object), ["vm-architecture-unavailable"]);
@@ -166,75 +129,65 @@ fn a_new_one_gets_what_the_cluster_gives_it() {
 
 /// A VirtualMachine whose placement contradicts its architecture. The manifest no longer has the nodeSelector.
 fn live() -> Value {
-    let mut applied = own();
-    applied["metadata"]["namespace"] = json!("here");
-    applied["spec"]["template"]["spec"]["nodeSelector"] = json!({"kubernetes.io/arch": "amd64"});
-    let mut live = applied.clone();
-    live["metadata"]["annotations"] =
-        json!({"kubectl.kubernetes.io/last-applied-configuration": applied.to_string()});
-    live["spec"]["template"]["spec"]["architecture"] = json!("s390x");
-    live
+    let selector = json!({"kubernetes.io/arch": "amd64"});
+    let applied = edited(
+        &own(),
+        &json!({
+            "/metadata/namespace": "here",
+            "/spec/template/spec/nodeSelector": selector,
+        }),
+    );
+    let last = json!({"kubectl.kubernetes.io/last-applied-configuration": applied.to_string()});
+    edited(
+        &applied,
+        &json!({
+            "/metadata/annotations": last,
+            "/spec/template/spec/architecture": "s390x",
+        }),
+    )
 }
 
 #[rstest]
-#[case::new("new", None, &["vm-architecture-unavailable"])]
-#[case::changed("changed", Some(live()), &["vm-architecture-unavailable"])]
-fn a_snapshot_gives_it_the_same(
-    #[case] name: &str,
-    #[case] machine: Option<Value>,
-    #[case] expected: &[&str],
-) {
-    let server = ApiServer::start(cluster(machine.as_ref()));
-    let file = scratch(&format!("machines-snapshot-{name}")).join("snapshot.json");
-    let mut snapshot = command_on(&server);
-    snapshot.args(["snapshot", "--cluster", "-o"]).arg(&file);
-    assert_eq!(snapshot.output().unwrap().status.code(), Some(0));
-    let path = file.display().to_string();
-    let of_files = verdict(
-        &server,
-        &format!("machines-from-{name}"),
-        &["-n", "here", "--from", &path],
-    );
-    let of_cluster = verdict(
-        &server,
-        &format!("machines-of-{name}"),
-        &["-n", "here", "--cluster"],
-    );
-    assert_eq!(
-        of_files["virtualMachine"]["dataSource"],
-        of_cluster["virtualMachine"]["dataSource"]
-    );
-    assert_eq!(of_files["findings"], of_cluster["findings"]);
-    assert_eq!(of_files["against"], of_cluster["against"]);
-    assert_eq!(rules(&of_files), expected);
+#[case::new(None)]
+#[case::changed(Some(live()))]
+fn a_snapshot_gives_it_the_same(#[case] machine: Option<Value>) {
+    let server = ApiServer::start(answers(machine.as_ref()));
+    let file = scratch().join("snapshot.json").display().to_string();
+    run_on(&server, &format!("snapshot --cluster -o {file}")).exits(0);
+    let of_files = verdict(&server, &format!("-n here --from {file}"));
+    let of_cluster = verdict(&server, "-n here --cluster");
+    for field in ["/virtualMachine/dataSource", "/findings", "/against"] {
+        assert_eq!(
+            of_files.pointer(field),
+            of_cluster.pointer(field),
+            "{field}"
+        );
+    }
+    assert_eq!(rules(&of_files), ["vm-architecture-unavailable"]);
 }
 
 /// The same happens in the cluster, where the policy accepts such an update.
 #[test]
 fn one_that_stays_as_it_is_in_the_cluster_is_accepted() {
-    let mut live = own();
-    live["metadata"]["namespace"] = json!("here");
-    live["spec"]["template"]["spec"]["architecture"] = json!("s390x");
-    let server = ApiServer::start(cluster(Some(&live)));
-    let object = verdict(&server, "machines-live", &["--cluster"]);
+    let live = edited(
+        &own(),
+        &json!({
+            "/metadata/namespace": "here",
+            "/spec/template/spec/architecture": "s390x",
+        }),
+    );
+    let object = verdict(&ApiServer::start(answers(Some(&live))), "--cluster");
     assert_eq!(rules(&object), [""; 0]);
 }
 
 #[test]
 fn what_the_user_may_not_read_is_named() {
-    let mut answers = cluster(None);
-    for answer in &mut answers {
-        if answer["request"] == "GET /apis/cdi.kubevirt.io/v1beta1/datasources" {
-            answer["status"] = json!(403);
-            answer["body"] = json!({"kind": "Status", "status": "Failure", "reason": "Forbidden", "message": "not for you", "code": 403});
-        }
-    }
-    let server = ApiServer::start(answers);
-    let mut check = command_on(&server);
-    check.args(["check", "-f", "machines.yaml", "--cluster"]);
-    let notes = String::from_utf8(check.output().unwrap().stderr).unwrap();
-    assert!(
-        notes.contains("virtual machines are checked without each DataSource of the cluster: "),
-        "{notes}"
+    let sources = refused(
+        "/apis/cdi.kubevirt.io/v1beta1/datasources",
+        403,
+        "not for you",
     );
+    let server = ApiServer::start([vec![sources], answers(None)].concat());
+    let note = "virtual machines are checked without each DataSource of the cluster: ";
+    run_on(&server, "check -f machines.yaml --cluster").notes(note);
 }

@@ -1,13 +1,15 @@
 //! The outputs for programs and reviews.
 
 use std::collections::BTreeSet;
-use std::process::Output;
+use std::path::Path;
 
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::deployed::{policy, with_policies};
-use super::{check, command_on, files, run, run_with, scratch};
+use super::objects::{list, node};
+use super::transcripts::{compare, shown};
+use super::{Run, file, run, run_on, run_with, scratch, written};
 use e2e_tests::ApiServer;
 
 /// The formats for programs and reviews.
@@ -18,30 +20,34 @@ fn outputs() -> impl Iterator<Item = &'static str> {
     FORMATS.into_iter().chain(["text"])
 }
 
-/// A denial, an existing problem, a VM, and files that cannot be read, in each format.
+/// The other formats are in transcripts. The rules of SARIF are the pages, whose contents other tests cover.
 #[test]
-fn each_format() {
-    let (name, code) = ("all", 2);
-    for format in FORMATS {
-        let words = format!(
-            "check -f several.yaml -f machines.yaml -f undecodable.yaml -f broken.yaml -f nowhere.yaml --nodes nodes.yaml --old old.yaml -q -o {format}"
-        );
-        // The rules of SARIF are the pages, whose contents other tests cover.
-        if format == "sarif" {
-            check_sarif(name, &words, code);
-        } else {
-            check(&format!("output-{format}-{name}"), &words, code);
-        }
+fn sarif_is_as_reviewed() {
+    let words = "check -f several.yaml -f machines.yaml -f undecodable.yaml -f broken.yaml -f nowhere.yaml --nodes nodes.yaml --old old.yaml -q -o sarif";
+    let run = run(words).exits(2);
+    let mut document = run.json();
+    let rules = document.pointer_mut("/runs/0/tool/driver/rules").unwrap();
+    let rules = rules.as_array_mut().unwrap();
+    assert_eq!(rules.len(), engine::RULES.len() + 1);
+    rules.retain(|rule| rule["id"] == "architectures-missing");
+    for rule in rules {
+        let page = rule.pointer_mut("/help/markdown").unwrap();
+        let text = page.as_str().unwrap();
+        assert!(text.starts_with("# architectures-missing\n"), "{text}");
+        *page = json!("the page");
     }
+    let stdout = format!("{document:#}\n");
+    compare("other-sarif", &shown(words, &Run { stdout, ..run }));
 }
 
 /// Standard input is not a file of the repository in which the command runs.
 #[test]
 fn standard_input_is_named_as_it_is() {
-    let denied = std::fs::read_to_string(files().join("denied.yaml")).unwrap();
-    let output = run_with("check -f - --nodes nodes.yaml -o gitlab", &denied);
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(document[0]["location"]["path"], "stdin");
+    let run = run_with(
+        "check -f - --nodes nodes.yaml -o gitlab",
+        &file("denied.yaml"),
+    );
+    assert_eq!(run.json()[0]["location"]["path"], "stdin");
 }
 
 /// GitLab shows only one of several entries with the same fingerprint.
@@ -53,75 +59,44 @@ fn each_finding_has_its_own_fingerprint(
     #[case] all: &str,
     #[case] fingerprint: &str,
 ) {
-    let directory = scratch(&format!("fingerprints-{format}"));
-    let text = std::fs::read_to_string(files().join("denied.yaml")).unwrap();
+    let directory = scratch();
+    let text = file("denied.yaml");
     for name in ["east", "west"] {
+        std::fs::create_dir(directory.join(name)).unwrap();
         let file = directory.join(name).join("hyperconverged.yaml");
-        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         // A file can also contain an object twice.
         std::fs::write(file, format!("{text}---\n{text}")).unwrap();
     }
-    let of = |path: &std::path::Path| {
+    let of = |path: &Path| -> Vec<Value> {
         let path = path.display();
-        let output = run(&format!(
+        let run = run(&format!(
             "check -R -f {path} --nodes nodes.yaml -o {format}"
         ));
-        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let document = run.json();
         let all = document.pointer(all).unwrap().as_array().unwrap().iter();
-        let all: Vec<String> = all
-            .map(|it| it.pointer(fingerprint).unwrap().to_string())
-            .collect();
-        all
+        all.map(|it| it.pointer(fingerprint).unwrap().clone())
+            .collect()
     };
     let all = of(&directory);
-    let distinct: BTreeSet<&String> = all.iter().collect();
+    let distinct: BTreeSet<String> = all.iter().map(ToString::to_string).collect();
     assert!(all.len() >= 2 && distinct.len() == all.len(), "{all:?}");
     // Another file does not change a fingerprint.
     assert_eq!(of(&directory.join("west")), all[all.len() / 2..]);
-}
-
-fn check_sarif(name: &str, words: &str, code: i32) {
-    let output = run(words);
-    assert_eq!(output.status.code(), Some(code));
-    let mut document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let rules = document
-        .pointer_mut("/runs/0/tool/driver/rules")
-        .and_then(|rules| rules.as_array_mut())
-        .unwrap();
-    assert_eq!(rules.len(), engine::RULES.len() + 1);
-    rules.retain(|rule| rule["id"] == "architectures-missing");
-    for rule in rules {
-        let page = rule.pointer_mut("/help/markdown").unwrap();
-        assert!(
-            page.as_str()
-                .unwrap()
-                .starts_with("# architectures-missing\n")
-        );
-        *page = serde_json::json!("the page");
-    }
-    super::compare(&format!("output-sarif-{name}"), &format!("{document:#}\n"));
 }
 
 /// Output for programs is not mixed with output for people.
 #[test]
 fn notes_and_errors_go_elsewhere() {
     for format in FORMATS {
-        let output = run(&format!(
+        let run = run(&format!(
             "check -f several.yaml -f broken.yaml --nodes nodes.yaml -o {format} --color always"
         ));
-        let printed = String::from_utf8(output.stdout).unwrap();
-        assert!(
-            printed.contains("kubevirt-hyperconverged")
-                && !printed.contains("skipped")
-                && !printed.contains('\u{1b}'),
-            "{printed}"
-        );
-        let beside = String::from_utf8(output.stderr).unwrap();
-        assert!(
-            beside.contains("skipped 3 documents of other kinds: ConfigMap (1), Deployment (1), without a kind (1)"),
-            "{beside}"
-        );
-        assert!(beside.contains("broken.yaml:"), "{beside}");
+        let skipped =
+            "skipped 3 documents of other kinds: ConfigMap (1), Deployment (1), without a kind (1)";
+        let run = run.prints(&["kubevirt-hyperconverged"]);
+        let printed = run.notes(skipped).notes("broken.yaml:").stdout;
+        assert!(!printed.contains("skipped"), "{printed}");
+        assert!(!printed.contains('\u{1b}'), "{printed}");
     }
 }
 
@@ -130,6 +105,14 @@ pub(super) const FORGED: &str = "\n::stop-commands::x\r\n✔ accepted\u{1b}[2J\u
 
 /// Forges every text, except for fields that identify the object.
 fn forged(mut value: Value) -> Value {
+    const KNOWN: [&str; 6] = [
+        "apiVersion",
+        "kind",
+        "continue",
+        "version",
+        "groupVersion",
+        "module",
+    ];
     match &mut value {
         Value::String(text) => text.push_str(FORGED),
         Value::Array(items) => {
@@ -138,18 +121,11 @@ fn forged(mut value: Value) -> Value {
             }
         }
         Value::Object(fields) => {
-            let known = [
-                "apiVersion",
-                "kind",
-                "continue",
-                "version",
-                "groupVersion",
-                "module",
-            ];
-            for (key, value) in fields {
-                if !known.contains(&key.as_str()) {
-                    *value = forged(value.take());
-                }
+            for (_, field) in fields
+                .iter_mut()
+                .filter(|(key, _)| !KNOWN.contains(&key.as_str()))
+            {
+                *field = forged(field.take());
             }
         }
         _ => {}
@@ -160,23 +136,16 @@ fn forged(mut value: Value) -> Value {
 /// External text must not form its own line for a reader or a pipeline's runner, and must not contain characters that a
 /// terminal executes, hides, or reorders.
 #[track_caller]
-pub(super) fn nothing_is_raw(output: &Output) {
-    for printed in [&output.stdout, &output.stderr] {
-        let printed = String::from_utf8(printed.clone()).unwrap();
-        let raw = |character: char| {
-            (character.is_control() && character != '\n') || "\u{202e}\u{200b}".contains(character)
-        };
-        assert!(!printed.contains(raw), "{printed:?}");
-        for line in printed.lines() {
-            let line = line.trim_start();
-            assert!(
-                !line.starts_with("::stop") && !line.starts_with("✔ accepted"),
-                "{printed}"
-            );
-        }
+pub(super) fn nothing_is_raw(run: &Run) {
+    let printed = format!("{}\n{}", run.stdout, run.stderr);
+    let raw = |character: char| {
+        (character.is_control() && character != '\n') || "\u{202e}\u{200b}".contains(character)
+    };
+    assert!(!printed.contains(raw), "{printed:?}");
+    for line in printed.lines().map(str::trim_start) {
+        let is_forged = line.starts_with("::stop") || line.starts_with("✔ accepted");
+        assert!(!is_forged, "{printed}");
     }
-    let printed = [output.stdout.clone(), output.stderr.clone()].concat();
-    let printed = String::from_utf8(printed).unwrap();
     assert!(
         printed.contains("stop-commands"),
         "it is missing: {printed}"
@@ -194,63 +163,40 @@ fn strings_of_files_are_escaped() {
     }));
     // JSON is valid YAML.
     let manifest = format!("{other}\n---\n{object}\n");
-    let node = |name: &str, architecture: &str| {
-        json!({
-            "kind": "Node",
-            "metadata": {
-                "name": name,
-                "labels": {"node-role.kubernetes.io/worker": "", "node-role.kubernetes.io/control-plane": ""},
-            },
-            "status": {"nodeInfo": {"architecture": architecture}},
-        })
-    };
-    let items = [node("a", "amd64"), forged(node("node", "architecture"))];
-    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
-    let directory = scratch("raw");
-    let nodes = directory.join("nodes.json");
-    std::fs::write(&nodes, list.to_string()).unwrap();
-    let settings = directory.join("settings.json");
-    let wrong = json!({format!("setting{FORGED}"): 1});
-    std::fs::write(&settings, wrong.to_string()).unwrap();
+    let forged_node = forged(node("node", "architecture", "worker"));
+    let nodes = [
+        node("a", "amd64", "worker"),
+        node("c", "amd64", "control-plane"),
+        forged_node,
+    ];
+    let nodes = written("nodes.json", list(nodes).to_string());
+    let wrong = json!({format!("setting{FORGED}"): 1}).to_string();
+    let settings = written("settings.json", wrong);
     for format in outputs() {
-        let words = format!(
-            "check -f - --nodes {} --color never -o {format}",
-            nodes.display()
-        );
-        let judged = run_with(&words, &manifest);
-        assert_eq!(judged.status.code(), Some(1));
-        nothing_is_raw(&judged);
-        let refused = run_with(
-            &format!("{words} --settings {}", settings.display()),
-            &manifest,
-        );
-        assert_eq!(refused.status.code(), Some(2));
-        nothing_is_raw(&refused);
+        let words = format!("check -f - --nodes {nodes} --color never -o {format}");
+        nothing_is_raw(&run_with(&words, &manifest).exits(1));
+        let words = format!("{words} --settings {settings}");
+        nothing_is_raw(&run_with(&words, &manifest).exits(2));
     }
 }
 
 #[rstest]
 fn strings_of_a_cluster_are_escaped(#[values(200, 403, 500)] status: u16) {
-    let mut answers = with_policies(&[
-        policy("one", "protect", json!({})),
-        policy("two", "monitor", json!({})),
-    ]);
+    let policies = ["protect", "monitor"].map(|mode| policy(mode, mode, json!({})));
+    let mut answers = with_policies(&policies);
     for answer in &mut answers {
-        let body = &mut answer["body"];
-        if status == 200 {
-            *body = forged(body.take());
-        } else {
-            *body = forged(json!({
+        if status != 200 {
+            answer["status"] = json!(status);
+            answer["body"] = json!({
                 "kind": "Status", "apiVersion": "v1", "status": "Failure",
                 "message": "no", "reason": "no", "code": status,
-            }));
-            answer["status"] = json!(status);
+            });
         }
+        answer["body"] = forged(answer["body"].take());
     }
     let server = ApiServer::start(answers);
     for format in outputs() {
-        let mut check = command_on(&server);
-        let check = check.args(["check", "--cluster", "--color", "never", "-o", format]);
-        nothing_is_raw(&check.output().unwrap());
+        let words = format!("check --cluster --color never -o {format}");
+        nothing_is_raw(&run_on(&server, &words));
     }
 }

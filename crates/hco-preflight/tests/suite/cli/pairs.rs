@@ -32,7 +32,7 @@ const LEFT_OUT: [(Class, usize); 7] = [
 #[test]
 fn a_plan_agrees_with_the_operators() {
     let rows: Vec<Value> = test_data::rows("chain-pairs").collect();
-    let directory = scratch("pairs");
+    let directory = scratch();
     let classes: Mutex<BTreeMap<Class, usize>> = Mutex::default();
     let different: Mutex<Vec<String>> = Mutex::default();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -91,18 +91,18 @@ fn compare(row: &Value, directory: &Path) -> Result<Option<Class>, String> {
         write("after.json", &row["after"]),
         write("nodes.json", &list(&row["nodesAfter"])),
     );
-    let output = run(&words);
+    let run = run(&words);
     let is_empty = |nodes: &Value| nodes.as_array().is_none_or(Vec::is_empty);
     if is_empty(&row["nodesBefore"]) || is_empty(&row["nodesAfter"]) {
-        let says = String::from_utf8_lossy(&output.stderr).contains("there are no nodes");
-        return says.then_some(Some(NO_NODES)).ok_or(format!("{output:?}"));
+        let says = run.stderr.contains("there are no nodes");
+        return says.then_some(Some(NO_NODES)).ok_or(format!("{run:?}"));
     }
-    let Ok(plan) = serde_json::from_slice::<Value>(&output.stdout) else {
+    let Ok(plan) = serde_json::from_str::<Value>(&run.stdout) else {
         let is_refused = !row["schemaErrorBefore"].is_null() || !row["schemaErrorAfter"].is_null();
         return if is_refused {
             Ok(Some(UNREADABLE))
         } else {
-            Err(format!("no plan: {output:?}"))
+            Err(format!("no plan: {run:?}"))
         };
     };
     let denied = plan["denied"].as_str().unwrap_or_default();
@@ -138,15 +138,9 @@ fn compare(row: &Value, directory: &Path) -> Result<Option<Class>, String> {
     let theirs = &expected["dataSources"]["retargeted"];
     let theirs = retargeted(theirs, &|it| it["name"].as_str().unwrap().to_owned());
     let ours = retargeted(&plan["dataSources"]["retargeted"], &key);
-    let lagging = same("retargeted", &theirs, &ours)
-        .and_then(|()| {
-            let column = "emptyMeanwhile";
-            same(column, &sorted(&expected[column]), &sorted(&plan[column]))
-        })
-        .and_then(|()| {
-            let column = "lostImage";
-            same(column, &sorted(&expected[column]), &sorted(&plan[column]))
-        });
+    let disks = ["emptyMeanwhile", "lostImage"].into_iter();
+    let mut disks = disks.map(|list| same(list, &sorted(&expected[list]), &sorted(&plan[list])));
+    let lagging = same("retargeted", &theirs, &ours).and_then(|()| disks.try_for_each(|it| it));
     lagging
         .map(|()| None)
         .or_else(|why| lags(row).map(Some).ok_or(why))

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::command;
+use super::{command, run_of};
 
 #[test]
 fn the_picture_in_docs_is_that_of_a_real_run() {
@@ -10,16 +10,9 @@ fn the_picture_in_docs_is_that_of_a_real_run() {
     let words =
         "check -f deploy/examples/hyperconverged.yaml --nodes deploy/examples/mixed-nodes.yaml";
     let mut command = command();
-    command
-        .args(words.split_whitespace())
-        .args(["--color", "always"]);
-    let output = command
-        .current_dir(&root)
-        .env("COLUMNS", "100")
-        .output()
-        .unwrap();
-    let shown = String::from_utf8(output.stdout).unwrap();
-    let shown = format!("$ hco-preflight {words}\n{shown}");
+    command.current_dir(&root).env("COLUMNS", "100");
+    let run = run_of(command, words.split(' ').chain(["--color", "always"]));
+    let shown = format!("$ hco-preflight {words}\n{}", run.stdout);
     let drawn = anstyle_svg::Term::new()
         .min_width_px(860)
         .render_svg(&shown);

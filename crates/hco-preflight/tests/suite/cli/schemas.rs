@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::deployed::{policy, with_policies};
-use super::{command_on, run};
+use super::{Run, file, json_of, run, run_on};
 use e2e_tests::ApiServer;
 
 /// Checks whose outputs together contain everything that an output can contain.
@@ -22,11 +22,11 @@ const RUNS: [&str; 6] = [
     "check -f machines.yaml --arch amd64=3,arm64=2",
 ];
 
-fn outputs(format: &str) -> impl Iterator<Item = (String, String)> {
+fn outputs(format: &str) -> impl Iterator<Item = (String, Run)> {
     RUNS.iter().map(move |words| {
         let words = format!("{words} -o {format}");
-        let output = run(&words);
-        (words, String::from_utf8(output.stdout).unwrap())
+        let run = run(&words);
+        (words, run)
     })
 }
 
@@ -54,12 +54,11 @@ fn file_of(krate: &str, path: &str) -> String {
 fn validate_json(schema: &Value, format: &str) {
     let validator = jsonschema::validator_for(schema).unwrap();
     assert!(
-        !validator.is_valid(&serde_json::json!({})),
+        !validator.is_valid(&json!({})),
         "the schema refuses nothing"
     );
-    for (words, text) in outputs(format) {
-        let document: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(mistakes(schema, &document), [""; 0], "{words}");
+    for (words, run) in outputs(format) {
+        assert_eq!(mistakes(schema, &run.json()), [""; 0], "{words}");
     }
 }
 
@@ -74,11 +73,7 @@ pub(super) fn mistakes(schema: &Value, document: &Value) -> Vec<String> {
 
 /// The schema in docs/, for the output of a command.
 pub(super) fn schema_of(command: &str) -> Value {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/preflight.schema.json"
-    );
-    let schema = std::fs::read_to_string(path).unwrap();
+    let schema = file("../../../../docs/preflight.schema.json");
     let mut schema: Value = serde_json::from_str(&schema).unwrap();
     schema["$ref"] = json!(format!("#/$defs/{command}"));
     schema
@@ -87,12 +82,9 @@ pub(super) fn schema_of(command: &str) -> Value {
 #[test]
 fn a_status_is_what_the_schema_in_docs_says() {
     let schema = schema_of("status");
-    for words in [
-        "status --from status-cluster.yaml -q -o json",
-        "status --from plan-objects.yaml -q -o json",
-    ] {
-        let status = serde_json::from_slice(&run(words).stdout).unwrap();
-        assert_eq!(mistakes(&schema, &status), [""; 0], "{words}");
+    for from in ["status-cluster.yaml", "plan-objects.yaml"] {
+        let status = json_of(&format!("status --from {from}"));
+        assert_eq!(mistakes(&schema, &status), [""; 0], "{from}");
     }
 }
 
@@ -100,14 +92,9 @@ fn a_status_is_what_the_schema_in_docs_says() {
 fn json_is_what_the_schema_in_docs_says() {
     let schema = schema_of("check");
     validate_json(&schema, "json");
-    let policies = [
-        policy("a", "protect", json!({})),
-        policy("b", "monitor", json!({})),
-    ];
+    let policies = ["protect", "monitor"].map(|mode| policy(mode, mode, json!({})));
     let server = ApiServer::start(with_policies(&policies));
-    let mut check = command_on(&server);
-    let output = check.args(["check", "--cluster", "-o", "json"]).output();
-    let document: Value = serde_json::from_slice(&output.unwrap().stdout).unwrap();
+    let document = run_on(&server, "check --cluster -o json").json();
     assert!(jsonschema::is_valid(&schema, &document), "{document:#}");
 }
 
@@ -134,9 +121,9 @@ fn junit_is_valid() {
         !validator.validate(&wrong).is_empty(),
         "the schema refuses nothing"
     );
-    for (words, text) in outputs("junit") {
-        let document = uppsala::parse(&text).unwrap();
+    for (words, run) in outputs("junit") {
+        let document = uppsala::parse(&run.stdout).unwrap();
         let errors = validator.validate(&document);
-        assert!(errors.is_empty(), "{words}: {errors:?}\n{text}");
+        assert!(errors.is_empty(), "{words}: {errors:?}\n{run:?}");
     }
 }
