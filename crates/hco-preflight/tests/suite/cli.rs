@@ -23,7 +23,7 @@ mod transcripts;
 mod usage;
 mod verdicts;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -95,9 +95,10 @@ fn command() -> Command {
     command
 }
 
-/// The result of a run.
-#[derive(Debug, PartialEq)]
+/// A run with its result.
+#[derive(Debug)]
 struct Run {
+    words: Vec<OsString>,
     stdout: String,
     stderr: String,
     code: i32,
@@ -105,11 +106,13 @@ struct Run {
 
 impl Run {
     fn new(command: Command, input: &str) -> Self {
+        let words = command.get_args().map(OsStr::to_owned).collect();
         let output = assert_cmd::Command::from_std(command)
             .write_stdin(input)
             .output()
             .unwrap();
         Self {
+            words,
             stdout: String::from_utf8(output.stdout).unwrap(),
             stderr: String::from_utf8(output.stderr).unwrap(),
             code: output.status.code().unwrap(),
@@ -143,6 +146,10 @@ impl Run {
     fn unfolded(self) -> Self {
         let stdout = e2e_tests::unfolded(&self.stdout);
         Self { stdout, ..self }
+    }
+
+    fn result(&self) -> (&str, &str, i32) {
+        (&self.stdout, &self.stderr, self.code)
     }
 
     #[track_caller]

@@ -23,7 +23,7 @@ fn repairs_without_effect_are_noted() {
         let settings = run_with("settings --settings -", &policy).exits(0);
         let check = "check -f accepted.yaml --nodes nodes.yaml --settings -";
         run_with(check, &policy).exits(0).notes(wanted);
-        assert_eq!(settings.stderr.is_empty(), wanted.is_empty());
+        assert_eq!(settings.stderr.is_empty(), wanted.is_empty(), "{policy}");
         settings.notes(wanted);
     }
 }
