@@ -1,10 +1,10 @@
 //! Computes the object in the API server after `kubectl apply` or `kubectl replace`.
 
+use anyhow::{Context as _, Result};
 use engine::PatchOperation;
 use serde_json::{Map, Value, json};
 
 use crate::args::AsIf;
-use crate::remedy::json_patch_of;
 
 /// The annotation in which kubectl stores the last applied configuration.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -51,9 +51,19 @@ pub(crate) fn edited(file: &Value, operation: &PatchOperation) -> Option<Value> 
             operation.op = "add".into();
         }
     }
-    let patch = json_patch_of(&[operation]).ok()?;
+    let patch = json_patch_of([&operation]).ok()?;
     json_patch::patch(&mut edited, &patch).ok()?;
     Some(edited)
+}
+
+/// Operations of the module as a JSON Patch.
+pub(crate) fn json_patch_of<'o>(
+    operations: impl IntoIterator<Item = &'o PatchOperation>,
+) -> Result<json_patch::Patch> {
+    let operations: Vec<&PatchOperation> = operations.into_iter().collect();
+    serde_json::to_value(operations)
+        .and_then(serde_json::from_value)
+        .context("a fix from the module is not a valid JSON Patch")
 }
 
 /// The three-way merge of the live object, the last applied configuration, and the file. Lists are replaced as a whole,

@@ -43,7 +43,7 @@ pub(crate) struct Entry<'v> {
     pub(crate) finding: Option<&'v Finding>,
     /// `None` for an object in the cluster.
     pub(crate) place: Option<Place>,
-    /// The fact and the fix.
+    /// The fact and the fix. If the cluster would only report a denial, a line says so.
     pub(crate) text: String,
     /// Identifies the same finding in another run, independent of line numbers. It is unique among the entries of a
     /// check.
@@ -62,10 +62,9 @@ impl<'v> Entry<'v> {
             let file = entry.in_repository().map_or(String::new(), |it| it.0);
             let here = fingerprint(&[&file, &entry.fingerprint]);
             let number = numbers.entry(here.clone()).or_default();
-            entry.fingerprint = if *number == 0 {
-                here
-            } else {
-                fingerprint(&[&here, &number.to_string()])
+            entry.fingerprint = match *number {
+                0 => here,
+                number => fingerprint(&[&here, &number.to_string()]),
             };
             *number += 1;
         }
@@ -80,22 +79,21 @@ impl<'v> Entry<'v> {
     }
 
     fn of_finding(object: &'v Judged, finding: &'v Finding) -> Self {
+        let rule = &*finding.rule;
+        let template = finding.template.as_ref().map_or("", Foreign::raw);
         let severity = match finding.level {
-            Level::Deny if object.is_only_reported() => Severity::Reported,
             Level::Deny => Severity::Denied,
             Level::Warn => Severity::Warning,
             Level::Carried => Severity::Carried,
         };
-        let rule = &*finding.rule;
-        let template = finding.template.as_ref().map_or("", Foreign::raw);
         let text = format!("{}\nfix: {}", finding.fact, finding.fix);
-        Self {
+        let entry = Self {
             severity,
             rule,
             object: Some(object),
             finding: Some(finding),
             place: object.place_of(Some(finding)),
-            text: object.with_mode(finding.level, text),
+            text,
             fingerprint: fingerprint(&[
                 rule,
                 &object.kind_and_name(),
@@ -103,28 +101,28 @@ impl<'v> Entry<'v> {
                 finding.value.raw(),
                 &without_indexes(finding.path.raw()),
             ]),
-        }
+        };
+        entry.with_mode(object)
     }
 
     fn of_message(object: &'v Judged) -> Option<Self> {
-        let message = object.message()?;
-        Some(Self {
+        let entry = Self {
             severity: match object.exit() {
                 Exit::Unjudged => Severity::Unjudged,
-                _ if object.is_only_reported() => Severity::Reported,
-                _ => Severity::Denied,
+                Exit::Accepted | Exit::Denied => Severity::Denied,
             },
             rule: OBJECT,
             object: Some(object),
             finding: None,
             place: object.place_of(None),
-            text: object.with_mode(Level::Deny, message.to_owned()),
+            text: object.message()?.to_owned(),
             fingerprint: fingerprint(&[OBJECT, &object.kind_and_name()]),
-        })
+        };
+        Some(entry.with_mode(object))
     }
 
     /// The entry for something that could not be evaluated.
-    pub(crate) fn of_failure(failure: &'v Failure) -> Self {
+    fn of_failure(failure: &'v Failure) -> Self {
         let rule = "not-checked";
         let file = failure.file.as_deref();
         Self {
@@ -141,6 +139,16 @@ impl<'v> Entry<'v> {
         }
     }
 
+    /// A denial by a policy in monitor mode is only reported.
+    fn with_mode(mut self, object: &Judged) -> Self {
+        if self.severity == Severity::Denied && object.is_only_reported() {
+            self.severity = Severity::Reported;
+            let mode = "\nThe policy is in monitor mode: the cluster would only report this.";
+            self.text.push_str(mode);
+        }
+        self
+    }
+
     /// The text, after the name of the object if the text does not contain it.
     pub(crate) fn named(&self) -> String {
         match self.object.map(Judged::unique_name) {
@@ -152,10 +160,11 @@ impl<'v> Entry<'v> {
     /// The path and the line, for programs that know the files of a repository.
     pub(crate) fn in_repository(&self) -> Option<(String, usize)> {
         let Place { file, line } = self.place.as_ref()?;
-        Some(match file.as_str() {
-            STDIN_NAME => (file.clone(), *line),
-            file => (in_repository(file), *line),
-        })
+        let path = match file.as_str() {
+            STDIN_NAME => file.clone(),
+            file => in_repository(file),
+        };
+        Some((path, *line))
     }
 }
 
@@ -170,7 +179,7 @@ fn without_indexes(path: &str) -> String {
 }
 
 /// A digest of parts of a text.
-pub(crate) fn fingerprint(parts: &[&str]) -> String {
+fn fingerprint(parts: &[&str]) -> String {
     let mut fingerprint = Sha256::new();
     for part in parts {
         fingerprint.update(part);
@@ -179,41 +188,26 @@ pub(crate) fn fingerprint(parts: &[&str]) -> String {
     registry::hex(&fingerprint.finalize())
 }
 
-/// The path of a file in the repository in which the command runs; outside a repository, relative to the current
+/// The path of a file in the repository of Git in which the command runs; outside a repository, relative to the current
 /// directory.
-pub(crate) fn in_repository(file: &str) -> String {
-    let Ok(current) = std::env::current_dir() else {
-        return file.to_owned();
-    };
-    let root = repository(&current);
-    let path = normal(&current.join(file));
-    let below = path.strip_prefix(root.as_ref().unwrap_or(&current));
-    below.map_or_else(|_| file.to_owned(), |path| path.display().to_string())
-}
-
-/// The nearest directory with a repository of Git.
 ///
 /// MIRRORS: git setup.c, `setup_git_directory_gently_1`, with `GIT_CEILING_DIRECTORIES`.
-fn repository(current: &Path) -> Option<PathBuf> {
+fn in_repository(file: &str) -> String {
+    let current = std::env::current_dir().unwrap_or_default();
     let ceilings = std::env::var_os("GIT_CEILING_DIRECTORIES").unwrap_or_default();
     let ceilings: Vec<PathBuf> = std::env::split_paths(&ceilings).collect();
-    let mut directories = current.ancestors();
-    let open = directories.by_ref().take_while(|directory| {
+    let is_open = |directory: &&Path| {
         *directory == current || !ceilings.iter().any(|ceiling| ceiling == directory)
-    });
-    let mut repositories = open.filter(|directory| directory.join(".git").exists());
-    repositories.next().map(Path::to_owned)
-}
-
-/// A path without `.` and `..`.
-fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for component in path.components() {
+    };
+    let mut directories = current.ancestors().take_while(is_open);
+    let root = directories.find(|directory| directory.join(".git").exists());
+    let mut path = PathBuf::new();
+    for component in current.join(file).components() {
         match component {
-            Component::CurDir => {}
-            Component::ParentDir => drop(normal.pop()),
-            component => normal.push(component),
+            Component::ParentDir => drop(path.pop()),
+            component => path.push(component),
         }
     }
-    normal
+    let below = path.strip_prefix(root.unwrap_or(&current));
+    below.map_or_else(|_| file.to_owned(), |path| path.display().to_string())
 }

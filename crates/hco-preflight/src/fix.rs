@@ -1,34 +1,31 @@
 //! `fix`: applies the fixes of the module, which are data, to the files.
 
+mod choice;
+mod files;
 mod patches;
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Result, bail};
 use engine::PatchOperation;
-use manifest::{EditError, Edited, Object};
+use manifest::Object;
 use policy_host::Cluster;
 use serde_json::Value;
-use tempfile::NamedTempFile;
 
-use crate::apply;
+use self::choice::{chosen, is_choice, reason, sets_annotation, to_review};
+use crate::apply::{self, json_patch_of};
 use crate::args::{self, FixFormat, Prefer, WITH_ALTERNATIVES};
-use crate::diff::diff;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files::Source;
-use crate::foreign::{self, chain, one_line, shell_word};
+use crate::foreign::{self, one_line, shell_word};
 use crate::kubectl::Kubectl;
 use crate::notes::Notes;
 use crate::prose::count;
-use crate::remedy::{edit, patch};
-use crate::report::{Conclusions as _, Finding, Level, Remedy, Report};
-use crate::stage::{Check, Purpose, Question, Unread};
-use crate::terminal::{Terminal, print_raw};
+use crate::report::{Level, Remedy, Report};
+use crate::stage::{Check, Purpose, Question, Unread, Written};
+use crate::terminal::Terminal;
 use crate::verdict::{Judged, Verdicts};
 
 /// More rounds than any object needs. One round applies the fixes of all findings that the module lists.
@@ -71,105 +68,82 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     // With repairs, the module would only report what it repairs, without a patch.
     check.without_repairs();
     let mut failures = check.failures.clone();
-    let fixed = check
-        .questions
-        .iter()
-        .map(|question| Fixed::new(question, &check, args).map_err(|failure| (question, failure)));
-    let mut fixed: Vec<_> = fixed.collect();
-    for object in fixed.iter_mut().flatten() {
+    let mut fixed = Vec::new();
+    for question in &check.questions {
+        match Fixed::new(question, &check, args) {
+            Ok(object) => fixed.push(object),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    for object in &mut fixed {
         object.report_only_live(args, terminal);
     }
     let context = check.cluster.as_deref().and_then(Cluster::context);
     let kubectl = Kubectl::on(&args.subject.connection, context);
-    let printed = match args.output {
-        Some(FixFormat::JsonPatch) => Some(print_patches(&fixed, context, &failures)),
-        Some(FixFormat::Commands) => Some(print_commands(&mut fixed, &kubectl, &mut failures)),
-        None => None,
-    };
-    let (fixed, unfixed): (Vec<_>, Vec<_>) = fixed.into_iter().partition(Result::is_ok);
-    failures.extend(unfixed.into_iter().filter_map(|it| Some(it.err()?.1)));
-    let mut fixed: Vec<Fixed<'_>> = fixed.into_iter().flatten().collect();
-    let changes = match printed {
-        Some(changes) => changes?,
-        None => fix_files(&mut fixed, args, terminal, &mut failures)?,
-    };
+    match args.output {
+        Some(FixFormat::JsonPatch) => patches::print(&fixed, context, &failures)?,
+        Some(FixFormat::Commands) => {
+            patches::print_commands(&mut fixed, &kubectl, &mut failures)?;
+        }
+        None => files::write_or_show(&mut fixed, args, terminal, &mut failures)?,
+    }
     for failure in &failures {
         terminal.failure(&failure.to_string());
     }
-    if changes && is_live && args.output.is_some() && !args.quiet {
-        for object in fixed.iter().filter(|it| it.made > 0) {
-            if let Some(note) = patches::kept_elsewhere(object.question) {
-                terminal.note(&object.question.failure(note).to_string());
-            }
-        }
-        terminal.note(CHANGED);
-    }
+    let fixes: Vec<Remedy> = fixed.iter().flat_map(|it| it.fixes.clone()).collect();
     let by_hand = fixed.iter().any(|object| object.by_hand);
-    let made: usize = fixed.iter().map(|object| object.made).sum();
-    let advice = advice(&fixed, args, &kubectl, &terminal.name);
-    let objects = fixed.into_iter().map(Fixed::judged).collect();
     let verdicts = Verdicts {
-        objects,
+        objects: fixed.into_iter().map(Fixed::judged).collect(),
         failures,
         ..Verdicts::default()
     };
-    let left = if by_hand || changes && !args.write {
+    let left = if by_hand || !fixes.is_empty() && !args.write {
         Exit::Denied
     } else {
         Exit::Accepted
     };
     let exit = verdicts.exit().max(left);
-    summarize(&verdicts, made, exit, args, terminal);
-    if !args.quiet {
-        for advice in advice {
-            terminal.note(&advice);
-        }
+    summarize(&verdicts, fixes.len(), exit, args, terminal);
+    if !fixes.is_empty() && !args.quiet {
+        advise(&fixes, args, &kubectl, terminal);
     }
     Ok(exit)
 }
 
-/// The answer of an API server to a patch for an object that has changed.
-const CHANGED: &str = "if an object has changed since it was read, the API server rejects its patch (`the server rejected our request due to an error in our request`): run this again";
+/// How to apply the changes of live objects.
+const LIVE: [&str; 2] = [
+    "if an object has changed since it was read, the API server rejects its patch (`the server rejected our request due to an error in our request`): run this again",
+    "if `kubectl apply`, Argo CD, or Flux manages an object, make the change in its file as well, because the next apply or sync reverts the patch",
+];
 
-/// How to see the effect of the changes before they are applied.
-fn advice(fixed: &[Fixed<'_>], args: &args::Fix, kubectl: &Kubectl, name: &str) -> Vec<String> {
-    let changed: Vec<&Fixed<'_>> = fixed.iter().filter(|it| it.made > 0).collect();
-    let has = |end: &str| changed.iter().any(|it| has_path(&it.patch, end));
-    let mut advice = Vec::new();
-    let is_unknown = args.r#unsafe && !args.subject.images;
-    if is_unknown && has("/ssp.kubevirt.io~1dict.architectures") {
-        advice.push("images were not looked up: check the architectures annotations before you apply this, or use --images".to_owned());
+/// Notes what to do before the changes are applied.
+fn advise(fixes: &[Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Terminal) {
+    let is_live = args.subject.cluster || args.subject.from.is_some();
+    if is_live && args.output.is_some() {
+        LIVE.iter().for_each(|note| terminal.note(note));
     }
-    let what = if changed.iter().any(|it| changes_import(&it.patch)) {
-        "the multi-architecture import"
-    } else if has("/nodeSelector/kubernetes.io~1arch") {
-        "the placement of the workloads"
-    } else {
-        return advice;
-    };
+    if args.r#unsafe && !args.subject.images && fixes.iter().any(sets_annotation) {
+        terminal.note("images were not looked up: check the architectures annotations before you apply this, or use --images");
+    }
     let from = match &args.subject.from {
         Some(from) => format!("--from {} ", shell_word(&foreign::path(from))),
         None => format!("--cluster {}", kubectl.flags()),
     };
-    advice.push(format!(
-        "this changes {what}: before you apply it, `{name} plan {from}-f FILE`, with the corrected file, lists what becomes of boot sources and virtual machines"
+    let name = &terminal.name;
+    terminal.note(&format!(
+        "before you apply this, `{name} plan {from}-f FILE`, with the corrected file, lists what becomes of boot sources and virtual machines"
     ));
-    advice
 }
 
 /// An object after its fixes.
 struct Fixed<'q> {
-    question: &'q Question,
+    question: &'q Arc<Question>,
     /// The object in the file.
     value: Value,
     /// The object that is evaluated, as the API server gets it.
     sent: Value,
-    /// The operations that produced it.
-    patch: Vec<PatchOperation>,
-    /// The number of fixed findings.
-    made: usize,
-    /// The summaries of the fixes, with their costs.
-    summaries: Vec<String>,
+    /// The fixes that produced it, without the operations that an earlier fix contains.
+    fixes: Vec<Remedy>,
     /// The findings before the fixes.
     before: Report,
     /// The remaining findings.
@@ -181,29 +155,40 @@ struct Fixed<'q> {
 }
 
 impl<'q> Fixed<'q> {
-    /// Applies the fixes of a report, and evaluates the object again until no fix is left.
-    fn new(question: &'q Question, check: &Check<'_>, args: &args::Fix) -> Result<Self, Failure> {
-        let sent = question.sent();
-        let report = check.report(question, sent)?;
-        let mut fixed = Self {
+    /// An object without changes.
+    fn unchanged(question: &'q Arc<Question>, report: Report) -> Self {
+        Self {
             question,
             value: question.object.value().clone(),
-            sent: sent.clone(),
-            patch: Vec::new(),
-            made: 0,
-            summaries: Vec::new(),
+            sent: question.sent().clone(),
+            fixes: Vec::new(),
             before: report.clone(),
             report,
             written: None,
             by_hand: false,
-        };
+        }
+    }
+
+    /// Applies the fixes of a report, and evaluates the object again until no fix is left.
+    fn new(
+        question: &'q Arc<Question>,
+        check: &Check<'_>,
+        args: &args::Fix,
+    ) -> Result<Self, Failure> {
+        let report = check.report(question, question.sent())?;
+        let mut fixed = Self::unchanged(question, report);
         for _ in 0..ROUNDS {
-            let remedies = chosen(&fixed.report.findings, args, |it| {
-                fixed.can_be_made(it, args)
-            });
-            let remedies = remedies.map_err(|what| question.failure(what))?;
-            let is_changed = fixed.apply(&remedies, args);
-            if !is_changed.map_err(|error| question.failure(chain(&error)))? {
+            let can_be_made = |remedy: &Remedy| fixed.after(remedy, args).is_some();
+            let remedies = chosen(&fixed.report.findings, args, can_be_made);
+            let before = fixed.sent.clone();
+            for mut remedy in remedies.map_err(|what| question.failure(what))? {
+                remedy.patch.retain(|operation| !fixed.has_added(operation));
+                if let Some((value, sent)) = fixed.after(&remedy, args) {
+                    (fixed.value, fixed.sent) = (value, sent);
+                    fixed.fixes.push(remedy);
+                }
+            }
+            if fixed.sent == before {
                 break;
             }
             fixed.report = check.report(question, &fixed.sent)?;
@@ -211,50 +196,48 @@ impl<'q> Fixed<'q> {
         Ok(fixed)
     }
 
-    /// Applies fixes. Returns whether the object changed.
-    fn apply(&mut self, remedies: &[Remedy], args: &args::Fix) -> Result<bool> {
-        let before = self.sent.clone();
-        for remedy in remedies {
-            let remedy = &without_repetitions(remedy, &self.patch);
-            let mut sent = self.sent.clone();
-            patch(&mut sent, remedy)?;
-            let Some(value) = self.in_file(remedy, &sent, args) else {
-                continue;
-            };
-            self.value = value;
-            self.sent = sent;
-            self.patch.extend(remedy.patch.iter().cloned());
-            self.made += 1;
-            self.summaries.push(remedy.summary.clone());
-        }
-        Ok(self.sent != before)
+    /// Reverts the fixes.
+    fn reset(&mut self) {
+        *self = Self {
+            by_hand: self.by_hand,
+            ..Self::unchanged(self.question, self.before.clone())
+        };
     }
 
-    /// The file after a fix, if applying it gives this object in the API server.
-    fn in_file(&self, remedy: &Remedy, sent: &Value, args: &args::Fix) -> Option<Value> {
+    /// The operations of all fixes.
+    fn operations(&self) -> impl Iterator<Item = &PatchOperation> {
+        self.fixes.iter().flat_map(|fix| &fix.patch)
+    }
+
+    /// Whether an earlier fix has added the same field.
+    fn has_added(&self, operation: &PatchOperation) -> bool {
+        let name = operation.path.rsplit('/').next().unwrap_or_default();
+        let is_field = name != "-" && name.parse::<usize>().is_err();
+        let mut earlier = self.operations();
+        operation.op == "add" && is_field && earlier.any(|it| it == operation)
+    }
+
+    /// The object in the file and in the API server after a fix; `None` if the fix cannot be made in the file, because
+    /// only the live object has the value.
+    fn after(&self, remedy: &Remedy, args: &args::Fix) -> Option<(Value, Value)> {
+        let mut sent = self.sent.clone();
+        json_patch::patch(&mut sent, &json_patch_of(&remedy.patch).ok()?).ok()?;
         let Some(live) = &self.question.live else {
-            return Some(sent.clone());
+            return Some((sent.clone(), sent));
         };
         let mut value = self.value.clone();
         for operation in &remedy.patch {
             value = apply::edited(&value, operation)?;
         }
         let as_if = args.subject.as_if.unwrap_or_default();
-        (apply::sent(as_if, live, &value) == *sent).then_some(value)
+        (apply::sent(as_if, live, &value) == sent).then_some((value, sent))
     }
 
-    /// Whether a fix can be made in the file. It cannot if only the live object has the value.
-    fn can_be_made(&self, remedy: &Remedy, args: &args::Fix) -> bool {
-        let mut sent = self.sent.clone();
-        self.question.live.is_none()
-            || patch(&mut sent, remedy).is_ok() && self.in_file(remedy, &sent, args).is_some()
-    }
-
-    /// Reports the findings whose remedies cannot be made in the file.
+    /// Reports the findings whose fixes cannot be made in the file.
     fn report_only_live(&mut self, args: &args::Fix, terminal: &Terminal) {
         for finding in &self.report.findings {
             let mut fixes = finding.fixes.iter();
-            if fixes.any(|remedy| !self.can_be_made(remedy, args)) {
+            if fixes.any(|remedy| self.after(remedy, args).is_none()) {
                 self.by_hand = true;
                 let rule = &finding.rule;
                 let what = format!(
@@ -263,15 +246,6 @@ impl<'q> Fixed<'q> {
                 terminal.failure(&self.question.failure(what).to_string());
             }
         }
-    }
-
-    /// Reverts the fixes.
-    fn reset(&mut self) {
-        self.value = self.question.object.value().clone();
-        self.sent = self.question.sent().clone();
-        self.report = self.before.clone();
-        self.made = 0;
-        self.summaries.clear();
     }
 
     /// The file, if the object comes from one.
@@ -287,337 +261,14 @@ impl<'q> Fixed<'q> {
     }
 
     fn judged(self) -> Judged {
-        let mut judged = self.question.judged(self.report);
-        if let (Some(written), Some(object)) = (&mut judged.written, self.written) {
+        let mut question = Arc::clone(self.question);
+        if let Some(object) = self.written
+            && let Written::InFile(written) = &mut Arc::make_mut(&mut question).object
+        {
             written.object = Arc::new(object);
         }
-        judged
+        Judged::new(question, self.report)
     }
-}
-
-/// The fixes to apply together: only the preferred one, else all complete ones, else the fixes of one rule that a
-/// person has to review. Fixes of two rules can be two ways to resolve the same problem.
-fn chosen(
-    findings: &[Finding],
-    args: &args::Fix,
-    can_be_made: impl Fn(&Remedy) -> bool,
-) -> Result<Vec<Remedy>, String> {
-    let with_alternatives = findings.iter().find(|it| it.rule == WITH_ALTERNATIVES);
-    let prefer = args.prefer();
-    if let (Some(prefer), Some(finding)) = (&prefer, with_alternatives) {
-        let remedy = preferred(finding, prefer)?;
-        if can_be_made(remedy) {
-            return Ok(vec![remedy.clone()]);
-        }
-    }
-    // A user who places the workloads does not want the import instead.
-    let is_placed = matches!(prefer, Some(Prefer::PlaceOn(_)));
-    let is_wanted =
-        |remedy: &&Remedy| can_be_made(remedy) && !(is_placed && enables_import(&remedy.patch));
-    let complete = findings.iter().filter_map(Finding::complete_fix);
-    let complete: Vec<Remedy> = complete.filter(is_wanted).cloned().collect();
-    if !complete.is_empty() || !args.r#unsafe {
-        return Ok(complete);
-    }
-    let mut first = None;
-    let to_review = findings.iter().filter_map(|finding| {
-        let remedy = to_review(finding).filter(is_wanted)?;
-        (*first.get_or_insert(&finding.rule) == &finding.rule).then_some(remedy)
-    });
-    Ok(to_review.cloned().collect())
-}
-
-/// The same fix without the fields that an earlier fix has added.
-fn without_repetitions(remedy: &Remedy, earlier: &[PatchOperation]) -> Remedy {
-    let mut remedy = remedy.clone();
-    let adds_field = |operation: &PatchOperation| {
-        let name = operation.path.rsplit('/').next().unwrap_or_default();
-        operation.op == "add" && name != "-" && name.parse::<usize>().is_err()
-    };
-    remedy
-        .patch
-        .retain(|operation| !(adds_field(operation) && earlier.contains(operation)));
-    remedy
-}
-
-/// The fix that a person has to review.
-fn to_review(finding: &Finding) -> Option<&Remedy> {
-    let remedy = finding.fixes.first()?;
-    let is_open = !remedy.complete && !remedy.patch.is_empty();
-    (is_open && !is_choice(finding)).then_some(remedy)
-}
-
-/// Whether only a person can choose a fix. For example, an annotation without effect does not justify enabling the
-/// import.
-fn is_choice(finding: &Finding) -> bool {
-    finding.rule == "architectures-ignored"
-}
-
-/// Why a person has to review a fix.
-fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
-    let mut paths = remedy.patch.iter().map(|it| &it.path);
-    if enables_import(&remedy.patch) {
-        "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"
-    } else if paths.any(|path| path.contains("/annotations/ssp.kubevirt.io~1dict.architectures"))
-        && !args.subject.images
-    {
-        "the architectures of the image are unknown, because it was not looked up; --images looks it up"
-    } else {
-        "check that this change is correct"
-    }
-}
-
-/// The fix for a preference.
-fn preferred<'f>(finding: &'f Finding, prefer: &Prefer) -> Result<&'f Remedy, String> {
-    let remedies = finding.fixes.iter();
-    let ways: Vec<(Prefer, &Remedy)> = remedies.filter_map(|it| Some((way(it)?, it))).collect();
-    if let Some((_, remedy)) = ways.iter().find(|(way, _)| way == prefer) {
-        return Ok(remedy);
-    }
-    let names = ways.iter().map(|(way, _)| one_line(&way.to_string()));
-    let open = match names.collect::<Vec<_>>().join(" or ") {
-        names if names.is_empty() => "this finding needs manual action".to_owned(),
-        names => format!("use {names}"),
-    };
-    let (rule, way) = (&finding.rule, one_line(&prefer.to_string()));
-    Err(format!(
-        "--prefer {rule}={way} is not possible here; {open}"
-    ))
-}
-
-/// The preference that a fix corresponds to.
-fn way(remedy: &Remedy) -> Option<Prefer> {
-    if enables_import(&remedy.patch) {
-        return Some(Prefer::EnableImport);
-    }
-    remedy.patch.iter().find_map(|operation| {
-        let is_label = operation
-            .path
-            .ends_with("/nodeSelector/kubernetes.io~1arch");
-        let value = operation.value.as_ref().filter(|_| is_label)?.as_str()?;
-        Some(Prefer::PlaceOn(value.to_owned()))
-    })
-}
-
-/// Whether a patch sets a field whose path has this suffix.
-fn has_path(patch: &[PatchOperation], end: &str) -> bool {
-    patch.iter().any(|it| it.path.ends_with(end))
-}
-
-/// Whether a patch sets the field or the feature gate of the import.
-fn changes_import(patch: &[PatchOperation]) -> bool {
-    patch.iter().any(is_of_import)
-}
-
-fn enables_import(patch: &[PatchOperation]) -> bool {
-    let mut operations = patch.iter().filter(|it| is_of_import(it));
-    operations.any(|operation| {
-        let value = operation.value.as_ref();
-        let state = value.map(|value| value.member("state").unwrap_or(value));
-        state.is_none_or(|it| it.as_str() != Some("Disabled") && *it != false.into())
-    })
-}
-
-/// Correcting the name of a gate is not meant: its state stays as the user has set it.
-fn is_of_import(operation: &PatchOperation) -> bool {
-    let path = &operation.path;
-    let is_gate = path.starts_with("/spec/featureGates/") && !path.ends_with("/name");
-    path.ends_with("/enableMultiArchBootImageImport") || is_gate
-}
-
-/// Notes the costs of the changes before they are made.
-fn note_summaries(of_file: &[Fixed<'_>], terminal: &Terminal) {
-    let mut seen = BTreeSet::new();
-    for fixed in of_file.iter().filter(|it| it.made > 0) {
-        for summary in &fixed.summaries {
-            if seen.insert(summary) {
-                let at = fixed.question.failure(one_line(summary));
-                terminal.note(&at.to_string());
-            }
-        }
-    }
-}
-
-/// Writes the fixed files, or shows the changes. Returns whether there are changes.
-fn fix_files(
-    fixed: &mut [Fixed<'_>],
-    args: &args::Fix,
-    terminal: &Terminal,
-    failures: &mut Vec<Failure>,
-) -> Result<bool> {
-    let is_same = |one: &Fixed<'_>, other: &Fixed<'_>| {
-        let sources = one.source().zip(other.source());
-        sources.is_some_and(|(one, other)| Arc::ptr_eq(one, other))
-    };
-    let mut changes = false;
-    for of_file in fixed.chunk_by_mut(is_same) {
-        let Some(source) = of_file.first().and_then(Fixed::source) else {
-            continue;
-        };
-        let Edited { text, objects, .. } = fix_file(source, of_file, terminal)?;
-        let is_changed = text != source.text;
-        changes |= is_changed;
-        if is_changed && !args.quiet {
-            note_summaries(of_file, terminal);
-        }
-        if !args.write {
-            if is_changed {
-                let diff = diff(&source.name(), &source.text, &text);
-                terminal.print(&diff.text)?;
-                if diff.is_escaped && !args.quiet {
-                    terminal.note(
-                        "the diff has escaped characters, so `patch` cannot apply it; use --write",
-                    );
-                }
-            }
-            continue;
-        }
-        let written = if source.is_stdin() {
-            print_raw(text.as_bytes())
-        } else if is_changed {
-            replace(source, &text)
-        } else {
-            Ok(())
-        };
-        if let Err(error) = written {
-            let what = format!("not written: {}", chain(&error));
-            failures.push(Failure::in_file(&source.name(), None, what));
-            for object in of_file {
-                object.reset();
-            }
-            continue;
-        }
-        for (before, after) in source.objects.iter().zip(objects) {
-            if let Some(fixed) = of_file.iter_mut().find(|it| it.is(before)) {
-                fixed.written = Some(after);
-            }
-        }
-    }
-    Ok(changes)
-}
-
-/// The text of a file with the fixed objects in it. An object that the editor cannot change stays unchanged.
-fn fix_file(source: &Source, of_file: &mut [Fixed<'_>], terminal: &Terminal) -> Result<Edited> {
-    fn with(source: &Source, fixed: &[Fixed<'_>]) -> Result<Edited, EditError> {
-        edit(source, |object| {
-            Some(&fixed.iter().find(|it| it.is(object))?.value)
-        })
-    }
-    if let Ok(edited) = with(source, of_file) {
-        return Ok(edited);
-    }
-    for count in 1..=of_file.len() {
-        // The following objects are still unchanged.
-        let error = of_file
-            .get(..count)
-            .and_then(|them| with(source, them).err());
-        if let (Some(error), Some(object)) = (error, of_file.get_mut(count - 1)) {
-            object.reset();
-            object.by_hand = true;
-            let what = format!("not changed: {error}; edit it manually");
-            terminal.failure(&object.question.failure(what).to_string());
-        }
-    }
-    Ok(with(source, of_file)?)
-}
-
-/// Replaces a file atomically, and keeps its permissions and owner. It does not overwrite a file that has changed in
-/// the meantime.
-fn replace(source: &Source, text: &str) -> Result<()> {
-    // A symbolic link stays a symbolic link.
-    let path = std::fs::canonicalize(&source.path)?;
-    if let Some(root) = &source.root {
-        ensure!(
-            path.starts_with(std::fs::canonicalize(root)?),
-            "it is a link to {}, which is not in {}; to change that file, name it with -f",
-            foreign::path(&path),
-            foreign::path(root)
-        );
-    }
-    let metadata = std::fs::metadata(&path)?;
-    ensure!(metadata.is_file(), "it is not a regular file");
-    // A user who may not write the file may not replace it either.
-    std::fs::OpenOptions::new().write(true).open(&path)?;
-    ensure!(!metadata.permissions().readonly(), "it is read-only");
-    let directory = path.parent().unwrap_or(Path::new("."));
-    let mut new = NamedTempFile::new_in(directory).with_context(|| {
-        format!(
-            "cannot create a temporary file in {}",
-            foreign::path(directory)
-        )
-    })?;
-    new.write_all(text.as_bytes())?;
-    new.as_file().set_permissions(metadata.permissions())?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{MetadataExt as _, fchown};
-        // Only root can change the owner of a file. Without that permission, the user becomes the owner.
-        let _ = fchown(new.as_file(), Some(metadata.uid()), Some(metadata.gid()));
-    }
-    new.as_file().sync_all()?;
-    ensure!(
-        std::fs::read(&path)? == source.text.as_bytes(),
-        "the file has changed since it was read; run the command again"
-    );
-    new.persist(&path).map_err(|error| anyhow!(error.error))?;
-    Ok(())
-}
-
-/// An object after its fixes, or why it cannot be fixed.
-type Outcome<'q> = Result<Fixed<'q>, (&'q Question, Failure)>;
-
-/// Prints a line of JSON with the patch or the error of each object. Returns whether there are changes.
-fn print_patches(
-    fixed: &[Outcome<'_>],
-    context: Option<&str>,
-    failures: &[Failure],
-) -> Result<bool> {
-    let mut text = String::new();
-    for failure in failures {
-        text.push_str(&patches::failed(failure)?);
-    }
-    let mut changes = false;
-    for object in fixed {
-        let (question, patch) = match object {
-            Ok(fixed) => {
-                let patch = patches::patch(fixed)?;
-                let why = fixed.report.unexplained();
-                changes |= !patch.0.is_empty();
-                // An empty patch would mean that the object needs no fix.
-                match why.filter(|_| patch.0.is_empty()) {
-                    Some(why) => (fixed.question, Err(why.to_owned())),
-                    None => (fixed.question, Ok(patch)),
-                }
-            }
-            Err((question, failure)) => (*question, Err(failure.what.clone())),
-        };
-        text.push_str(&patches::line(question, context, &patch)?);
-    }
-    print_raw(text.as_bytes())?;
-    Ok(changes)
-}
-
-/// Prints a command for each object that changes. Returns whether there are changes.
-fn print_commands(
-    fixed: &mut [Outcome<'_>],
-    kubectl: &Kubectl,
-    failures: &mut Vec<Failure>,
-) -> Result<bool> {
-    let mut text = String::new();
-    let mut changes = false;
-    for fixed in fixed.iter_mut().flatten().filter(|it| it.made > 0) {
-        changes = true;
-        match patches::command(fixed, kubectl) {
-            Ok(command) => text.push_str(&command),
-            Err(error) => {
-                failures.push(fixed.question.failure(chain(&error)));
-                // A patch that is not printed does not fix anything.
-                fixed.made = 0;
-            }
-        }
-    }
-    print_raw(text.as_bytes())?;
-    Ok(changes)
 }
 
 /// Prints the findings that need manual changes or a review, the images that could not be read, and the counts.
@@ -625,7 +276,7 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
     let (mut by_hand, mut to_confirm) = (0, 0);
     for object in &verdicts.objects {
         if let Some(message) = object.message() {
-            terminal.failure(&format!("{}: {message}", object.at()));
+            terminal.failure(&format!("{}: {message}", object.at(None)));
         }
         let mut findings = object.report.findings.iter();
         // In these cases, the import must not be enabled, or another finding already covers it.
@@ -635,84 +286,53 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
             let is_denied = finding.level == Level::Deny;
             let review = to_review(finding).filter(|_| !args.r#unsafe);
             let is_open = is_denied || is_choice(finding) && !is_decided;
-            if review.is_some() {
-                to_confirm += 1;
-            } else if is_open {
-                by_hand += 1;
-            }
-            let (at, rule, fact) = (object.at_finding(finding), &finding.rule, &finding.fact);
+            let (at, rule, fact) = (object.at(Some(finding)), &finding.rule, &finding.fact);
             let mut text = format!("{at}: [{rule}] {fact}");
             if is_open || review.is_some() {
                 let fix = finding.fix.replace('\n', "\n    ");
                 let _ = write!(text, "\n  fix: {fix}");
             }
             if let Some(remedy) = review {
+                to_confirm += 1;
                 let _ = write!(text, "\n  review: {}", reason(remedy, args));
+            } else if is_open {
+                by_hand += 1;
             }
+            let is_shown = is_open || review.is_some() || finding.rule == "image-unreadable";
             if is_denied {
                 terminal.review(&text);
-            } else if !args.quiet
-                && (is_open || review.is_some() || finding.rule == "image-unreadable")
-            {
+            } else if is_shown && !args.quiet {
                 terminal.warning(&text);
             }
         }
         if !args.quiet {
             for note in &object.report.not_checked {
-                terminal.note(&one_line(&format!("{}: {note}", object.at())));
+                terminal.note(&one_line(&format!("{}: {note}", object.at(None))));
             }
         }
     }
-    if args.quiet {
-        return;
-    }
-    let mut words = Vec::new();
+    let findings = |number| count(number, "finding");
+    let mut parts = Vec::new();
     if made > 0 {
-        let findings = count(made, "finding");
-        words.push(match args.output {
-            _ if args.write => format!("{findings} fixed"),
-            None => format!("{findings} can be fixed: run again with --write"),
-            Some(FixFormat::JsonPatch) => format!("the printed patches fix {findings}"),
-            Some(FixFormat::Commands) => format!("the printed commands fix {findings}"),
+        let made = findings(made);
+        parts.push(match args.output {
+            _ if args.write => format!("{made} fixed"),
+            None => format!("{made} can be fixed: run again with --write"),
+            Some(FixFormat::JsonPatch) => format!("the printed patches fix {made}"),
+            Some(FixFormat::Commands) => format!("the printed commands fix {made}"),
         });
     }
     if to_confirm > 0 {
-        let findings = count(to_confirm, "finding");
-        words.push(format!(
-            "{findings} to review: fix manually, or run again with --unsafe"
-        ));
+        let what = "to review: fix manually, or run again with --unsafe";
+        parts.push(format!("{} {what}", findings(to_confirm)));
     }
     if by_hand > 0 {
-        words.push(format!("{} to fix manually", count(by_hand, "finding")));
+        parts.push(format!("{} to fix manually", findings(by_hand)));
     }
-    if words.is_empty() && exit == Exit::Accepted {
-        words.push("nothing to fix".to_owned());
+    if parts.is_empty() && exit == Exit::Accepted {
+        parts.push("nothing to fix".to_owned());
     }
-    if !words.is_empty() {
-        terminal.note(&words.join("; "));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_that_somebody_else_changed_is_not_written() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("file.yaml");
-        std::fs::write(&path, "theirs").unwrap();
-        let source = |text: &str| Source {
-            path: path.clone(),
-            text: text.to_owned(),
-            root: None,
-            objects: Vec::new(),
-        };
-        let error = replace(&source("read"), "ours").unwrap_err();
-        assert!(error.to_string().contains("has changed since it was read"));
-        assert_eq!(std::fs::read(&path).unwrap(), b"theirs");
-        replace(&source("theirs"), "ours").unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"ours");
-        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1);
+    if !parts.is_empty() && !args.quiet {
+        terminal.note(&parts.join("; "));
     }
 }

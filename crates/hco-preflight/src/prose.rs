@@ -2,24 +2,24 @@
 
 use textwrap::{Options, WordSeparator, WordSplitter};
 
-/// A line of a fix.
-#[derive(Debug)]
-pub(crate) enum Line<'t> {
+/// Adds a line to a String, which cannot fail.
+macro_rules! line {
+    ($text:expr) => {{ $text.push('\n'); }};
+    ($text:expr, $($arg:tt)*) => {{
+        use std::fmt::Write as _;
+        let _ = writeln!($text, $($arg)*);
+    }};
+}
+pub(crate) use line;
+
+/// A part of a fix.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Part<'t> {
     Fix(&'t str),
     /// An alternative fix.
     Or(&'t str),
-    /// A line to type or paste.
-    Paste(&'t str),
-}
-
-impl<'t> Line<'t> {
-    /// The text to type or paste, without the mark.
-    pub(crate) fn to_paste(&self) -> Option<&'t str> {
-        match self {
-            Self::Paste(paste) => Some(paste),
-            Self::Fix(_) | Self::Or(_) => None,
-        }
-    }
+    /// Lines to type or paste.
+    Paste(Vec<&'t str>),
 }
 
 /// The first item, and the number of further ones; `None` if there are no items.
@@ -62,15 +62,18 @@ pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{s}")
 }
 
-/// The lines of a fix, as the module marks them.
-pub(crate) fn lines(fix: &str) -> impl Iterator<Item = Line<'_>> {
-    fix.lines().map(|line| {
-        if let Some(paste) = line.strip_prefix("  ") {
-            Line::Paste(paste)
-        } else if let Some(alternative) = line.strip_prefix("or: ") {
-            Line::Or(alternative)
-        } else {
-            Line::Fix(line)
+/// The parts of a fix, as the module marks them.
+pub(crate) fn parts(fix: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    for line in fix.lines() {
+        match (line.strip_prefix("  "), parts.last_mut()) {
+            (Some(paste), Some(Part::Paste(lines))) => lines.push(paste),
+            (Some(paste), _) => parts.push(Part::Paste(vec![paste])),
+            (None, _) => parts.push(match line.strip_prefix("or: ") {
+                Some(alternative) => Part::Or(alternative),
+                None => Part::Fix(line),
+            }),
         }
-    })
+    }
+    parts
 }

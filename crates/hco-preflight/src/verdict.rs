@@ -1,15 +1,20 @@
 //! The verdict of the module on each object, and errors for objects that could not be evaluated.
 
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
 use serde::Serialize;
 
-use crate::admission::Identity;
 use crate::exit::Exit;
 use crate::failure::{Failure, Place};
-use crate::files::InFile;
 use crate::foreign::{Foreign, one_line};
 use crate::notes::Notes;
 use crate::policy::{Mode, Policy};
-use crate::report::{Conclusions as _, Finding, Level, Report};
+use crate::report::{
+    Conclusions as _, Finding, Level, Report, Template, architecture, counted, listed,
+};
+use crate::stage::Question;
 
 /// The object with which an object was compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,17 +27,20 @@ pub(crate) enum Against {
     Live,
 }
 
+impl fmt::Display for Against {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => f.write_str("checked as a new object"),
+            Self::File(file) => write!(f, "checked as an update of {}", one_line(file)),
+            Self::Live => f.write_str("checked as an update of the live object"),
+        }
+    }
+}
+
 /// An object and its verdict.
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
-    /// `None` for an object in the cluster.
-    pub(crate) place: Option<Place>,
-    /// The object with its file, if it comes from one.
-    pub(crate) written: Option<InFile>,
-    /// Its kind, namespace, and name.
-    pub(crate) identity: Identity,
-    /// The object with which it was compared.
-    pub(crate) against: Against,
+    pub(crate) question: Arc<Question>,
     /// The cluster's policy whose settings were used.
     pub(crate) policy: Option<Policy>,
     /// Whether the user may not list all policies.
@@ -46,7 +54,7 @@ pub(crate) struct Judged {
 }
 
 /// The result of a check.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Verdicts {
     /// The objects in the order of the files.
     pub(crate) objects: Vec<Judged>,
@@ -59,7 +67,7 @@ pub(crate) struct Verdicts {
 }
 
 /// A cluster.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Origin {
     /// `None` for the service account of a pod.
     pub(crate) context: Option<Foreign>,
@@ -67,10 +75,19 @@ pub(crate) struct Origin {
     pub(crate) server: Option<Foreign>,
 }
 
-/// The remark about a denial by a policy in monitor mode.
-const ONLY_REPORTED: &str = "The policy is in monitor mode: the cluster would only report this.";
-
 impl Judged {
+    /// The verdict that determines the exit code.
+    pub(crate) fn new(question: Arc<Question>, report: Report) -> Self {
+        Self {
+            question,
+            policy: None,
+            policies_unread: false,
+            is_one_of_several: false,
+            decides: true,
+            report,
+        }
+    }
+
     /// Whether the cluster would only report a denial.
     pub(crate) fn is_only_reported(&self) -> bool {
         let policy = self.policy.as_ref();
@@ -78,18 +95,9 @@ impl Judged {
         is_monitor && self.exit() != Exit::Unjudged
     }
 
-    /// A text about a denial. If the cluster would only report the denial, a line says so.
-    pub(crate) fn with_mode(&self, level: Level, text: String) -> String {
-        if level == Level::Deny && self.is_only_reported() {
-            format!("{text}\n{ONLY_REPORTED}")
-        } else {
-            text
-        }
-    }
-
     /// `NAMESPACE/NAME`, without the parts that are missing.
     pub(crate) fn name(&self) -> String {
-        self.identity.namespaced_name()
+        self.question.identity.namespaced_name()
     }
 
     /// The name with the policy, if several policies evaluate the object.
@@ -103,18 +111,18 @@ impl Judged {
 
     /// The name with the kind, which is unique in a check.
     pub(crate) fn kind_and_name(&self) -> String {
-        format!("{} {}", self.identity.kind, self.unique_name())
+        format!("{} {}", self.question.identity.kind, self.unique_name())
     }
 
     /// The line of a finding in the file; `None` for an object in the cluster.
     pub(crate) fn line_of(&self, finding: &Finding) -> Option<usize> {
-        let written = self.written.as_ref()?;
+        let written = self.question.object.written()?;
         Some(written.object.line_of(&finding.path))
     }
 
-    /// The place of the object, or of a finding in it.
+    /// The place of the object, or of a finding in it; `None` for an object in the cluster.
     pub(crate) fn place_of(&self, finding: Option<&Finding>) -> Option<Place> {
-        let place = self.place.clone()?;
+        let place = self.question.place.clone()?;
         let line = finding.and_then(|finding| self.line_of(finding));
         Some(Place {
             line: line.unwrap_or(place.line),
@@ -122,20 +130,64 @@ impl Judged {
         })
     }
 
-    /// `FILE:LINE`, or a text for an object in the cluster.
-    pub(crate) fn at(&self) -> String {
-        shown(self.place_of(None))
+    /// `FILE:LINE` of the object, or of a finding in it.
+    pub(crate) fn at(&self, finding: Option<&Finding>) -> String {
+        match self.place_of(finding) {
+            Some(place) => format!("{}:{}", one_line(&place.file), place.line),
+            None => "in the cluster".to_owned(),
+        }
     }
 
-    /// The same for a finding.
-    pub(crate) fn at_finding(&self, finding: &Finding) -> String {
-        shown(self.place_of(Some(finding)))
+    /// The problems of a live object that was evaluated as a new one. The cluster does not deny its updates because of
+    /// them.
+    pub(crate) fn existing_problems(&self) -> Option<usize> {
+        let problems = self.of(Level::Deny).count();
+        let is_denied = self.exit() == Exit::Denied && problems > 0;
+        (self.question.place.is_none() && is_denied).then_some(problems)
+    }
+
+    /// The object with which it was compared, for users.
+    pub(crate) fn comparison(&self) -> String {
+        match self.existing_problems() {
+            Some(_) => "existing: updates are not blocked".to_owned(),
+            None => self.question.against.to_string(),
+        }
+    }
+
+    /// Facts about the cluster and the import, each with its name.
+    pub(crate) fn facts(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let report = &self.report;
+        let or_none = |text: String| Some(text).filter(|text| !text.is_empty());
+        let or_none = move |text| or_none(text).unwrap_or_else(|| "none".to_owned());
+        let machine = report.virtual_machine.as_ref();
+        let control_plane = report.control_plane_architectures.as_deref();
+        let facts = [
+            ("architecture", machine.map(architecture)),
+            (
+                "workload nodes",
+                report.nodes.as_ref().map(counted).map(or_none),
+            ),
+            ("control plane", control_plane.map(listed).map(or_none)),
+            (
+                "multi-architecture import",
+                report.multi_arch_import.map(|it| it.name().to_owned()),
+            ),
+        ];
+        let facts = facts.into_iter();
+        facts.filter_map(|(name, fact)| Some((name, fact?)))
+    }
+
+    /// The golden images, and the number of workload nodes by architecture; `None` if there are no images or no nodes.
+    pub(crate) fn images(&self) -> Option<(&[Template], &BTreeMap<String, usize>)> {
+        let templates = self.report.templates.as_deref()?;
+        let nodes = self.report.nodes.as_ref()?;
+        (!templates.is_empty() && !nodes.is_empty()).then_some((templates, nodes))
     }
 
     /// The flag because of which the module did not evaluate the object. It does not evaluate an update that changes
     /// nothing.
     fn without(&self) -> Option<&'static str> {
-        let flag = match self.against {
+        let flag = match self.question.against {
             Against::Nothing => return None,
             Against::File(_) => "--old",
             Against::Live => "-f",
@@ -163,13 +215,6 @@ impl Judged {
     }
 }
 
-fn shown(place: Option<Place>) -> String {
-    match place {
-        Some(place) => format!("{}:{}", one_line(&place.file), place.line),
-        None => "in the cluster".to_owned(),
-    }
-}
-
 impl Verdicts {
     /// The exit code of the command.
     pub(crate) fn exit(&self) -> Exit {
@@ -191,23 +236,22 @@ impl Verdicts {
     /// Adds the module's notes.
     pub(crate) fn add_notes(&self, notes: &mut Notes) {
         for object in &self.objects {
-            let (at, report) = (object.at(), &object.report);
-            for note in &report.not_checked {
-                notes.push(&format!("{at}: {note}"));
-            }
+            let (at, report) = (object.at(None), &object.report);
+            let mut add = |note: &str| notes.push(&format!("{at}: {note}"));
+            report.not_checked.iter().for_each(|note| add(note));
             if let Some(flag) = object.without() {
-                notes.push(&format!(
-                    "{at}: nothing that the policy checks changes, so existing problems are not listed; to list them, run this without {flag}"
+                add(&format!(
+                    "nothing that the policy checks changes, so existing problems are not listed; to list them, run this without {flag}"
                 ));
             }
             for repair in &report.repairs {
-                notes.push(&format!(
-                    "{at}: the policy would repair this object: {repair}"
-                ));
+                add(&format!("the policy would repair this object: {repair}"));
             }
             if report.more_findings > 0 {
-                let more = report.more_findings;
-                notes.push(&format!("{at}: {more} more findings are not listed"));
+                add(&format!(
+                    "{} more findings are not listed",
+                    report.more_findings
+                ));
             }
         }
     }

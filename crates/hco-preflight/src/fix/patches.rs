@@ -7,11 +7,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Fixed;
+use crate::apply::json_patch_of;
 use crate::failure::Failure;
-use crate::foreign::{self, one_line, shell_word};
+use crate::foreign::{self, chain, one_line, shell_word};
 use crate::kubectl::Kubectl;
-use crate::remedy::json_patch_of;
-use crate::stage::Question;
+use crate::report::Conclusions as _;
+use crate::terminal::print_raw;
 
 /// The output of `-o json-patch` for an object.
 #[derive(Default, Serialize)]
@@ -33,33 +34,71 @@ struct Record<'l> {
     error: Option<&'l str>,
 }
 
+/// Prints a line of JSON with the patch or the error of each object and file.
+pub(super) fn print(
+    fixed: &[Fixed<'_>],
+    context: Option<&str>,
+    failures: &[Failure],
+) -> Result<()> {
+    let mut text = String::new();
+    let mut add = |record: &Record<'_>| -> Result<()> {
+        text.push_str(&(foreign::json(&serde_json::to_string(record)?) + "\n"));
+        Ok(())
+    };
+    for failure in failures {
+        add(&Record {
+            file: failure.file.as_deref(),
+            line: failure.line,
+            error: Some(&failure.what),
+            ..Record::default()
+        })?;
+    }
+    for object in fixed {
+        let patch = patch(object)?;
+        let (identity, place) = (&object.question.identity, &object.question.place);
+        // An empty patch would mean that the object needs no fix.
+        let error = object.report.unexplained();
+        let error = error.filter(|_| patch.0.is_empty());
+        add(&Record {
+            context,
+            file: place.as_ref().map(|place| place.file.as_str()),
+            line: place.as_ref().map(|place| place.line),
+            api_version: Some(&identity.api_version),
+            namespace: identity.namespace.as_deref(),
+            name: identity.name.as_deref(),
+            patch: error.is_none().then_some(&patch),
+            error,
+        })?;
+    }
+    print_raw(text.as_bytes())
+}
+
+/// Prints a command for each object that changes. A command that is not printed does not fix anything.
+pub(super) fn print_commands(
+    fixed: &mut [Fixed<'_>],
+    kubectl: &Kubectl,
+    failures: &mut Vec<Failure>,
+) -> Result<()> {
+    let mut text = String::new();
+    for fixed in fixed.iter_mut().filter(|it| !it.fixes.is_empty()) {
+        match command(fixed, kubectl) {
+            Ok(command) => text.push_str(&command),
+            Err(error) => {
+                failures.push(fixed.question.failure(chain(&error)));
+                fixed.reset();
+            }
+        }
+    }
+    print_raw(text.as_bytes())
+}
+
 /// The patch of a fixed object, in its file or in the cluster.
-pub(super) fn patch(fixed: &Fixed<'_>) -> Result<Patch> {
-    let patch = json_patch_of(&fixed.patch)?;
+fn patch(fixed: &Fixed<'_>) -> Result<Patch> {
+    let patch = json_patch_of(fixed.operations())?;
     Ok(match fixed.question.place {
         Some(_) => patch,
         None => guarded(fixed.question.object.value(), patch),
     })
-}
-
-/// Says if a file manages the live object, because applying the file again reverts the patch.
-pub(super) fn kept_elsewhere(question: &Question) -> Option<String> {
-    const BY: [(&str, &str); 3] = [
-        (
-            "/metadata/annotations/argocd.argoproj.io~1tracking-id",
-            "Argo CD",
-        ),
-        ("/metadata/labels/kustomize.toolkit.fluxcd.io~1name", "Flux"),
-        (
-            "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",
-            "`kubectl apply`",
-        ),
-    ];
-    let live = question.object.value();
-    let (_, by) = BY.iter().find(|(path, _)| live.pointer(path).is_some())?;
-    Some(format!(
-        "the object comes from {by}: make the change in its file as well, because what the file has comes back when it is applied again"
-    ))
 }
 
 /// Adds tests before the patch, so that the API server rejects it if the object has changed in the meantime. The UID is
@@ -86,41 +125,8 @@ fn guarded(base: &Value, mut patch: Patch) -> Patch {
     patch
 }
 
-/// A patch or an error as a line of JSON.
-pub(super) fn line(
-    question: &Question,
-    context: Option<&str>,
-    result: &Result<Patch, String>,
-) -> Result<String> {
-    let identity = &question.identity;
-    json_line(&Record {
-        context,
-        file: question.place.as_ref().map(|place| place.file.as_str()),
-        line: question.place.as_ref().map(|place| place.line),
-        api_version: Some(&identity.api_version),
-        namespace: identity.namespace.as_deref(),
-        name: identity.name.as_deref(),
-        patch: result.as_ref().ok(),
-        error: result.as_ref().err().map(String::as_str),
-    })
-}
-
-/// The error for a file that could not be read, as a line of JSON.
-pub(super) fn failed(failure: &Failure) -> Result<String> {
-    json_line(&Record {
-        file: failure.file.as_deref(),
-        line: failure.line,
-        error: Some(&failure.what),
-        ..Record::default()
-    })
-}
-
-fn json_line(line: &Record<'_>) -> Result<String> {
-    Ok(foreign::json(&serde_json::to_string(line)?) + "\n")
-}
-
 /// The command that makes the changes in the cluster.
-pub(super) fn command(fixed: &Fixed<'_>, kubectl: &Kubectl) -> Result<String> {
+fn command(fixed: &Fixed<'_>, kubectl: &Kubectl) -> Result<String> {
     let identity = &fixed.question.identity;
     let name = identity.name.as_deref();
     let name = name.context("the object has no name, so there is no command for it")?;

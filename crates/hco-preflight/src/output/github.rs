@@ -1,8 +1,7 @@
 //! The output of a check as GitHub's workflow commands, which show a finding at its line in the pull request.
 
-use std::fmt::Write as _;
-
 use crate::entry::{Entry, Severity};
+use crate::prose::line;
 use crate::verdict::Verdicts;
 
 /// One command per line.
@@ -19,20 +18,21 @@ pub(crate) fn render(verdicts: &Verdicts) -> String {
             (Some(_), Some(_)) => entry.rule.to_owned(),
             (None, _) => "not checked".to_owned(),
         };
+        let at = entry.in_repository().map(|(file, line)| {
+            let file = property(&file);
+            format!("file={file},line={line},")
+        });
         let path = entry.finding.map(|finding| format!("\n{}", finding.path));
         let message = entry.named() + &path.unwrap_or_default();
-        command(&mut text, word, entry.in_repository(), &title, &message);
+        line!(
+            text,
+            "::{word} {}title={}::{}",
+            at.unwrap_or_default(),
+            property(&title),
+            data(&message)
+        );
     }
     text
-}
-
-fn command(text: &mut String, word: &str, at: Option<(String, usize)>, title: &str, message: &str) {
-    let mut properties = String::new();
-    if let Some((file, line)) = at {
-        let _ = write!(properties, "file={},line={line},", property(&file));
-    }
-    let (title, message) = (property(title), data(message));
-    let _ = writeln!(text, "::{word} {properties}title={title}::{message}");
 }
 
 /// MIRRORS: actions/toolkit packages/core/src/command.ts, `escapeData`.
@@ -53,17 +53,7 @@ mod tests {
 
     #[test]
     fn what_would_end_a_command_is_escaped() {
-        let mut text = String::new();
-        command(
-            &mut text,
-            "error",
-            Some(("a,b:c.yaml".to_owned(), 3)),
-            "x:y",
-            "50 %\nnext::line",
-        );
-        assert_eq!(
-            text,
-            "::error file=a%2Cb%3Ac.yaml,line=3,title=x%3Ay::50 %25%0Anext::line\n"
-        );
+        assert_eq!(property("a,b:c.yaml"), "a%2Cb%3Ac.yaml");
+        assert_eq!(data("50 %\nnext::line"), "50 %25%0Anext::line");
     }
 }

@@ -2,25 +2,19 @@
 //!
 //! The format: GitLab's documentation, "Code Quality report format".
 
-use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::entry::{CLUSTER, Entry, Severity};
 use crate::verdict::Verdicts;
 
 /// An entry for each finding.
-pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
-    let entries = Entry::all(verdicts);
-    let entries: Vec<Value> = entries.iter().map(entry).collect();
-    let mut text = serde_json::to_string_pretty(&entries)?;
-    text.push('\n');
-    Ok(text)
+pub(crate) fn render(verdicts: &Verdicts) -> Value {
+    Entry::all(verdicts).iter().map(entry).collect()
 }
 
 fn entry(entry: &Entry<'_>) -> Value {
-    let (path, line) = entry
-        .in_repository()
-        .unwrap_or_else(|| (CLUSTER.to_owned(), 1));
+    let place = entry.in_repository();
+    let (path, line) = place.unwrap_or_else(|| (CLUSTER.to_owned(), 1));
     json!({
         "check_name": entry.rule,
         "description": entry.named(),

@@ -1,13 +1,11 @@
 //! The JSON output of a check. It is a contract with programs: `docs/preflight.schema.json`.
 
-use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::verdict::{Judged, Verdicts};
 
-/// The output has one line for each key, because people read it too.
-pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
+pub(crate) fn render(verdicts: &Verdicts) -> Value {
     let errors = verdicts.failures.iter();
     let errors = errors.map(|it| json!({"file": it.file, "line": it.line, "what": it.what}));
     let mut document = json!({
@@ -18,13 +16,14 @@ pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
     if let (Some(cluster), Some(fields)) = (&verdicts.cluster, document.as_object_mut()) {
         fields.insert("cluster".to_owned(), json!(cluster));
     }
-    Ok(serde_json::to_string_pretty(&document)? + "\n")
+    document
 }
 
 /// These fields of an object are left out if they are empty. Other unknown values are null.
 fn object(judged: &Judged) -> Value {
     const OPTIONAL: [&str; 4] = ["policiesUnread", "virtualMachine", "notChecked", "message"];
-    let (report, identity) = (&judged.report, &judged.identity);
+    let (report, identity) = (&judged.report, &judged.question.identity);
+    let place = judged.place_of(None);
     let findings = report.findings.iter().map(|finding| {
         json!({
             "rule": finding.rule,
@@ -38,8 +37,8 @@ fn object(judged: &Judged) -> Value {
         })
     });
     let mut object = json!({
-        "file": judged.place.as_ref().map(|place| &place.file),
-        "line": judged.place.as_ref().map(|place| place.line),
+        "file": place.as_ref().map(|place| &place.file),
+        "line": place.as_ref().map(|place| place.line),
         "apiVersion": identity.api_version,
         "kind": identity.kind,
         "namespace": identity.namespace,

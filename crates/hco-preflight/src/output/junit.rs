@@ -8,132 +8,106 @@
 //! schema of Jenkins does not allow (`skipped` of `testsuites`).
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use quick_xml::escape::escape;
 
-use crate::entry::CLUSTER;
+use crate::entry::{CLUSTER, Entry, Severity};
 use crate::exit::Exit;
-use crate::prose::count;
-use crate::report::Level;
+use crate::prose::{count, line};
 use crate::verdict::{Judged, Verdicts};
-
-/// A test.
-struct Case {
-    name: String,
-    /// `failure` or `error`, a summary, and the whole text.
-    wrong: Option<(&'static str, String, String)>,
-    /// Warnings and existing problems.
-    out: String,
-}
 
 /// The document.
 pub(crate) fn render(verdicts: &Verdicts) -> String {
-    let mut suites: BTreeMap<&str, Vec<Case>> = BTreeMap::new();
+    let mut suites: BTreeMap<String, Vec<(Exit, (String, String))>> = BTreeMap::new();
+    let mut add = |file: Option<String>, exit, test| {
+        let file = file.unwrap_or_else(|| CLUSTER.to_owned());
+        suites.entry(file).or_default().push((exit, test));
+    };
     for object in &verdicts.objects {
-        let file = object.place.as_ref().map_or(CLUSTER, |place| &place.file);
-        suites.entry(file).or_default().push(case(object));
+        let (exit, elements) = elements(object);
+        let file = object.place_of(None).map(|place| place.file);
+        add(file, exit, (object.kind_and_name(), elements));
     }
     for failure in &verdicts.failures {
-        let file = failure.file.as_deref().unwrap_or(CLUSTER);
-        suites.entry(file).or_default().push(Case {
-            name: "can be checked".to_owned(),
-            wrong: Some(("error", failure.what.clone(), failure.to_string())),
-            out: String::new(),
-        });
+        let elements = wrong(Exit::Unjudged, &failure.what, &failure.to_string());
+        let name = "can be checked".to_owned();
+        add(failure.file.clone(), Exit::Unjudged, (name, elements));
     }
-    let mut text =
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"hco-preflight\">\n"
-            .to_owned();
-    for (file, cases) in &suites {
-        suite(&mut text, file, cases);
-    }
-    text.push_str("</testsuites>\n");
-    text
-}
-
-fn case(object: &Judged) -> Case {
-    let problems = findings(object, Level::Deny);
-    let message = object.message().unwrap_or_default();
-    let in_short = match object.of(Level::Deny).count() {
-        0 => message.lines().next().unwrap_or("denied").to_owned(),
-        number => count(number, "problem"),
-    };
-    let in_full = format!("{message}{problems}");
-    let (in_short, in_full) = if object.is_only_reported() && !object.report.allowed {
-        let in_full = object.with_mode(Level::Deny, in_full.trim_end().to_owned());
-        let in_short = format!("{in_short}; the cluster would report this, but not deny it");
-        (in_short, in_full + "\n")
-    } else {
-        (in_short, in_full)
-    };
-    let reported = if object.decides {
-        String::new()
-    } else {
-        in_full.clone()
-    };
-    Case {
-        name: object.kind_and_name(),
-        wrong: match object.exit() {
-            // A denial that the cluster would only report does not fail a test.
-            _ if !object.decides => None,
-            Exit::Accepted => None,
-            Exit::Denied => Some(("failure", in_short, in_full)),
-            Exit::Unjudged => Some(("error", in_short, in_full)),
-        },
-        out: reported + &findings(object, Level::Warn) + &findings(object, Level::Carried),
-    }
-}
-
-fn findings(object: &Judged, level: Level) -> String {
     let mut text = String::new();
-    for finding in object.of(level) {
-        let (rule, level, fact) = (&finding.rule, level.name(), &finding.fact);
-        let (at, path, fix) = (object.at_finding(finding), &finding.path, &finding.fix);
-        let _ = writeln!(
+    line!(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>");
+    line!(text, "<testsuites name=\"hco-preflight\">");
+    for (file, tests) in &suites {
+        let number = |exit| tests.iter().filter(|(it, _)| *it == exit).count();
+        let (failures, errors) = (number(Exit::Denied), number(Exit::Unjudged));
+        let (file, tests_in_all) = (escaped(file), tests.len());
+        line!(
             text,
-            "[{rule}] {level}: {fact}\n  at: {at} {path}\n  fix: {fix}"
+            "  <testsuite name=\"{file}\" tests=\"{tests_in_all}\" failures=\"{failures}\" errors=\"{errors}\">"
         );
+        for (_, (name, elements)) in tests {
+            let name = escaped(name);
+            line!(
+                text,
+                "    <testcase name=\"{name}\" classname=\"{file}\" file=\"{file}\">"
+            );
+            text.push_str(elements);
+            line!(text, "    </testcase>");
+        }
+        line!(text, "  </testsuite>");
     }
+    line!(text, "</testsuites>");
     text
 }
 
-fn suite(text: &mut String, file: &str, cases: &[Case]) {
-    let wrong = |kind: &str| {
-        let of_kind = |case: &&Case| case.wrong.as_ref().is_some_and(|(it, ..)| *it == kind);
-        cases.iter().filter(of_kind).count()
+/// The outcome of the test of an object, and the elements in the test.
+fn elements(object: &Judged) -> (Exit, String) {
+    let entries = Entry::of_object(object);
+    let is_problem = |entry: &&Entry<'_>| entry.severity <= Severity::Reported;
+    let (problems, others): (Vec<_>, Vec<_>) = entries.iter().partition(is_problem);
+    let mut summary = match problems.as_slice() {
+        [only] if only.finding.is_none() => only.text.lines().next().unwrap_or_default().to_owned(),
+        several => count(several.len(), "problem"),
     };
-    let (tests, failures, errors) = (cases.len(), wrong("failure"), wrong("error"));
-    let file = escaped(file);
-    let _ = writeln!(
-        text,
-        "  <testsuite name=\"{file}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\">"
-    );
-    for case in cases {
-        let name = escaped(&case.name);
-        let _ = writeln!(
-            text,
-            "    <testcase name=\"{name}\" classname=\"{file}\" file=\"{file}\">"
-        );
-        if let Some((kind, in_short, in_full)) = &case.wrong {
-            let what = if *kind == "failure" {
-                "denied"
-            } else {
-                "not checked"
-            };
-            let (in_short, in_full) = (escaped(in_short), escaped(in_full));
-            let _ = writeln!(
-                text,
-                "      <{kind} type=\"{what}\" message=\"{in_short}\">{in_full}</{kind}>"
-            );
-        }
-        if !case.out.is_empty() {
-            let out = escaped(&case.out);
-            let _ = writeln!(text, "      <system-out>{out}</system-out>");
-        }
-        text.push_str("    </testcase>\n");
+    if object.is_only_reported() {
+        summary.push_str("; the cluster would report this, but not deny it");
     }
-    text.push_str("  </testsuite>\n");
+    let in_full = |entries: Vec<&Entry<'_>>| entries.into_iter().map(paragraph).collect::<String>();
+    let (problems, others) = (in_full(problems), in_full(others));
+    // A denial that the cluster would only report does not fail a test.
+    let (exit, out) = if object.decides {
+        (object.exit(), others)
+    } else {
+        (Exit::Accepted, format!("{problems}{others}"))
+    };
+    let mut elements = wrong(exit, &summary, &problems);
+    if !out.is_empty() {
+        let out = escaped(&out);
+        line!(elements, "      <system-out>{out}</system-out>");
+    }
+    (exit, elements)
+}
+
+/// The element of a test that fails.
+fn wrong(exit: Exit, summary: &str, problems: &str) -> String {
+    let (tag, kind) = match exit {
+        Exit::Accepted => return String::new(),
+        Exit::Denied => ("failure", "denied"),
+        Exit::Unjudged => ("error", "not checked"),
+    };
+    let (summary, problems) = (escaped(summary), escaped(problems));
+    format!("      <{tag} type=\"{kind}\" message=\"{summary}\">{problems}</{tag}>\n")
+}
+
+fn paragraph(entry: &Entry<'_>) -> String {
+    let text = &entry.text;
+    match (entry.object, entry.finding) {
+        (Some(object), Some(finding)) => {
+            let (at, path) = (object.at(Some(finding)), &finding.path);
+            let (rule, level) = (&finding.rule, finding.level.name());
+            format!("{at} {path}\n[{rule}] {level}: {text}\n")
+        }
+        _ => format!("{text}\n"),
+    }
 }
 
 /// A text for an attribute or an element. XML cannot represent most control characters.

@@ -3,15 +3,9 @@
 use std::fmt::{Display, Write as _};
 
 use crate::exit::Exit;
-use crate::prose::{Line, count, lines};
-use crate::report::{Boot, Finding, Level, counted, listed};
-use crate::verdict::{Against, Judged, Verdicts};
-
-/// Writing to a String cannot fail.
-macro_rules! line {
-    ($text:expr) => {{ $text.push('\n'); }};
-    ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
-}
+use crate::prose::{Part, count, line, parts};
+use crate::report::{Boot, Finding, Level};
+use crate::verdict::{Judged, Verdicts};
 
 /// A section for each object.
 pub(crate) fn render(verdicts: &Verdicts) -> String {
@@ -23,21 +17,17 @@ pub(crate) fn render(verdicts: &Verdicts) -> String {
         };
         let server = cluster.server.as_ref();
         let server = server.map(|server| format!(" · API server {}", code(server)));
-        line!(
-            &mut text,
-            "Cluster: {whose}{}\n",
-            server.unwrap_or_default()
-        );
+        line!(text, "Cluster: {whose}{}\n", server.unwrap_or_default());
     }
     for object in &verdicts.objects {
         section(&mut text, object);
     }
     if !verdicts.failures.is_empty() {
-        line!(&mut text, "### ❗ Not checked\n");
+        line!(text, "### ❗ Not checked\n");
         for failure in &verdicts.failures {
-            line!(&mut text, "- {}", escape(failure.to_string()));
+            line!(text, "- {}", escape(failure.to_string()));
         }
-        line!(&mut text);
+        line!(text);
     }
     text
 }
@@ -49,20 +39,26 @@ fn section(text: &mut String, object: &Judged) {
         Exit::Denied => ("❌", "would be denied"),
         Exit::Unjudged => ("❗", "could not be checked"),
     };
-    line!(
-        text,
-        "### {sign} {} {} {word}\n",
-        object.identity.kind,
-        code(object.name())
-    );
-    line!(text, "{}\n", context(object));
+    let (kind, name) = (&object.question.identity.kind, code(object.name()));
+    line!(text, "### {sign} {kind} {name} {word}\n");
+    let at = match object.place_of(None) {
+        Some(_) => code(object.at(None)),
+        None => object.at(None),
+    };
+    let policy = object.policy.as_ref();
+    let policy = policy.map(|policy| format!("by {}", policy.with_mode()));
+    let facts = object.facts();
+    let facts = facts.map(|(name, fact)| format!("{name}: {fact}"));
+    let context = [object.comparison()].into_iter().chain(policy).chain(facts);
+    let context: String = context.map(|it| format!(" · {}", escape(it))).collect();
+    line!(text, "{at}{context}\n");
     if let Some(message) = object.message() {
         for sentence in message.lines().filter(|line| !line.is_empty()) {
             line!(text, "> {}  ", escape(sentence));
         }
         line!(text);
     }
-    matrix(text, object);
+    images(text, object);
     let findings: Vec<&Finding> = [Level::Deny, Level::Warn]
         .into_iter()
         .flat_map(|level| object.of(level))
@@ -84,60 +80,24 @@ fn section(text: &mut String, object: &Judged) {
     }
 }
 
-/// The place of the object, and the module's facts about the cluster.
-fn context(object: &Judged) -> String {
-    let report = &object.report;
-    let mut facts = vec![match &object.place {
-        Some(_) => code(object.at()),
-        None => object.at(),
-    }];
-    match &object.against {
-        Against::Nothing => {}
-        Against::File(file) => facts.push(format!("checked as an update of {}", code(file))),
-        Against::Live => facts.push("checked as an update of the live object".to_owned()),
-    }
-    if let Some(policy) = &object.policy {
-        facts.push(format!("by {}", escape(policy.with_mode())));
-    }
-    if let Some(nodes) = report.nodes.as_ref().filter(|nodes| !nodes.is_empty()) {
-        facts.push(format!("workload nodes: {}", escape(counted(nodes))));
-    }
-    if let Some(list) = &report.control_plane_architectures
-        && !list.is_empty()
-    {
-        facts.push(format!("control plane: {}", escape(listed(list))));
-    }
-    if let Some(import) = &report.multi_arch_import {
-        facts.push(format!("multi-architecture import: {}", import.name()));
-    }
-    facts.join(" · ")
-}
-
-fn matrix(text: &mut String, object: &Judged) {
-    let (Some(templates), Some(nodes)) = (&object.report.templates, &object.report.nodes) else {
+fn images(text: &mut String, object: &Judged) {
+    let Some((templates, nodes)) = object.images() else {
         return;
     };
-    if templates.is_empty() || nodes.is_empty() {
-        return;
-    }
-    let mut head = "| Golden image |".to_owned();
-    let mut rule = "| --- |".to_owned();
-    for (name, count) in nodes {
-        let _ = write!(head, " {} ({count}) |", escape(name));
-        rule.push_str(" --- |");
-    }
-    line!(text, "{head}\n{rule}");
+    let heads = nodes.iter();
+    let heads = heads.map(|(name, count)| format!(" {} ({count}) |", escape(name)));
+    line!(text, "| Golden image |{}", heads.collect::<String>());
+    line!(text, "| --- |{}", " --- |".repeat(nodes.len()));
     for template in templates {
-        let mut row = format!("| {} |", code(&template.name));
-        for name in nodes.keys() {
-            row.push_str(match template.architectures.get(name) {
-                Some(Boot::Boots) => " ✅ boots |",
-                Some(Boot::Imported) => " ✅ imported |",
-                Some(Boot::NotImported) => " ❌ not imported |",
-                Some(Boot::Unknown) | None => " ❔ unknown |",
-            });
-        }
-        line!(text, "{row}");
+        let cells = nodes.keys();
+        let cells = cells.map(|name| match template.architectures.get(name) {
+            Some(Boot::Boots) => " ✅ boots |",
+            Some(Boot::Imported) => " ✅ imported |",
+            Some(Boot::NotImported) => " ❌ not imported |",
+            Some(Boot::Unknown) | None => " ❔ unknown |",
+        });
+        let (name, cells) = (code(&template.name), cells.collect::<String>());
+        line!(text, "| {name} |{cells}");
     }
     line!(text);
 }
@@ -150,8 +110,8 @@ fn table(text: &mut String, object: &Judged, findings: &[&Finding]) {
             Level::Deny | Level::Warn => "⚠",
             Level::Carried => "·",
         };
-        let at = match &object.place {
-            Some(_) => code(object.at_finding(finding)) + "<br>",
+        let at = match object.place_of(None) {
+            Some(_) => code(object.at(Some(finding))) + "<br>",
             None => String::new(),
         };
         line!(
@@ -176,18 +136,12 @@ fn fixes(text: &mut String, findings: &[&Finding]) {
         }
         seen.push((&*finding.rule, &finding.fix));
         let mut item = format!("- {}:", code(&finding.rule));
-        let all: Vec<Line<'_>> = lines(&finding.fix).collect();
-        // Consecutive lines to paste form one block.
-        let is_block = |one: &Line<'_>, next: &Line<'_>| {
-            matches!((one, next), (Line::Paste(_), Line::Paste(_)))
-        };
-        for part in all.chunk_by(is_block) {
-            let pasted: Vec<&str> = part.iter().filter_map(Line::to_paste).collect();
-            let _ = match part.first() {
-                Some(Line::Fix(prose)) => write!(item, " {}", escape(prose)),
-                Some(Line::Or(prose)) => write!(item, "\n\n  or: {}", escape(prose)),
-                _ => {
-                    let (fence, block) = (fence(&pasted.join("\n"), 3), pasted.join("\n  "));
+        for part in parts(&finding.fix) {
+            let _ = match part {
+                Part::Fix(prose) => write!(item, " {}", escape(prose)),
+                Part::Or(prose) => write!(item, "\n\n  or: {}", escape(prose)),
+                Part::Paste(lines) => {
+                    let (fence, block) = (fence(&lines.join("\n"), 3), lines.join("\n  "));
                     write!(item, "\n  {fence}\n  {block}\n  {fence}")
                 }
             };

@@ -3,7 +3,7 @@
 //! The file is built as JSON, because serde-sarif depends on three crates, and code with its builders is longer. A test
 //! validates the output with the schema.
 
-use anyhow::Result;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use crate::entry::{CLUSTER, Entry, OBJECT, Severity};
@@ -13,22 +13,20 @@ use crate::pages::{self, Page};
 use crate::verdict::{Judged, Verdicts};
 
 /// One run.
-pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
+pub(crate) fn render(verdicts: &Verdicts) -> Value {
     let entries = Entry::all(verdicts);
     let (results, notifications): (Vec<&Entry<'_>>, Vec<_>) =
         entries.iter().partition(|entry| entry.object.is_some());
     let results: Vec<Value> = results.into_iter().map(result).collect();
     let notifications: Vec<Value> = notifications.into_iter().map(notification).collect();
-    let rules: Vec<Value> = pages::all()
-        .map(|page| rule(&page))
-        .chain([json!({
-            "id": OBJECT,
-            "shortDescription": {"text": "The object as a whole"},
-            "help": {"text": "The result contains the message of the module."},
-            "defaultConfiguration": {"level": "error"},
-        })])
-        .collect();
-    let document = json!({
+    let of_object = json!({
+        "id": OBJECT,
+        "shortDescription": {"text": "The object as a whole"},
+        "help": {"text": "The result contains the message of the module."},
+        "defaultConfiguration": {"level": "error"},
+    });
+    let rules = pages::all().map(|page| rule(&page)).chain([of_object]);
+    json!({
         "$schema": "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/master/Schemata/sarif-schema-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
@@ -36,7 +34,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
                 "name": "hco-preflight",
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
                 "informationUri": env!("CARGO_PKG_HOMEPAGE"),
-                "rules": rules,
+                "rules": rules.collect::<Vec<_>>(),
             }},
             "invocations": [{
                 "executionSuccessful": verdicts.exit() != Exit::Unjudged,
@@ -45,10 +43,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> Result<String> {
             "results": results,
             "columnKind": "unicodeCodePoints",
         }],
-    });
-    let mut text = serde_json::to_string_pretty(&document)?;
-    text.push('\n');
-    Ok(text)
+    })
 }
 
 fn rule(page: &Page) -> Value {
@@ -65,6 +60,14 @@ fn rule(page: &Page) -> Value {
 }
 
 fn result(entry: &Entry<'_>) -> Value {
+    let name = entry.object.map(Judged::name).unwrap_or_default();
+    // GitHub does not accept a result without a file.
+    let in_cluster = || (format!("{CLUSTER}/{name}"), 1);
+    let physical = physical(entry.in_repository().unwrap_or_else(in_cluster));
+    let field = match entry.finding {
+        Some(finding) => format!("{name}:{}", Foreign::raw(&finding.path)),
+        None => name,
+    };
     json!({
         "ruleId": entry.rule,
         "level": match entry.severity {
@@ -73,29 +76,12 @@ fn result(entry: &Entry<'_>) -> Value {
             Severity::Carried => "note",
         },
         "message": {"text": entry.named()},
-        "locations": [location(entry)],
+        "locations": [{
+            "physicalLocation": physical,
+            "logicalLocations": [{"fullyQualifiedName": field, "kind": "member"}],
+        }],
         "partialFingerprints": {"hcoPreflight/v1": entry.fingerprint},
     })
-}
-
-/// The location of the field in the object, and of the object in its file.
-fn location(entry: &Entry<'_>) -> Value {
-    let name = entry.object.map(Judged::name).unwrap_or_default();
-    // GitHub does not accept a result without a file.
-    let in_cluster = || (format!("{CLUSTER}/{name}"), 1);
-    let physical = physical(entry.in_repository().unwrap_or_else(in_cluster));
-    let name = match entry.finding {
-        Some(finding) => format!("{name}:{}", Foreign::raw(&finding.path)),
-        None => name,
-    };
-    json!({
-        "physicalLocation": physical,
-        "logicalLocations": [{"fullyQualifiedName": name, "kind": "member"}],
-    })
-}
-
-fn physical((file, line): (String, usize)) -> Value {
-    json!({"artifactLocation": {"uri": uri(&file)}, "region": {"startLine": line}})
 }
 
 fn notification(entry: &Entry<'_>) -> Value {
@@ -108,22 +94,17 @@ fn notification(entry: &Entry<'_>) -> Value {
     })
 }
 
-/// A path as a relative reference. Characters with a special meaning in a URI are encoded.
-fn uri(file: &str) -> String {
-    use std::fmt::Write as _;
-    let mut uri = String::new();
-    for byte in file.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                uri.push(char::from(byte));
-            }
-            b'\\' if cfg!(windows) => uri.push('/'),
-            other => {
-                let _ = write!(uri, "%{other:02X}");
-            }
-        }
-    }
-    uri
+/// The location in a file, whose path becomes a relative reference.
+fn physical((file, line): (String, usize)) -> Value {
+    /// The characters that have a special meaning in a URI.
+    const SPECIAL: &AsciiSet = &NON_ALPHANUMERIC
+        .remove(b'-')
+        .remove(b'.')
+        .remove(b'_')
+        .remove(b'~')
+        .remove(b'/');
+    let uri = utf8_percent_encode(&file, SPECIAL).to_string();
+    json!({"artifactLocation": {"uri": uri}, "region": {"startLine": line}})
 }
 
 #[cfg(test)]
@@ -132,6 +113,8 @@ mod tests {
 
     #[test]
     fn a_path_becomes_a_reference() {
-        assert_eq!(uri("deploy/my hco:1.yaml"), "deploy/my%20hco%3A1.yaml");
+        let place = physical(("deploy/my hco:1.yaml".to_owned(), 1));
+        let uri = &place["artifactLocation"]["uri"];
+        assert_eq!(uri, "deploy/my%20hco%3A1.yaml");
     }
 }

@@ -1,21 +1,13 @@
 //! The text output of a check: the verdict first, then the table of images, then the fixes.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-
-use anstyle::Style;
 
 use crate::exit::Exit;
 use crate::foreign::{self, one_line};
-use crate::prose::{Line, count, lines, wrap};
-use crate::report::{Boot, Finding, Level, Report, Template, architecture, counted, listed};
+use crate::prose::{Part, count, line, parts, wrap};
+use crate::report::{Boot, Finding, Level};
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
-use crate::verdict::{Against, Judged, Verdicts};
-
-/// Writing to a String cannot fail.
-macro_rules! line {
-    ($text:expr, $($arg:tt)*) => {{ let _ = writeln!($text, $($arg)*); }};
-}
+use crate::verdict::{Judged, Verdicts};
 
 /// All objects, then the next steps.
 pub(crate) fn render(verdicts: &Verdicts, width: usize, name: &str) -> String {
@@ -29,58 +21,37 @@ pub(crate) fn render(verdicts: &Verdicts, width: usize, name: &str) -> String {
     text
 }
 
-/// The number of objects by result, for example `2 accepted, 1 denied`.
-fn came_to(exits: &[Exit]) -> String {
-    let mut came_to = Vec::new();
-    for (exit, word, style) in [
-        (Exit::Accepted, "accepted", GREEN),
-        (Exit::Denied, "denied", RED),
-        (Exit::Unjudged, "not checked", RED),
-    ] {
-        match exits.iter().filter(|it| **it == exit).count() {
-            0 => {}
-            all if all == exits.len() => came_to.push(format!("{style}{word}{style:#}")),
-            some => came_to.push(format!("{some} {style}{word}{style:#}")),
-        }
-    }
-    came_to.join(", ")
-}
-
 fn block(text: &mut String, object: &Judged, width: usize) {
     let (style, sign, word) = match object.exit() {
         Exit::Accepted => (GREEN, '✔', "accepted"),
         Exit::Denied => (RED, '✘', "denied"),
         Exit::Unjudged => (RED, '!', "not checked"),
     };
+    let word = match object.existing_problems() {
+        Some(problems) => format!("{} in the live object", count(problems, "problem")),
+        None => word.to_owned(),
+    };
     let name = object.name();
-    let problems = object.of(Level::Deny).count();
-    let is_live = object.place.is_none() && object.exit() == Exit::Denied && problems > 0;
-    let word = if is_live {
-        format!("{} in the live object", count(problems, "problem"))
-    } else {
-        word.to_owned()
-    };
     line!(text, "{style}{sign} {word}{style:#}  {BOLD}{name}{BOLD:#}");
-    let against = match &object.against {
-        Against::Nothing if is_live => "existing: updates are not blocked".to_owned(),
-        Against::Nothing => "checked as a new object".to_owned(),
-        Against::File(file) => format!("checked as an update of {}", one_line(file)),
-        Against::Live => "checked as an update of the live object".to_owned(),
-    };
-    let mut version = one_line(&object.identity.api_version);
-    if object.identity.is_virtual_machine() {
+    let identity = &object.question.identity;
+    let mut version = one_line(&identity.api_version);
+    if identity.is_virtual_machine() {
         version.push_str(" VirtualMachine");
     }
-    let at = object.at();
-    line!(text, "  {DIM}{at} · {version} · {against}{DIM:#}");
+    let (at, comparison) = (object.at(None), object.comparison());
+    line!(text, "  {DIM}{at} · {version} · {comparison}{DIM:#}");
     if let Some(policy) = &object.policy {
         line!(text, "  {DIM}by {}{DIM:#}", policy.with_mode());
     }
     text.push('\n');
-    facts(text, &object.report);
-    if let Some(templates) = &object.report.templates {
-        matrix(text, templates, object.report.nodes.as_ref());
+    let before = text.len();
+    for (name, fact) in object.facts() {
+        line!(text, "  {name:<27}{fact}");
     }
+    if text.len() > before {
+        text.push('\n');
+    }
+    images(text, object);
     if let Some(message) = object.message() {
         let message = foreign::lines(message);
         let (sentences, fixes) = message.split_once("\nfix: ").unwrap_or((&message, ""));
@@ -92,77 +63,57 @@ fn block(text: &mut String, object: &Judged, width: usize) {
     }
     for level in [Level::Deny, Level::Warn] {
         let found: Vec<&Finding> = object.of(level).collect();
-        for group in by_rule(&found) {
+        // The findings are sorted by rule.
+        for group in found.chunk_by(|one, other| one.rule == other.rule) {
             rule(text, object, group, width);
         }
     }
-    carried(text, object);
-}
-
-/// Facts about the cluster and the import.
-fn facts(text: &mut String, report: &Report) {
-    let nodes = report.nodes.as_ref().map(|nodes| match nodes.len() {
-        0 => "none".to_owned(),
-        _ => counted(nodes),
-    });
-    let machine = report.virtual_machine.as_ref();
-    let rows = [
-        ("architecture", machine.map(architecture)),
-        ("workload nodes", nodes),
-        (
-            "control plane",
-            report
-                .control_plane_architectures
-                .as_deref()
-                .map(|list| match list {
-                    [] => "none".to_owned(),
-                    list => listed(list),
-                }),
-        ),
-        (
-            "multi-architecture import",
-            report.multi_arch_import.map(|it| it.name().to_owned()),
-        ),
-    ];
-    let mut any = false;
-    for (label, value) in rows {
-        if let Some(value) = value {
-            line!(text, "  {label:<27}{value}");
-            any = true;
+    let mut existing = object.of(Level::Carried).peekable();
+    if existing.peek().is_some() {
+        line!(
+            text,
+            "  {DIM}· existing problems, which do not cause a denial{DIM:#}"
+        );
+        for finding in existing {
+            let (rule, fact, at) = (&finding.rule, &finding.fact, object.at(Some(finding)));
+            line!(text, "    {DIM}{rule}: {fact} ({at}){DIM:#}");
         }
-    }
-    if any {
         text.push('\n');
     }
 }
 
 /// The table of templates and workload architectures. The padding is computed here, because comfy-table depends on
 /// twelve crates to measure cells with colors.
-fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<String, usize>>) {
-    let Some(nodes) = nodes.filter(|nodes| !nodes.is_empty() && !templates.is_empty()) else {
+fn images(text: &mut String, object: &Judged) {
+    const LABEL: &str = "golden images";
+    const WIDEST: &str = "✘ not imported";
+    let Some((templates, nodes)) = object.images() else {
         return;
     };
-    let label = "golden images";
-    let names = templates
-        .iter()
-        .map(|template| template.name.to_string().chars().count());
-    let first = names.chain([label.len()]).max().unwrap_or_default().min(48) + 2;
-    let heads: Vec<String> = nodes
-        .iter()
-        .map(|(name, count)| format!("{} ({count})", one_line(name)))
-        .collect();
-    let wide = |head: &String| head.chars().count().max("✘ not imported".chars().count()) + 2;
-    let mut head = format!("{label:<first$}");
-    for column in &heads {
-        let _ = write!(head, "{column:<0$}", wide(column));
+    let wide = |text: &str| text.chars().count();
+    let names = templates.iter().map(|it| wide(&it.name.to_string()));
+    let first = names.chain([LABEL.len()]).max().unwrap_or_default().min(48) + 2;
+    let heads = nodes.iter().map(|(name, count)| {
+        let head = format!("{} ({count})", one_line(name));
+        let pad = wide(&head).max(wide(WIDEST)) + 2;
+        (name, head, pad)
+    });
+    let heads: Vec<(&String, String, usize)> = heads.collect();
+    let mut row = format!("{LABEL:<first$}");
+    for (_, head, pad) in &heads {
+        let _ = write!(row, "{head:<pad$}");
     }
-    line!(text, "  {BOLD}{}{BOLD:#}", head.trim_end());
+    line!(text, "  {BOLD}{}{BOLD:#}", row.trim_end());
     for template in templates {
         let mut row = format!("  {:<first$}", template.name);
-        for (name, column) in nodes.keys().zip(&heads) {
-            let boots = template.architectures.get(name).copied();
-            let (style, cell) = cell(boots.unwrap_or(Boot::Unknown));
-            let pad = wide(column).saturating_sub(cell.chars().count());
+        for (name, _, pad) in &heads {
+            let (style, cell) = match template.architectures.get(*name) {
+                Some(Boot::Boots) => (GREEN, "✔ boots"),
+                Some(Boot::Imported) => (GREEN, "✔ imported"),
+                Some(Boot::NotImported) => (RED, WIDEST),
+                Some(Boot::Unknown) | None => (YELLOW, "? unknown"),
+            };
+            let pad = pad.saturating_sub(wide(cell));
             let _ = write!(row, "{style}{cell}{style:#}{:pad$}", "");
         }
         line!(text, "{}", row.trim_end());
@@ -170,40 +121,31 @@ fn matrix(text: &mut String, templates: &[Template], nodes: Option<&BTreeMap<Str
     text.push('\n');
 }
 
-fn cell(boots: Boot) -> (Style, &'static str) {
-    match boots {
-        Boot::Boots => (GREEN, "✔ boots"),
-        Boot::Imported => (GREEN, "✔ imported"),
-        Boot::NotImported => (RED, "✘ not imported"),
-        Boot::Unknown => (YELLOW, "? unknown"),
-    }
-}
-
 /// The findings of one rule and level. Findings with the same fix share it.
 fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
-    let Some(first) = group.first() else {
-        return;
-    };
-    let (style, sign) = match first.level {
-        Level::Deny => (RED, '✘'),
-        Level::Warn | Level::Carried => (YELLOW, '!'),
-    };
-    let (level, rule) = (first.level.name(), &first.rule);
-    line!(
-        text,
-        "  {style}{sign} {level}{style:#}  {BOLD}{rule}{BOLD:#}"
-    );
-    let mut findings = group.iter().peekable();
-    while let Some(finding) = findings.next() {
+    for (index, finding) in group.iter().enumerate() {
+        if index == 0 {
+            let (style, sign) = match finding.level {
+                Level::Deny => (RED, '✘'),
+                Level::Warn | Level::Carried => (YELLOW, '!'),
+            };
+            let (level, rule) = (finding.level.name(), &finding.rule);
+            line!(
+                text,
+                "  {style}{sign} {level}{style:#}  {BOLD}{rule}{BOLD:#}"
+            );
+        }
         for line in wrap(&finding.fact, width.saturating_sub(4)) {
             line!(text, "    {line}");
         }
-        let at = object.at_finding(finding);
-        let path = &finding.path;
-        let both = at.chars().count() + path.to_string().chars().count() + 6;
+        let (at, path) = (object.at(Some(finding)), finding.path.to_string());
+        let both = at.chars().count() + path.chars().count() + 6;
         let between = if both > width { "\n    " } else { "  " };
         line!(text, "    {CYAN}{at}{CYAN:#}{between}{path}");
-        if findings.peek().is_none_or(|next| next.fix != finding.fix) {
+        if group
+            .get(index + 1)
+            .is_none_or(|next| next.fix != finding.fix)
+        {
             fix(text, &finding.fix, width);
         }
     }
@@ -212,14 +154,16 @@ fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
 
 fn fix(text: &mut String, fix: &str, width: usize) {
     let fix = foreign::lines(fix);
-    for line in lines(&fix) {
-        let (mut label, prose) = match line {
-            Line::Paste(paste) => {
-                line!(text, "           {paste}");
+    for part in parts(&fix) {
+        let (mut label, prose) = match part {
+            Part::Paste(lines) => {
+                for line in lines {
+                    line!(text, "           {line}");
+                }
                 continue;
             }
-            Line::Fix(prose) => ("fix", prose),
-            Line::Or(prose) => ("or", prose),
+            Part::Fix(prose) => ("fix", prose),
+            Part::Or(prose) => ("or", prose),
         };
         for line in wrap(prose, width.saturating_sub(9)) {
             line!(text, "    {GREEN}{label:<3}{GREEN:#}  {line}");
@@ -228,66 +172,51 @@ fn fix(text: &mut String, fix: &str, width: usize) {
     }
 }
 
-/// A short list of existing problems, which do not deny the object.
-fn carried(text: &mut String, object: &Judged) {
-    let found: Vec<&Finding> = object.of(Level::Carried).collect();
-    if found.is_empty() {
-        return;
+/// The number of objects by result, for example `2 accepted, 1 denied`.
+fn results(objects: &[Judged]) -> String {
+    let mut results = Vec::new();
+    for (exit, word, style) in [
+        (Exit::Accepted, "accepted", GREEN),
+        (Exit::Denied, "denied", RED),
+        (Exit::Unjudged, "not checked", RED),
+    ] {
+        match objects.iter().filter(|it| it.exit() == exit).count() {
+            0 => {}
+            all if all == objects.len() => results.push(format!("{style}{word}{style:#}")),
+            some => results.push(format!("{some} {style}{word}{style:#}")),
+        }
     }
-    line!(
-        text,
-        "  {DIM}· existing problems, which do not cause a denial{DIM:#}"
-    );
-    for finding in found {
-        let (rule, fact, at) = (&finding.rule, &finding.fact, object.at_finding(finding));
-        line!(text, "    {DIM}{rule}: {fact} ({at}){DIM:#}");
-    }
-    text.push('\n');
-}
-
-/// The findings are sorted by rule.
-fn by_rule<'f, 'a>(findings: &'f [&'a Finding]) -> impl Iterator<Item = &'f [&'a Finding]> {
-    findings.chunk_by(|one, other| one.rule == other.rule)
+    results.join(", ")
 }
 
 /// The counts, and the next steps.
 fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
-    let exits: Vec<Exit> = verdicts.objects.iter().map(Judged::exit).collect();
-    let of = |level: Level| {
-        let objects = verdicts.objects.iter();
-        objects
-            .map(|object| object.of(level).count())
-            .sum::<usize>()
-    };
-    let (problems, warnings) = (of(Level::Deny), of(Level::Warn));
-    let what = if verdicts.objects.iter().any(|it| it.is_one_of_several) {
+    let objects = &verdicts.objects;
+    let of = |level| objects.iter().map(|object| object.of(level).count()).sum();
+    let (problems, warnings): (usize, usize) = (of(Level::Deny), of(Level::Warn));
+    let what = if objects.iter().any(|it| it.is_one_of_several) {
         "verdict"
     } else {
         "object"
     };
-    let objects = count(verdicts.objects.len(), what);
-    let is_live = verdicts.objects.iter().all(|it| it.place.is_none());
+    let is_live = objects.iter().all(|it| it.question.place.is_none());
     let denials = count(problems, if is_live { "problem" } else { "denial" });
-    let are_denied = exits.iter().all(|exit| *exit == Exit::Denied);
-    let mut summary = match (problems, are_denied) {
-        (0, _) => format!("{BOLD}{objects}{BOLD:#}: {}", came_to(&exits)),
-        (_, true) => format!("{BOLD}{objects}{BOLD:#}: {RED}{denials}{RED:#}"),
-        (_, false) => format!("{BOLD}{objects}{BOLD:#}: {}: {denials}", came_to(&exits)),
-    };
-    if warnings > 0 {
-        let _ = write!(summary, ", {}", count(warnings, "warning"));
+    let are_denied = objects.iter().all(|it| it.exit() == Exit::Denied);
+    let mut summary = format!("{BOLD}{}{BOLD:#}: ", count(objects.len(), what));
+    match (problems, are_denied) {
+        (0, _) => summary += &results(objects),
+        (_, true) => summary += &format!("{RED}{denials}{RED:#}"),
+        (_, false) => summary += &format!("{}: {denials}", results(objects)),
     }
-    if !verdicts.failures.is_empty() {
-        let _ = write!(summary, ", {}", count(verdicts.failures.len(), "error"));
+    for (number, what) in [(warnings, "warning"), (verdicts.failures.len(), "error")] {
+        if number > 0 {
+            let _ = write!(summary, ", {}", count(number, what));
+        }
     }
-    let findings = verdicts.objects.iter().flat_map(|it| &it.report.findings);
+    let findings = objects.iter().flat_map(|it| &it.report.findings);
     let fixable = findings.filter(|it| it.complete_fix().is_some()).count();
     if fixable > 0 {
-        let more = if verdicts.objects.iter().all(|it| it.written.is_none()) {
-            " and `-o commands`"
-        } else {
-            ""
-        };
+        let more = if is_live { " and `-o commands`" } else { "" };
         let _ = write!(
             summary,
             "; {fixable} fixable: `{name} fix` with the same options{more}"

@@ -45,7 +45,7 @@ pub(crate) enum Purpose {
 pub(crate) struct Check<'s> {
     subject: &'s Subject,
     /// The objects to evaluate.
-    pub(crate) questions: Vec<Question>,
+    pub(crate) questions: Vec<Arc<Question>>,
     /// The errors so far.
     pub(crate) failures: Vec<Failure>,
     pub(crate) cluster: Option<Arc<Cluster>>,
@@ -114,7 +114,7 @@ impl<'s> Check<'s> {
         let images = Images::new(subject, evaluator.all_settings(), notes)?;
         let mut check = Self {
             subject,
-            questions,
+            questions: questions.into_iter().map(Arc::new).collect(),
             failures,
             cluster,
             files,
@@ -217,25 +217,25 @@ impl<'s> Check<'s> {
         if !lost.is_empty() {
             notes.push(&format!(
                 "{}: virtual machines run on the excluded nodes, and lose virt-handler: {}",
-                object.at(),
+                object.at(None),
                 list(&lost, NAMED)
             ));
         }
     }
 
-    fn judged(&self, question: &Question, settings: &Settings, report: Report) -> Judged {
+    fn judged(&self, question: &Arc<Question>, settings: &Settings, report: Report) -> Judged {
         let mut deciding = self.evaluator.deciding(question);
         Judged {
             policy: settings.policy.clone(),
             policies_unread: self.evaluator.has_unread_policies,
             is_one_of_several: self.evaluator.settings_for(question).len() > 1,
             decides: deciding.any(|it| std::ptr::eq(it, settings)),
-            ..question.judged(report)
+            ..Judged::new(Arc::clone(question), report)
         }
     }
 
     /// Each object with all settings that apply to it.
-    fn pairs(&self) -> Vec<(&Question, &Settings)> {
+    fn pairs(&self) -> Vec<(&Arc<Question>, &Settings)> {
         let questions = self.questions.iter();
         let pairs = questions.flat_map(|question| {
             let settings = self.evaluator.settings_for(question).into_iter();

@@ -6,10 +6,10 @@ use super::settings::Target;
 use crate::admission::Identity;
 use crate::failure::{Failure, Place};
 use crate::files::InFile;
-use crate::report::Report;
-use crate::verdict::{Against, Judged};
+use crate::verdict::Against;
 
 /// An object, its old version, and how it is sent to the cluster.
+#[derive(Debug, Clone)]
 pub(crate) struct Question {
     /// `None` for an object in the cluster.
     pub(crate) place: Option<Place>,
@@ -28,6 +28,7 @@ pub(crate) struct Question {
 }
 
 /// An object, from a file or from the cluster.
+#[derive(Debug, Clone)]
 pub(crate) enum Written {
     InFile(InFile),
     InCluster(Value),
@@ -97,21 +98,6 @@ impl Question {
         match (&self.old, &self.live) {
             (None, None) => self.object.value(),
             _ => self.sent(),
-        }
-    }
-
-    /// The verdict for a report.
-    pub(crate) fn judged(&self, report: Report) -> Judged {
-        Judged {
-            place: self.place.clone(),
-            written: self.object.written().cloned(),
-            identity: self.identity.clone(),
-            against: self.against.clone(),
-            policy: None,
-            policies_unread: false,
-            is_one_of_several: false,
-            decides: true,
-            report,
         }
     }
 }

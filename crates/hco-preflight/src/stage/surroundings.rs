@@ -2,6 +2,7 @@
 //! is applied: the architectures of the workload nodes, the default architecture, and the DataSources.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::Result;
 use engine::Import;
@@ -33,7 +34,7 @@ pub(super) enum Decisive<'q> {
 }
 
 impl<'q> Decisive<'q> {
-    pub(super) fn of(questions: &'q [Question], live: Option<Live<'_>>) -> Result<Self> {
+    pub(super) fn of(questions: &'q [Arc<Question>], live: Option<Live<'_>>) -> Result<Self> {
         let mut new = questions
             .iter()
             .filter(|question| question.identity.is_hyperconverged());

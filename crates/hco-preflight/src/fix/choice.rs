@@ -1,0 +1,115 @@
+//! Which fixes of the module are applied, and which ones a person has to review.
+
+use engine::PatchOperation;
+
+use crate::args::{self, Prefer, WITH_ALTERNATIVES};
+use crate::foreign::one_line;
+use crate::report::{Finding, Remedy};
+
+/// The fixes to apply together: only the preferred one, else all complete ones, else the fixes of one rule that a
+/// person has to review. Fixes of two rules can be two ways to resolve the same problem.
+pub(super) fn chosen(
+    findings: &[Finding],
+    args: &args::Fix,
+    can_be_made: impl Fn(&Remedy) -> bool,
+) -> Result<Vec<Remedy>, String> {
+    let with_alternatives = findings.iter().find(|it| it.rule == WITH_ALTERNATIVES);
+    let prefer = args.prefer();
+    if let (Some(prefer), Some(finding)) = (&prefer, with_alternatives) {
+        let remedy = preferred(finding, prefer)?;
+        if can_be_made(remedy) {
+            return Ok(vec![remedy.clone()]);
+        }
+    }
+    // A user who places the workloads does not want the import instead.
+    let is_placed = matches!(prefer, Some(Prefer::PlaceOn(_)));
+    let is_wanted =
+        |remedy: &&Remedy| can_be_made(remedy) && !(is_placed && enables_import(remedy));
+    let complete = findings.iter().filter_map(Finding::complete_fix);
+    let complete: Vec<Remedy> = complete.filter(is_wanted).cloned().collect();
+    if !complete.is_empty() || !args.r#unsafe {
+        return Ok(complete);
+    }
+    let mut first = None;
+    let to_review = findings.iter().filter_map(|finding| {
+        let remedy = to_review(finding).filter(is_wanted)?;
+        (*first.get_or_insert(&finding.rule) == &finding.rule).then_some(remedy)
+    });
+    Ok(to_review.cloned().collect())
+}
+
+/// The fix that a person has to review.
+pub(super) fn to_review(finding: &Finding) -> Option<&Remedy> {
+    let remedy = finding.fixes.first()?;
+    let is_open = !remedy.complete && !remedy.patch.is_empty();
+    (is_open && !is_choice(finding)).then_some(remedy)
+}
+
+/// Whether only a person can choose a fix. For example, an annotation without effect does not justify enabling the
+/// import.
+pub(super) fn is_choice(finding: &Finding) -> bool {
+    finding.rule == "architectures-ignored"
+}
+
+/// Why a person has to review a fix.
+pub(super) fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
+    if enables_import(remedy) {
+        "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"
+    } else if sets_annotation(remedy) && !args.subject.images {
+        "the architectures of the image are unknown, because it was not looked up; --images looks it up"
+    } else {
+        "check that this change is correct"
+    }
+}
+
+/// The fix for a preference.
+fn preferred<'f>(finding: &'f Finding, prefer: &Prefer) -> Result<&'f Remedy, String> {
+    let remedies = finding.fixes.iter();
+    let ways: Vec<(Prefer, &Remedy)> = remedies.filter_map(|it| Some((way(it)?, it))).collect();
+    if let Some((_, remedy)) = ways.iter().find(|(way, _)| way == prefer) {
+        return Ok(remedy);
+    }
+    let names: Vec<String> = ways.iter().map(|(way, _)| way.to_string()).collect();
+    let open = match names.join(" or ") {
+        names if names.is_empty() => "this finding needs manual action".to_owned(),
+        names => format!("use {names}"),
+    };
+    Err(one_line(&format!(
+        "--prefer {WITH_ALTERNATIVES}={prefer} is not possible here; {open}"
+    )))
+}
+
+/// The preference that a fix corresponds to.
+fn way(remedy: &Remedy) -> Option<Prefer> {
+    if enables_import(remedy) {
+        return Some(Prefer::EnableImport);
+    }
+    remedy.patch.iter().find_map(|operation| {
+        let path = &operation.path;
+        let is_label = path.ends_with("/nodeSelector/kubernetes.io~1arch");
+        let value = operation.value.as_ref().filter(|_| is_label)?.as_str()?;
+        Some(Prefer::PlaceOn(value.to_owned()))
+    })
+}
+
+/// Whether a fix sets the architectures annotation of a template.
+pub(super) fn sets_annotation(remedy: &Remedy) -> bool {
+    let mut operations = remedy.patch.iter();
+    operations.any(|it| it.path.contains("/ssp.kubevirt.io~1dict.architectures"))
+}
+
+fn enables_import(remedy: &Remedy) -> bool {
+    let mut operations = remedy.patch.iter().filter(|it| is_of_import(it));
+    operations.any(|operation| {
+        let value = operation.value.as_ref();
+        let state = value.map(|value| value.member("state").unwrap_or(value));
+        state.is_none_or(|it| it.as_str() != Some("Disabled") && *it != false.into())
+    })
+}
+
+/// Correcting the name of a gate is not meant: its state stays as the user has set it.
+fn is_of_import(operation: &PatchOperation) -> bool {
+    let path = &operation.path;
+    let is_gate = path.starts_with("/spec/featureGates/") && !path.ends_with("/name");
+    path.ends_with("/enableMultiArchBootImageImport") || is_gate
+}
