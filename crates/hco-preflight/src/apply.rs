@@ -80,18 +80,18 @@ fn applied(live: &Value, file: &Value) -> Value {
             serde_json::from_str(last).ok()
         });
     let mut applied = live.clone();
-    if let (Value::Object(applied), Value::Object(file)) = (&mut applied, file) {
-        if let Some(Value::Object(last)) = &last {
-            // kubectl adds the annotation when it applies a file, so the file itself does not have one.
-            let mut file = file.clone();
-            let metadata = file.entry("metadata").or_insert_with(|| json!({}));
-            if let Some(metadata) = metadata.as_object_mut() {
-                metadata.entry("annotations").or_insert_with(|| json!({}));
-            }
-            delete(applied, last, &file);
+    if let (Value::Object(applied), Value::Object(file), Some(Value::Object(last))) =
+        (&mut applied, file, &last)
+    {
+        // kubectl adds the annotation when it applies a file, so the file itself does not have one.
+        let mut file = file.clone();
+        let metadata = file.entry("metadata").or_insert_with(|| json!({}));
+        if let Some(metadata) = metadata.as_object_mut() {
+            metadata.entry("annotations").or_insert_with(|| json!({}));
         }
-        set(applied, file);
+        delete(applied, last, &file);
     }
+    json_patch::merge(&mut applied, file);
     applied
 }
 
@@ -104,17 +104,6 @@ fn delete(live: &mut Map<String, Value>, last: &Map<String, Value>, file: &Map<S
                 delete(live, last, file);
             }
             _ => {}
-        }
-    }
-}
-
-/// Sets the fields of the file; null removes a field.
-fn set(live: &mut Map<String, Value>, file: &Map<String, Value>) {
-    for (name, file) in file {
-        match (live.get_mut(name), file) {
-            (_, Value::Null) => drop(live.remove(name)),
-            (Some(Value::Object(live)), Value::Object(file)) => set(live, file),
-            _ => drop(live.insert(name.clone(), file.clone())),
         }
     }
 }

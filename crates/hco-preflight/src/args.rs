@@ -5,7 +5,7 @@ mod read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
 use policy_host::{Connection, Counts, timeout};
 
 use crate::files::Walk;
@@ -17,28 +17,18 @@ use crate::what_if::WhatIf;
 /// Runs the same module as the policy in the cluster, on your manifests and nodes, and reports what would be denied and
 /// how to fix it.
 #[derive(Debug, Parser)]
-#[command(
-    after_help = EXAMPLES,
-    disable_version_flag = true,
-    propagate_version = false,
-    max_term_width = 110
-)]
+#[command(after_help = EXAMPLES, max_term_width = 110)]
 pub(crate) struct Args {
     /// The name with which the program was called.
     #[arg(skip)]
     pub(crate) name: String,
 
-    /// When to use color
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
-    pub(crate) color: Color,
+    /// When to use color; auto: on a terminal, unless `NO_COLOR` is set
+    #[arg(long, global = true, default_value_t, value_name = "WHEN")]
+    pub(crate) color: ColorChoice,
 
-    /// Print the version, and the number of rules
-    #[arg(long, short = 'V')]
-    version: bool,
-
-    /// The subcommand; `None` with --version.
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Command,
 }
 
 const EXAMPLES: &str = "\
@@ -58,18 +48,6 @@ Exit codes:
   0  everything would be accepted; `fix`: nothing to fix
   1  something would be denied; `fix`: changes are shown but not written, or a problem remains
   2  something could not be checked: an unreadable file, unreadable nodes, invalid settings, invalid usage";
-
-/// When to use color.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Color {
-    /// On a terminal, unless `NO_COLOR` is set
-    #[default]
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
@@ -133,7 +111,6 @@ pub(crate) struct Subject {
     /// Evaluate the file as `kubectl apply` (default) or `kubectl replace` would send it
     #[arg(
         long,
-        value_enum,
         value_name = "HOW",
         conflicts_with = "old",
         help_heading = "Objects"
@@ -338,13 +315,7 @@ pub(crate) struct Fix {
     pub(crate) write: bool,
 
     /// Print the changes of each object on one line instead of as a diff, for objects in a cluster
-    #[arg(
-        long,
-        short = 'o',
-        value_enum,
-        value_name = "FORMAT",
-        help_heading = "Changes"
-    )]
+    #[arg(long, short = 'o', value_name = "FORMAT", help_heading = "Changes")]
     pub(crate) output: Option<FixFormat>,
 
     /// Also apply fixes that need your review, such as the architectures of an image that was not looked up
@@ -448,7 +419,6 @@ pub(crate) struct Plan {
     /// Evaluate the file as `kubectl apply` (default) or `kubectl replace` would send it
     #[arg(
         long,
-        value_enum,
         value_name = "HOW",
         requires = "filename",
         help_heading = "What will be"
@@ -503,7 +473,7 @@ outstanding.
 
 Exit codes: 0 nothing is lost or disturbed, 1 something is, or the policy denies the object, 2 no plan could be made.";
 
-/// The format of a plan.
+/// The format of a plan or a status.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PlanFormat {
     /// For people
@@ -511,7 +481,7 @@ pub(crate) enum PlanFormat {
     Text,
     /// For programs
     Json,
-    /// For a comment on a pull request or merge request
+    /// For a comment on a pull request, merge request, or issue
     Markdown,
 }
 
@@ -543,7 +513,7 @@ pub(crate) struct Status {
 
     /// The format of the output
     #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
-    pub(crate) output: StatusFormat,
+    pub(crate) output: PlanFormat,
 
     /// Do not print notes
     #[arg(long, short = 'q')]
@@ -554,18 +524,6 @@ const STATUS: &str = "\
 One of --cluster and --from is required.
 
 Exit codes: 0 all golden images are ready, 1 something is missing, 2 the status is unknown.";
-
-/// The format of a status.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StatusFormat {
-    /// For people
-    #[default]
-    Text,
-    /// For programs
-    Json,
-    /// For a comment on an issue or merge request
-    Markdown,
-}
 
 /// `snapshot`.
 #[derive(Debug, clap::Args)]

@@ -1,47 +1,48 @@
 //! `explain`: a rule's page, or the table of rules.
 
-use std::fmt::Write as _;
-
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
 use crate::pages::{self, Page};
-use crate::prose::wrap;
+use crate::prose::{line, wrap};
 use crate::terminal::{BOLD, CYAN, Terminal, print_json, width};
 
-/// Shows a page. The exit code is 2 if the rule does not exist.
+/// Shows a page, or the table. The exit code is 2 if the rule does not exist.
 pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
-    let is_json = args.output == PlainFormat::Json;
-    let Some(rule) = &args.rule else {
-        if is_json {
-            print_json(&pages::all().map(|page| in_json(&page)).collect::<Vec<_>>())?;
-        } else {
-            terminal.print(&table())?;
+    let page = match &args.rule {
+        Some(rule) => Some(page(rule, &terminal.name)?),
+        None => None,
+    };
+    match (page, args.output) {
+        (Some(page), PlainFormat::Text) => {
+            let text = shown(page.text, width());
+            let url = page.url();
+            terminal.print(&format!("{text}On the web: {url}\n"))?;
         }
-        return Ok(Exit::Accepted);
-    };
-    let Some(page) = pages::of(rule) else {
-        let hint = nearest(rule).map_or_else(String::new, |id| format!(" Did you mean `{id}`?"));
-        let name = &terminal.name;
-        bail!("there is no rule `{rule}`.{hint} `{name} explain` lists them all.");
-    };
-    if is_json {
-        print_json(&in_json(&page))?;
-        return Ok(Exit::Accepted);
+        (Some(page), PlainFormat::Json) => print_json(&in_json(page))?,
+        (None, PlainFormat::Text) => terminal.print(&table())?,
+        (None, PlainFormat::Json) => print_json(&pages::all().map(in_json).collect::<Vec<_>>())?,
     }
-    print(page.text, &page.url(), terminal)?;
     Ok(Exit::Accepted)
 }
 
-/// Prints a page, and its URL.
-fn print(markdown: &str, url: &str, terminal: &Terminal) -> Result<()> {
-    terminal.print(&shown(markdown, width()))?;
-    terminal.print(&format!("\nOn the web: {url}\n"))
+/// The page of a rule. If there is none, the error suggests the rule that the user may have meant.
+fn page(typed: &str, program: &str) -> Result<Page> {
+    if let Some(page) = pages::all().find(|page| page.rule.id == typed) {
+        return Ok(page);
+    }
+    let near = |id: &str| strsim::jaro_winkler(typed, id);
+    let nearest = pages::all()
+        .map(|page| page.rule.id)
+        .filter(|id| id.contains(typed) || near(id) > 0.8)
+        .max_by(|one, other| near(one).total_cmp(&near(other)));
+    let hint = nearest.map_or_else(String::new, |id| format!(" Did you mean `{id}`?"));
+    bail!("there is no rule `{typed}`.{hint} `{program} explain` lists them all.")
 }
 
-fn in_json(page: &Page) -> Value {
+fn in_json(page: Page) -> Value {
     json!({
         "rule": page.rule.id,
         "level": page.rule.level.name(),
@@ -52,77 +53,47 @@ fn in_json(page: &Page) -> Value {
 }
 
 fn table() -> String {
+    let widths = pages::all().map(|page| page.rule.id.len());
+    let wide = widths.max().unwrap_or_default();
     let mut text = String::new();
-    let wide = pages::all()
-        .map(|page| page.rule.id.len())
-        .max()
-        .unwrap_or_default();
     for page in pages::all() {
         let (id, level, summary) = (page.rule.id, page.rule.level.name(), page.summary());
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "{id:<wide$}  {level:<4}  {summary}");
+        line!(text, "{id:<wide$}  {level:<4}  {summary}");
     }
     text
 }
 
-/// The rule that the user may have meant: its name begins with the typed text or contains it, or is the most similar
-/// one.
-fn nearest(typed: &str) -> Option<&'static str> {
-    let rules = pages::all().map(|page| page.rule.id);
-    let near = |id: &&str| strsim::jaro_winkler(typed, id);
-    rules
-        .filter(|id| id.contains(typed) || near(id) > 0.8)
-        .max_by(|one, other| near(one).total_cmp(&near(other)))
-}
-
-/// A page in Markdown for a terminal: bold headings, indented code, and text that is wrapped at the width.
+/// A page in Markdown for a terminal: bold headings, indented code, and text that is wrapped at the width. It ends with an
+/// empty line.
 fn shown(markdown: &str, width: usize) -> String {
     let mut text = String::new();
     let mut prose = String::new();
     let mut in_code = false;
-    let width = width.min(100);
-    for line in markdown.lines() {
-        if line.starts_with("```") {
-            flush(&mut text, &mut prose, width);
-            in_code = !in_code;
-            continue;
-        }
-        if in_code {
-            let _ = writeln!(text, "    {CYAN}{line}{CYAN:#}");
-            continue;
-        }
-        let begins_anew = line.is_empty() || line.starts_with(['#', '-', '|']);
+    for line in markdown.lines().chain([""]) {
+        let is_fence = line.starts_with("```");
+        let begins_anew = is_fence || line.is_empty() || line.starts_with(['#', '-', '|']);
         if begins_anew {
-            flush(&mut text, &mut prose, width);
+            let indent = if prose.starts_with("- ") { "  " } else { "" };
+            for (index, line) in wrap(&prose, width.min(100)).iter().enumerate() {
+                line!(text, "{}{line}", if index > 0 { indent } else { "" });
+            }
+            prose.clear();
         }
-        if line.is_empty() && text.ends_with("\n\n") {
-            continue;
-        }
-        match line.trim_start_matches('#') {
-            _ if line.is_empty() => text.push('\n'),
-            title if title.len() < line.len() => {
-                let _ = writeln!(text, "{BOLD}{}{BOLD:#}", title.trim());
-            }
-            _ if line.starts_with('|') => {
-                let _ = writeln!(text, "{line}");
-            }
-            _ => {
-                if !prose.is_empty() {
-                    prose.push(' ');
-                }
-                prose.push_str(line.trim());
-            }
+        let title = line.trim_start_matches('#');
+        if is_fence {
+            in_code = !in_code;
+        } else if in_code {
+            line!(text, "    {CYAN}{line}{CYAN:#}");
+        } else if line.is_empty() {
+            text.push_str(if text.ends_with("\n\n") { "" } else { "\n" });
+        } else if title.len() < line.len() {
+            line!(text, "{BOLD}{}{BOLD:#}", title.trim());
+        } else if line.starts_with('|') {
+            line!(text, "{line}");
+        } else {
+            prose.push_str(if prose.is_empty() { "" } else { " " });
+            prose.push_str(line.trim());
         }
     }
-    flush(&mut text, &mut prose, width);
     text
-}
-
-fn flush(text: &mut String, prose: &mut String, width: usize) {
-    let item = prose.starts_with("- ");
-    for (index, line) in wrap(prose, width).iter().enumerate() {
-        let indent = if item && index > 0 { "  " } else { "" };
-        let _ = writeln!(text, "{indent}{line}");
-    }
-    prose.clear();
 }

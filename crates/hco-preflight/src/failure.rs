@@ -23,12 +23,16 @@ pub(crate) struct Failure {
 
 impl Failure {
     /// An error without a file, or with a text that already names it.
-    pub(crate) fn of(error: &anyhow::Error) -> Self {
+    pub(crate) fn new(what: String) -> Self {
         Self {
             file: None,
             line: None,
-            what: chain(error),
+            what,
         }
+    }
+
+    pub(crate) fn of(error: &anyhow::Error) -> Self {
+        Self::new(chain(error))
     }
 
     /// An error about a file.

@@ -9,13 +9,14 @@ use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use globset::GlobMatcher;
 use manifest::{
     LIMIT, ManifestError, Object, decoded, documents, each_in_json, objects, read_up_to,
 };
 use serde_json::Value;
 
-use self::tree::{Pattern, Tree, is_manifest};
+use self::tree::{Tree, pattern};
 use crate::admission::Identity;
 use crate::failure::{Failure, Place};
 use crate::foreign::{chain, one_line, shell_word};
@@ -92,10 +93,8 @@ pub(crate) struct Files {
     wanted: Wanted,
     /// Notes about skipped files.
     pub(crate) notes: Notes,
-    /// The skipped templates in directories.
-    templates: Vec<String>,
-    /// The skipped documents in directories that are not objects, for example patches.
-    not_objects: Vec<String>,
+    /// The names of skipped files and documents in directories, by reason.
+    skipped: BTreeMap<&'static str, Vec<String>>,
     /// The number of skipped documents by kind.
     others: BTreeMap<String, usize>,
     /// The files that could not be read.
@@ -134,41 +133,31 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     }
     files.failures.append(&mut tree.failures);
     files.notes.append(std::mem::take(&mut tree.notes));
-    if !files.templates.is_empty() {
-        let templates = files.templates.join(", ");
-        files.notes.push(&format!(
-            "skipped templates (`{{{{ }}}}`) that do not name a HyperConverged: {templates}"
-        ));
+    for (what, names) in std::mem::take(&mut files.skipped) {
+        let names = names.join(", ");
+        files.notes.push(&format!("skipped {what}: {names}"));
     }
-    if !files.not_objects.is_empty() {
-        let skipped = files.not_objects.join(", ");
-        files
-            .notes
-            .push(&format!("skipped what is not an object: {skipped}"));
-    }
-    // A VirtualMachine depends on other objects in the files.
-    if wanted.virtual_machines
-        && !files
-            .found
-            .iter()
-            .any(|it| it.identity.is_virtual_machine())
-    {
+    // Only a VirtualMachine depends on other objects in the files.
+    let mut found = files.found.iter();
+    if !found.any(|it| it.identity.is_virtual_machine()) {
         for written in std::mem::take(&mut files.beside) {
             files.count(Identity::of(&written.object.value).kind);
         }
     }
-    files.note_others();
+    let kinds = files.others.iter();
+    let kinds: Vec<String> = kinds.map(|(kind, it)| format!("{kind} ({it})")).collect();
+    if !kinds.is_empty() {
+        let documents = count(files.others.values().sum(), "document");
+        let kinds = kinds.join(", ");
+        let note = format!("skipped {documents} of other kinds: {kinds}");
+        files.notes.push(&note);
+    }
     files
 }
 
-/// The objects that are read from files, in addition to HyperConverged objects.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Wanted {
-    /// Whether VirtualMachines are evaluated too.
-    pub(crate) virtual_machines: bool,
-    /// These kinds are also read, if an evaluated object depends on them.
-    pub(crate) beside: &'static [&'static str],
-}
+/// The kinds that are read in addition to HyperConverged. VirtualMachines are evaluated, and others are read if a
+/// VirtualMachine depends on them.
+pub(crate) type Wanted = &'static [&'static str];
 
 /// Passes each object of a file, or of a directory tree, to a function as soon as it is read, because a must-gather is
 /// larger than the part that is used. Files that are not manifests are skipped, for example logs. Notes name files of a
@@ -187,7 +176,7 @@ pub(crate) fn each_object(
     if let Some(failure) = tree.failures.first() {
         bail!("{failure}");
     }
-    let mut broken = Vec::new();
+    let mut skipped = Vec::new();
     for (file, root) in tree.files {
         if is_json(&file) {
             // The second pass does not fail, unless the file has changed in the meantime.
@@ -195,35 +184,23 @@ pub(crate) fn each_object(
             each_in_json(BufReader::new(text?), &mut |object| of(&file, object))?;
             continue;
         }
-        let text = match text(&file) {
-            Ok(text) => text,
-            Err(error) if root.is_some() => {
-                notes.push(&chain(&error));
-                continue;
+        let read = text(&file).and_then(|text| {
+            objects(&text).map_err(|error| {
+                let (name, line, what) = (name(&file), error.line, one_line(&error.what));
+                anyhow!("{name}:{line}: cannot be read as YAML or JSON: {what}")
+            })
+        });
+        match read {
+            Ok(objects) => {
+                let objects = objects.into_iter();
+                objects.for_each(|object| of(&file, object.value));
             }
+            Err(error) if root.is_some() => skipped.push(chain(&error)),
             Err(error) => return Err(error),
-        };
-        match objects(&text) {
-            Ok(objects) => objects
-                .into_iter()
-                .for_each(|object| of(&file, object.value)),
-            Err(error) if root.is_some() => {
-                if is_manifest(&file) {
-                    broken.push(format!("{}:{}", name(&file), error.line));
-                }
-            }
-            Err(error) => bail!(
-                "{}:{}: cannot be read as YAML or JSON: {}",
-                name(&file),
-                error.line,
-                one_line(&error.what)
-            ),
         }
     }
-    if let Some(files) = first_of(broken.iter()) {
-        notes.push(&format!(
-            "skipped what cannot be read as YAML or JSON: {files}"
-        ));
+    if let Some(files) = first_of(skipped.iter()) {
+        notes.push(&format!("skipped {files}"));
     }
     Ok(())
 }
@@ -286,8 +263,8 @@ impl Files {
                     match document {
                         Ok(object) => objects.extend(object.unwrapped()),
                         Err(error) if root.is_some() => {
-                            self.not_objects
-                                .push(format!("{}:{}", one_line(&file), error.line));
+                            let name = format!("{}:{}", one_line(&file), error.line);
+                            self.skip("what is not an object", name);
                         }
                         Err(error) => self.unreadable(&file, &error, ""),
                     }
@@ -301,11 +278,12 @@ impl Files {
                 });
                 for object in &source.objects {
                     let (source, object) = (Arc::clone(&source), Arc::clone(object));
-                    self.object(&file, InFile { source, object });
+                    self.object(InFile { source, object });
                 }
             }
             Err(_) if root.is_some() && is_template(&text) && !names_ours(&text) => {
-                self.templates.push(one_line(&file));
+                let what = "templates (`{{ }}`) that do not name a HyperConverged";
+                self.skip(what, one_line(&file));
             }
             Err(error) => {
                 let hint = if is_template(&text) {
@@ -319,81 +297,65 @@ impl Files {
     }
 
     fn unreadable(&mut self, file: &str, error: &ManifestError, hint: &str) {
-        let what = format!(
-            "cannot be read as YAML or JSON, so nothing in it was checked: {} (column {}){hint}",
-            one_line(&error.what),
-            error.column
-        );
-        let failure = Failure::in_file(file, Some(error.line), what);
-        self.failures.push(failure);
+        let place = Place {
+            file: file.to_owned(),
+            line: error.line,
+        };
+        let (what, column) = (one_line(&error.what), error.column);
+        self.fail(&place, &format!(
+            "cannot be read as YAML or JSON, so nothing in it was checked: {what} (column {column}){hint}"
+        ));
     }
 
-    fn object(&mut self, file: &str, written: InFile) {
-        let identity = Identity::of(&written.object.value);
-        let line = written.object.line;
-        let is_machine = self.wanted.virtual_machines && identity.is_virtual_machine();
-        if identity.is_hyperconverged() || is_machine {
+    fn object(&mut self, written: InFile) {
+        let value = &written.object.value;
+        let (identity, place) = (Identity::of(value), written.place());
+        let is_wanted = self.wanted.contains(&&*identity.kind);
+        if identity.is_hyperconverged() || is_wanted && identity.is_virtual_machine() {
             let distributed = written.object.distributed.unwrap_or_default();
-            if distributed.has_templates && has_template(&written.object.value) {
-                let what = "not checked: a value is a template (`{{ }}`), which is evaluated in the cluster; check the object that it becomes";
-                let failure = Failure::in_file(file, Some(line), what.to_owned());
-                return self.failures.push(failure);
+            if distributed.has_templates && has_template(value) {
+                return self.fail(&place, "not checked: a value is a template (`{{ }}`), which is evaluated in the cluster; check the object that it becomes");
             }
             if distributed.is_merged {
-                self.notes.push(&format!(
-                    "{file}:{line}: the policy around this object has `musthave`: fields that are missing here keep their live values, but are checked as missing"
-                ));
+                self.note(&place, "the policy around this object has `musthave`: fields that are missing here keep their live values, but are checked as missing");
             }
             return self.found.push(Found { identity, written });
         }
-        if self.wanted.beside.contains(&&*identity.kind) {
-            return self.beside.push(written);
-        }
-        let kind = match identity.kind.as_str() {
+        match identity.kind.as_str() {
+            "VirtualMachine" => self.count(identity.kind),
+            _ if is_wanted => self.beside.push(written),
             // The wrong group may be a mistake, so a note names the object.
             "HyperConverged" => {
                 let group = &identity.api_version;
-                return self.notes.push(&format!(
-                    "{file}:{line}: skipped a HyperConverged of `{group}`"
-                ));
+                self.note(&place, &format!("skipped a HyperConverged of `{group}`"));
             }
             // It contains objects only after the cluster evaluates it.
-            "ConfigurationPolicy" if has_raw_templates(&written.object.value) => {
-                return self.notes.push(&format!(
-                    "{file}:{line}: skipped `object-templates-raw` with a HyperConverged; to check it, apply the templates first"
-                ));
-            }
+            "ConfigurationPolicy" if has_raw_templates(value) => self.note(&place, "skipped `object-templates-raw` with a HyperConverged; to check it, apply the templates first"),
             // A policy that still contains one says that it must not exist.
-            kind if !written.object.distributes() && contains_ours(&written.object.value) => {
-                let what = format!(
-                    "not checked: the HyperConverged inside this {kind}; check it in a file of its own"
-                );
-                let failure = Failure::in_file(file, Some(line), what);
-                return self.failures.push(failure);
-            }
-            "" => "without a kind".to_owned(),
-            kind => kind.to_owned(),
-        };
-        self.count(kind);
+            kind if !written.object.distributes() && contains_ours(value) => self.fail(&place, &format!(
+                "not checked: the HyperConverged inside this {kind}; check it in a file of its own"
+            )),
+            "" => self.count("without a kind".to_owned()),
+            _ => self.count(identity.kind),
+        }
+    }
+
+    fn fail(&mut self, Place { file, line }: &Place, what: &str) {
+        let failure = Failure::in_file(file, Some(*line), what);
+        self.failures.push(failure);
+    }
+
+    fn note(&mut self, Place { file, line }: &Place, what: &str) {
+        self.notes.push(&format!("{file}:{line}: {what}"));
+    }
+
+    fn skip(&mut self, what: &'static str, name: String) {
+        self.skipped.entry(what).or_default().push(name);
     }
 
     /// Counts a document that is skipped.
     fn count(&mut self, kind: String) {
         *self.others.entry(kind).or_default() += 1;
-    }
-
-    /// A note with the number of documents of other kinds.
-    fn note_others(&mut self) {
-        let all: usize = self.others.values().sum();
-        if all == 0 {
-            return;
-        }
-        let kinds = self.others.iter();
-        let shown: Vec<String> = kinds.map(|(kind, it)| format!("{kind} ({it})")).collect();
-        let documents = count(all, "document");
-        let shown = shown.join(", ");
-        self.notes
-            .push(&format!("skipped {documents} of other kinds: {shown}"));
     }
 }
 
@@ -410,8 +372,8 @@ pub(crate) struct Walk {
 
     /// Skip files and directories whose path, as it is printed, matches this pattern, for example 'charts/*' or '*.tmpl.yaml';
     /// can be repeated
-    #[arg(long, value_name = "GLOB", help_heading = "Objects")]
-    pub(crate) exclude: Vec<Pattern>,
+    #[arg(long, value_name = "GLOB", value_parser = pattern, help_heading = "Objects")]
+    pub(crate) exclude: Vec<GlobMatcher>,
 }
 
 /// Whether a policy of Open Cluster Management has templates that contain a HyperConverged as text.

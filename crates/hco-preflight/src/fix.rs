@@ -55,18 +55,27 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     if !args.quiet {
         terminal.notes(&notes);
     }
-    let mut check = match check {
+    let check = match check {
         Ok(check) => check,
-        Err(error) => match error.downcast()? {
-            Unread::Nothing(what) if args.allow_empty => {
-                terminal.note(&what.to_string());
-                return Ok(Exit::Accepted);
+        Err(Unread {
+            failures,
+            is_nothing,
+        }) => {
+            let is_valid = is_nothing && args.allow_empty;
+            for failure in failures.iter().map(ToString::to_string) {
+                if is_valid {
+                    terminal.note(&failure);
+                } else {
+                    terminal.failure(&failure);
+                }
             }
-            unread => return Err(unread.into()),
-        },
+            return Ok(if is_valid {
+                Exit::Accepted
+            } else {
+                Exit::Unjudged
+            });
+        }
     };
-    // With repairs, the module would only report what it repairs, without a patch.
-    check.without_repairs();
     let mut failures = check.failures.clone();
     let mut fixed = Vec::new();
     for question in &check.questions {
@@ -120,7 +129,9 @@ const LIVE: [&str; 2] = [
 fn advise(fixes: &[Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Terminal) {
     let is_live = args.subject.cluster || args.subject.from.is_some();
     if is_live && args.output.is_some() {
-        LIVE.iter().for_each(|note| terminal.note(note));
+        for note in LIVE {
+            terminal.note(note);
+        }
     }
     if args.r#unsafe && !args.subject.images && fixes.iter().any(sets_annotation) {
         terminal.note("images were not looked up: check the architectures annotations before you apply this, or use --images");

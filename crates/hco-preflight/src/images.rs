@@ -2,44 +2,37 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::fs::File;
+use std::path::Path;
 
 use crate::admission::Identity;
 use crate::args::{self, PlainFormat};
 use crate::boot_image::DataVolumes;
 use crate::exit::Exit;
-use crate::files::{self, Files, Walk, Wanted};
+use crate::field::text;
+use crate::files::{self, Files, Found, Walk, Wanted};
 use crate::foreign::{self, one_line};
 use crate::mirrors::{self, Mirror};
+use crate::object_name::name;
 use crate::operators;
-use crate::registries;
+use crate::prose::line;
 use crate::templates;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Error, Result, bail};
 use engine::{
-    Availability, Contents, Image, ImageKind, Unimportable, is_architecture, why_unimportable,
-    why_unknown,
+    Availability, Contents, Image, ImageKind, is_architecture, why_unimportable, why_unknown,
 };
+use manifest::{LIMIT, read_up_to};
 use policy_host::Registries;
+use registry::Sources;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The annotation of a template.
 const ANNOTATION: &str = "ssp.kubevirt.io/dict.architectures";
 
 /// The architectures that KubeVirt supports. The table always has a column for each of them.
 const COLUMNS: [&str; 3] = ["amd64", "arm64", "s390x"];
-
-/// A template that imports an image from a URL.
-struct Template<'o> {
-    /// The path of the template.
-    path: String,
-    name: &'o str,
-    url: &'o str,
-    /// Whether the source is an image stream in OpenShift.
-    is_stream: bool,
-    /// The image, as [`Image::of_cron`] reads it from the URL.
-    image: Option<Result<Image, Unimportable>>,
-}
 
 /// An image to look up.
 pub(crate) struct Row {
@@ -65,83 +58,36 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     let named = args.filename.iter().chain(&args.from);
     files::check_stdin(named)?;
     files::check_directories(&args.filename, &args.walk)?;
-    let registries = registries::new(args.sources_path.as_deref())?;
+    let registries = registries(args.sources_path.as_deref())?;
     if args.operators {
         return operators::run(args, terminal, &registries);
     }
-    let mut asked: Vec<(Image, Vec<Place>)> = Vec::new();
-    let mut ask = |image: Image, place: Option<Place>| match asked
-        .iter_mut()
-        .find(|(other, _)| *other == image)
-    {
-        Some((_, places)) => places.extend(place),
-        None => asked.push((image, place.into_iter().collect())),
-    };
-    let mut failures = Vec::new();
-    let (mut unread, mut streams) = (BTreeSet::new(), BTreeSet::new());
-    for name in &args.names {
-        let bare = name.strip_prefix("docker://").unwrap_or(name);
-        match Image::at(&format!("docker://{bare}")) {
-            Some(Ok(image)) => ask(image, None),
-            Some(Err(_)) | None => failures.push(one_line(&format!(
-                "`{name}` is not an image such as quay.io/containerdisks/fedora:latest; to specify a file, use -f"
-            ))),
-        }
-    }
     let files = read(args);
     terminal.notes(&files.notes);
-    failures.extend(files.failures.iter().map(ToString::to_string));
+    let mut asked = Asked::default();
+    for name in &args.names {
+        asked.name(name);
+    }
+    let failures = files.failures.iter().map(ToString::to_string);
+    asked.failures.extend(failures);
     let volumes = DataVolumes::new(files.beside.iter().map(|it| it.object.value.clone()));
     for found in &files.found {
-        let object = &found.written.object;
-        if let Some(image) = volumes.image(&object.value) {
-            match image.image() {
-                Some(Ok(image)) => ask(image, None),
-                Some(Err(why)) => failures.push(one_line(&format!(
-                    "{}: {}: {}",
-                    found.identity.namespaced_name(),
-                    image.name,
-                    why_unimportable(why)
-                ))),
-                None => {}
-            }
-        }
-        for template in templates(&object.value) {
-            let place = Place {
-                name: template.name.to_owned(),
-                file: found.written.source.name(),
-                line: object.line_of(&template.path),
-            };
-            match template.image {
-                Some(Ok(image)) => ask(image, Some(place)),
-                Some(Err(why)) => failures.push(one_line(&format!(
-                    "{}:{}: template `{}`: {}: {}",
-                    place.file,
-                    place.line,
-                    place.name,
-                    template.url,
-                    why_unimportable(why)
-                ))),
-                None => {
-                    let without = if template.is_stream {
-                        &mut streams
-                    } else {
-                        &mut unread
-                    };
-                    without.insert(one_line(&format!("`{}`", template.name)));
-                }
-            }
-        }
+        asked.object(found, &volumes);
     }
-    let has_streams = !streams.is_empty();
-    note_unread(unread, streams, terminal);
+    for (what, templates) in &asked.unread {
+        let templates: Vec<&str> = templates.iter().map(String::as_str).collect();
+        let templates = templates.join(", ");
+        terminal.note(&format!("templates {what} are not read: {templates}"));
+    }
     // A cluster without access to registries can have only image streams, so that there are no images to look up.
-    if asked.is_empty() && failures.is_empty() && !has_streams {
+    let has_streams = asked.unread.contains_key(WITH_STREAM);
+    if asked.images.is_empty() && asked.failures.is_empty() && !has_streams {
         bail!(
             "no images to look up: specify images, for example quay.io/containerdisks/fedora:latest, or use -f with a manifest whose templates have a registry URL"
         );
     }
-    let rows = look_up(asked, &args.mirror, &registries, &COLUMNS);
+    let mut failures = asked.failures;
+    let rows = look_up(asked.images, &args.mirror, &registries, &COLUMNS);
     for row in &rows {
         match &row.contents {
             Ok(contents) => failures.extend(contents.unreadable().map(|(name, why)| {
@@ -155,7 +101,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     }
     match args.output {
         PlainFormat::Text if rows.is_empty() => {}
-        PlainFormat::Text => terminal.print(&text(&rows))?,
+        PlainFormat::Text => terminal.print(&in_text(&rows))?,
         PlainFormat::Json => print_json(&in_json(&rows))?,
     }
     Ok(if failures.is_empty() {
@@ -165,27 +111,86 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     })
 }
 
-/// Notes the templates whose images are not looked up.
-fn note_unread(unread: BTreeSet<String>, streams: BTreeSet<String>, terminal: &Terminal) {
-    for (templates, what, why) in [
-        (unread, "without a docker:// URL", ""),
-        (
-            streams,
-            "with an image stream",
-            "; CDI imports one digest of the stream for all architectures",
-        ),
-    ] {
-        if !templates.is_empty() {
-            let templates = Vec::from_iter(templates).join(", ");
-            terminal.note(&format!("templates {what} are not read: {templates}{why}"));
+/// A template whose image is not looked up.
+const WITH_STREAM: &str =
+    "with an image stream (CDI imports one digest of it for all architectures)";
+
+/// The images to look up.
+#[derive(Default)]
+struct Asked {
+    /// Each image with the templates that use it.
+    images: Vec<(Image, Vec<Place>)>,
+    failures: Vec<String>,
+    /// The templates whose images are not looked up, by reason.
+    unread: BTreeMap<&'static str, BTreeSet<String>>,
+}
+
+impl Asked {
+    fn image(&mut self, image: Image, place: Option<Place>) {
+        match self.images.iter_mut().find(|(other, _)| *other == image) {
+            Some((_, places)) => places.extend(place),
+            None => self.images.push((image, place.into_iter().collect())),
+        }
+    }
+
+    fn fail(&mut self, why: &str) {
+        self.failures.push(one_line(why));
+    }
+
+    /// An image of the command line.
+    fn name(&mut self, name: &str) {
+        let bare = name.strip_prefix("docker://").unwrap_or(name);
+        match Image::at(&format!("docker://{bare}")) {
+            Some(Ok(image)) => self.image(image, None),
+            Some(Err(_)) | None => self.fail(&format!(
+                "`{name}` is not an image such as quay.io/containerdisks/fedora:latest; to specify a file, use -f"
+            )),
+        }
+    }
+
+    /// The boot image of a virtual machine, or the images of a HyperConverged's templates.
+    fn object(&mut self, found: &Found, volumes: &DataVolumes) {
+        let object = &found.written.object;
+        let boot = volumes.image(&object.value);
+        match boot.as_ref().and_then(|boot| Some((boot, boot.image()?))) {
+            Some((_, Ok(image))) => self.image(image, None),
+            Some((boot, Err(why))) => self.fail(&format!(
+                "{}: {}: {}",
+                found.identity.namespaced_name(),
+                boot.name,
+                why_unimportable(why)
+            )),
+            None => {}
+        }
+        for (path, template) in templates::of_spec(&object.value) {
+            let Some(registry) = template.pointer("/spec/template/spec/source/registry") else {
+                continue;
+            };
+            let url = text(registry, "/url").unwrap_or_default();
+            let place = Place {
+                name: name(template).to_owned(),
+                file: found.written.source.name(),
+                line: object.line_of(&path),
+            };
+            match Image::of_cron(url) {
+                Some(Ok(image)) => self.image(image, Some(place)),
+                Some(Err(why)) => {
+                    let Place { name, file, line } = &place;
+                    let why = why_unimportable(why);
+                    self.fail(&format!("{file}:{line}: template `{name}`: {url}: {why}"));
+                }
+                None => {
+                    let stream = registry.get("imageStream").filter(|it| !it.is_null());
+                    let what = stream.map_or("without a docker:// URL", |_| WITH_STREAM);
+                    let name = one_line(&format!("`{}`", place.name));
+                    self.unread.entry(what).or_default().insert(name);
+                }
+            }
         }
     }
 }
 
-const WANTED: Wanted = Wanted {
-    virtual_machines: true,
-    beside: &["DataVolume"],
-};
+const WANTED: Wanted = &["VirtualMachine", "DataVolume"];
 
 /// The manifests of `-f` and of `--from`.
 fn read(args: &args::Images) -> Files {
@@ -210,6 +215,17 @@ fn read(args: &args::Images) -> Files {
         files.failures.extend(from.failures);
     }
     files
+}
+
+/// The registries that this sources.yml describes.
+pub(crate) fn registries(sources: Option<&Path>) -> Result<Registries> {
+    let sources = sources.map(|path| {
+        let text = File::open(path).and_then(|file| read_up_to(LIMIT, file));
+        let sources = text.map_err(Error::from);
+        let sources = sources.and_then(|text| Sources::from_bytes(&text));
+        sources.with_context(|| format!("--sources-path: {}", foreign::path(path)))
+    });
+    Ok(Registries::new(sources.transpose()?.unwrap_or_default()))
 }
 
 /// Looks up all images in parallel: each at its first place, then the images that were not found at their next place.
@@ -240,10 +256,12 @@ pub(crate) fn look_up(
             return rows;
         }
         let images = next.iter().map(|(_, at)| at.clone()).collect();
-        let read = registries::contents(registries, images, architectures);
+        let read = registries.contents(images, architectures);
         for (row, at) in next {
-            let answer = read.get(&at).cloned();
-            let answer = answer.unwrap_or_else(|| Err("it was not looked up".to_owned()));
+            let answer = match read.get(&at) {
+                Some(answer) => answer.clone().map_err(|why| why_unknown(&why)),
+                None => Err("it was not looked up".to_owned()),
+            };
             row.add(at, answer);
         }
     }
@@ -320,25 +338,6 @@ impl Row {
     }
 }
 
-/// The templates of an object that import from a URL.
-fn templates(object: &Value) -> impl Iterator<Item = Template<'_>> {
-    templates::of_spec(object).filter_map(|(path, entry)| {
-        let text = |pointer: &str| entry.pointer(pointer).and_then(Value::as_str);
-        let registry = entry.pointer("/spec/template/spec/source/registry")?;
-        let url = registry.get("url").and_then(Value::as_str);
-        let url = url.unwrap_or_default();
-        Some(Template {
-            path,
-            name: text("/metadata/name").unwrap_or_default(),
-            url,
-            is_stream: registry
-                .get("imageStream")
-                .is_some_and(|name| !name.is_null()),
-            image: Image::of_cron(url),
-        })
-    })
-}
-
 /// The value of the annotation: only names that the policy accepts, starting with the architectures of the columns.
 fn annotation(architectures: &BTreeSet<&str>) -> String {
     let all = architectures.iter().copied();
@@ -348,7 +347,7 @@ fn annotation(architectures: &BTreeSet<&str>) -> String {
     [of_columns, others].concat().join(",")
 }
 
-fn text(rows: &[Row]) -> String {
+fn in_text(rows: &[Row]) -> String {
     let read = rows.iter().filter_map(|row| row.contents.as_ref().ok());
     let mut columns: Vec<&str> = COLUMNS.to_vec();
     let others = read.flat_map(|contents| {
@@ -363,7 +362,6 @@ fn text(rows: &[Row]) -> String {
     let names = rows.iter().map(|row| row.image.to_string().chars().count());
     let first = names.max().unwrap_or_default().max("image".len()) + 2;
     let mut text = format!("{BOLD}{:<first$}{}{BOLD:#}\n", "image", heads.join("  "));
-    // Writing to a String cannot fail.
     for row in rows {
         let mut line = format!("{:<first$}", row.image.to_string());
         for (column, head) in columns.iter().zip(&heads) {
@@ -381,65 +379,51 @@ fn text(rows: &[Row]) -> String {
             let pad = head.chars().count() + 1;
             let _ = write!(line, "{style}{cell}{style:#}{:pad$}", "");
         }
-        let _ = writeln!(text, "{}", line.trim_end());
+        line!(text, "{}", line.trim_end());
     }
     for row in rows {
         let Some(architectures) = row.architectures() else {
             continue;
         };
-        let _ = writeln!(text, "\n{BOLD}{}{BOLD:#}", row.image);
+        line!(text, "\n{BOLD}{}{BOLD:#}", row.image);
         for Place { name, file, line } in &row.templates {
             let place = one_line(&format!("template `{name}` ({file}:{line})"));
-            let _ = writeln!(text, "  {DIM}{place}{DIM:#}");
+            line!(text, "  {DIM}{place}{DIM:#}");
         }
         if let Some(mirror) = &row.mirror {
-            let _ = writeln!(text, "  {DIM}in the mirror {mirror}{DIM:#}");
+            line!(text, "  {DIM}in the mirror {mirror}{DIM:#}");
         }
         for (name, note) in row.notes() {
-            let _ = writeln!(text, "  {}", one_line(&format!("{name}: {note}")));
+            line!(text, "  {}", one_line(&format!("{name}: {note}")));
         }
         let value = annotation(&architectures);
         if !value.is_empty() {
             // Quoted as JSON, which is valid YAML, because the name of an architecture in an image can be any text.
             let value = foreign::json(&Value::from(value).to_string());
-            let _ = writeln!(text, "  {ANNOTATION}: {value}");
+            line!(text, "  {ANNOTATION}: {value}");
         }
     }
     text
 }
 
-/// A row of the JSON output.
-#[derive(Serialize)]
-struct JsonRow<'r> {
-    image: String,
-    templates: &'r [Place],
-    /// The mirror that answered.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mirror: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    architectures: Option<BTreeSet<&'r str>>,
-    /// Remarks by architecture.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    notes: BTreeMap<&'r str, String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    annotations: Option<BTreeMap<&'static str, String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'r str>,
-}
-
-fn in_json(rows: &[Row]) -> BTreeMap<&'static str, Vec<JsonRow<'_>>> {
+/// Unknown values are left out.
+fn in_json(rows: &[Row]) -> Value {
     let rows = rows.iter().map(|row| {
         let architectures = row.architectures();
-        let value = architectures.as_ref().map(annotation);
-        JsonRow {
-            image: row.image.to_string(),
-            templates: &row.templates,
-            mirror: row.mirror.as_ref().map(ToString::to_string),
-            architectures,
-            notes: row.notes(),
-            annotations: value.map(|value| BTreeMap::from([(ANNOTATION, value)])),
-            error: row.contents.as_ref().err().map(String::as_str),
+        let annotation = architectures.as_ref().map(annotation);
+        let mut row = json!({
+            "image": row.image.to_string(),
+            "templates": row.templates,
+            "mirror": row.mirror.as_ref().map(ToString::to_string),
+            "architectures": architectures,
+            "notes": Some(row.notes()).filter(|notes| !notes.is_empty()),
+            "annotations": annotation.map(|value| json!({ANNOTATION: value})),
+            "error": row.contents.as_ref().err(),
+        });
+        if let Some(fields) = row.as_object_mut() {
+            fields.retain(|_, value| !value.is_null());
         }
+        row
     });
-    BTreeMap::from([("images", rows.collect())])
+    json!({"images": rows.collect::<Vec<_>>()})
 }

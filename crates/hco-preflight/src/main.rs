@@ -8,7 +8,6 @@ mod apply;
 mod args;
 mod boot_image;
 mod check;
-mod completions;
 mod entry;
 mod exit;
 mod explain;
@@ -35,7 +34,6 @@ mod pages;
 mod plan;
 mod policy;
 mod prose;
-mod registries;
 mod report;
 mod row;
 mod settings;
@@ -46,12 +44,12 @@ mod stops;
 mod templates;
 mod terminal;
 mod verdict;
-mod version;
 mod what_if;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use anyhow::Result;
 use args::{Args, Command};
 use exit::Exit;
 use terminal::Terminal;
@@ -75,20 +73,28 @@ fn main() -> ExitCode {
     };
     let terminal = Terminal::new(args.color, args.name);
     let done = match &args.command {
-        Some(Command::Check(check)) => check::run(check, &terminal),
-        Some(Command::Fix(fix)) => fix::run(fix, &terminal),
-        Some(Command::Explain(explain)) => explain::run(explain, &terminal),
-        Some(Command::Settings(settings)) => settings::run(settings, &terminal),
-        Some(Command::Images(images)) => images::run(images, &terminal),
-        Some(Command::Plan(plan)) => plan::run(plan, &terminal),
-        Some(Command::Status(status)) => status::run(status, &terminal),
-        Some(Command::Snapshot(snapshot)) => snapshot::run(snapshot, &terminal),
-        Some(Command::Completions(shell)) => completions::run(shell),
-        None => version::run(&terminal),
+        Command::Check(check) => check::run(check, &terminal),
+        Command::Fix(fix) => fix::run(fix, &terminal),
+        Command::Explain(explain) => explain::run(explain, &terminal),
+        Command::Settings(settings) => settings::run(settings, &terminal),
+        Command::Images(images) => images::run(images, &terminal),
+        Command::Plan(plan) => plan::run(plan, &terminal),
+        Command::Status(status) => status::run(status, &terminal),
+        Command::Snapshot(snapshot) => snapshot::run(snapshot, &terminal),
+        Command::Completions(args) => completions(args),
     };
     let exit = done.unwrap_or_else(|error| {
         terminal.error(&error);
         Exit::Unjudged
     });
     exit.into()
+}
+
+/// Prints the completion script for a shell.
+fn completions(args: &args::Completions) -> Result<Exit> {
+    let mut script = Vec::new();
+    let mut command = Args::command();
+    clap_complete::generate(args.shell, &mut command, "hco-preflight", &mut script);
+    terminal::print_raw(&script)?;
+    Ok(Exit::Accepted)
 }

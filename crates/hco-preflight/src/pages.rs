@@ -21,11 +21,6 @@ pub(crate) fn all() -> impl Iterator<Item = Page> {
     })
 }
 
-/// The page of a rule.
-pub(crate) fn of(id: &str) -> Option<Page> {
-    all().find(|page| page.rule.id == id)
-}
-
 /// The page without the comment at its end, which names the sources.
 fn text(id: &str) -> &'static str {
     let page = PAGES
@@ -43,12 +38,11 @@ impl Page {
 
     /// The URL of the page for this version.
     pub(crate) fn url(&self) -> String {
-        on_the_web(&format!("crates/engine/src/rules/{}.md", self.rule.id))
+        let tree = concat!(
+            env!("CARGO_PKG_REPOSITORY"),
+            "/blob/v",
+            env!("CARGO_PKG_VERSION")
+        );
+        format!("{tree}/crates/engine/src/rules/{}.md", self.rule.id)
     }
-}
-
-/// The URL of a file for this version.
-fn on_the_web(file: &str) -> String {
-    let version = env!("CARGO_PKG_VERSION");
-    format!("{}/blob/v{version}/{file}", env!("CARGO_PKG_REPOSITORY"))
 }

@@ -67,26 +67,6 @@ impl Conclusions for Report {
     }
 }
 
-/// The report for several settings: the most severe verdict, and all findings, each with its most severe level.
-pub(crate) fn merged(one: Report, other: Report) -> Report {
-    let (mut worst, other) = if other.exit() > one.exit() {
-        (other, one)
-    } else {
-        (one, other)
-    };
-    for finding in other.findings {
-        let is_same = |known: &&mut Finding| {
-            known.rule == finding.rule && known.path == finding.path && known.fact == finding.fact
-        };
-        match worst.findings.iter_mut().find(is_same) {
-            Some(known) => known.level = known.level.min(finding.level),
-            None => worst.findings.push(finding),
-        }
-    }
-    worst.more_findings = worst.more_findings.max(other.more_findings);
-    worst
-}
-
 /// How KubeVirt derives a VM's architecture, for users.
 pub(crate) fn architecture(machine: &Machine) -> String {
     let architecture = machine.architecture.as_ref();

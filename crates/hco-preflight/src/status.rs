@@ -17,7 +17,7 @@ use serde_json::Value;
 use self::conditions::Condition;
 use self::golden_images::{DataSource, GoldenImage, NotImported, State};
 use self::machines::Machine;
-use crate::args::{self, StatusFormat};
+use crate::args::{self, PlanFormat};
 use crate::exit::Exit;
 use crate::field::architecture;
 use crate::foreign::Foreign;
@@ -123,9 +123,9 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
     };
     let status = status?;
     match args.output {
-        StatusFormat::Text => terminal.print(&text::render(&status, &terminal.name))?,
-        StatusFormat::Json => print_json(&status)?,
-        StatusFormat::Markdown => {
+        PlanFormat::Text => terminal.print(&text::render(&status, &terminal.name))?,
+        PlanFormat::Json => print_json(&status)?,
+        PlanFormat::Markdown => {
             let text = text::render(&status, &terminal.name);
             print_markdown("hco-preflight status", &text)?;
         }

@@ -8,7 +8,6 @@ use anyhow::{Context, Result};
 
 use serde::Serialize;
 
-use crate::args::Color;
 use crate::foreign::{self, chain};
 use crate::notes::Notes;
 
@@ -32,13 +31,13 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     /// Uses this color setting and this name.
-    pub(crate) fn new(color: Color, name: String) -> Self {
+    pub(crate) fn new(color: clap::ColorChoice, name: String) -> Self {
         Self {
             name,
             color: match color {
-                Color::Auto => ColorChoice::Auto,
-                Color::Always => ColorChoice::Always,
-                Color::Never => ColorChoice::Never,
+                clap::ColorChoice::Auto => ColorChoice::Auto,
+                clap::ColorChoice::Always => ColorChoice::Always,
+                clap::ColorChoice::Never => ColorChoice::Never,
             },
         }
     }

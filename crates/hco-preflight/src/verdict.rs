@@ -71,8 +71,7 @@ pub(crate) struct Verdicts {
 pub(crate) struct Origin {
     /// `None` for the service account of a pod.
     pub(crate) context: Option<Foreign>,
-    /// `None` if the cluster was not found.
-    pub(crate) server: Option<Foreign>,
+    pub(crate) server: Foreign,
 }
 
 impl Judged {

@@ -30,21 +30,13 @@ impl Args {
         let matches = command.try_get_matches_from_mut(words)?;
         let args = Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command));
         let mut args = args?;
-        if let Some(connection) = args.command.as_mut().and_then(Command::connection) {
+        if let Some(connection) = args.command.connection() {
             connection.remove_empty();
         }
-        match &mut args.command {
-            _ if args.version => args.command = None,
-            Some(Command::Check(Check { subject, .. }) | Command::Fix(Fix { subject, .. })) => {
-                subject.filename.append(&mut subject.files);
-            }
-            Some(_) => {}
-            None => {
-                return Err(command.error(
-                    clap::error::ErrorKind::MissingSubcommand,
-                    format!("a command is missing, for example `{name} check`; `{name} --help` lists all commands"),
-                ));
-            }
+        if let Command::Check(Check { subject, .. }) | Command::Fix(Fix { subject, .. }) =
+            &mut args.command
+        {
+            subject.filename.append(&mut subject.files);
         }
         Ok(Self { name, ..args })
     }
@@ -67,6 +59,9 @@ fn option_and_file(words: &[OsString]) -> Option<&OsString> {
 }
 
 fn command_of(name: &str) -> clap::Command {
+    let (version, rules) = (env!("CARGO_PKG_VERSION"), engine::RULES.len());
+    // clap requires a text that is never freed.
+    let version: &str = Box::leak(format!("{version}\nrules {rules}").into_boxed_str());
     <Args as CommandFactory>::command()
         .mut_subcommand("fix", |fix| fix.mut_arg("old", |it| it.hide(true)))
         // The positional arguments are all of one kind.
@@ -74,6 +69,7 @@ fn command_of(name: &str) -> clap::Command {
             images.mut_args(|it| it.help_heading(None))
         })
         .name("hco-preflight")
+        .version(version)
         .bin_name(name)
         .after_help(EXAMPLES.replace("hco-preflight", name))
 }

@@ -37,15 +37,10 @@ impl Kustomizations {
     }
 
     fn read(&mut self, directory: &Path, name: &str) {
-        let file = directory.join(name);
         // Reading a pipe would block until another process writes to it.
-        if !file.is_file() {
-            return;
-        }
-        let Ok(text) = super::text(&file) else {
-            return;
-        };
-        let Ok(objects) = objects(&text) else {
+        let file = Some(directory.join(name)).filter(|file| file.is_file());
+        let text = file.and_then(|file| super::text(&file).ok());
+        let Some(objects) = text.and_then(|text| objects(&text).ok()) else {
             return;
         };
         let here = match directory.to_string_lossy() {

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use globset::{Glob, GlobMatcher};
 use ignore::{DirEntry, WalkBuilder};
@@ -30,24 +29,11 @@ pub(super) struct Tree {
 }
 
 /// A pattern for paths that are not read. A `*` matches any text, including a `/`.
-#[derive(Debug, Clone)]
-pub(crate) struct Pattern(GlobMatcher);
-
-impl FromStr for Pattern {
-    type Err = globset::Error;
-
-    fn from_str(written: &str) -> Result<Self, Self::Err> {
-        // Shell completion adds a slash to the name of a directory.
-        let text = written.strip_prefix("./").unwrap_or(written);
-        let glob = Glob::new(text.strip_suffix('/').unwrap_or(text))?;
-        Ok(Self(glob.compile_matcher()))
-    }
-}
-
-impl Pattern {
-    fn matches(&self, path: &Path) -> bool {
-        self.0.is_match(path.strip_prefix(".").unwrap_or(path))
-    }
+pub(super) fn pattern(written: &str) -> Result<GlobMatcher, globset::Error> {
+    // Shell completion adds a slash to the name of a directory.
+    let text = written.strip_prefix("./").unwrap_or(written);
+    let glob = Glob::new(text.strip_suffix('/').unwrap_or(text))?;
+    Ok(glob.compile_matcher())
 }
 
 impl Tree {
@@ -67,8 +53,9 @@ impl Tree {
             }
         }
         let skipped = tree.skipped.iter();
-        let skipped = skipped.map(|(why, number)| format!("{} ({why})", count(*number, "file")));
-        let skipped: Vec<String> = skipped.collect();
+        let skipped: Vec<String> = skipped
+            .map(|(why, number)| format!("{} ({why})", count(*number, "file")))
+            .collect();
         if !skipped.is_empty() {
             tree.notes.push(&format!("skipped {}", skipped.join(", ")));
         }
@@ -83,9 +70,9 @@ impl Tree {
 
     /// Whether the user excludes a path, or a directory around it.
     fn is_excluded(&self, path: &Path) -> bool {
-        let mut patterns = self.walk.exclude.iter();
-        path != Path::new(STDIN)
-            && patterns.any(|pattern| path.ancestors().any(|it| pattern.matches(it)))
+        let path = path.strip_prefix(".").unwrap_or(path);
+        let is_match = |it: &Path| self.walk.exclude.iter().any(|pattern| pattern.is_match(it));
+        path != Path::new(STDIN) && path.ancestors().any(is_match)
     }
 
     /// Adds a file, unless a link or another argument led to it before.
@@ -168,7 +155,7 @@ impl Tree {
 }
 
 /// Whether kubectl reads a file as a manifest, if it gets its directory.
-pub(super) fn is_manifest(path: &Path) -> bool {
+fn is_manifest(path: &Path) -> bool {
     let ending = path.extension().and_then(std::ffi::OsStr::to_str);
     matches!(ending, Some("json" | "yaml" | "yml"))
 }

@@ -16,41 +16,51 @@ use crate::exit::Exit;
 use crate::prose::{count, line};
 use crate::verdict::{Judged, Verdicts};
 
+struct Test {
+    name: String,
+    exit: Exit,
+    /// The XML of its failure and its output.
+    elements: String,
+}
+
 /// The document.
 pub(crate) fn render(verdicts: &Verdicts) -> String {
-    let mut suites: BTreeMap<String, Vec<(Exit, (String, String))>> = BTreeMap::new();
-    let mut add = |file: Option<String>, exit, test| {
+    let mut suites: BTreeMap<String, Vec<Test>> = BTreeMap::new();
+    let mut add = |file: Option<String>, name, (exit, elements)| {
         let file = file.unwrap_or_else(|| CLUSTER.to_owned());
-        suites.entry(file).or_default().push((exit, test));
+        suites.entry(file).or_default().push(Test {
+            name,
+            exit,
+            elements,
+        });
     };
     for object in &verdicts.objects {
-        let (exit, elements) = elements(object);
         let file = object.place_of(None).map(|place| place.file);
-        add(file, exit, (object.kind_and_name(), elements));
+        add(file, object.kind_and_name(), elements(object));
     }
     for failure in &verdicts.failures {
         let elements = wrong(Exit::Unjudged, &failure.what, &failure.to_string());
         let name = "can be checked".to_owned();
-        add(failure.file.clone(), Exit::Unjudged, (name, elements));
+        add(failure.file.clone(), name, (Exit::Unjudged, elements));
     }
     let mut text = String::new();
     line!(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>");
     line!(text, "<testsuites name=\"hco-preflight\">");
     for (file, tests) in &suites {
-        let number = |exit| tests.iter().filter(|(it, _)| *it == exit).count();
+        let number = |exit| tests.iter().filter(|test| test.exit == exit).count();
         let (failures, errors) = (number(Exit::Denied), number(Exit::Unjudged));
         let (file, tests_in_all) = (escaped(file), tests.len());
         line!(
             text,
             "  <testsuite name=\"{file}\" tests=\"{tests_in_all}\" failures=\"{failures}\" errors=\"{errors}\">"
         );
-        for (_, (name, elements)) in tests {
-            let name = escaped(name);
+        for test in tests {
+            let name = escaped(&test.name);
             line!(
                 text,
                 "    <testcase name=\"{name}\" classname=\"{file}\" file=\"{file}\">"
             );
-            text.push_str(elements);
+            text.push_str(&test.elements);
             line!(text, "    </testcase>");
         }
         line!(text, "  </testsuite>");

@@ -15,9 +15,8 @@ pub(crate) fn render(verdicts: &Verdicts) -> String {
             Some(context) => format!("context {}", code(context)),
             None => "service account of the Pod".to_owned(),
         };
-        let server = cluster.server.as_ref();
-        let server = server.map(|server| format!(" · API server {}", code(server)));
-        line!(text, "Cluster: {whose}{}\n", server.unwrap_or_default());
+        let server = code(&cluster.server);
+        line!(text, "Cluster: {whose} · API server {server}\n");
     }
     for object in &verdicts.objects {
         section(&mut text, object);
@@ -50,8 +49,8 @@ fn section(text: &mut String, object: &Judged) {
     let facts = object.facts();
     let facts = facts.map(|(name, fact)| format!("{name}: {fact}"));
     let context = [object.comparison()].into_iter().chain(policy).chain(facts);
-    let context: String = context.map(|it| format!(" · {}", escape(it))).collect();
-    line!(text, "{at}{context}\n");
+    let context: Vec<String> = [at].into_iter().chain(context.map(escape)).collect();
+    line!(text, "{}\n", context.join(" · "));
     if let Some(message) = object.message() {
         for sentence in message.lines().filter(|line| !line.is_empty()) {
             line!(text, "> {}  ", escape(sentence));

@@ -205,8 +205,8 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
     let mut summary = format!("{BOLD}{}{BOLD:#}: ", count(objects.len(), what));
     match (problems, are_denied) {
         (0, _) => summary += &results(objects),
-        (_, true) => summary += &format!("{RED}{denials}{RED:#}"),
-        (_, false) => summary += &format!("{}: {denials}", results(objects)),
+        (_, true) => drop(write!(summary, "{RED}{denials}{RED:#}")),
+        (_, false) => drop(write!(summary, "{}: {denials}", results(objects))),
     }
     for (number, what) in [(warnings, "warning"), (verdicts.failures.len(), "error")] {
         if number > 0 {

@@ -11,20 +11,20 @@ use serde_json::{Value, json};
 
 use super::connect::{cluster, is_silence};
 use super::evaluator::Evaluator;
-use super::images::Images;
+use super::images;
 use super::live::Live;
 use super::nodes::{self, check_connection};
 use super::question::{Question, Written};
 use super::settings::Settings;
 use super::snapshot::{Reader, Snapshot, not_listed};
 use super::surroundings::{Decisive, in_namespace, surroundings};
-use crate::admission;
+use crate::admission::{self, Identity};
 use crate::apply;
 use crate::args::Subject;
 use crate::boot_image::{self, DataVolumes};
 use crate::failure::{Failure, Place};
 use crate::field::text;
-use crate::files::{self, Files, Found, Wanted};
+use crate::files::{self, Found, Wanted};
 use crate::foreign::{self, Foreign, chain, one_line};
 use crate::module::Module;
 use crate::notes::Notes;
@@ -60,24 +60,24 @@ pub(crate) struct Check<'s> {
 
 impl<'s> Check<'s> {
     /// Reads all input. Cheap input is read first. The notes are complete even if an error follows.
-    pub(crate) fn read(subject: &'s Subject, purpose: Purpose, notes: &mut Notes) -> Result<Self> {
+    pub(crate) fn read(
+        subject: &'s Subject,
+        purpose: Purpose,
+        notes: &mut Notes,
+    ) -> Result<Self, Unread> {
         check_usage(subject)?;
-        let Files {
-            found,
-            beside,
-            notes: skipped,
-            mut failures,
-            ..
-        } = files::read(&subject.filename, subject.walk.clone(), wanted(purpose));
-        if found.is_empty() && !subject.filename.is_empty() {
-            return Err(if failures.is_empty() {
-                Unread::Nothing(nothing(&subject.filename, &skipped, purpose))
-            } else {
-                Unread::Failures(failures)
+        let mut files = files::read(&subject.filename, subject.walk.clone(), wanted(purpose));
+        if files.found.is_empty() && !subject.filename.is_empty() {
+            if files.failures.is_empty() {
+                let what = nothing(&subject.filename, &files.notes, purpose);
+                return Err(Unread::nothing(what));
             }
-            .into());
+            return Err(Unread {
+                failures: files.failures,
+                is_nothing: false,
+            });
         }
-        notes.append(skipped);
+        notes.append(files.notes);
         let old = match &subject.old {
             Some(path) => Some((path.as_path(), old(subject, purpose, path)?)),
             None => None,
@@ -87,12 +87,12 @@ impl<'s> Check<'s> {
         } else {
             None
         };
-        let files = match &subject.from {
+        let snapshot = match &subject.from {
             Some(path) => Some(Snapshot::of_files(path, None, Reader::Check, notes)?),
             None => None,
         };
-        let files = files.map(Arc::new);
-        let live = Live::of(cluster.as_deref(), files.as_deref());
+        let snapshot = snapshot.map(Arc::new);
+        let live = Live::of(cluster.as_deref(), snapshot.as_deref());
         let questions = if subject.filename.is_empty() {
             if purpose == Purpose::Check {
                 notes.push(LIVE);
@@ -105,36 +105,44 @@ impl<'s> Check<'s> {
                 old,
                 live,
             };
-            sources.questions(found, &mut failures, notes)?
+            sources.questions(files.found, &mut files.failures, notes)?
         };
         let module = Module::load(subject.policy.as_deref(), subject.no_cache, notes)?;
         let mut evaluator = Evaluator::new(module, subject, live, &questions, notes)?;
+        if purpose == Purpose::Fix {
+            // With repairs, the module would only report what it repairs, without a patch.
+            for settings in evaluator.all_settings().filter_map(Value::as_object_mut) {
+                settings.remove("repair");
+            }
+        }
         let labels = Labels::named_in(questions.iter().flat_map(Question::objects));
-        let nodes = nodes::read(subject, cluster.as_deref(), files.as_deref(), &labels)?;
-        let images = Images::new(subject, evaluator.all_settings(), notes)?;
+        let nodes = nodes::read(subject, cluster.as_deref(), snapshot.as_deref(), &labels)?;
+        let registries = images::verify(subject, evaluator.all_settings(), notes)?;
         let mut check = Self {
             subject,
             questions: questions.into_iter().map(Arc::new).collect(),
-            failures,
+            failures: files.failures,
             cluster,
-            files,
+            files: snapshot,
             evaluator,
             host: Arc::new(nodes),
             surroundings: None,
         };
-        // The evaluation after the images are read reports errors.
-        images.read_ahead(&check.host, |host| {
-            for (question, settings) in check.pairs() {
-                drop(check.report_of(question, settings, host));
-            }
-        });
-        check.host = images.beside(&check.host);
-        if check
-            .questions
-            .iter()
-            .any(|it| it.identity.is_virtual_machine())
-        {
-            let beside: Vec<Value> = beside.iter().map(|it| it.object.value.clone()).collect();
+        if let Some(registries) = registries {
+            // The module requests one image after the other, so slow registries would exceed the deadline of the
+            // evaluation. The evaluation after the images are read reports errors.
+            registries.read_ahead(|images| {
+                let host = images::beside(images, &check.host);
+                for (question, settings) in check.pairs() {
+                    drop(check.report_of(question, settings, &host));
+                }
+            });
+            check.host = images::beside(&(registries as _), &check.host);
+        }
+        let mut questions = check.questions.iter();
+        if questions.any(|it| it.identity.is_virtual_machine()) {
+            let beside = files.beside.iter().map(|it| it.object.value.clone());
+            let beside: Vec<Value> = beside.collect();
             check.surroundings = Some(Arc::new(check.read_surroundings(&beside, notes)?));
         }
         Ok(check)
@@ -180,15 +188,20 @@ impl<'s> Check<'s> {
             failures: self.failures.clone(),
             cluster: self.cluster.as_ref().map(|cluster| Origin {
                 context: cluster.context().map(Foreign::from),
-                server: Some(Foreign::from(cluster.server())),
+                server: Foreign::from(cluster.server()),
             }),
             ..Verdicts::default()
         };
         for (question, settings) in self.pairs() {
             match self.report_of(question, settings, &self.host) {
-                Ok(report) => verdicts
-                    .objects
-                    .push(self.judged(question, settings, report)),
+                Ok(report) => verdicts.objects.push(Judged {
+                    question: Arc::clone(question),
+                    policy: settings.policy.clone(),
+                    policies_unread: self.evaluator.has_unread_policies,
+                    is_one_of_several: self.evaluator.settings_for(question).len() > 1,
+                    decides: self.evaluator.decides(settings, question),
+                    report,
+                }),
                 Err(error) => verdicts.failures.push(question.failure(chain(&error))),
             }
         }
@@ -223,17 +236,6 @@ impl<'s> Check<'s> {
         }
     }
 
-    fn judged(&self, question: &Arc<Question>, settings: &Settings, report: Report) -> Judged {
-        let mut deciding = self.evaluator.deciding(question);
-        Judged {
-            policy: settings.policy.clone(),
-            policies_unread: self.evaluator.has_unread_policies,
-            is_one_of_several: self.evaluator.settings_for(question).len() > 1,
-            decides: deciding.any(|it| std::ptr::eq(it, settings)),
-            ..Judged::new(Arc::clone(question), report)
-        }
-    }
-
     /// Each object with all settings that apply to it.
     fn pairs(&self) -> Vec<(&Arc<Question>, &Settings)> {
         let questions = self.questions.iter();
@@ -265,31 +267,20 @@ impl<'s> Check<'s> {
             .report(question, object, &json!({}), &self.host)
             .map_err(|error| question.failure(chain(&error)))
     }
-
-    /// Removes the repairs of all policies, so that the module reports all findings.
-    pub(crate) fn without_repairs(&mut self) {
-        for settings in self.evaluator.all_settings() {
-            if let Some(settings) = settings.as_object_mut() {
-                settings.remove("repair");
-            }
-        }
-    }
 }
 
 /// `fix` does not change VirtualMachines, because a person has to decide about their fixes.
 fn wanted(purpose: Purpose) -> Wanted {
     match purpose {
-        Purpose::Check => Wanted {
-            virtual_machines: true,
-            beside: &[
-                "DataSource",
-                "DataVolume",
-                "KubeVirt",
-                "VirtualMachinePreference",
-                "VirtualMachineClusterPreference",
-            ],
-        },
-        Purpose::Fix => Wanted::default(),
+        Purpose::Check => &[
+            "VirtualMachine",
+            "DataSource",
+            "DataVolume",
+            "KubeVirt",
+            "VirtualMachinePreference",
+            "VirtualMachineClusterPreference",
+        ],
+        Purpose::Fix => &[],
     }
 }
 
@@ -305,31 +296,38 @@ fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
     Ok(read.found)
 }
 
-/// The reason why there are no objects to evaluate.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Unread {
-    /// The files, or the cluster, contain no `HyperConverged`.
-    #[error("{0}")]
-    Nothing(Failure),
-    /// No file could be read.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n  "))]
-    Failures(Vec<Failure>),
+/// Why nothing is evaluated.
+pub(crate) struct Unread {
+    pub(crate) failures: Vec<Failure>,
+    /// Whether there are just no objects to evaluate, which is valid with `--allow-empty`.
+    pub(crate) is_nothing: bool,
 }
 
-/// The error for an empty set of objects, which is valid only with `--allow-empty`.
-fn nothing(files: &[PathBuf], notes: &Notes, purpose: Purpose) -> Failure {
-    let files: Vec<String> = files.iter().map(|file| foreign::path(file)).collect();
-    let first = format!(
-        "nothing to check: no {} in {}",
-        kinds(purpose),
-        files.join(", ")
-    );
-    let lines: Vec<&str> = std::iter::once(&*first).chain(notes.iter()).collect();
-    Failure {
-        file: None,
-        line: None,
-        what: lines.join("\n  "),
+impl From<anyhow::Error> for Unread {
+    fn from(error: anyhow::Error) -> Self {
+        Self {
+            failures: vec![Failure::of(&error)],
+            is_nothing: false,
+        }
     }
+}
+
+impl Unread {
+    fn nothing(what: String) -> Self {
+        Self {
+            failures: vec![Failure::new(what)],
+            is_nothing: true,
+        }
+    }
+}
+
+/// The error for files without objects.
+fn nothing(files: &[PathBuf], notes: &Notes, purpose: Purpose) -> String {
+    let files: Vec<String> = files.iter().map(|file| foreign::path(file)).collect();
+    let (kinds, files) = (kinds(purpose), files.join(", "));
+    let first = format!("nothing to check: no {kinds} in {files}");
+    let lines: Vec<&str> = std::iter::once(&*first).chain(notes.iter()).collect();
+    lines.join("\n  ")
 }
 
 /// The kinds that are evaluated.
@@ -376,7 +374,7 @@ fn check_usage(subject: &Subject) -> Result<()> {
 const LIVE: &str = "live objects are checked as new objects; in the cluster, updates are not denied because of existing problems";
 
 /// The live objects, evaluated as new objects, so that existing problems are reported too.
-fn of_cluster(live: Option<Live<'_>>, namespace: Option<&str>) -> Result<Vec<Question>> {
+fn of_cluster(live: Option<Live<'_>>, namespace: Option<&str>) -> Result<Vec<Question>, Unread> {
     let source = live.context("no cluster is specified to read HyperConverged objects from")?;
     let live = source.hyperconvergeds(namespace);
     let live = live.map_err(|error| not_listed(error, namespace))?;
@@ -387,8 +385,7 @@ fn of_cluster(live: Option<Live<'_>>, namespace: Option<&str>) -> Result<Vec<Que
             source.name(),
             one_line(&namespace.unwrap_or_default())
         );
-        let (file, line) = (None, None);
-        bail!(Unread::Nothing(Failure { file, line, what }));
+        return Err(Unread::nothing(what));
     }
     Ok(live.into_iter().map(Question::live).collect())
 }
@@ -431,23 +428,20 @@ impl Sources<'_> {
             let what = format!("is in the namespace `{own}`, but -n is `{wanted}`: remove -n");
             bail!(one_line(&what));
         }
-        let (against, old) = self.before(&found, namespace)?;
-        let missing = match (&self.old, self.live, &against) {
-            (_, _, Against::File(_) | Against::Live) | (None, None, _) => None,
-            (Some((path, _)), ..) => Some(format!(
+        let (against, old) = self.before(identity, namespace)?;
+        let missing = match (&old, &self.old, self.live) {
+            (None, Some((path, _)), _) => Some(format!(
                 "{} has no object with this name",
                 foreign::path(path)
             )),
-            (None, Some(live), _) => live.has_kind_of(identity).then(|| {
-                let namespace = identity.namespace.as_deref().or(namespace);
-                format!(
-                    "{} has no {} {}/{} yet",
-                    live.name(),
-                    identity.kind,
-                    namespace.unwrap_or(live.namespace()),
-                    identity.name.as_deref().unwrap_or_default()
-                )
-            }),
+            (None, None, Some(live)) if live.has_kind_of(identity) => Some(format!(
+                "{} has no {} {}/{} yet",
+                live.name(),
+                identity.kind,
+                (identity.namespace.as_deref().or(namespace)).unwrap_or(live.namespace()),
+                identity.name.as_deref().unwrap_or_default()
+            )),
+            _ => None,
         };
         if let Some(missing) = missing {
             let Place { file, line } = &place;
@@ -483,29 +477,31 @@ impl Sources<'_> {
     }
 
     /// The object before the update.
-    fn before(&self, found: &Found, namespace: Option<&str>) -> Result<(Against, Option<Value>)> {
-        let identity = &found.identity;
-        if let Some((path, old)) = &self.old {
-            let same = |old: &&Found| old.identity.is_same_object(identity);
-            let Some(old) = old.iter().find(same) else {
-                return Ok((Against::Nothing, None));
+    fn before(
+        &self,
+        identity: &Identity,
+        namespace: Option<&str>,
+    ) -> Result<(Against, Option<Value>)> {
+        let Some((path, old)) = &self.old else {
+            let live = match self.live {
+                Some(live) => live.object(identity, namespace)?,
+                None => None,
             };
-            let (new, was) = (&identity.api_version, &old.identity.api_version);
-            if new != was {
-                let version = new.rsplit('/').next().unwrap_or_default();
-                bail!(
-                    "is {new}, but {} is {was}: only objects of the same version can be compared; get the old object with `kubectl get hyperconvergeds.{version}.hco.kubevirt.io -o yaml`",
-                    foreign::path(path)
-                );
-            }
-            let against = Against::File(path.display().to_string());
-            return Ok((against, Some(old.written.object.value.clone())));
-        }
-        let live = match self.live {
-            Some(live) => live.object(identity, namespace)?,
-            None => None,
+            let against = live.as_ref().map_or(Against::Nothing, |_| Against::Live);
+            return Ok((against, live));
         };
-        let against = live.as_ref().map_or(Against::Nothing, |_| Against::Live);
-        Ok((against, live))
+        let Some(old) = old.iter().find(|old| old.identity.is_same_object(identity)) else {
+            return Ok((Against::Nothing, None));
+        };
+        let (new, was) = (&identity.api_version, &old.identity.api_version);
+        if new != was {
+            let version = new.rsplit('/').next().unwrap_or_default();
+            bail!(
+                "is {new}, but {} is {was}: only objects of the same version can be compared; get the old object with `kubectl get hyperconvergeds.{version}.hco.kubevirt.io -o yaml`",
+                foreign::path(path)
+            );
+        }
+        let against = Against::File(path.display().to_string());
+        Ok((against, Some(old.written.object.value.clone())))
     }
 }

@@ -27,134 +27,110 @@ pub(super) fn settings(
         notes.push(&defaults(why));
         return Ok((Vec::new(), false));
     }
-    let mut found = Found {
-        live,
-        targets,
-        module,
-        usable: Vec::new(),
-        unusable: Vec::new(),
-        is_partial: false,
-    };
-    found.read(None, notes)?;
+    let mut is_partial = false;
+    let mut usable: Vec<Settings> = Vec::new();
+    // The settings that the module does not accept, with its message.
+    let mut unusable: Vec<(Settings, String)> = Vec::new();
     let namespaces: BTreeSet<&str> = targets.iter().map(|it| &*it.namespace).collect();
-    for namespace in namespaces {
-        found.read(Some(namespace), notes)?;
-    }
-    let is_partial = found.is_partial;
-    Ok((found.settings(notes)?, is_partial))
-}
-
-/// The policies of the cluster.
-struct Found<'t> {
-    live: Live<'t>,
-    targets: &'t BTreeSet<Target>,
-    module: &'t Module,
-    usable: Vec<Settings>,
-    /// The policies whose settings the module does not accept, with the module's message.
-    unusable: Vec<(Settings, String)>,
-    /// Whether there are policies that the user may not list.
-    is_partial: bool,
-}
-
-impl<'t> Found<'t> {
-    /// Reads the policies of all namespaces, or of one.
-    fn read(&mut self, namespace: Option<&'t str>, notes: &mut Notes) -> Result<()> {
+    for namespace in [None].into_iter().chain(namespaces.into_iter().map(Some)) {
         let kind = match namespace {
             None => "ClusterAdmissionPolicy",
             Some(_) => "AdmissionPolicy",
         };
-        let policies = match self.live.policies(kind, namespace) {
+        let policies = match live.policies(kind, namespace) {
             Err(error @ ClusterError::Forbidden { .. }) => {
                 notes.push(&format!("policies are ignored: {error}"));
-                self.is_partial = true;
-                return Ok(());
+                is_partial = true;
+                continue;
             }
             policies => policies?,
         };
         for object in &policies {
-            if object.get("spec").is_some_and(is_ours) {
-                self.add(object, Policy::of(object, kind, namespace), notes)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, object: &Value, policy: Policy, notes: &mut Notes) -> Result<()> {
-        let spec = object.get("spec").unwrap_or(&Value::Null);
-        let own = policy.namespace.clone();
-        let of_namespace =
-            |target: &&Target| own.as_ref().is_none_or(|own| own.raw() == target.namespace);
-        let mut applies_to = BTreeSet::new();
-        for target in self.targets.iter().filter(of_namespace) {
-            match excludes(spec, target) {
-                Some(why) => notes.push(&format!("{policy} is ignored: {why}")),
-                None => drop(applies_to.insert(target.clone())),
-            }
-        }
-        if applies_to.is_empty() {
-            return Ok(());
-        }
-        let value = object.pointer("/spec/settings").filter(|it| !it.is_null());
-        let value = value.cloned().unwrap_or_else(|| json!({}));
-        let mistakes = self.module.mistakes(&value)?;
-        let shown = policy.to_string();
-        let using = format!("using the settings of {}", policy.with_mode());
-        let settings = Settings {
-            value,
-            policy: Some(policy),
-            applies_to: Some(applies_to),
-        };
-        if let Some(mistakes) = mistakes {
-            let module = one_line(text(object, "/spec/module").unwrap_or_default());
-            let what = format!(
-                "the settings of {shown} are invalid for this version of the module; its module is {module}: {mistakes}"
-            );
-            self.unusable.push((settings, what));
-            return Ok(());
-        }
-        notes.push(&using);
-        if let Some(note) = without_effect(object) {
-            notes.push(&format!("{shown}: {note}"));
-        }
-        let selectors = selectors(spec);
-        if !selectors.is_empty() {
-            notes.push(&format!(
-                "{shown}: not evaluated: {}; the cluster may skip this policy for some requests",
-                selectors.join(", ")
-            ));
-        }
-        self.usable.push(settings);
-        Ok(())
-    }
-
-    /// The usable settings. Fails if no policy is usable, although the cluster would use one.
-    fn settings(self, notes: &mut Notes) -> Result<Vec<Settings>> {
-        for target in self.targets {
-            if self.usable.iter().any(|it| it.apply_to(target)) {
+            if !object.get("spec").is_some_and(is_ours) {
                 continue;
             }
-            let unusable = self.unusable.iter().filter(|(it, _)| it.apply_to(target));
-            let unusable: Vec<&str> = unusable.map(|(_, what)| &**what).collect();
-            if !unusable.is_empty() {
-                bail!(
-                    "{}; use the version of hco-preflight that matches the policy, or specify settings with --settings",
-                    unusable.join("\n")
-                );
-            }
-            let among = if self.is_partial {
-                " among the policies that you may list"
-            } else {
-                ""
+            let policy = Policy::of(object, kind, namespace);
+            let Some(settings) = applying(object, policy.clone(), targets, notes) else {
+                continue;
             };
-            notes.push(&defaults(&format!(
-                "no policy with the module {ARTIFACT} was found for the namespace `{}`{among}",
-                target.namespace
-            )));
+            if let Some(mistakes) = module.mistakes(&settings.value)? {
+                let module = one_line(text(object, "/spec/module").unwrap_or_default());
+                let what = format!(
+                    "the settings of {policy} are invalid for this version of the module; its module is {module}: {mistakes}"
+                );
+                unusable.push((settings, what));
+            } else {
+                note_use(object, &policy, notes);
+                usable.push(settings);
+            }
         }
-        for (_, what) in &self.unusable {
-            notes.push_lines(format!("{what}; this policy is ignored"));
+    }
+    for target in targets {
+        if usable.iter().any(|it| it.apply_to(target)) {
+            continue;
         }
-        Ok(self.usable)
+        let unusable = unusable.iter().filter(|(it, _)| it.apply_to(target));
+        let unusable: Vec<&str> = unusable.map(|(_, what)| &**what).collect();
+        if !unusable.is_empty() {
+            bail!(
+                "{}; use the version of hco-preflight that matches the policy, or specify settings with --settings",
+                unusable.join("\n")
+            );
+        }
+        let among = if is_partial {
+            " among the policies that you may list"
+        } else {
+            ""
+        };
+        notes.push(&defaults(&format!(
+            "no policy with the module {ARTIFACT} was found for the namespace `{}`{among}",
+            target.namespace
+        )));
+    }
+    for (_, what) in &unusable {
+        notes.push_lines(format!("{what}; this policy is ignored"));
+    }
+    Ok((usable, is_partial))
+}
+
+/// The settings of a policy; `None` if the cluster does not send it any of these requests.
+fn applying(
+    object: &Value,
+    policy: Policy,
+    targets: &BTreeSet<Target>,
+    notes: &mut Notes,
+) -> Option<Settings> {
+    let spec = object.get("spec").unwrap_or(&Value::Null);
+    let own = policy.namespace.as_ref();
+    let of_namespace = |target: &&Target| own.is_none_or(|own| own.raw() == target.namespace);
+    let mut applies_to = BTreeSet::new();
+    for target in targets.iter().filter(of_namespace) {
+        match excludes(spec, target) {
+            Some(why) => notes.push(&format!("{policy} is ignored: {why}")),
+            None => drop(applies_to.insert(target.clone())),
+        }
+    }
+    let value = spec.get("settings").filter(|it| !it.is_null());
+    (!applies_to.is_empty()).then(|| Settings {
+        value: value.cloned().unwrap_or_else(|| json!({})),
+        policy: Some(policy),
+        applies_to: Some(applies_to),
+    })
+}
+
+/// Notes that a policy is used, and what is not evaluated of it.
+fn note_use(object: &Value, policy: &Policy, notes: &mut Notes) {
+    let shown = policy.with_mode();
+    notes.push(&format!("using the settings of {shown}"));
+    if let Some(note) = without_effect(object) {
+        notes.push(&format!("{policy}: {note}"));
+    }
+    let selectors = selectors(object.get("spec").unwrap_or(&Value::Null));
+    if !selectors.is_empty() {
+        notes.push(&format!(
+            "{policy}: not evaluated: {}; the cluster may skip this policy for some requests",
+            selectors.join(", ")
+        ));
     }
 }
 

@@ -17,7 +17,7 @@ use crate::args::Subject;
 use crate::kubectl::Kubectl;
 use crate::module::Module;
 use crate::notes::Notes;
-use crate::report::{Report, merged};
+use crate::report::{Conclusions as _, Report};
 
 /// The module, and the settings with which it evaluates objects.
 pub(crate) struct Evaluator {
@@ -99,13 +99,11 @@ impl Evaluator {
         }
     }
 
-    /// The settings that determine the exit code: the settings of policies in protect mode, or of all policies without
+    /// Whether settings determine the exit code: the settings of policies in protect mode, or of all policies without
     /// such a policy.
-    pub(super) fn deciding(&self, question: &Question) -> impl Iterator<Item = &Settings> {
-        let all = self.settings_for(question);
-        let protects = all.iter().any(|settings| settings.protects());
-        all.into_iter()
-            .filter(move |settings| !protects || settings.protects())
+    pub(super) fn decides(&self, settings: &Settings, question: &Question) -> bool {
+        let mut all = self.settings_for(question).into_iter();
+        settings.protects() || !all.any(Settings::protects)
     }
 
     /// The module's report about a version of a question's object, for these settings. `beside` has additional fields of
@@ -132,7 +130,7 @@ impl Evaluator {
         Ok(report)
     }
 
-    /// The same for all settings that determine the exit code.
+    /// The same for all settings that determine the exit code: the report with the most severe verdict.
     pub(super) fn report(
         &self,
         question: &Question,
@@ -140,15 +138,17 @@ impl Evaluator {
         beside: &impl Serialize,
         host: &Arc<dyn HostCalls>,
     ) -> Result<Report> {
-        let mut report: Option<Report> = None;
-        for settings in self.deciding(question) {
-            let next = self.evaluate(question, object, settings, beside, Arc::clone(host))?;
-            report = Some(match report {
-                None => next,
-                Some(report) => merged(report, next),
-            });
+        let mut worst: Option<Report> = None;
+        for settings in self.settings_for(question) {
+            if self.decides(settings, question) {
+                let report = self.evaluate(question, object, settings, beside, Arc::clone(host))?;
+                worst = match worst {
+                    Some(worst) if worst.exit() >= report.exit() => Some(worst),
+                    _ => Some(report),
+                };
+            }
         }
-        Ok(report.unwrap_or_default())
+        Ok(worst.unwrap_or_default())
     }
 }
 

@@ -169,7 +169,7 @@ fn what_is_not_used_of_a_directory_is_said() {
     };
     let ready = file("status-ready.yaml");
     let differ = format!("note: {path} has different states of ");
-    let skipped = format!("note: skipped what cannot be read as YAML or JSON: {path}/d.yaml:");
+    let skipped = format!("note: skipped {path}/d.yaml:");
     for (name, text, is_different, is_skipped) in [
         ("a", &*ready, false, false),
         // A second copy of the same objects changes nothing.

@@ -105,7 +105,7 @@ fn image_streams_are_noted() {
             written("hyperconverged.yaml", text)
         ))
     };
-    let note = "templates with an image stream are not read: `template-1`; CDI imports one digest of the stream for all architectures";
+    let note = "templates with an image stream (CDI imports one digest of it for all architectures) are not read: `template-1`";
     images(&["docker://127.0.0.1:1/a:1", "x"]).notes(note);
     // A cluster without access to registries can have only image streams.
     let alone = images(&["x"]).exits(0).notes("not read: `template-0`");
