@@ -98,6 +98,7 @@ fn command() -> Command {
 /// A run with its result.
 #[derive(Debug)]
 struct Run {
+    #[expect(dead_code, reason = "printed when a run fails")]
     words: Vec<OsString>,
     stdout: String,
     stderr: String,
