@@ -2,7 +2,6 @@
 //! file compares it with the objects in the cluster.
 
 pub(crate) mod boot_sources;
-mod completion;
 pub(crate) mod machines;
 mod rows;
 mod storage;

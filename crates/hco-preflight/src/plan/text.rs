@@ -4,18 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use engine::Import;
+use operator_models::hco::version::HcoVersion;
+use serde_json::Value;
 
 use super::Plan;
-use super::completion::Completion;
 use super::storage::{self, readable};
 use crate::facts::Fact;
 use crate::foreign::{Foreign, lines, one_line};
 use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
+use crate::object_name::name;
 use crate::prose::{count, folded};
-use crate::report::{NAMED, some};
+use crate::report::{Conclusions as _, NAMED, Report, some};
 use crate::row::{Effect, Severity, by_effect, by_namespace, not_read, of_kind};
 use crate::stops;
+use crate::templates;
 use crate::terminal::{BOLD, GREEN, RED, YELLOW};
 
 /// Renders the plan. With `all`, it names all VMs.
@@ -235,9 +238,40 @@ fn remarks(plan: &Plan<'_>) -> Vec<String> {
             some(&missed)
         ));
     }
-    remarks.extend(Completion::of(compared, sources).map(|it| it.remark()));
+    if is_completed(plan) {
+        remarks.push("HCO 1.18 and later sets retentionPolicy None and importsToKeep 1 where they are not set, as soon as the HyperConverged is written: SSP creates these DataImportCrons again, and later changes of such a template delete its disks. To avoid this, set retentionPolicy All.".to_owned());
+    }
     remarks
 }
+
+/// Whether HCO sets the retention policy of a template, with this change or after the upgrade.
+///
+/// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go, getDICTPatches.
+fn is_completed(plan: &Plan<'_>) -> bool {
+    let [before, after] = plan.reports.map(Report::version);
+    let mut templates = templates::of_spec(plan.compared.after());
+    let lacks_policy = |template: &Value| {
+        let spec = template.get("spec");
+        spec.is_some_and(|spec| spec.get(POLICY).is_none_or(Value::is_null))
+    };
+    let is_recreated = |template: &Value| {
+        let changes = plan.sources.changes.crons.iter();
+        let mut crons = changes.flat_map(|it| &it.recreated);
+        crons.any(|key| {
+            let cron = plan.sources.crons.get(key.raw());
+            cron.is_some_and(|cron| cron.template.raw() == name(template))
+                && plan
+                    .sources
+                    .changed_fields(key.raw())
+                    .any(|it| it.raw() == POLICY)
+        })
+    };
+    let is_upgrade = before.is_some() && before < after;
+    after.is_some_and(HcoVersion::sets_defaults)
+        && templates.any(|(_, it)| lacks_policy(it) && (is_upgrade || is_recreated(it)))
+}
+
+const POLICY: &str = "retentionPolicy";
 
 /// The annotation with the patch that HCO applies to SSP.
 const PATCH: &str = "/metadata/annotations/ssp.kubevirt.io~1jsonpatch";

@@ -36,7 +36,7 @@ use crate::module::Module;
 use crate::no_forecast::{NoForecast, denied_by_hco, unknown_in_status};
 use crate::notes::Notes;
 use crate::object_name::{in_namespace, key, name};
-use crate::report::{Changes, Conclusions as _, Finding, Report};
+use crate::report::{Changes, Finding, Report};
 use crate::templates;
 use crate::verdict::Against;
 
@@ -388,16 +388,6 @@ impl Compared {
     /// Whether a file changes the object, so that the cluster's policy evaluates it.
     pub(crate) fn is_sent(&self) -> bool {
         self.question.place.is_some()
-    }
-
-    /// Whether the user named a newer version of HCO whose upgrade does not write the object.
-    pub(crate) fn is_upgraded_unwritten(&self) -> bool {
-        let before = self.is.as_ref().and_then(Report::version);
-        let after = self.will_be.version();
-        let annotation = self.after().pointer("/metadata/annotations/deployOVS");
-        before.zip(after).is_some_and(|(before, after)| {
-            before < after && !before.is_written_in_the_upgrade_to(after, annotation.is_some())
-        })
     }
 
     /// Why there is no forecast for the changed object.
