@@ -36,9 +36,7 @@ Examples:
   hco-preflight check -f hyperconverged.yaml --nodes nodes.yaml
                      nodes.yaml is the output of `kubectl get nodes -o yaml`
   hco-preflight check -f deploy/ --cluster
-                     against the cluster of the current kubeconfig
   hco-preflight fix -f hyperconverged.yaml --cluster --write
-                     corrects the file
   hco-preflight check --cluster --what-if arm64=2
                      what happens to the cluster's HyperConverged when two arm64 worker nodes join
   helm template . | hco-preflight check -f - --arch amd64=3,arm64=2 -o markdown
@@ -91,8 +89,7 @@ impl Command {
 /// The objects, the nodes, and the policy of a check.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Subject {
-    /// A manifest in YAML or JSON, a directory of manifests, or - for standard input; can be repeated. With --cluster and
-    /// without this flag, the HyperConverged objects in the cluster
+    /// A manifest, a directory of manifests, or - for standard input [default: the HyperConverged objects of --cluster]
     #[arg(long, short = 'f', value_name = "FILE", help_heading = "Objects")]
     pub(crate) filename: Vec<PathBuf>,
 
@@ -103,8 +100,7 @@ pub(crate) struct Subject {
     #[command(flatten)]
     pub(crate) walk: Walk,
 
-    /// A manifest with the old objects: the objects are checked as updates, which are not denied because of existing
-    /// problems
+    /// A manifest with the old objects: updates are not denied because of existing problems
     #[arg(long, value_name = "FILE", help_heading = "Objects")]
     pub(crate) old: Option<PathBuf>,
 
@@ -125,8 +121,7 @@ pub(crate) struct Subject {
     #[arg(long, help_heading = "Nodes", conflicts_with = "arch")]
     pub(crate) cluster: bool,
 
-    /// Use files instead of a cluster: the output of `hco-preflight snapshot`, a must-gather, or files of
-    /// `kubectl get -o yaml`; - for standard input
+    /// Use files instead of a cluster: a snapshot, a must-gather, files of `kubectl get -o yaml`, or - for standard input
     #[arg(long, value_name = "PATH", help_heading = "Nodes", conflicts_with_all = ["cluster", "nodes", "arch"])]
     pub(crate) from: Option<PathBuf>,
 
@@ -157,8 +152,7 @@ pub(crate) struct Subject {
     #[arg(long, help_heading = "Policy")]
     pub(crate) no_cache: bool,
 
-    /// Look up the architectures of images in their registries: sets `images: verify`. Uses the credentials of docker and
-    /// podman
+    /// Look up the architectures of images in their registries, with the credentials of docker and podman
     #[arg(long, help_heading = "Policy")]
     pub(crate) images: bool,
 
@@ -179,8 +173,7 @@ pub(crate) struct WhatIs {
     #[arg(long, help_heading = "What is", conflicts_with = "from")]
     pub(crate) cluster: bool,
 
-    /// Read what there is from a file or a directory: of `hco-preflight snapshot`, of a must-gather, or of
-    /// `kubectl get -o yaml`
+    /// Read what there is from a snapshot, a must-gather, files of `kubectl get -o yaml`, or - for standard input
     #[arg(long, value_name = "PATH", help_heading = "What is")]
     pub(crate) from: Option<PathBuf>,
 
@@ -322,8 +315,7 @@ pub(crate) struct Fix {
     #[arg(long, help_heading = "Which changes")]
     pub(crate) r#unsafe: bool,
 
-    /// How to fix multi-arch-import-disabled, for example multi-arch-import-disabled=place-on:amd64. KubeVirt stops
-    /// managing the VMs that run on the other nodes
+    /// How to fix multi-arch-import-disabled. With place-on, KubeVirt stops managing the VMs that run on the other nodes
     #[arg(
         long,
         value_name = "RULE=enable-import|place-on:ARCH",
@@ -331,8 +323,7 @@ pub(crate) struct Fix {
     )]
     prefer: Option<Prefer>,
 
-    /// Fix multi-arch-import-disabled by placing the workloads on this architecture, if no VM runs on the other nodes:
-    /// short for --prefer multi-arch-import-disabled=place-on:ARCH
+    /// Short for --prefer multi-arch-import-disabled=place-on:ARCH
     #[arg(
         long,
         value_name = "ARCH",
@@ -506,8 +497,7 @@ pub(crate) struct Status {
     #[command(flatten)]
     pub(crate) what_is: WhatIs,
 
-    /// With --cluster: wait until all golden images are ready, at most for this time, for example 10m; requests that take
-    /// longer are canceled, except with 0
+    /// Wait until all golden images are ready, at most for this time, for example 10m; then requests are canceled
     #[arg(long, value_name = "TIME", value_parser = timeout, conflicts_with = "from")]
     pub(crate) wait: Option<Duration>,
 
@@ -578,8 +568,7 @@ pub(crate) struct Images {
     #[arg(value_name = "IMAGE")]
     pub(crate) names: Vec<String>,
 
-    /// A manifest or directory with HyperConverged objects, to look up the images of their templates; - for standard input;
-    /// can be repeated
+    /// A manifest, a directory of manifests, or - for standard input: looks up the images of their templates and VMs
     #[arg(long, short = 'f', value_name = "FILE")]
     pub(crate) filename: Vec<PathBuf>,
 
@@ -590,8 +579,7 @@ pub(crate) struct Images {
     #[command(flatten)]
     pub(crate) walk: Walk,
 
-    /// Look up the images of HCO and of everything that it deploys, in --cluster or --from, and say which ones lack an
-    /// architecture
+    /// Say which images of HCO and of what it deploys, in --cluster or --from, lack an architecture
     #[arg(long, conflicts_with_all = ["names", "filename"], help_heading = "Operators")]
     pub(crate) operators: bool,
 

@@ -41,22 +41,16 @@ pub(crate) struct Source {
     pub(crate) objects: Vec<Arc<Object>>,
 }
 
-/// An object of a file that is evaluated.
-#[derive(Debug, Clone)]
-pub(crate) struct Found {
-    /// Its kind, namespace, and name.
-    pub(crate) identity: Identity,
-    pub(crate) written: InFile,
-}
-
 /// An object of a file, and its lines.
 #[derive(Debug, Clone)]
-pub(crate) struct InFile {
+pub(crate) struct Found {
     pub(crate) source: Arc<Source>,
     pub(crate) object: Arc<Object>,
+    /// Its kind, namespace, and name.
+    pub(crate) identity: Identity,
 }
 
-impl InFile {
+impl Found {
     /// The place of the object.
     pub(crate) fn place(&self) -> Place {
         let (file, line) = (self.source.name(), self.object.line);
@@ -89,7 +83,7 @@ pub(crate) struct Files {
     /// The HyperConverged objects, and the VirtualMachines if they were requested.
     pub(crate) found: Vec<Found>,
     /// The requested objects of other kinds.
-    pub(crate) beside: Vec<InFile>,
+    pub(crate) beside: Vec<Found>,
     wanted: Wanted,
     /// Notes about skipped files.
     pub(crate) notes: Notes,
@@ -140,8 +134,8 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     // Only a VirtualMachine depends on other objects in the files.
     let mut found = files.found.iter();
     if !found.any(|it| it.identity.is_virtual_machine()) {
-        for written in std::mem::take(&mut files.beside) {
-            files.count(Identity::of(&written.object.value).kind);
+        for found in std::mem::take(&mut files.beside) {
+            files.count(found.identity.kind);
         }
     }
     let kinds = files.others.iter();
@@ -278,7 +272,12 @@ impl Files {
                 });
                 for object in &source.objects {
                     let (source, object) = (Arc::clone(&source), Arc::clone(object));
-                    self.object(InFile { source, object });
+                    let identity = Identity::of(&object.value);
+                    self.object(Found {
+                        source,
+                        object,
+                        identity,
+                    });
                 }
             }
             Err(_) if root.is_some() && is_template(&text) && !names_ours(&text) => {
@@ -307,23 +306,22 @@ impl Files {
         ));
     }
 
-    fn object(&mut self, written: InFile) {
-        let value = &written.object.value;
-        let (identity, place) = (Identity::of(value), written.place());
+    fn object(&mut self, found: Found) {
+        let (identity, value, place) = (&found.identity, &found.object.value, found.place());
         let is_wanted = self.wanted.contains(&&*identity.kind);
         if identity.is_hyperconverged() || is_wanted && identity.is_virtual_machine() {
-            let distributed = written.object.distributed.unwrap_or_default();
+            let distributed = found.object.distributed.unwrap_or_default();
             if distributed.has_templates && has_template(value) {
                 return self.fail(&place, "not checked: a value is a template (`{{ }}`), which is evaluated in the cluster; check the object that it becomes");
             }
             if distributed.is_merged {
                 self.note(&place, "the policy around this object has `musthave`: fields that are missing here keep their live values, but are checked as missing");
             }
-            return self.found.push(Found { identity, written });
+            return self.found.push(found);
         }
         match identity.kind.as_str() {
-            "VirtualMachine" => self.count(identity.kind),
-            _ if is_wanted => self.beside.push(written),
+            "VirtualMachine" => self.count(found.identity.kind),
+            _ if is_wanted => self.beside.push(found),
             // The wrong group may be a mistake, so a note names the object.
             "HyperConverged" => {
                 let group = &identity.api_version;
@@ -332,11 +330,11 @@ impl Files {
             // It contains objects only after the cluster evaluates it.
             "ConfigurationPolicy" if has_raw_templates(value) => self.note(&place, "skipped `object-templates-raw` with a HyperConverged; to check it, apply the templates first"),
             // A policy that still contains one says that it must not exist.
-            kind if !written.object.distributes() && contains_ours(value) => self.fail(&place, &format!(
+            kind if !found.object.distributes() && contains_ours(value) => self.fail(&place, &format!(
                 "not checked: the HyperConverged inside this {kind}; check it in a file of its own"
             )),
             "" => self.count("without a kind".to_owned()),
-            _ => self.count(identity.kind),
+            _ => self.count(found.identity.kind),
         }
     }
 
@@ -370,8 +368,7 @@ pub(crate) struct Walk {
     #[arg(long, requires = "recursive", help_heading = "Objects")]
     pub(crate) include_ignored: bool,
 
-    /// Skip files and directories whose path, as it is printed, matches this pattern, for example 'charts/*' or '*.tmpl.yaml';
-    /// can be repeated
+    /// Skip files and directories whose printed path matches this pattern, for example 'charts/*' or '*.tmpl.yaml'
     #[arg(long, value_name = "GLOB", value_parser = pattern, help_heading = "Objects")]
     pub(crate) exclude: Vec<GlobMatcher>,
 }

@@ -84,9 +84,6 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
             Err(failure) => failures.push(failure),
         }
     }
-    for object in &mut fixed {
-        object.report_only_live(args, terminal);
-    }
     let context = check.cluster.as_deref().and_then(Cluster::context);
     let kubectl = Kubectl::on(&args.subject.connection, context);
     match args.output {
@@ -96,17 +93,21 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         }
         None => files::write_or_show(&mut fixed, args, terminal, &mut failures)?,
     }
-    for failure in &failures {
+    let manual = fixed.iter().flat_map(|object| {
+        let manual = object.manual.iter();
+        manual.map(|what| object.question.failure(what.clone()))
+    });
+    let manual: Vec<Failure> = manual.collect();
+    for failure in manual.iter().chain(&failures) {
         terminal.failure(&failure.to_string());
     }
     let fixes: Vec<Remedy> = fixed.iter().flat_map(|it| it.fixes.clone()).collect();
-    let by_hand = fixed.iter().any(|object| object.by_hand);
     let verdicts = Verdicts {
         objects: fixed.into_iter().map(Fixed::judged).collect(),
         failures,
         ..Verdicts::default()
     };
-    let left = if by_hand || !fixes.is_empty() && !args.write {
+    let left = if !manual.is_empty() || !fixes.is_empty() && !args.write {
         Exit::Denied
     } else {
         Exit::Accepted
@@ -161,8 +162,8 @@ struct Fixed<'q> {
     report: Report,
     /// The object in the written file, where its line numbers can differ.
     written: Option<Object>,
-    /// Whether the user has to edit the file manually, because the editor does not support its format.
-    by_hand: bool,
+    /// Why the user has to edit the file manually.
+    manual: Vec<String>,
 }
 
 impl<'q> Fixed<'q> {
@@ -176,7 +177,7 @@ impl<'q> Fixed<'q> {
             before: report.clone(),
             report,
             written: None,
-            by_hand: false,
+            manual: Vec::new(),
         }
     }
 
@@ -204,13 +205,25 @@ impl<'q> Fixed<'q> {
             }
             fixed.report = check.report(question, &fixed.sent)?;
         }
+        let findings = fixed.report.findings.iter();
+        let only_live = findings.filter(|finding| {
+            let mut fixes = finding.fixes.iter();
+            fixes.any(|remedy| fixed.after(remedy, args).is_none())
+        });
+        let manual = only_live.map(|finding| {
+            format!(
+                "[{}] not changed: the value is in the live object, but not in the file; add it to the file, or fix the live object with the command that `-o commands` prints without -f",
+                finding.rule
+            )
+        });
+        fixed.manual = manual.collect();
         Ok(fixed)
     }
 
     /// Reverts the fixes.
     fn reset(&mut self) {
         *self = Self {
-            by_hand: self.by_hand,
+            manual: std::mem::take(&mut self.manual),
             ..Self::unchanged(self.question, self.before.clone())
         };
     }
@@ -242,21 +255,6 @@ impl<'q> Fixed<'q> {
         }
         let as_if = args.subject.as_if.unwrap_or_default();
         (apply::sent(as_if, live, &value) == sent).then_some((value, sent))
-    }
-
-    /// Reports the findings whose fixes cannot be made in the file.
-    fn report_only_live(&mut self, args: &args::Fix, terminal: &Terminal) {
-        for finding in &self.report.findings {
-            let mut fixes = finding.fixes.iter();
-            if fixes.any(|remedy| self.after(remedy, args).is_none()) {
-                self.by_hand = true;
-                let rule = &finding.rule;
-                let what = format!(
-                    "[{rule}] not changed: the value is in the live object, but not in the file; add it to the file, or fix the live object with the command that `-o commands` prints without -f"
-                );
-                terminal.failure(&self.question.failure(what).to_string());
-            }
-        }
     }
 
     /// The file, if the object comes from one.

@@ -41,8 +41,9 @@ pub(crate) struct Row {
     templates: Vec<Place>,
     /// The mirror that answered.
     mirror: Option<Image>,
-    /// The answer of the registry.
-    contents: Result<Contents, String>,
+    /// The answer of the registry, or the errors of all places, because each mirror could be the one that should have the
+    /// image.
+    contents: Result<Contents, Vec<String>>,
 }
 
 /// The place of a template.
@@ -89,12 +90,8 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     let mut failures = asked.failures;
     let rows = look_up(asked.images, &args.mirror, &registries, &COLUMNS);
     for row in &rows {
-        match &row.contents {
-            Ok(contents) => failures.extend(contents.unreadable().map(|(name, why)| {
-                one_line(&format!("{}: {name}: {}", row.image, why_unknown(why)))
-            })),
-            Err(why) => failures.push(one_line(&format!("{}: {why}", row.image))),
-        }
+        let errors = row.errors().into_iter();
+        failures.extend(errors.map(|why| one_line(&format!("{}: {why}", row.image))));
     }
     for failure in &failures {
         terminal.failure(failure);
@@ -150,7 +147,7 @@ impl Asked {
 
     /// The boot image of a virtual machine, or the images of a HyperConverged's templates.
     fn object(&mut self, found: &Found, volumes: &DataVolumes) {
-        let object = &found.written.object;
+        let object = &found.object;
         let boot = volumes.image(&object.value);
         match boot.as_ref().and_then(|boot| Some((boot, boot.image()?))) {
             Some((_, Ok(image))) => self.image(image, None),
@@ -169,7 +166,7 @@ impl Asked {
             let url = text(registry, "/url").unwrap_or_default();
             let place = Place {
                 name: name(template).to_owned(),
-                file: found.written.source.name(),
+                file: found.source.name(),
                 line: object.line_of(&path),
             };
             match Image::of_cron(url) {
@@ -241,7 +238,7 @@ pub(crate) fn look_up(
             image,
             templates,
             mirror: None,
-            contents: Err(String::new()),
+            contents: Err(Vec::new()),
         };
         (row, places.into_iter())
     });
@@ -258,38 +255,27 @@ pub(crate) fn look_up(
         let images = next.iter().map(|(_, at)| at.clone()).collect();
         let read = registries.contents(images, architectures);
         for (row, at) in next {
-            let answer = match read.get(&at) {
-                Some(answer) => answer.clone().map_err(|why| why_unknown(&why)),
-                None => Err("it was not looked up".to_owned()),
-            };
-            row.add(at, answer);
+            let is_mirror = at != row.image;
+            match (read.get(&at), &mut row.contents) {
+                (Some(Ok(found)), contents) => {
+                    *contents = Ok(found.clone());
+                    row.mirror = is_mirror.then_some(at);
+                }
+                (Some(Err(why)), Err(errors)) => {
+                    let place = if is_mirror {
+                        format!("mirror {at}: ")
+                    } else {
+                        String::new()
+                    };
+                    errors.push(place + &why_unknown(why));
+                }
+                _ => {}
+            }
         }
     }
 }
 
 impl Row {
-    /// Adds the answer of another place. All errors are kept, because each mirror could be the one that should have the
-    /// image.
-    fn add(&mut self, at: Image, answer: Result<Contents, String>) {
-        let is_mirror = at != self.image;
-        self.contents = match (answer, &self.contents) {
-            (Ok(found), _) => Ok(found),
-            (Err(why), Err(before)) => {
-                let why = if is_mirror {
-                    format!("mirror {at}: {why}")
-                } else {
-                    why
-                };
-                let joint = if before.is_empty() { "" } else { "; " };
-                Err(format!("{before}{joint}{why}"))
-            }
-            (Err(_), Ok(found)) => Ok(found.clone()),
-        };
-        if self.contents.is_ok() {
-            self.mirror = is_mirror.then_some(at);
-        }
-    }
-
     /// The architectures that can be imported; `None` if they are unknown.
     pub(crate) fn architectures(&self) -> Option<BTreeSet<&str>> {
         let contents = self.contents.as_ref().ok()?;
@@ -300,14 +286,15 @@ impl Row {
         Some(names)
     }
 
-    /// Why the image, or the part for an architecture, could not be read.
-    pub(crate) fn error(&self) -> Option<String> {
+    /// Why the image, or its parts for architectures, could not be read.
+    pub(crate) fn errors(&self) -> Vec<String> {
         match &self.contents {
             Ok(contents) => {
-                let (name, why) = contents.unreadable().next()?;
-                Some(format!("{name}: {}", why_unknown(why)))
+                let unreadable = contents.unreadable();
+                let errors = unreadable.map(|(name, why)| format!("{name}: {}", why_unknown(why)));
+                errors.collect()
             }
-            Err(why) => Some(why.clone()),
+            Err(errors) => vec![errors.join("; ")],
         }
     }
 
@@ -418,7 +405,7 @@ fn in_json(rows: &[Row]) -> Value {
             "architectures": architectures,
             "notes": Some(row.notes()).filter(|notes| !notes.is_empty()),
             "annotations": annotation.map(|value| json!({ANNOTATION: value})),
-            "error": row.contents.as_ref().err(),
+            "error": row.contents.as_ref().err().map(|errors| errors.join("; ")),
         });
         if let Some(fields) = row.as_object_mut() {
             fields.retain(|_, value| !value.is_null());

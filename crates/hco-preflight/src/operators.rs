@@ -172,7 +172,7 @@ fn rows(
                 lacks.insert((*name).to_owned(), uses.min().unwrap_or(Use::Elsewhere));
             }
         }
-        let error = read.error();
+        let error = read.errors().into_iter().next();
         failures.extend(error.iter().map(|why| one_line(&format!("{image}: {why}"))));
         Row {
             image: image.to_string(),

@@ -34,7 +34,7 @@ pub(super) fn write_or_show(
         let Some(source) = of_file.first().and_then(Fixed::source) else {
             continue;
         };
-        let Edited { text, objects, .. } = edit(source, of_file, terminal)?;
+        let Edited { text, objects, .. } = edit(source, of_file)?;
         let is_changed = text != source.text;
         if is_changed && !args.quiet {
             note_summaries(of_file, terminal);
@@ -79,7 +79,7 @@ fn note_summaries(of_file: &[Fixed<'_>], terminal: &Terminal) {
 }
 
 /// The text of a file with the fixed objects in it. An object that the editor cannot change stays unchanged.
-fn edit(source: &Source, of_file: &mut [Fixed<'_>], terminal: &Terminal) -> Result<Edited> {
+fn edit(source: &Source, of_file: &mut [Fixed<'_>]) -> Result<Edited> {
     fn with(source: &Source, fixed: &[Fixed<'_>]) -> Result<Edited, EditError> {
         let objects = source.objects.iter().map(|object| {
             let fixed = fixed.iter().find(|it| it.is(object));
@@ -97,9 +97,8 @@ fn edit(source: &Source, of_file: &mut [Fixed<'_>], terminal: &Terminal) -> Resu
             .and_then(|them| with(source, them).err());
         if let (Some(error), Some(object)) = (error, of_file.get_mut(count - 1)) {
             object.reset();
-            object.by_hand = true;
             let what = format!("not changed: {error}; edit it manually");
-            terminal.failure(&object.question.failure(what).to_string());
+            object.manual.push(what);
         }
     }
     Ok(with(source, of_file)?)

@@ -408,7 +408,7 @@ impl Sources<'_> {
     ) -> Result<Vec<Question>> {
         let mut questions = Vec::new();
         for found in found {
-            let Place { file, line } = found.written.place();
+            let Place { file, line } = found.place();
             match self.question(found, notes) {
                 Ok(question) => questions.push(question),
                 // The requests for the other objects would also wait until the timeout.
@@ -421,7 +421,7 @@ impl Sources<'_> {
 
     fn question(&self, found: Found, notes: &mut Notes) -> Result<Question> {
         let namespace = self.subject.connection.namespace.as_deref();
-        let (identity, place) = (&found.identity, found.written.place());
+        let (identity, place) = (&found.identity, found.place());
         if let (Some(wanted), Some(own)) = (namespace, &identity.namespace)
             && wanted != own
         {
@@ -449,7 +449,7 @@ impl Sources<'_> {
                 "{file}:{line}: checked as a new object: {missing}"
             ));
         }
-        let submitted = admission::submitted(&found.written.object.value);
+        let submitted = admission::submitted(&found.object.value);
         let sent = match (&against, &old, self.live) {
             (Against::Live, Some(live), _) => {
                 apply::sent(self.subject.as_if.unwrap_or_default(), live, &submitted)
@@ -467,9 +467,9 @@ impl Sources<'_> {
         };
         Ok(Question {
             place: Some(place),
-            identity: found.identity,
+            identity: found.identity.clone(),
             against,
-            object: Written::InFile(found.written),
+            object: Written::InFile(found),
             sent: Some(sent),
             old,
             live,
@@ -502,6 +502,6 @@ impl Sources<'_> {
             );
         }
         let against = Against::File(path.display().to_string());
-        Ok((against, Some(old.written.object.value.clone())))
+        Ok((against, Some(old.object.value.clone())))
     }
 }

@@ -87,7 +87,7 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Compared> {
             "the file is in the namespace `{own}`, but -n is `{wanted}`: remove -n"
         )));
     }
-    let object = found.as_ref().map(|found| &found.written.object.value);
+    let object = found.as_ref().map(|found| &found.object.value);
     let (cluster, snapshot) = reading.read(object, notes)?;
     let question = match found {
         Some(found) => {
@@ -486,7 +486,7 @@ fn unchanged(live: Value) -> Question {
 
 /// An object with the changes of a file.
 fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) -> Question {
-    let place = found.written.place();
+    let place = found.place();
     if live.is_none() {
         let elsewhere = args.what_is.connection.namespace.as_ref();
         let elsewhere = elsewhere.map(|_| "; because of -n, other namespaces were not looked at");
@@ -503,9 +503,9 @@ fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) ->
         against: live.as_ref().map_or(Against::Nothing, |_| Against::Live),
         sent: live
             .as_ref()
-            .map(|live| apply::sent(how, live, &found.written.object.value)),
-        identity: found.identity,
-        object: Written::InFile(found.written),
+            .map(|live| apply::sent(how, live, &found.object.value)),
+        identity: found.identity.clone(),
+        object: Written::InFile(found),
         old: live,
         live: None,
     }

@@ -157,7 +157,7 @@ const DEPLOYED_CONDITION: &str = "!has(object.metadata.deletionTimestamp)";
 fn selectors(spec: &Value) -> Vec<&'static str> {
     let has_entries = |field: &str| {
         let selector = spec.get(field).and_then(Value::as_object);
-        selector.is_some_and(|it| !it.values().all(is_empty))
+        selector.is_some_and(|it| !it.is_empty())
     };
     let has_conditions = items(spec, "/matchConditions")
         .any(|it| text(it, "/expression").map(str::trim) != Some(DEPLOYED_CONDITION));
@@ -186,15 +186,6 @@ fn named_namespaces(spec: &Value) -> Option<impl Iterator<Item = &str>> {
     let lists_names = text(only, "/key") == Some("kubernetes.io/metadata.name")
         && text(only, "/operator") == Some("In");
     (lists_names && !has_labels).then(|| items(only, "/values").filter_map(Value::as_str))
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-        _ => false,
-    }
 }
 
 fn defaults(why: &str) -> String {
@@ -254,7 +245,8 @@ mod tests {
         assert_eq!(excludes(&names, &other), None);
         "there".clone_into(&mut other.namespace);
         assert!(excludes(&names, &other).is_some());
-        let labels = json!({"namespaceSelector": {"matchLabels": {"a": "b"}}, "objectSelector": {"matchLabels": {}}});
+        let labels =
+            json!({"namespaceSelector": {"matchLabels": {"a": "b"}}, "objectSelector": {}});
         assert_eq!(selectors(&labels), ["namespaceSelector"]);
     }
 }

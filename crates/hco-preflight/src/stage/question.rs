@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::settings::Target;
 use crate::admission::Identity;
 use crate::failure::{Failure, Place};
-use crate::files::InFile;
+use crate::files::Found;
 use crate::verdict::Against;
 
 /// An object, its old version, and how it is sent to the cluster.
@@ -30,7 +30,7 @@ pub(crate) struct Question {
 /// An object, from a file or from the cluster.
 #[derive(Debug, Clone)]
 pub(crate) enum Written {
-    InFile(InFile),
+    InFile(Found),
     InCluster(Value),
 }
 
@@ -43,7 +43,7 @@ impl Written {
     }
 
     /// The object with its file, if it comes from one.
-    pub(crate) fn written(&self) -> Option<&InFile> {
+    pub(crate) fn written(&self) -> Option<&Found> {
         match self {
             Self::InFile(written) => Some(written),
             Self::InCluster(_) => None,
