@@ -24,6 +24,7 @@ mod usage;
 mod verdicts;
 
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -96,7 +97,6 @@ fn command() -> Command {
 }
 
 /// A run with its result.
-#[derive(Debug)]
 struct Run {
     #[expect(dead_code, reason = "printed when a run fails")]
     words: Vec<OsString>,
@@ -156,6 +156,13 @@ impl Run {
     #[track_caller]
     fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (stdout, stderr, code) = self.result();
+        write!(f, "{:?}: exit {code}\n{stdout}\n{stderr}", self.words)
     }
 }
 
