@@ -320,7 +320,7 @@ fn a_former_name_with_another_image_loses_the_disks() {
         let plan = json_of(&planned(&before, &objects, Some(&after)));
         let empty = plan["emptyMeanwhile"].as_array().unwrap();
         let wanted = json!("kubevirt-os-images/mine-amd64");
-        assert_eq!(empty.contains(&wanted), is_empty, "{plan:#}");
+        assert_eq!(empty.contains(&wanted), is_empty, "{count}: {plan:#}");
     }
 }
 
@@ -560,7 +560,7 @@ fn a_boot_source_that_goes_anyway_cannot_be_waited_for() {
     ] {
         let plan = json_of(&planned(before, &objects, Some(after)));
         let detail = plan["virtualMachines"][0]["detail"].as_str().unwrap();
-        assert!(detail.ends_with(end), "{detail}");
+        assert!(detail.ends_with(end), "{end}: {detail}");
     }
 }
 
@@ -649,7 +649,7 @@ fn a_data_import_cron_that_cdi_may_miss_is_named() {
     for (source, is_named) in [("mine", true), ("fedora", false)] {
         let edits = json!({"/metadata/name": "new-cron"});
         let plan = text_of(&words(&template(source, "All"), &edits));
-        assert_eq!(plan.contains(remark), is_named, "{plan}");
+        assert_eq!(plan.contains(remark), is_named, "{source}: {plan}");
     }
 }
 

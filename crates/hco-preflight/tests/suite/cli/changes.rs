@@ -218,7 +218,7 @@ fn virt_handler_leaves_a_node_that_a_placement_excludes() {
         let mut machines = plan["virtualMachines"].clone();
         let machines_left = machines.as_array_mut().unwrap();
         machines_left.retain(|it| it["effect"] == "orphaned");
-        assert_eq!(names(&machines), wanted, "{plan:#}");
+        assert_eq!(names(&machines), wanted, "{words}: {plan:#}");
     }
 }
 
@@ -284,7 +284,7 @@ fn a_pointer_that_moves_affects_what_is_still_to_be_made() {
         ]);
         let plan = json_of(&format!("plan -f {file} --from {from}"));
         let machines = &plan["virtualMachines"];
-        assert_eq!(names(machines), affected, "{plan:#}");
+        assert_eq!(names(machines), affected, "{status}: {plan:#}");
         if !affected.is_empty() {
             assert_eq!(machines[0]["effect"], "disk-source-replaced");
             let detail = machines[0]["detail"].as_str().unwrap();
@@ -307,7 +307,7 @@ fn disks_are_read_if_those_of_golden_images_are() {
         let plan = json_of(&format!("plan --from {}", root.display()));
         let mut unread = plan["unread"].as_array().unwrap().iter();
         let is_named = unread.any(|it| it["kind"] == "PersistentVolumeClaim");
-        assert_eq!(is_named, is_unread, "{plan:#}");
+        assert_eq!(is_named, is_unread, "{namespace}: {plan:#}");
     }
 }
 
@@ -365,7 +365,7 @@ fn without_the_import_hco_1_17_rejects_vms_of_other_architectures() {
         let plan = json_of(&format!("plan -f {file} --from {from}"));
         let mut rejected = plan["virtualMachines"].as_array().unwrap().clone();
         rejected.retain(|it| it["effect"] == "rejected");
-        assert_eq!(names(&json!(rejected)), wanted, "{plan:#}");
+        assert_eq!(names(&json!(rejected)), wanted, "{version:?}: {plan:#}");
     }
 }
 

@@ -5,7 +5,9 @@ use std::net::{Ipv4Addr, TcpListener};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::objects::{answer, edited, hyperconverged};
+use super::objects::{
+    CRONS, answer, cluster as with_objects, edited, hyperconverged, list, objects,
+};
 use super::transcripts::{compare, shown};
 use super::{Run, command, run, run_of, run_on, scratch, written};
 use e2e_tests::{ApiServer, recorded};
@@ -44,15 +46,25 @@ fn with_login(server: &ApiServer, script: &str) -> String {
     kubeconfig(server, "/users/0/user", json!({"exec": exec}))
 }
 
-/// Credentials from a command, as clusters of cloud providers use them. It may ask for a one-time password.
+/// Credentials from a command, as clusters of cloud providers use them. It may ask for a one-time password, and each poll
+/// of a wait connects again.
 #[cfg(unix)]
 #[test]
 fn a_command_logs_in_once() {
-    let server = ApiServer::start(recorded());
+    let once = edited(
+        &answer(CRONS, 200, list([Value::Null; 0])),
+        &json!({"/times": 1}),
+    );
+    let server = [vec![once], with_objects(&objects("status-ready.yaml"))].concat();
+    let server = ApiServer::start(server);
     let log = scratch().join("log");
     let credentials = r#"{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"admin","expirationTimestamp":"2999-01-01T00:00:00Z"}}"#;
     let script = format!("echo >>{}; echo '{credentials}'", log.display());
-    check_with(&with_login(&server, &script)).exits(0);
+    let kubeconfig = with_login(&server, &script);
+    run(&format!(
+        "status --cluster --wait 10m --kubeconfig {kubeconfig}"
+    ))
+    .exits(0);
     assert_eq!(std::fs::read(&log).unwrap().len(), 1);
     for (script, how) in [
         ("echo secret; exit 3", "ended with exit status: 3"),
@@ -241,7 +253,7 @@ fn an_update_that_changes_nothing_lists_no_problems() {
         ] {
             let file = written("hco.json", edited(&live, &edits).to_string());
             let run = run_on(&server, &format!("check -f {file} {how}"));
-            assert_eq!(run.stderr.contains(&note), is_same, "{run:?}");
+            assert_eq!(run.stderr.contains(&note), is_same, "{edits}: {run:?}");
             let says = run.stderr.contains("nothing that the policy");
             assert_eq!(says, is_same, "{run:?}");
         }

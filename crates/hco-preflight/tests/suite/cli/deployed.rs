@@ -125,18 +125,18 @@ fn images_are_looked_up_only_if_the_user_says_so() {
         // No policy requests look-ups.
         (json!({"images": "ignore"}), false),
     ] {
-        let file = written("settings.json", settings.to_string());
+        let text = settings.to_string();
+        let file = written("settings.json", &text);
         let server = ApiServer::start(with_policies(&[policy("a", "protect", settings)]));
         for more in [String::new(), format!("--settings {file}")] {
             let words = format!("check -f accepted-live.yaml --cluster {more}");
             let run = run_on(&server, &words).exits(0);
-            assert_eq!(
-                run.stderr.matches(note).count(),
-                usize::from(is_noted),
-                "{run:?}"
-            );
-            assert_eq!(run.stderr.contains("looked up"), is_noted, "{run:?}");
-            assert!(!format!("{run:?}").contains("image-unreadable"), "{run:?}");
+            let noted = run.stderr.matches(note).count();
+            assert_eq!(noted, usize::from(is_noted), "{text}: {run:?}");
+            let says = run.stderr.contains("looked up");
+            assert_eq!(says, is_noted, "{text}: {run:?}");
+            let printed = run.stdout + &run.stderr;
+            assert!(!printed.contains("image-unreadable"), "{text}: {printed}");
         }
     }
 }

@@ -258,34 +258,33 @@ items:
         manifests: [DENIED]
 ";
 
-#[test]
-fn an_object_inside_another_one_is_judged_at_its_place() {
-    for (text, line, is_merged) in [
-        (POLICY, 16, false),
-        (CONFIGURATION, 7, true),
-        (WORK, 13, false),
-        (REPLICAS, 8, false),
-        (LIST, 8, false),
-    ] {
-        let directory = tree(&[("file.yaml", &text.replace("DENIED", DENIED))]);
-        let words = "check -f file.yaml --arch amd64=3,arm64=2";
-        let place = format!("\n  file.yaml:{line} · hco.kubevirt.io/v1beta1 ");
-        let check = run_in(&directory, words).exits(1).prints(&[&place]);
-        let note = format!("file.yaml:{line}: the policy around this object has `musthave`");
-        assert_eq!(check.stderr.contains(&note), is_merged, "{check:?}");
+#[rstest]
+#[case::policy(POLICY, 16, false)]
+#[case::configuration_policy(CONFIGURATION, 7, true)]
+#[case::manifest_work(WORK, 13, false)]
+#[case::replicas(REPLICAS, 8, false)]
+#[case::list(LIST, 8, false)]
+fn an_object_inside_another_one_is_judged_at_its_place(
+    #[case] text: &str,
+    #[case] line: usize,
+    #[case] is_merged: bool,
+) {
+    let directory = tree(&[("file.yaml", &text.replace("DENIED", DENIED))]);
+    let words = "check -f file.yaml --arch amd64=3,arm64=2";
+    let place = format!("\n  file.yaml:{line} · hco.kubevirt.io/v1beta1 ");
+    let check = run_in(&directory, words).exits(1).prints(&[&place]);
+    let note = format!("file.yaml:{line}: the policy around this object has `musthave`");
+    assert_eq!(check.stderr.contains(&note), is_merged, "{check:?}");
 
-        run_in(&directory, &words.replace("check", "fix --write"));
-        let fixed = fs::read_to_string(directory.join("file.yaml")).unwrap();
-        let gate = "enableMultiArchBootImageImport: true";
-        assert!(fixed.contains(gate), "{fixed}");
-        run_in(&directory, words).exits(0);
-        // Nothing else in the file has changed.
-        let (before, after) = text.split_once("DENIED").unwrap();
-        assert!(
-            fixed.starts_with(before) && fixed.ends_with(after),
-            "{fixed}"
-        );
-    }
+    run_in(&directory, &words.replace("check", "fix --write"));
+    let fixed = fs::read_to_string(directory.join("file.yaml")).unwrap();
+    let gate = "enableMultiArchBootImageImport: true";
+    assert!(fixed.contains(gate), "{fixed}");
+    run_in(&directory, words).exits(0);
+    // Nothing else in the file has changed.
+    let (before, after) = text.split_once("DENIED").unwrap();
+    let is_same = fixed.starts_with(before) && fixed.ends_with(after);
+    assert!(is_same, "{fixed}");
 }
 
 /// Such texts become objects only when a cluster evaluates them, and such objects must not exist.

@@ -178,8 +178,8 @@ fn what_is_not_used_of_a_directory_is_said() {
         ("d", "a: [\n", true, true),
     ] {
         let notes = with(name, text);
-        assert_eq!(notes.contains(&differ), is_different, "{notes}");
-        assert_eq!(notes.contains(&skipped), is_skipped, "{notes}");
+        assert_eq!(notes.contains(&differ), is_different, "{name}: {notes}");
+        assert_eq!(notes.contains(&skipped), is_skipped, "{name}: {notes}");
         assert_eq!(notes.contains("skipped"), is_skipped, "{notes}");
     }
 }
