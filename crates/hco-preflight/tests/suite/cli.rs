@@ -98,7 +98,6 @@ fn command() -> Command {
 
 /// A run with its result.
 struct Run {
-    #[expect(dead_code, reason = "printed when a run fails")]
     words: Vec<OsString>,
     stdout: String,
     stderr: String,
