@@ -87,23 +87,23 @@ impl Object {
         let (mut list, mut place) = (Some(&self.value), Some(&self.place));
         for field in carrier.list {
             list = list.and_then(|it| it.get(field));
-            place = place.and_then(|it| it.field(field));
+            place = place.and_then(|it| it.fields.get(*field));
         }
         let items = list.and_then(Value::as_array).into_iter().flatten();
-        let line = place.map_or(self.line, Place::line);
+        let line = place.map_or(self.line, |it| it.line);
         let around = self.distributed.unwrap_or_default();
         let objects = items.enumerate().filter_map(|(index, item)| {
             let compliance = item.get("complianceType").and_then(Value::as_str);
             let compliance = compliance.unwrap_or_default().to_ascii_lowercase();
-            let place = place.and_then(|it| it.item(index));
+            let place = place.and_then(|it| it.items.get(index));
             let (value, place) = match carrier.field {
-                Some(field) => (item.get(field)?, place.and_then(|it| it.field(field))),
+                Some(field) => (item.get(field)?, place.and_then(|it| it.fields.get(field))),
                 None => (item, place),
             };
             let place = place.cloned().unwrap_or_else(|| Place::elsewhere(line));
             (value.is_object() && compliance != "mustnothave").then(|| Self {
                 value: value.clone(),
-                line: place.line(),
+                line: place.line,
                 place,
                 distributed: Some(Distributed {
                     has_templates: around.has_templates || carrier.group == POLICY,

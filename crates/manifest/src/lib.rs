@@ -6,11 +6,10 @@
 
 #![forbid(unsafe_code)]
 
+mod bytes;
 mod distributed;
 mod edit;
-mod encoding;
 mod error;
-mod limited;
 mod objects;
 mod place;
 mod scalar;
@@ -18,10 +17,9 @@ mod stream;
 mod style;
 mod yaml;
 
+pub use bytes::{LIMIT, decoded, read_up_to};
 pub use distributed::Distributed;
 pub use edit::{EditError, Edited, edited};
-pub use encoding::decoded;
 pub use error::ManifestError;
-pub use limited::{LIMIT, read_up_to};
 pub use objects::{Object, documents, objects};
 pub use stream::each_in_json;

@@ -3,11 +3,11 @@
 use serde::de::IgnoredAny;
 use serde_json::{Deserializer, Map, Value};
 
+use crate::bytes::decoded;
 use crate::distributed::Distributed;
-use crate::encoding::decoded;
 use crate::error::{MAX_DOCUMENTS, ManifestError};
 use crate::place::Place;
-use crate::stream::as_the_server_has_all;
+use crate::scalar::as_the_server_has_it;
 use crate::yaml;
 
 /// An object of a file.
@@ -33,16 +33,15 @@ pub fn objects(text: &[u8]) -> Result<Vec<Object>, ManifestError> {
 
 /// The same, with a separate error for each document that is not an object.
 pub fn documents(text: &[u8]) -> Result<Vec<Result<Object, ManifestError>>, ManifestError> {
-    let text = decoded(text)?;
-    let behind = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (bytes, text) = (text.len() - behind.len(), behind);
-    let documents = if text.trim_start().starts_with('{') {
-        in_json(text, bytes)?
+    let file = decoded(text)?;
+    let text = file.strip_prefix('\u{feff}').unwrap_or(file);
+    let start = file.len() - text.len();
+    let mut documents = Vec::new();
+    if text.trim_start().starts_with('{') {
+        in_json(file, start, &mut documents)?;
     } else {
-        let mut documents = Vec::new();
-        yaml::documents(text, 0, bytes, &mut documents)?;
-        documents
-    };
+        yaml::documents(file, start..file.len(), 0, &mut documents)?;
+    }
     let mut objects = Vec::new();
     for (value, place) in documents {
         flatten(value, place, &mut objects);
@@ -52,49 +51,44 @@ pub fn documents(text: &[u8]) -> Result<Vec<Result<Object, ManifestError>>, Mani
 
 /// Reads JSON values, and YAML after the first one. JSON is YAML too, so this function only separates the values. The few
 /// values that the YAML parser rejects, for example with two escapes for one character, have no lines.
-fn in_json(text: &str, bytes: usize) -> Result<Vec<(Value, Place)>, ManifestError> {
-    let mut documents = Vec::new();
+fn in_json(
+    file: &str,
+    mut start: usize,
+    documents: &mut Vec<(Value, Place)>,
+) -> Result<(), ManifestError> {
+    let text = file.get(start..).unwrap_or_default();
+    let before = start;
     let mut values = Deserializer::from_str(text).into_iter::<IgnoredAny>();
-    let (mut start, mut lines) = (0, 0);
+    let mut lines = 0;
     while let Some(value) = values.next() {
-        let rest = text.get(start..).unwrap_or_default();
         let Err(error) = value else {
-            let end = values.byte_offset();
-            let value = text.get(start..end).unwrap_or_default();
-            let read = yaml::documents(value, lines, bytes + start, &mut documents);
-            if let Err(error) = read {
-                let value = serde_json::from_str(value).ok();
+            let part = start..before + values.byte_offset();
+            let text = file.get(part.clone()).unwrap_or_default();
+            if let Err(error) = yaml::documents(file, part.clone(), lines, documents) {
+                let value = serde_json::from_str(text).ok();
                 let value = value.filter(|_| documents.len() < MAX_DOCUMENTS);
-                let value = as_the_server_has_all(value.ok_or(error)?);
+                let value = as_the_server_has_it(value.ok_or(error)?);
                 documents.push((value, Place::elsewhere(1 + lines)));
             }
-            lines += value.matches('\n').count();
-            start = end;
+            lines += text.matches('\n').count();
+            start = part.end;
             continue;
         };
-        let error = not_json(&error);
+        // serde_json writes the place after its message.
+        let text = error.to_string();
+        let (what, _) = text.rsplit_once(" at line ").unwrap_or((&text, ""));
+        let what = format!("this is not valid JSON: {what}");
+        let error = ManifestError::new(error.line().max(1), error.column().max(1), what);
         if documents.len() > 1 {
             return Err(error);
         }
         // The YAML reader accepts some invalid JSON, such as a trailing comma. If it returns an error too, a text that
         // looks like JSON gets the error of the JSON reader.
-        let read = yaml::documents(rest, lines, bytes + start, &mut documents);
-        return match read {
-            Err(_) if looks_like_json(rest) => Err(error),
-            read => read.map(|()| documents),
-        };
+        let read = yaml::documents(file, start..file.len(), lines, documents);
+        let rest = file.get(start..).unwrap_or_default();
+        return read.map_err(|yaml| if looks_like_json(rest) { error } else { yaml });
     }
-    Ok(documents)
-}
-
-fn not_json(error: &serde_json::Error) -> ManifestError {
-    let text = error.to_string();
-    // serde_json writes the place after its message.
-    let what = text
-        .rsplit_once(" at line ")
-        .map_or(&*text, |(what, _)| what);
-    let (line, column) = (error.line().max(1), error.column().max(1));
-    ManifestError::new(line, column, format!("this is not valid JSON: {what}"))
+    Ok(())
 }
 
 /// Whether a text begins like a JSON object. The first key of a YAML object rarely has quotes.
@@ -109,11 +103,9 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Result<Object, Mani
     let mut object = match value {
         Value::Null => return,
         Value::Object(object) => object,
-        other => {
-            let found = described(&other);
-            let what =
-                format!("expected an object with `apiVersion` and `kind`, but found {found}");
-            return objects.push(Err(ManifestError::new(place.line(), 1, what)));
+        _ => {
+            let what = "expected an object with `apiVersion` and `kind`";
+            return objects.push(Err(ManifestError::new(place.line, 1, what)));
         }
     };
     let items = match object.remove("items") {
@@ -126,15 +118,16 @@ fn flatten(value: Value, mut place: Place, objects: &mut Vec<Result<Object, Mani
             }
             return objects.push(Ok(Object {
                 value: Value::Object(object),
-                line: place.line(),
+                line: place.line,
                 place,
                 distributed: None,
             }));
         }
     };
-    let line = place.line();
+    let line = place.line;
     let places = place
-        .take_field("items")
+        .fields
+        .remove("items")
         .unwrap_or_else(|| Place::elsewhere(line));
     for (item, place) in items.into_iter().zip(places.into_items()) {
         flatten(typed(item, &object), place, objects);
@@ -161,17 +154,6 @@ pub(crate) fn typed(item: Value, list: &Map<String, Value>) -> Value {
         }
     }
     Value::Object(item)
-}
-
-fn described(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "nothing",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
 }
 
 impl Object {

@@ -55,7 +55,7 @@ impl<'de> Visitor<'de> for Object<'_> {
                 let of = &mut *self.of;
                 items = Some(map.next_value_seed(Items { list, of })?);
             } else {
-                fields.insert(name, as_the_server_has_all(map.next_value()?));
+                fields.insert(name, as_the_server_has_it(map.next_value()?));
             }
         }
         let Some(items) = items else {
@@ -121,17 +121,5 @@ impl<'de> Visitor<'de> for Items<'_> {
             }
         }
         Ok(left)
-    }
-}
-
-pub(crate) fn as_the_server_has_all(value: Value) -> Value {
-    match value {
-        Value::Array(items) => items.into_iter().map(as_the_server_has_all).collect(),
-        Value::Object(fields) => {
-            let fields = fields.into_iter();
-            let fields = fields.map(|(name, value)| (name, as_the_server_has_all(value)));
-            Value::Object(fields.collect())
-        }
-        scalar => as_the_server_has_it(scalar),
     }
 }

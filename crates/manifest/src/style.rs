@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::place::{Form, Place};
-use crate::scalar::{self, Scalar};
+use crate::scalar::resolve;
 
 /// The style of a file.
 #[derive(Debug, Clone)]
@@ -20,28 +20,23 @@ pub(crate) struct Style {
 impl Style {
     /// The style of an object.
     pub(crate) fn of(text: &str, place: &Place) -> Self {
-        let entries = place.entries();
-        let first = entries.first().map(|first| first.at());
-        let is_json = place.form == Form::Flow
-            && first.is_some_and(|at| text.get(at..).unwrap_or_default().starts_with('"'));
-        let column = |at: usize| {
-            let before = text.get(..at).unwrap_or_default();
-            before.chars().rev().take_while(|it| *it != '\n').count()
+        let first = place.entries().first().map_or(0, |first| first.start());
+        let is_quoted = text.get(first..).is_some_and(|it| it.starts_with('"'));
+        let mut indents = Vec::new();
+        indentations(text, place, &mut indents);
+        let first = |of_lists| {
+            let mut indents = indents.iter();
+            let found = indents.find(|(is_list, _)| *is_list == of_lists);
+            found.map(|(_, indent)| *indent)
         };
-        let maps = entries.iter().filter(|it| it.form == Form::Block);
-        let mut steps = maps.filter_map(|map| {
-            let below = column(map.entries().first()?.key?);
-            below.checked_sub(column(map.key?)).filter(|it| *it > 0)
-        });
         Self {
-            newline: if text.contains("\r\n") && !text.replace("\r\n", "").contains('\n') {
-                "\r\n"
-            } else {
-                "\n"
+            newline: match text.split_once('\n') {
+                Some((line, _)) if line.ends_with('\r') => "\r\n",
+                _ => "\n",
             },
-            is_json,
-            step: steps.next().unwrap_or(2),
-            deep_lists: deep_list(place, &column).unwrap_or(false),
+            is_json: place.form == Form::Flow && is_quoted,
+            step: first(false).filter(|step| *step > 0).unwrap_or(2),
+            deep_lists: first(true).is_some_and(|indent| indent > 0),
         }
     }
 
@@ -50,19 +45,15 @@ impl Style {
         format!("{}{}", self.newline, " ".repeat(column))
     }
 
-    /// A field of a map in lines, whose keys are in this column.
-    pub(crate) fn block_field(&self, name: &str, value: &Value, column: usize) -> String {
-        let name = self.text(name);
-        if is_collection(value) {
-            format!("{name}:{}", self.block_below(value, column))
-        } else {
-            format!("{name}: {}", self.flow(value))
+    /// A field of a map in lines, whose keys are in this column; without a name, an item of a list, whose dashes are there.
+    pub(crate) fn block_entry(&self, name: Option<&str>, value: &Value, column: usize) -> String {
+        match name {
+            Some(name) if is_collection(value) => {
+                format!("{}:{}", self.text(name), self.block_below(value, column))
+            }
+            Some(name) => format!("{}: {}", self.text(name), self.flow(value)),
+            None => format!("- {}", self.block(value, column + 2)),
         }
-    }
-
-    /// An item of a list in lines, whose dashes are in this column.
-    pub(crate) fn block_item(&self, value: &Value, column: usize) -> String {
-        format!("- {}", self.block(value, column + 2))
     }
 
     /// A map or a list below a key in this column.
@@ -79,29 +70,33 @@ impl Style {
             Value::Object(map) if !map.is_empty() => {
                 let fields = map.iter();
                 fields
-                    .map(|(name, value)| self.block_field(name, value, column))
+                    .map(|(name, value)| self.block_entry(Some(name), value, column))
                     .collect()
             }
             Value::Array(list) if !list.is_empty() => {
                 let items = list.iter();
-                items.map(|item| self.block_item(item, column)).collect()
+                items
+                    .map(|item| self.block_entry(None, item, column))
+                    .collect()
             }
             _ => return self.flow(value),
         };
         entries.join(&self.line(column))
     }
 
-    /// A field of a map in brackets.
-    pub(crate) fn flow_field(&self, name: &str, value: &Value) -> String {
-        format!("{}: {}", self.text(name), self.flow(value))
+    /// A field of a map in brackets; without a name, an item of a list, or any value in one line.
+    pub(crate) fn flow_entry(&self, name: Option<&str>, value: &Value) -> String {
+        match name {
+            Some(name) => format!("{}: {}", self.text(name), self.flow(value)),
+            None => self.flow(value),
+        }
     }
 
-    /// A value in one line.
-    pub(crate) fn flow(&self, value: &Value) -> String {
+    fn flow(&self, value: &Value) -> String {
         match value {
             Value::Object(map) => {
                 let fields = map.iter();
-                let fields = fields.map(|(name, value)| self.flow_field(name, value));
+                let fields = fields.map(|(name, value)| self.flow_entry(Some(name), value));
                 format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
             }
             Value::Array(list) => {
@@ -137,18 +132,22 @@ impl Style {
     }
 }
 
-/// Whether the dashes of the first list are indented deeper than its key.
-fn deep_list(place: &Place, column: &impl Fn(usize) -> usize) -> Option<bool> {
-    let entries = place.entries();
-    if let (Form::Block, Some(key), Some(first)) = (place.form, place.key, entries.first())
-        && first.key.is_none()
-    {
-        // An item begins after its dash and a space.
-        return Some(column(first.at()) > column(key) + 2);
+/// The indentation of each map and list in lines below its key, and whether it is a list.
+fn indentations(text: &str, place: &Place, found: &mut Vec<(bool, usize)>) {
+    for entry in place.entries() {
+        if let (Some(key), Form::Block, true) = (&entry.key, entry.form, place.items.is_empty()) {
+            let indent = column(text, entry.text.start).saturating_sub(column(text, key.start));
+            found.push((entry.fields.is_empty(), indent));
+        }
+        indentations(text, entry, found);
     }
-    entries
-        .into_iter()
-        .find_map(|entry| deep_list(entry, column))
+}
+
+/// The column of a byte, in characters.
+pub(crate) fn column(text: &str, at: usize) -> usize {
+    let before = text.get(..at).unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    line.trim_start_matches('\u{feff}').chars().count()
 }
 
 /// Whether a value is written in lines: a map or a list that is not empty.
@@ -165,10 +164,7 @@ fn is_plain(text: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte);
     text.starts_with(|first: char| first.is_ascii_alphanumeric())
         && text.bytes().all(is_word)
-        && matches!(
-            scalar::resolve(text.into(), true, None),
-            Ok(Scalar::Text(_))
-        )
+        && matches!(resolve(text, true, None), Ok(Value::String(_)))
 }
 
 /// JSON strings are also valid in YAML.

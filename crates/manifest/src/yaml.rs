@@ -3,38 +3,55 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, Tag};
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span};
 use serde_json::{Map, Value};
 
 use crate::error::{DEPTH, MAX_DOCUMENTS, ManifestError};
-use crate::place::{Below, Form, Place};
-use crate::scalar::{self, NAME, QUOTES, Scalar};
+use crate::place::{Form, Place};
+use crate::scalar::{as_the_server_has_it, name, resolve};
 
 /// The bytes that aliases may add to a document: several times the limit of an API server for an object.
 ///
 /// DIVERGES: `go.yaml.in/yaml/v2` v2.4.2 decode.go counts nodes, and accepts a small file that expands to 400,000 of them.
 const EXPANSION: usize = 16 << 20;
 
-/// Reads the documents of a text that begins after this number of lines and bytes in its file.
+/// A key that kubectl rejects, or that only a program writes.
+const NO_NAME: &str = "a field name must be a string; put it in quotes";
+
+/// Reads the documents of a part of a file, which begins after this number of lines.
 pub(crate) fn documents(
-    text: &str,
+    file: &str,
+    part: Range<usize>,
     lines: usize,
-    bytes: usize,
     documents: &mut Vec<(Value, Place)>,
 ) -> Result<(), ManifestError> {
+    let text = file.get(part.clone()).unwrap_or_default();
     check_breaks(text, lines)?;
     let mut reader = Reader {
+        file,
         lines,
-        bytes: Bytes::new(text, bytes),
-        ..Reader::default()
+        start: part.start,
+        bytes: Vec::new(),
+        open: Vec::new(),
+        anchors: BTreeMap::new(),
+        expanded: 0,
     };
+    if !text.is_ascii() {
+        reader
+            .bytes
+            .extend(text.char_indices().map(|(byte, _)| byte));
+        reader.bytes.push(text.len());
+    }
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| wrong(&error, lines))?;
-        if let Some(node) = reader.event(event, &span)? {
+        let (event, span) = event.map_err(|error| {
+            let at = error.marker();
+            ManifestError::new(lines + at.line(), at.col() + 1, error.info())
+        })?;
+        if let Some(document) = reader.event(event, &span)? {
             if documents.len() >= MAX_DOCUMENTS {
                 return Err(ManifestError::too_many(lines + span.start.line()));
             }
-            documents.push((node.value, node.place));
+            documents.push(document);
         }
     }
     Ok(())
@@ -43,182 +60,108 @@ pub(crate) fn documents(
 /// Rejects characters that end a line, and so a comment, for kubectl but not for this parser. A reviewer would not see the
 /// fields that kubectl reads.
 fn check_breaks(text: &str, lines: usize) -> Result<(), ManifestError> {
-    const BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
-    let Some((before, _)) = text.split_once(BREAKS) else {
+    let Some(at) = text.find(['\u{85}', '\u{2028}', '\u{2029}']) else {
         return Ok(());
     };
-    let found = text
-        .get(before.len()..)
-        .and_then(|rest| rest.chars().next());
+    let (before, found) = text.split_at(at);
     let line = before.rsplit('\n').next().unwrap_or_default();
     Err(ManifestError::new(
         lines + 1 + before.matches('\n').count(),
         1 + line.chars().count(),
         format!(
             "the character U+{:04X} ends a line for kubectl; in a value, write it as an escape in double quotes",
-            found.map_or(0, u32::from)
+            found.chars().next().map_or(0, u32::from)
         ),
     ))
 }
 
-/// The error of the parser, in a text that begins after this number of lines in its file.
-fn wrong(error: &ScanError, lines: usize) -> ManifestError {
-    let at = error.marker();
-    ManifestError::new(lines + at.line(), at.col() + 1, error.info())
-}
-
-/// The byte offsets of the characters of a text, because the parser counts characters.
-#[derive(Default)]
-struct Bytes {
-    before: usize,
-    /// Empty if each character is one byte.
-    of_characters: Vec<usize>,
-}
-
-impl Bytes {
-    fn new(text: &str, before: usize) -> Self {
-        let mut of_characters = Vec::new();
-        if !text.is_ascii() {
-            of_characters.extend(text.char_indices().map(|(byte, _)| byte));
-            of_characters.push(text.len());
-        }
-        Self {
-            before,
-            of_characters,
-        }
-    }
-
-    fn of(&self, span: &Span) -> Range<usize> {
-        let byte = |mark: &Marker| {
-            let byte = self.of_characters.get(mark.index()).copied();
-            self.before + byte.unwrap_or(mark.index())
-        };
-        byte(&span.start)..byte(&span.end)
-    }
-}
-
 /// Builds values from events.
-#[derive(Default)]
-struct Reader {
+struct Reader<'t> {
+    file: &'t str,
     lines: usize,
-    bytes: Bytes,
+    /// The start of the part of the file.
+    start: usize,
+    /// The byte of each character of the part, because the parser counts characters; empty if each is one byte.
+    bytes: Vec<usize>,
     /// The maps and lists around the next event, the innermost last.
     open: Vec<Open>,
     /// Complete values with an anchor.
-    anchors: BTreeMap<usize, Node>,
+    anchors: BTreeMap<usize, Value>,
     expanded: usize,
 }
 
-/// A value, with the data that the map or list around it needs.
-#[derive(Clone)]
-struct Node {
-    value: Value,
-    place: Place,
-    /// The number of levels below it.
-    depth: usize,
-    /// Its approximate size in memory, in bytes.
-    size: usize,
-    is_alias: bool,
-}
-
+/// A map or a list whose end has not been read.
 struct Open {
     anchor: usize,
+    value: Value,
+    place: Place,
+    /// The key whose value comes next.
+    key: Option<Key>,
+}
+
+struct Key {
+    /// `None` for the merge key `<<`.
+    name: Option<String>,
     line: usize,
+    /// With the colon.
     text: Range<usize>,
-    form: Form,
-    depth: usize,
-    size: usize,
-    inside: Inside,
 }
 
-enum Inside {
-    Map {
-        map: Map<String, Value>,
-        places: BTreeMap<String, Place>,
-        merged: Vec<Place>,
-        /// The key whose value comes next.
-        key: Option<Key>,
-    },
-    List {
-        list: Vec<Value>,
-        places: Vec<Place>,
-    },
-}
-
-enum Key {
-    /// Its line, and its start.
-    Name(String, usize, usize),
-    /// `<<`, and its start.
-    Merge(usize),
-}
-
-impl Reader {
+impl Reader<'_> {
     /// Handles an event. Returns the value that it completes, if no map or list is around it.
-    fn event(&mut self, event: Event<'_>, span: &Span) -> Result<Option<Node>, ManifestError> {
-        let mark = &span.start;
-        let bytes = self.bytes.of(span);
-        let line = self.lines + mark.line();
-        let wrong = |what: String| ManifestError::new(line, mark.col() + 1, what);
-        let node = match event {
+    fn event(
+        &mut self,
+        event: Event<'_>,
+        span: &Span,
+    ) -> Result<Option<(Value, Place)>, ManifestError> {
+        let (line, column) = (self.lines + span.start.line(), span.start.col() + 1);
+        let wrong = |what: String| ManifestError::new(line, column, what);
+        let text = self.byte(&span.start)..self.byte(&span.end);
+        let open = self.open.last();
+        let is_key = open.is_some_and(|open| open.value.is_object() && open.key.is_none());
+        let (anchor, value, place) = match event {
+            Event::MappingStart(..) | Event::SequenceStart(..) if self.open.len() >= DEPTH => {
+                return Err(ManifestError::too_deep(line, column));
+            }
+            Event::MappingStart(..) | Event::SequenceStart(..) | Event::Alias(_) if is_key => {
+                return Err(wrong(NO_NAME.to_owned()));
+            }
             Event::MappingStart(anchor, _) => {
-                let map = Inside::Map {
-                    map: Map::new(),
-                    places: BTreeMap::new(),
-                    merged: Vec::new(),
-                    key: None,
-                };
-                return self.begin(anchor, span, map).map(|()| None);
+                self.begin(anchor, Value::Object(Map::new()), line, text);
+                return Ok(None);
             }
             Event::SequenceStart(anchor, _) => {
-                let list = Inside::List {
-                    list: Vec::new(),
-                    places: Vec::new(),
-                };
-                return self.begin(anchor, span, list).map(|()| None);
+                self.begin(anchor, Value::Array(Vec::new()), line, text);
+                return Ok(None);
             }
-            Event::MappingEnd | Event::SequenceEnd => {
-                let Some(mut open) = self.open.pop() else {
-                    return Ok(None);
-                };
-                // The end of a block has no text of its own. The end of brackets has: a comma before it, or a comment after it.
-                if !bytes.is_empty() {
-                    open.form = Form::Flow;
-                }
-                let (anchor, node) = open.end();
-                self.remember(anchor, &node);
-                node
-            }
-            Event::Scalar(text, style, anchor, tag) => {
-                let tag = tag.map(|tag| in_full(&tag));
-                let plain = style == ScalarStyle::Plain;
-                if self.expects_key() {
-                    if anchor > 0 {
-                        return Err(wrong(format!("{NAME} has an anchor; {QUOTES}")));
-                    }
+            Event::MappingEnd | Event::SequenceEnd => match self.open.pop() {
+                Some(Open {
+                    anchor,
+                    value,
+                    place,
+                    ..
+                }) => (anchor, value, self.ended(place, &text)),
+                None => return Ok(None),
+            },
+            Event::Scalar(scalar, style, anchor, tag) => {
+                let tag = tag.map(|tag| format!("{}{}", tag.handle, tag.suffix));
+                let is_plain = style == ScalarStyle::Plain;
+                let value = resolve(&scalar, is_plain, tag.as_deref());
+                if is_key {
                     let merges = |tag: &String| tag == "tag:yaml.org,2002:merge";
-                    let key = if text == "<<" && tag.as_ref().map_or(plain, merges) {
-                        Key::Merge(bytes.start)
-                    } else {
-                        let name = scalar::resolve(text, plain, tag.as_deref());
-                        let name = name.and_then(Scalar::into_key).map_err(wrong)?;
-                        Key::Name(name, line, bytes.start)
-                    };
-                    self.set_key(key);
+                    let is_merge = scalar == "<<" && tag.as_ref().map_or(is_plain, merges);
+                    let value = value.ok().filter(|_| anchor == 0);
+                    let name = (!is_merge).then(|| value.and_then(name).ok_or(NO_NAME.to_owned()));
+                    self.set_key(name.transpose().map_err(wrong)?, line, text);
                     return Ok(None);
                 }
-                let is_empty = plain && text.is_empty() && anchor == 0 && tag.is_none();
-                let place = Place::scalar(line, bytes, form_of(style, is_empty));
-                let scalar = scalar::resolve(text, plain, tag.as_deref()).map_err(wrong)?;
-                let node = Node::scalar(scalar.into_value().map_err(wrong)?, place);
-                self.remember(anchor, &node);
-                node
+                let has_text = !is_plain || !scalar.is_empty() || anchor > 0 || tag.is_some();
+                let value = as_the_server_has_it(value.map_err(wrong)?);
+                (anchor, value, self.scalar(line, text, style, has_text))
             }
             Event::Alias(anchor) => {
-                if self.expects_key() {
-                    return Err(wrong(format!("{NAME} is an alias; {QUOTES}")));
-                }
-                let place = Place::scalar(line, bytes, Form::Alias);
-                self.alias(anchor, place).map_err(wrong)?
+                let value = self.alias(anchor, line, column)?;
+                (0, value, Place::new(line, text, Form::Inline))
             }
             Event::DocumentStart(_) => {
                 self.anchors.clear();
@@ -229,163 +172,147 @@ impl Reader {
                 return Ok(None);
             }
         };
-        if self.open.len() + node.depth > DEPTH {
-            return Err(ManifestError::too_deep(line, mark.col() + 1));
+        if anchor > 0 {
+            self.anchors.insert(anchor, value.clone());
         }
         match self.open.last_mut() {
-            None => Ok(Some(node)),
-            Some(open) => {
-                open.take(node).map_err(wrong)?;
-                Ok(None)
-            }
+            None => Ok(Some((value, place))),
+            Some(open) => open.take(value, place).map(|()| None).map_err(wrong),
         }
     }
 
-    fn begin(&mut self, anchor: usize, span: &Span, inside: Inside) -> Result<(), ManifestError> {
-        let line = self.lines + span.start.line();
-        let column = span.start.col() + 1;
-        if self.expects_key() {
-            let what = format!("{NAME} is a map or a list; it must be a string");
-            return Err(ManifestError::new(line, column, what));
+    fn set_key(&mut self, name: Option<String>, line: usize, text: Range<usize>) {
+        let rest = self.file.get(text.end..).unwrap_or_default();
+        let behind = rest.trim_start().strip_prefix(':');
+        let colon = behind.map_or(0, |behind| rest.len() - behind.len());
+        let text = text.start..text.end + colon;
+        if let Some(open) = self.open.last_mut() {
+            open.key = Some(Key { name, line, text });
         }
-        if self.open.len() > DEPTH {
-            return Err(ManifestError::too_deep(line, column));
+    }
+
+    /// The place of a scalar that is not a key.
+    fn scalar(&self, line: usize, text: Range<usize>, style: ScalarStyle, has_text: bool) -> Place {
+        let written = self.file.get(text.clone()).unwrap_or_default();
+        let (form, length) = match style {
+            ScalarStyle::Literal | ScalarStyle::Folded => (Form::Literal, written.trim_end().len()),
+            ScalarStyle::Plain if has_text => (Form::Inline, written.trim_end().len()),
+            ScalarStyle::Plain => (Form::Empty, 0),
+            ScalarStyle::SingleQuoted => (Form::Inline, behind_quote(written, '\'')),
+            ScalarStyle::DoubleQuoted => (Form::Inline, behind_quote(written, '"')),
+        };
+        Place::new(line, text.start..text.start + length, form)
+    }
+
+    /// The place of a map or list that has been read, from the text of its end.
+    fn ended(&self, mut place: Place, end: &Range<usize>) -> Place {
+        // The end of a block has no text. The text of a bracket begins with a comma before it.
+        if !end.is_empty() {
+            let rest = self.file.get(end.start..).unwrap_or_default();
+            let bracket = rest.find([']', '}']).unwrap_or(0);
+            place.form = Form::Flow;
+            place.text.end = end.start + bracket + 1;
+            return place;
         }
+        for item in &mut place.items {
+            let before = self.file.get(..item.text.start).unwrap_or_default();
+            let dash = before.trim_end().strip_suffix('-').map(str::len);
+            item.key = dash.map(|dash| dash..dash + 1);
+            if let (Some(dash), Form::Empty) = (dash, item.form) {
+                item.text = dash + 1..dash + 1;
+            }
+        }
+        // The parser marks the first item of some lists instead of its dash.
+        place.text.start = place.items.first().map_or(place.text.start, Place::start);
+        place
+    }
+
+    fn begin(&mut self, anchor: usize, value: Value, line: usize, text: Range<usize>) {
         self.open.push(Open {
             anchor,
-            line,
-            text: self.bytes.of(span),
-            form: Form::Block,
-            depth: 0,
-            size: 0,
-            inside,
+            value,
+            place: Place::new(line, text, Form::Block),
+            key: None,
         });
-        Ok(())
     }
 
-    fn expects_key(&self) -> bool {
-        matches!(
-            self.open.last(),
-            Some(Open {
-                inside: Inside::Map { key: None, .. },
-                ..
-            })
-        )
+    fn byte(&self, mark: &Marker) -> usize {
+        let byte = self.bytes.get(mark.index()).copied();
+        self.start + byte.unwrap_or(mark.index())
     }
 
-    fn set_key(&mut self, new: Key) {
-        if let Some(Open {
-            inside: Inside::Map { key, .. },
-            size,
-            ..
-        }) = self.open.last_mut()
-        {
-            if let Key::Name(name, ..) = &new {
-                *size += name.len();
-            }
-            *key = Some(new);
-        }
-    }
-
-    fn remember(&mut self, anchor: usize, node: &Node) {
-        if anchor > 0 {
-            self.anchors.insert(anchor, node.clone());
-        }
-    }
-
-    fn alias(&mut self, anchor: usize, place: Place) -> Result<Node, String> {
-        let Some(node) = self.anchors.get(&anchor) else {
-            let inside = self.open.iter().any(|open| open.anchor == anchor);
-            return Err(if inside {
-                "the alias refers to a value that contains it".to_owned()
-            } else {
-                "the alias refers to an anchor of another document".to_owned()
-            });
-        };
-        self.expanded = self.expanded.saturating_add(node.size);
+    fn alias(&mut self, anchor: usize, line: usize, column: usize) -> Result<Value, ManifestError> {
+        let wrong = |what: String| ManifestError::new(line, column, what);
+        let value = self.anchors.get(&anchor).ok_or_else(|| {
+            wrong("the alias refers to a value that contains it, or to another document".to_owned())
+        })?;
+        let (depth, size) = measure(value);
+        self.expanded = self.expanded.saturating_add(size);
         if self.expanded > EXPANSION {
-            return Err(format!(
+            return Err(wrong(format!(
                 "the aliases expand the document to more than {} MiB; replace the aliases with their values",
                 EXPANSION >> 20
-            ));
+            )));
         }
-        Ok(Node {
-            value: node.value.clone(),
-            place,
-            is_alias: true,
-            ..*node
-        })
+        if self.open.len() + depth > DEPTH {
+            return Err(ManifestError::too_deep(line, column));
+        }
+        Ok(value.clone())
     }
 }
 
-impl Node {
-    fn scalar(value: Value, place: Place) -> Self {
-        let size = NODE + value.as_str().map_or(0, str::len);
-        Self {
-            value,
-            place,
-            depth: 0,
-            size,
-            is_alias: false,
+/// The number of levels of a value, and its approximate size in bytes.
+fn measure(value: &Value) -> (usize, usize) {
+    /// The approximate size of a value without its text.
+    const NODE: usize = 64;
+    let around = |(depth, size): (usize, usize), (below, more): (usize, usize)| {
+        (depth.max(below + 1), size + more)
+    };
+    match value {
+        Value::Array(items) => items.iter().map(measure).fold((1, NODE), around),
+        Value::Object(fields) => {
+            let names: usize = fields.keys().map(String::len).sum();
+            fields.values().map(measure).fold((1, NODE + names), around)
         }
+        Value::String(text) => (0, NODE + text.len()),
+        _ => (0, NODE),
     }
 }
 
-/// The approximate size of a value without its text.
-const NODE: usize = 64;
+/// The length of a scalar in these quotation marks, after which the parser also marks blanks and a comment.
+fn behind_quote(text: &str, quote: char) -> usize {
+    let mut quotes = text.match_indices(quote).map(|(at, _)| at + 1).skip(1);
+    let is_end = |at: &usize| {
+        let rest = text.get(*at..).unwrap_or_default().trim_start();
+        rest.is_empty() || rest.starts_with('#')
+    };
+    quotes.find(is_end).unwrap_or(text.len())
+}
 
 impl Open {
-    fn end(self) -> (usize, Node) {
-        let Self {
-            line, text, form, ..
-        } = self;
-        let (value, below) = match self.inside {
-            Inside::Map {
-                map,
-                places: fields,
-                merged,
-                ..
-            } => (Value::Object(map), Below::Fields { fields, merged }),
-            Inside::List { list, places } => (Value::Array(list), Below::Items(places)),
-        };
-        let node = Node {
-            value,
-            place: Place::new(line, text, form, below),
-            depth: self.depth + 1,
-            size: self.size + NODE,
-            is_alias: false,
-        };
-        (self.anchor, node)
-    }
-
-    fn take(&mut self, node: Node) -> Result<(), String> {
-        self.depth = self.depth.max(node.depth);
-        self.size = self.size.saturating_add(node.size);
-        match &mut self.inside {
-            Inside::List { list, places } => {
-                list.push(node.value);
-                places.push(node.place);
+    fn take(&mut self, value: Value, mut place: Place) -> Result<(), String> {
+        match (&mut self.value, self.key.take()) {
+            (Value::Array(items), _) => {
+                self.place.text.end = place.text.end;
+                items.push(value);
+                self.place.items.push(place);
                 Ok(())
             }
-            Inside::Map {
-                map,
-                places,
-                merged,
-                key,
-            } => match key.take() {
+            (Value::Object(fields), Some(Key { name, line, text })) => {
+                if place.form == Form::Empty {
+                    place.text = text.end..text.end;
+                }
+                self.place.text.end = place.text.end;
+                let Some(name) = name else {
+                    return merge(value, place, fields, &mut self.place.fields);
+                };
+                (place.line, place.key) = (line, Some(text));
                 // kubectl takes the last one of two fields with one name.
-                Some(Key::Name(name, line, start)) => {
-                    map.insert(name.clone(), node.value);
-                    places.insert(name, node.place.of_key(line, start));
-                    Ok(())
-                }
-                Some(Key::Merge(start)) => {
-                    let line = node.place.line();
-                    merged.push(node.place.clone().of_key(line, start));
-                    merge(node, map, places)
-                }
-                None => Ok(()),
-            },
+                fields.insert(name.clone(), value);
+                self.place.fields.insert(name, place);
+                Ok(())
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -393,45 +320,28 @@ impl Open {
 /// MIRRORS: `go.yaml.in/yaml/v2` v2.4.2 decode.go, `merge`: merged fields replace the fields before the merge key, and the
 /// first map of a list takes precedence.
 fn merge(
-    node: Node,
-    map: &mut Map<String, Value>,
+    value: Value,
+    place: Place,
+    fields: &mut Map<String, Value>,
     places: &mut BTreeMap<String, Place>,
 ) -> Result<(), String> {
-    const WANTED: &str = "the merge key `<<` needs a map, an alias of a map, or a list of these";
-    let parts = match node.value {
-        Value::Object(part) => vec![(part, node.place)],
-        Value::Array(items) if !node.is_alias => {
-            let mut parts = Vec::new();
-            for (item, place) in items.into_iter().zip(node.place.into_items()) {
-                let Value::Object(part) = item else {
-                    return Err(WANTED.to_owned());
-                };
-                parts.push((part, place));
-            }
-            parts
+    let wanted = "the merge key `<<` needs a map, an alias of a map, or a list of these";
+    let parts = match value {
+        Value::Object(_) => vec![(value, place)],
+        Value::Array(items) if place.form != Form::Inline => {
+            items.into_iter().zip(place.items).rev().collect()
         }
-        _ => return Err(WANTED.to_owned()),
+        _ => return Err(wanted.to_owned()),
     };
-    for (part, place) in parts.into_iter().rev() {
+    for (part, place) in parts {
+        let Value::Object(part) = part else {
+            return Err(wanted.to_owned());
+        };
         for (name, value) in part {
-            let own = place.field(&name).cloned();
-            let own = own.unwrap_or_else(|| Place::elsewhere(place.line()));
-            places.insert(name.clone(), own.merged());
-            map.insert(name, value);
+            let line = place.fields.get(&name).map_or(place.line, |own| own.line);
+            places.insert(name.clone(), Place::elsewhere(line));
+            fields.insert(name, value);
         }
     }
     Ok(())
-}
-
-fn form_of(style: ScalarStyle, is_empty: bool) -> Form {
-    match style {
-        ScalarStyle::Plain if is_empty => Form::Empty,
-        ScalarStyle::Plain => Form::Plain,
-        ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => Form::Quoted,
-        ScalarStyle::Literal | ScalarStyle::Folded => Form::Literal,
-    }
-}
-
-fn in_full(tag: &Tag) -> String {
-    format!("{}{}", tag.handle, tag.suffix)
 }

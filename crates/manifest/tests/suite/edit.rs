@@ -67,8 +67,9 @@ fn every_row_has_its_result() {
 static ORDINARY: LazyLock<Vec<(&str, Vec<Object>)>> = LazyLock::new(|| {
     let is_ordinary = |row: &&Row| {
         let is_shared = row.before.contains('&') || row.before.contains("<<");
-        let mut unusual = ["explicit", "duplicate", "kept-breaks"].into_iter();
-        !is_shared && !unusual.any(|start| row.name.starts_with(start))
+        let mut unusual = ["explicit", "duplicate"].into_iter();
+        let is_unusual = unusual.any(|start| row.name.starts_with(start));
+        !is_shared && !is_unusual && row.refused.is_none()
     };
     ROWS.iter()
         .filter(is_ordinary)

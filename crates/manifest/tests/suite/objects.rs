@@ -208,7 +208,7 @@ spec: 1
 #[rstest]
 #[case::a_list(
     "---\n- a\n",
-    "line 2, column 1: expected an object with `apiVersion` and `kind`, but found a list"
+    "line 2, column 1: expected an object with `apiVersion` and `kind`"
 )]
 #[case::broken_yaml("a: 1\nb: [\nc: 2\n", "line 3, column 1: invalid indentation")]
 #[case::broken_json(
@@ -233,11 +233,11 @@ spec: 1
 )]
 #[case::itself(
     "a: &a\n  b: *a\n",
-    "line 2, column 6: the alias refers to a value that contains it"
+    "line 2, column 6: the alias refers to a value that contains it, or to another document"
 )]
 #[case::a_null_key(
     "{a: 1}\n---\n~: 1\n",
-    "line 3, column 1: a field name is null; put it in quotes"
+    "line 3, column 1: a field name must be a string; put it in quotes"
 )]
 fn errors_have_their_place(#[case] text: &str, #[case] sentence: &str) {
     assert_eq!(refused(text), sentence);

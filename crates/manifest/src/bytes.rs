@@ -1,0 +1,34 @@
+//! The bytes of a file, and their text.
+
+use std::io::{self, ErrorKind, Read};
+
+use crate::error::ManifestError;
+
+/// The maximum size of a file in bytes.
+pub const LIMIT: u64 = 256 << 20;
+
+/// Reads everything, up to this number of bytes, because a device can be endless. The limit is a multiple of 1 MiB.
+pub fn read_up_to(limit: u64, reader: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let length = reader.take(limit + 1).read_to_end(&mut bytes)?;
+    if length as u64 > limit {
+        let what = format!("it has more than {} MiB", limit >> 20);
+        return Err(io::Error::new(ErrorKind::FileTooLarge, what));
+    }
+    Ok(bytes)
+}
+
+/// The text of a file, with its byte order mark.
+pub fn decoded(bytes: &[u8]) -> Result<&str, ManifestError> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        let before = String::from_utf8_lossy(before);
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        let what = "the text is not valid UTF-8; save the file as UTF-8";
+        ManifestError::new(
+            1 + before.matches('\n').count(),
+            1 + line.chars().count(),
+            what,
+        )
+    })
+}
