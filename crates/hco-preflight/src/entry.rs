@@ -185,7 +185,7 @@ fn fingerprint(parts: &[&str]) -> String {
         fingerprint.update(part);
         fingerprint.update([0]);
     }
-    registry::hex(&fingerprint.finalize())
+    format!("{:x}", fingerprint.finalize())
 }
 
 /// The path of a file in the repository of Git in which the command runs; outside a repository, relative to the current

@@ -26,3 +26,16 @@ pub use node_list::{Counts, Labels, NodeList, NodeListError};
 pub use objects::Objects;
 pub use policy::{Options, Policy, SettingsVerdict, Verdict};
 pub use registry::Registries;
+
+use std::sync::LazyLock;
+
+use tokio::runtime::{Builder, Runtime};
+
+/// The runtime of the clients, because all calls block. It is never dropped, because that would wait for names that are
+/// still being resolved.
+fn runtime() -> Result<&'static Runtime, String> {
+    static RUNTIME: LazyLock<std::io::Result<Runtime>> =
+        LazyLock::new(|| Builder::new_current_thread().enable_all().build());
+    let runtime = RUNTIME.as_ref();
+    runtime.map_err(|error| format!("the client cannot be started: {error}"))
+}

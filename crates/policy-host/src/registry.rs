@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Error, Result, anyhow};
+use anyhow::{Context as _, Error, Result, bail};
 use engine::{Contents, Image, Unknown, is_architecture};
 use oci_client::Reference;
 use registry::{Logins, Sources};
@@ -127,61 +127,34 @@ impl Registries {
         answer
     }
 
-    /// Tries all ways in which the registry may be reached, until one works.
+    /// Tries all ways in which the registry may be reached, until it answers.
     fn read(&self, question: Question, image: &str) -> Result<Vec<u8>> {
         let reference: Reference = image.parse().with_context(|| {
             format!("`{image}` is not an image such as registry.example.com/name:tag")
         })?;
         let login = self.logins.find(&reference)?;
+        let runtime = crate::runtime().map_err(Error::msg)?;
         let started = Instant::now();
+        let mut causes = Vec::new();
         // The name in sources.yml. For Docker Hub, it differs from the host that gets the requests.
-        let host = reference.registry();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let mut failures = Vec::new();
-        for way in self.sources.ways(host)? {
-            let answer = runtime.block_on(async {
-                let answer = async {
-                    let connection = Connection::new(&reference, &login, &self.sources, &way)?;
-                    connection.answer(question).await
-                };
-                let left = self.patience.saturating_sub(started.elapsed());
-                tokio::time::timeout(left, answer).await
-            });
-            match answer {
-                Ok(Ok(answer)) => return Ok(answer),
-                Ok(Err(error)) => failures.push((way.name(), error)),
-                Err(_) => {
-                    let error = anyhow!("no response within {:?}", self.patience);
-                    failures.push((way.name(), error));
-                    break;
-                }
+        for way in self.sources.ways(reference.registry())? {
+            let answer = async {
+                let connection = Connection::new(&reference, &login, &self.sources, &way)?;
+                connection.answer(question).await
+            };
+            let left = self.patience.saturating_sub(started.elapsed());
+            let answer = runtime.block_on(async { tokio::time::timeout(left, answer).await });
+            let Ok(answer) = answer else {
+                bail!("no response within {:?}", self.patience);
+            };
+            match answer.map_err(Error::downcast) {
+                Ok(answer) => return Ok(answer),
+                Err(Ok(Unreached(cause))) => causes.push(format!("{}: {cause}", way.name())),
+                Err(Err(error)) => return Err(error),
             }
         }
-        // Does not wait for a name that is still being resolved.
-        runtime.shutdown_background();
-        Err(reason(failures))
+        bail!("{UNREACHED}: {}", causes.join("; "))
     }
-}
-
-/// The reason why no way leads to an answer. The first answer comes from the registry itself: earlier ways do not reach
-/// it, and in later ways it answers to another protocol than its own.
-fn reason(mut failures: Vec<(&'static str, Error)>) -> Error {
-    if failures.len() == 1
-        && let Some((_, error)) = failures.pop()
-    {
-        return error;
-    }
-    let is_answer = |(_, error): &&(_, Error)| !error.is::<Unreached>();
-    if let Some((way, error)) = failures.iter().find(is_answer) {
-        return anyhow!("{way}: {error:#}");
-    }
-    let causes = failures.iter().filter_map(|(way, error)| {
-        let Unreached(cause) = error.downcast_ref()?;
-        Some(format!("{way}: {cause}"))
-    });
-    anyhow!("{UNREACHED}: {}", causes.collect::<Vec<_>>().join("; "))
 }
 
 impl engine::Registry for Registries {

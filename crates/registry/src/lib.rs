@@ -49,7 +49,8 @@ pub struct Sources {
     insecure: BTreeSet<String>,
     #[serde(rename = "source_authorities")]
     authorities: BTreeMap<String, Vec<Authority>>,
-    proxies: Option<Proxies>,
+    /// The proxies to use instead of the environment's.
+    pub proxies: Option<Proxies>,
 }
 
 /// The certificate authorities of a registry.
@@ -78,8 +79,7 @@ pub struct Proxies {
 impl Sources {
     /// Reads the contents of a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let text = std::str::from_utf8(bytes)?;
-        Ok(yaml_serde::from_str(text)?)
+        Ok(yaml_serde::from_slice(bytes)?)
     }
 
     /// The protocols to reach a registry, in the order in which to try them.
@@ -96,12 +96,6 @@ impl Sources {
         Ok(ways)
     }
 
-    /// The proxies of the file, or of the environment.
-    pub fn proxies(&self) -> Proxies {
-        let given = self.proxies.clone();
-        given.unwrap_or_else(Proxies::of_the_environment)
-    }
-
     /// The certificates, as PEM, that are trusted for a host; empty if only the system's are.
     fn authorities(&self, host: &str) -> Result<Vec<Vec<u8>>> {
         let listed = self.authorities.get(host);
@@ -113,28 +107,6 @@ impl Sources {
         };
         listed.iter().map(read).collect()
     }
-}
-
-impl Proxies {
-    /// The environment variables, in upper or lower case. An empty one counts as missing, as in curl.
-    fn of_the_environment() -> Self {
-        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let read = |name: &str| set(name).or_else(|| set(&name.to_ascii_lowercase()));
-        Self {
-            http: read("HTTP_PROXY"),
-            https: read("HTTPS_PROXY"),
-            none: read("NO_PROXY"),
-        }
-    }
-}
-
-/// The bytes in hexadecimal, as in digests.
-pub fn hex(bytes: &[u8]) -> String {
-    let digit = |value: u8| char::from_digit(value.into(), 16);
-    let digits = bytes
-        .iter()
-        .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
-    digits.flatten().collect()
 }
 
 /// Whether a host, with or without a port, is this machine.
@@ -183,6 +155,7 @@ mod tests {
             sources.ways("localhost:1").unwrap(),
             [Way::Https(vec![b"PEM".to_vec()])]
         );
-        assert_eq!(sources.proxies().none.as_deref(), Some("example.com"));
+        let proxies = sources.proxies.unwrap();
+        assert_eq!(proxies.none.as_deref(), Some("example.com"));
     }
 }

@@ -12,7 +12,7 @@ use oci_client::manifest::{
     OCI_IMAGE_MEDIA_TYPE, OciImageManifest, OciManifest, Versioned,
 };
 use oci_client::secrets::RegistryAuth;
-use registry::{Login, Sources, Way, hex};
+use registry::{Login, Sources, Way};
 use reqwest::header::{ACCEPT, HeaderMap, WWW_AUTHENTICATE};
 use reqwest::{Certificate, NoProxy, Proxy, Response, StatusCode, Url, redirect};
 use serde::Deserialize;
@@ -111,12 +111,12 @@ impl<'a> Connection<'a> {
         let host = self.reference.resolve_registry();
         let url = format!("{}://{host}/v2/", self.scheme);
         let response = self.http.get(url).send().await.map_err(unreached)?;
-        let Some(challenge) = Challenge::among(response.headers()) else {
+        let Some((realm, service)) = challenge(response.headers()) else {
             return Ok(None);
         };
         let scope = format!("repository:{}:pull", self.reference.repository());
-        let service = challenge.service.iter().map(|service| ("service", service));
-        let url = Url::parse_with_params(&challenge.realm, service.chain([("scope", &scope)]))
+        let service = service.iter().map(|service| ("service", service));
+        let url = Url::parse_with_params(&realm, service.chain([("scope", &scope)]))
             .context("the address of the token server is not valid")?;
         ensure!(
             self.scheme == "http" || url.scheme() == "https",
@@ -172,7 +172,7 @@ impl<'a> Connection<'a> {
         let manifest = self.get(&path, &MANIFESTS.join(", "), token).await?;
         let digest = match reference.digest() {
             Some(digest) => verify(&manifest, digest)?.to_owned(),
-            None => format!("sha256:{}", hex(&Sha256::digest(&manifest))),
+            None => format!("sha256:{:x}", Sha256::digest(&manifest)),
         };
         let versioned: Versioned = json_of(&manifest, "manifest")?;
         ensure!(
@@ -233,32 +233,22 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// The way in which a registry requires its clients to log in.
-struct Challenge {
-    realm: String,
-    service: Option<String>,
-}
-
-impl Challenge {
-    /// The first challenge that requests a token. A challenge that only requests a password needs no token.
-    fn among(headers: &HeaderMap) -> Option<Self> {
-        let values = headers.get_all(WWW_AUTHENTICATE).iter();
-        let challenges = values
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| ChallengeParser::new(value).map_while(Result::ok));
-        let mut bearers = challenges.filter(|it| it.scheme.eq_ignore_ascii_case("bearer"));
-        bearers.find_map(|challenge| {
-            let parameter = |wanted: &str| {
-                let mut parameters = challenge.params.iter();
-                let found = parameters.find(|(name, _)| name.eq_ignore_ascii_case(wanted));
-                found.map(|(_, value)| value.to_unescaped())
-            };
-            Some(Self {
-                realm: parameter("realm")?,
-                service: parameter("service"),
-            })
-        })
-    }
+/// The token server, and the service for it, in the first challenge that requests a token. A challenge that only requests
+/// a password needs no token.
+fn challenge(headers: &HeaderMap) -> Option<(String, Option<String>)> {
+    let values = headers.get_all(WWW_AUTHENTICATE).iter();
+    let challenges = values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| ChallengeParser::new(value).map_while(Result::ok));
+    let mut bearers = challenges.filter(|it| it.scheme.eq_ignore_ascii_case("bearer"));
+    bearers.find_map(|challenge| {
+        let parameter = |wanted: &str| {
+            let mut parameters = challenge.params.iter();
+            let found = parameters.find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+            found.map(|(_, value)| value.to_unescaped())
+        };
+        Some((parameter("realm")?, parameter("service")))
+    })
 }
 
 /// The answer of a token server.
@@ -295,13 +285,15 @@ fn client(sources: &Sources, way: &Way) -> Result<reqwest::Client> {
         .https_only(*way != Way::Http)
         .tls_danger_accept_invalid_certs(*way == Way::HttpsUnverified)
         .tls_certs_merge(authorities);
-    let proxies = sources.proxies();
-    let exceptions = proxies.none.as_deref().and_then(NoProxy::from_string);
-    if let Some(proxy) = &proxies.https {
-        client = client.proxy(Proxy::https(proxy)?.no_proxy(exceptions.clone()));
-    }
-    if let Some(proxy) = &proxies.http {
-        client = client.proxy(Proxy::http(proxy)?.no_proxy(exceptions));
+    if let Some(proxies) = &sources.proxies {
+        let exceptions = proxies.none.as_deref().and_then(NoProxy::from_string);
+        client = client.no_proxy();
+        if let Some(proxy) = &proxies.https {
+            client = client.proxy(Proxy::https(proxy)?.no_proxy(exceptions.clone()));
+        }
+        if let Some(proxy) = &proxies.http {
+            client = client.proxy(Proxy::http(proxy)?.no_proxy(exceptions));
+        }
     }
     let client = client.build();
     client.context(
@@ -354,8 +346,8 @@ fn json_of<T: serde::de::DeserializeOwned>(answer: &[u8], what: &str) -> Result<
 /// Checks that a digest belongs to these bytes, and returns the digest.
 fn verify<'d>(bytes: &[u8], digest: &'d str) -> Result<&'d str> {
     let is = match digest.split_once(':') {
-        Some(("sha256", wanted)) => hex(&Sha256::digest(bytes)) == wanted,
-        Some(("sha512", wanted)) => hex(&Sha512::digest(bytes)) == wanted,
+        Some(("sha256", wanted)) => format!("{:x}", Sha256::digest(bytes)) == wanted,
+        Some(("sha512", wanted)) => format!("{:x}", Sha512::digest(bytes)) == wanted,
         _ => bail!("the digest {digest} has an unsupported algorithm"),
     };
     ensure!(is, "the content does not match the digest {digest}");

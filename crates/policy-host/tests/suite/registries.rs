@@ -192,7 +192,7 @@ fn the_answer_of_an_insecure_registry_is_the_error() {
     let host = &registry.host;
     let insecure = Registries::new(sources(&json!({"insecure_sources": [host]}).to_string()));
     let error = architectures(&insecure, &format!("{host}/a:1")).unwrap_err();
-    let start = "by HTTP: the registry responds with status 401 (no): there are no credentials";
+    let start = "the registry responds with status 401 (no): there are no credentials";
     assert!(error.starts_with(start), "{error}");
     let end = format!("`docker login {host}`");
     assert!(error.ends_with(&end), "{error}");

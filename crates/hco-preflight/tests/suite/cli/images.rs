@@ -261,7 +261,6 @@ fn credentials_are_those_of_docker_and_podman() {
     let path = std::env::var("PATH").unwrap();
     let path = format!("{}:{path}", directory.display());
     let host = &registry.host();
-    let repository = format!("{host}/private");
     // The wrong credentials are `user:wrong`.
     let right = json!({"auth": DockerRegistry::credentials()});
     let wrong = json!({"auth": "dXNlcjp3cm9uZw=="});
@@ -276,11 +275,6 @@ fn credentials_are_those_of_docker_and_podman() {
         ("none", json!({}), false),
         ("right", json!({"auths": {host: right}}), true),
         ("wrong", json!({"auths": {host: wrong}}), false),
-        (
-            "of_a_part",
-            json!({"auths": {host: wrong, repository: right}}),
-            true,
-        ),
         (
             "helper",
             json!({"credHelpers": {host: "good"}, "auths": {host: wrong}}),
