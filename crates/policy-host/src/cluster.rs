@@ -4,33 +4,28 @@
 
 mod api;
 mod connection;
-mod error;
 mod login;
 
 use std::time::{Duration, Instant};
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIGroup;
 use kube::Client;
-use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::runtime::{Builder, Runtime};
 
+pub use api::ClusterError;
 pub use connection::{Connection, timeout};
-pub use error::ClusterError;
 
 use crate::node_list::{Labels, NodeList};
-use api::Asked;
-use connection::Target;
+use api::address;
 
 /// A connection to the API server of a kubeconfig.
 pub struct Cluster {
-    /// The runtime of this thread, because all calls block. It exists until the connection is dropped.
-    runtime: Option<Runtime>,
     client: Client,
     server: String,
     context: Option<String>,
     warning: Option<&'static str>,
-    /// The proxy for connections to the server.
-    proxy: Option<String>,
+    /// The proxy for connections to the server, as a part of a sentence.
+    through: String,
     /// `--request-timeout`; zero for no limit.
     timeout: Option<Duration>,
     /// The time at which all requests must have ended.
@@ -53,35 +48,21 @@ impl Cluster {
     /// home directory; in a pod that has neither, from the pod's service account. This sends no request yet, but it can
     /// run the login command of the kubeconfig.
     pub fn connect(connection: &Connection) -> Result<Self, ClusterError> {
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| {
-                ClusterError::Other(format!("the client cannot be started: {error}"))
-            })?;
-        let Target {
-            mut config,
-            context,
-            warning,
-        } = runtime.block_on(connection.target())?;
-        let server = api::address(&config.cluster_url.to_string());
-        let proxy = config.proxy_url.as_ref();
-        let proxy = proxy.map(|proxy| api::address(&proxy.to_string()));
-        login::log_in(&mut config.auth_info)?;
-        let client = {
-            // The client starts its own task.
-            let _guard = runtime.enter();
-            Client::try_from(config).map_err(unusable)?
-        };
-        Ok(Self {
-            runtime: Some(runtime),
-            client,
-            server,
-            context,
-            warning,
-            proxy,
-            timeout: connection.request_timeout,
-            until: connection.until,
+        let runtime = crate::runtime().map_err(ClusterError::Other)?;
+        // The client starts its own task.
+        runtime.block_on(async {
+            let (mut config, context) = connection.config().await?;
+            login::log_in(&mut config.auth_info)?;
+            let proxy = config.proxy_url.as_ref().map(address);
+            Ok(Self {
+                server: address(&config.cluster_url),
+                context,
+                warning: connection::warning(&config),
+                through: proxy.map_or_else(String::new, |it| format!(" through the proxy {it}")),
+                timeout: connection.request_timeout,
+                until: connection.until,
+                client: Client::try_from(config).map_err(api::unusable)?,
+            })
         })
     }
 
@@ -116,27 +97,23 @@ impl Cluster {
     /// The `HyperConverged` objects of a namespace or of all namespaces, in the version that `kubectl` would show if
     /// the policy reads it, else in a version that the policy reads.
     pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
-        let Group {
-            preferred_version,
-            versions,
-        } = self.group()?.ok_or(ClusterError::NotServed)?;
-        let mut served = preferred_version.into_iter().chain(versions);
+        let group = self.group()?.unwrap_or_default();
+        let mut served = group.preferred_version.iter().chain(&group.versions);
         let version = served.find(|served| VERSIONS.contains(&&*served.version));
-        let Version { version } = version.ok_or(ClusterError::NotServed)?;
+        let version = &version.ok_or(ClusterError::NotServed)?.version;
         let api_version = format!("{GROUP}/{version}");
-        let Some(path) = path(&api_version, namespace, PLURAL) else {
-            return Ok(Vec::new());
-        };
         let mut all = Vec::new();
-        self.list(&path, |mut object| {
-            // The API server writes these fields into the items of some lists, and omits them in others.
-            if let Some(object) = object.as_object_mut() {
-                object.insert("apiVersion".to_owned(), json!(api_version));
-                object.insert("kind".to_owned(), json!("HyperConverged"));
-            }
-            all.push(object);
-            Ok(())
-        })?;
+        if let Some(path) = path(&api_version, namespace, PLURAL) {
+            self.list(&path, |mut object| {
+                // The API server writes these fields into the items of some lists, and omits them in others.
+                if let Some(object) = object.as_object_mut() {
+                    object.insert("apiVersion".to_owned(), json!(api_version));
+                    object.insert("kind".to_owned(), json!("HyperConverged"));
+                }
+                all.push(object);
+                Ok(())
+            })?;
+        }
         Ok(all)
     }
 
@@ -153,7 +130,7 @@ impl Cluster {
             Ok(())
         });
         match read {
-            Err(ClusterError::Refused { code: 404, .. }) => Ok(Vec::new()),
+            Err(ClusterError::Refused(404, _)) => Ok(Vec::new()),
             read => read.map(|()| all),
         }
     }
@@ -183,9 +160,10 @@ impl Cluster {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>, ClusterError> {
-        let path = path(api_version, Some(namespace), resource).filter(|_| is_name(name));
-        let Some(path) = path else { return Ok(None) };
-        self.get(&path, name)
+        match path(api_version, Some(namespace), resource).filter(|_| is_name(name)) {
+            Some(path) => self.get(&path, name),
+            None => Ok(None),
+        }
     }
 
     /// One `HyperConverged` in the given version; `None` if it does not exist. It fails if the cluster serves only
@@ -196,20 +174,14 @@ impl Cluster {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>, ClusterError> {
-        if ![namespace, name].into_iter().all(is_name) {
-            return Ok(None);
+        let found = self.named(api_version, PLURAL, namespace, name)?;
+        if found.is_some() || ![namespace, name].into_iter().all(is_name) {
+            return Ok(found);
         }
-        let is = |version: &str| api_version == format!("{GROUP}/{version}");
-        if VERSIONS.into_iter().any(is)
-            && let Some(found) = self.named(api_version, PLURAL, namespace, name)?
-        {
-            return Ok(Some(found));
-        }
-        let Some(Group { versions, .. }) = self.group()? else {
-            return Ok(None);
-        };
+        let versions = self.group()?.unwrap_or_default().versions;
         let served: Vec<&str> = versions.iter().map(|served| &*served.version).collect();
-        if served.iter().any(|version| is(version)) {
+        let version = api_version.rsplit('/').next().unwrap_or_default();
+        if served.is_empty() || served.contains(&version) {
             return Ok(None);
         }
         Err(ClusterError::Other(format!(
@@ -228,66 +200,26 @@ impl Cluster {
     }
 
     /// The API group of `HyperConverged`, if there is one.
-    fn group(&self) -> Result<Option<Group>, ClusterError> {
+    fn group(&self) -> Result<Option<APIGroup>, ClusterError> {
         let group = self.get("/apis", GROUP)?.map(serde_json::from_value);
-        group
-            .transpose()
-            .map_err(|_| self.foreign(&Asked::new("get", "/apis"), "it is not an API group"))
+        let wrong = |_| self.foreign("get /apis", "it is not an API group");
+        group.transpose().map_err(wrong)
     }
 }
 
-fn unusable(error: kube::Error) -> ClusterError {
-    match error {
-        kube::Error::ProxyProtocolUnsupported { proxy_url }
-        | kube::Error::ProxyProtocolDisabled { proxy_url, .. } => ClusterError::Other(format!(
-            "the protocol of the proxy {} is not supported; correct `proxy-url` in the kubeconfig, or HTTPS_PROXY",
-            api::address(&proxy_url.to_string())
-        )),
-        error => ClusterError::of_kubeconfig(error),
-    }
-}
-
-/// The path of a list, in all namespaces or in one. No namespace has an invalid name, which would change the path.
+/// The path of a list, in all namespaces or in one; `None` if a name is invalid, which would change the path.
 fn path(api_version: &str, namespace: Option<&str>, resource: &str) -> Option<String> {
-    match namespace {
-        None => Some(format!("/apis/{api_version}/{resource}")),
-        Some(namespace) => is_name(namespace)
-            .then(|| format!("/apis/{api_version}/namespaces/{namespace}/{resource}")),
-    }
-}
-
-/// An API group, as the API server describes it.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Group {
-    preferred_version: Option<Version>,
-    #[serde(default)]
-    versions: Vec<Version>,
-}
-
-#[derive(Deserialize)]
-struct Version {
-    version: String,
+    let are_names = api_version.split('/').chain(namespace).all(is_name);
+    are_names.then(|| match namespace {
+        None => format!("/apis/{api_version}/{resource}"),
+        Some(namespace) => format!("/apis/{api_version}/namespaces/{namespace}/{resource}"),
+    })
 }
 
 /// Whether a text can be the name of a namespace or of a custom resource.
 fn is_name(text: &str) -> bool {
-    !text.is_empty()
-        && text.len() <= 253
-        && text
-            .bytes()
-            .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.'))
-        && !text.starts_with('.')
-}
-
-impl Drop for Cluster {
-    fn drop(&mut self) {
-        // By default, a runtime waits for its threads when it is dropped. In a task of another runtime, waiting causes
-        // a panic.
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
-    }
+    let is_of_name = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
+    !text.is_empty() && !text.starts_with('.') && text.bytes().all(is_of_name)
 }
 
 impl std::fmt::Debug for Cluster {

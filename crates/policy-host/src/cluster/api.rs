@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use http::Request as HttpRequest;
+use http::{Request as HttpRequest, Uri};
 use kube::Error;
 use kube::api::{GetParams, ListParams};
 use kube::client::Body;
@@ -10,7 +10,8 @@ use kube::core::Request;
 use kube::core::request;
 use serde_json::Value;
 
-use super::{Cluster, ClusterError};
+use super::Cluster;
+use crate::node_list::NodeListError;
 
 /// The number of objects on a page, the same as in `kubectl`.
 const PAGE: u32 = 500;
@@ -31,35 +32,66 @@ const PAUSES: [Duration; 3] = [
     Duration::from_secs(2),
 ];
 
-fn is_busy(code: u16) -> bool {
-    matches!(code, 429 | 503 | 504)
+const ADVICE: &str = "check the context and the proxy, and that the cluster is running";
+
+/// The reason why a cluster cannot be read, with advice. Errors that no caller distinguishes share a variant.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// The API server cannot be reached, or does not answer in time. Other requests would fail too.
+    #[error("{0}")]
+    Silence(String),
+    /// 403.
+    #[error("{0}")]
+    Forbidden(String),
+    /// The cluster has no `HyperConverged` that can be evaluated.
+    #[error(
+        "the cluster does not serve hyperconvergeds.hco.kubevirt.io in version v1 or v1beta1; check that the HyperConverged Cluster Operator is installed"
+    )]
+    NotServed,
+    /// Another status.
+    #[error("{1}")]
+    Refused(u16, String),
+    /// The nodes are invalid.
+    #[error("the cluster's nodes cannot be read")]
+    Nodes(#[from] NodeListError),
+    /// All other errors.
+    #[error("{0}")]
+    Other(String),
 }
 
-/// A request in the terms of RBAC.
-#[derive(Debug, Clone)]
-pub struct Asked {
-    pub(super) verb: &'static str,
-    pub(super) resource: String,
-}
+impl ClusterError {
+    /// Whether another try may succeed: the API server cannot be reached, or does not answer in time.
+    pub fn is_transient(&self) -> bool {
+        self.is_silence() || matches!(self, Self::Refused(500.., _))
+    }
 
-impl Asked {
-    /// The request for the resource of a path, with its group, as `kubectl` names it.
-    pub(super) fn new(verb: &'static str, path: &str) -> Self {
-        let resource = path.rsplit('/').next().unwrap_or_default();
-        let group = path
-            .strip_prefix("/apis/")
-            .and_then(|it| it.split('/').next());
-        let resource = match group {
-            Some(group) => format!("{resource}.{group}"),
-            None => resource.to_owned(),
-        };
-        Self { verb, resource }
+    /// Whether the API server does not answer, so that other requests would fail too.
+    pub fn is_silence(&self) -> bool {
+        matches!(self, Self::Silence(_))
+    }
+
+    pub(super) fn of_kubeconfig(why: impl std::fmt::Display) -> Self {
+        Self::Other(format!(
+            "the kubeconfig cannot be used: {why}; correct it, and check with `kubectl get nodes`"
+        ))
+    }
+
+    pub(super) fn of_login(why: &str, advice: &str) -> Self {
+        Self::Other(format!(
+            "logging in with the kubeconfig failed: {why}; {advice}, and check with `kubectl get nodes`"
+        ))
     }
 }
 
-impl std::fmt::Display for Asked {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.verb, self.resource)
+/// The error for a client that cannot be created.
+pub(super) fn unusable(error: Error) -> ClusterError {
+    match error {
+        Error::ProxyProtocolUnsupported { proxy_url }
+        | Error::ProxyProtocolDisabled { proxy_url, .. } => ClusterError::Other(format!(
+            "the protocol of the proxy {} is not supported; correct `proxy-url` in the kubeconfig, or HTTPS_PROXY",
+            address(&proxy_url)
+        )),
+        error => ClusterError::of_kubeconfig(error),
     }
 }
 
@@ -72,20 +104,17 @@ impl Cluster {
         path: &str,
         mut each: impl FnMut(Value) -> Result<(), ClusterError>,
     ) -> Result<(), ClusterError> {
-        let asked = Asked::new("list", path);
-        let mut params = ListParams {
-            limit: Some(PAGE),
-            ..ListParams::default()
-        };
+        let resource = resource(path);
+        let mut params = ListParams::default().limit(PAGE);
         let pages = async {
             loop {
                 let request = Request::new(path).list(&params);
-                let mut page = self.send(&asked, request).await?;
+                let mut page = self.send("list", &resource, request).await?;
                 match page.get_mut("items").map(Value::take) {
                     Some(Value::Array(items)) => items.into_iter().try_for_each(&mut each)?,
                     // The API server writes null for an empty list.
                     Some(Value::Null) => {}
-                    _ => return Err(self.foreign(&asked, "it has no items")),
+                    _ => return Err(self.foreign(&format!("list {resource}"), "it has no items")),
                 }
                 let next = page.pointer("/metadata/continue").and_then(Value::as_str);
                 match next.filter(|next| !next.is_empty()) {
@@ -94,21 +123,19 @@ impl Cluster {
                 }
             }
         };
-        self.within(LIMIT_FOR_LISTS, &asked, pages)
+        self.within(LIMIT_FOR_LISTS, &format!("list {resource}"), pages)
     }
 
     /// Gets an object; `None` if it does not exist.
     pub(super) fn get(&self, path: &str, name: &str) -> Result<Option<Value>, ClusterError> {
-        let asked = match path {
-            "/apis" => Asked {
-                verb: "get",
-                resource: format!("{path}/{name}"),
-            },
-            path => Asked::new("get", path),
+        let resource = match path {
+            "/apis" => format!("{path}/{name}"),
+            path => resource(path),
         };
         let request = Request::new(path).get(name, &GetParams::default());
-        match self.within(LIMIT, &asked, self.send(&asked, request)) {
-            Err(ClusterError::Refused { code: 404, .. }) => Ok(None),
+        let answer = self.send("get", &resource, request);
+        match self.within(LIMIT, &format!("get {resource}"), answer) {
+            Err(ClusterError::Refused(404, _)) => Ok(None),
             answer => answer.map(Some),
         }
     }
@@ -117,40 +144,47 @@ impl Cluster {
     fn within<T>(
         &self,
         limit: Duration,
-        asked: &Asked,
+        asked: &str,
         requests: impl Future<Output = Result<T, ClusterError>>,
     ) -> Result<T, ClusterError> {
-        let Some(runtime) = &self.runtime else {
-            return Err(ClusterError::Other("the client has ended".to_owned()));
-        };
-        let limit = match self.timeout {
+        let Self {
+            server,
+            through,
+            timeout,
+            until,
+            ..
+        } = self;
+        let limit = match timeout {
             // No limit.
             Some(Duration::ZERO) => Duration::MAX,
             own => own.unwrap_or(limit),
         };
-        let until = self.until;
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let (limit, time, option) = match left {
             Some(left) if left < limit => (left, "the time of --wait".to_owned(), "--wait"),
             _ => (limit, format!("{limit:?}"), "--request-timeout"),
         };
-        runtime.block_on(async {
-            let answer = tokio::time::timeout(limit, requests).await;
-            answer.unwrap_or_else(|_| {
-                let Self { server, .. } = self;
-                let through = self.through();
-                Err(ClusterError::Silence(format!(
-                    "the API server {server} did not complete the request to {asked}{through} within {time}; {ADVICE}, or raise the limit with {option}"
-                )))
-            })
+        let runtime = crate::runtime().map_err(ClusterError::Other)?;
+        let answer = runtime.block_on(async { tokio::time::timeout(limit, requests).await });
+        answer.unwrap_or_else(|_| {
+            Err(ClusterError::Silence(format!(
+                "the API server {server} did not complete the request to {asked}{through} within {time}; {ADVICE}, or raise the limit with {option}"
+            )))
         })
     }
 
-    /// Sends a request, and repeats it while the server is busy.
-    async fn send(&self, asked: &Asked, request: Prepared) -> Result<Value, ClusterError> {
-        let request = request.map_err(Error::BuildRequest);
-        let request = request.map_err(|error| self.unreached(error))?;
+    /// Sends a request, and repeats it while the server is busy. `verb` and `resource` are those of RBAC.
+    async fn send(
+        &self,
+        verb: &str,
+        resource: &str,
+        request: Prepared,
+    ) -> Result<Value, ClusterError> {
+        let Self { server, .. } = self;
+        let asked = format!("{verb} {resource}");
+        let request = request.map_err(|error| self.unreached(Error::BuildRequest(error)))?;
         let mut pauses = PAUSES.into_iter();
+        let is_busy = |code| matches!(code, 429 | 503 | 504);
         let (code, bytes) = loop {
             let answer = self.client.send(request.clone().map(Body::from)).await;
             let answer = answer.map_err(|error| self.unreached(error))?;
@@ -164,26 +198,25 @@ impl Cluster {
         };
         let value: Option<Value> = serde_json::from_slice(&bytes).ok();
         if code == 200 {
-            return value.ok_or_else(|| self.foreign(asked, "it is not valid JSON"));
+            return value.ok_or_else(|| self.foreign(&asked, "it is not valid JSON"));
         }
         let message = value.as_ref().and_then(|it| it.get("message")?.as_str());
         let text = String::from_utf8_lossy(&bytes);
-        let message = message.unwrap_or(&text).trim();
-        let message: String = message.chars().take(600).collect();
-        let (server, asked) = (&self.server, asked.clone());
+        let message: String = message.unwrap_or(&text).trim().chars().take(600).collect();
         Err(match code {
             401 => ClusterError::Other(format!(
                 "the API server {server} rejects the credentials (status 401); log in again, or choose another context with --context"
             )),
-            403 => ClusterError::Forbidden { asked, message },
+            403 => ClusterError::Forbidden(format!(
+                "you are not allowed to {asked}: {message}; request a role with the verb `{verb}` on `{resource}`, or use another account"
+            )),
             code if is_busy(code) => ClusterError::Silence(format!(
                 "the API server {server} is busy: it returned {code} to {asked}: {message}; try again later"
             )),
-            code => ClusterError::Refused {
-                asked,
+            code => ClusterError::Refused(
                 code,
-                message,
-            },
+                format!("the API server returned {code} for {asked}: {message}"),
+            ),
         })
     }
 
@@ -191,7 +224,9 @@ impl Cluster {
         if let Error::Auth(error) = error {
             return ClusterError::of_login(&error.to_string(), "log in again");
         }
-        let (server, through) = (&self.server, self.through());
+        let Self {
+            server, through, ..
+        } = self;
         // The outer errors only say that a request failed.
         let error = anyhow::Error::new(error);
         let cause = error.root_cause();
@@ -201,29 +236,27 @@ impl Cluster {
     }
 
     /// The error for a response that does not come from an API server, for example from a proxy.
-    pub(super) fn foreign(&self, asked: &Asked, why: &str) -> ClusterError {
+    pub(super) fn foreign(&self, asked: &str, why: &str) -> ClusterError {
         let Self { server, .. } = self;
         ClusterError::Other(format!(
             "the response of {server} to {asked} does not come from an API server: {why}; check the address, and look for a proxy or a login page in between"
         ))
     }
-
-    fn through(&self) -> String {
-        let proxy = self.proxy.as_ref();
-        let proxy = proxy.map(|proxy| format!(" through the proxy {proxy}"));
-        proxy.unwrap_or_default()
-    }
 }
 
-const ADVICE: &str = "check the context and the proxy, and that the cluster is running";
+/// The resource of a path, with its group, as `kubectl` names it.
+fn resource(path: &str) -> String {
+    let resource = path.rsplit('/').next().unwrap_or_default();
+    let group = path
+        .strip_prefix("/apis/")
+        .and_then(|it| it.split('/').next());
+    group.map_or(resource.to_owned(), |group| format!("{resource}.{group}"))
+}
 
 /// An address without the parts that can be secret.
-pub(super) fn address(text: &str) -> String {
-    let address = text.split(['?', '#']).next().unwrap_or_default();
-    let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let host = host.rsplit('@').next().unwrap_or_default();
-    let separator = if scheme.is_empty() { "" } else { "://" };
-    let address = [scheme, separator, host, path].concat();
-    address.chars().take(200).collect()
+pub(super) fn address(uri: &Uri) -> String {
+    let scheme = uri.scheme_str().unwrap_or_default();
+    let authority = uri.authority().map_or("", |authority| authority.as_str());
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}{}", uri.path())
 }

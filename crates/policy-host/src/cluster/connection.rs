@@ -1,6 +1,5 @@
 //! Chooses the cluster and the user as `kubectl` does.
 
-use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,7 +11,6 @@ use kube::Config;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig, KubeconfigError};
 
 use super::ClusterError;
-use super::api::address;
 
 /// The flags of `kubectl` that select the cluster and the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
@@ -71,19 +69,6 @@ pub fn timeout(text: &str) -> Result<Duration, &'static str> {
     time.ok_or("use a value such as 30, 30s, 1m30s, or 1h")
 }
 
-/// The cluster and the user of a connection.
-pub(super) struct Target {
-    pub(super) config: Config,
-    /// The name of the context; `None` for the service account of a pod.
-    pub(super) context: Option<String>,
-    /// A warning about the connection.
-    pub(super) warning: Option<&'static str>,
-}
-
-const WITHHELD: &str = "no credentials are sent, because the address of the API server begins with http://; use https://";
-
-const UNVERIFIED: &str = "the certificate of the API server is not verified, because `insecure-skip-tls-verify` is true in the kubeconfig";
-
 impl Connection {
     /// Removes empty values, which come from unset variables. kubectl also treats them as missing flags.
     pub fn remove_empty(&mut self) {
@@ -100,8 +85,8 @@ impl Connection {
         }
     }
 
-    /// Determines the cluster and the user.
-    pub(super) async fn target(&self) -> Result<Target, ClusterError> {
+    /// Determines the cluster and the user, and the name of the context; `None` for the service account of a pod.
+    pub(super) async fn config(&self) -> Result<(Config, Option<String>), ClusterError> {
         let (mut config, context, has_proxy) = if let Some(kubeconfig) = self.kubeconfig()? {
             self.in_context(kubeconfig).await?
         } else {
@@ -111,20 +96,17 @@ impl Connection {
         };
         if let Some(server) = &self.server {
             config.tls_server_name = None;
-            config.cluster_url = server.parse().map_err(|error| {
-                ClusterError::Other(format!("--server {}: {error}", address(server)))
-            })?;
+            let server = server.parse();
+            config.cluster_url =
+                server.map_err(|error| ClusterError::Other(format!("--server: {error}")))?;
         }
-        let is_plain = match config.cluster_url.scheme_str() {
-            Some("https") => false,
-            Some("http") => true,
-            _ => {
-                return Err(ClusterError::Other(format!(
-                    "the address of the API server, {}, must begin with https:// or http://",
-                    address(&config.cluster_url.to_string())
-                )));
-            }
-        };
+        let scheme = config.cluster_url.scheme_str();
+        if !matches!(scheme, Some("http" | "https")) {
+            return Err(ClusterError::Other(
+                "the address of the API server must begin with https:// or http://".to_owned(),
+            ));
+        }
+        let is_plain = is_plain(&config);
         let auth = &mut config.auth_info;
         if self.token.is_some() || is_plain {
             *auth = AuthInfo {
@@ -150,16 +132,7 @@ impl Connection {
         // `api.rs` repeats requests, and limits the time for all tries.
         config.default_retry = false;
         config.connect_timeout = Some(Duration::from_secs(10));
-        let warning = if is_plain {
-            Some(WITHHELD)
-        } else {
-            config.accept_invalid_certs.then_some(UNVERIFIED)
-        };
-        Ok(Target {
-            config,
-            context,
-            warning,
-        })
+        Ok((config, context))
     }
 
     /// The kubeconfig; `None` if only the service account of a pod is left. If the user names a file or a context, that
@@ -168,29 +141,33 @@ impl Connection {
         let listed = std::env::var_os("KUBECONFIG").unwrap_or_default();
         let mut paths: Vec<PathBuf> = match &self.kubeconfig {
             Some(path) => vec![path.clone()],
-            None => std::env::split_paths(&listed)
-                .filter(|path| !path.as_os_str().is_empty())
-                .collect(),
+            None => std::env::split_paths(&listed).collect(),
         };
+        paths.retain(|path| !path.as_os_str().is_empty());
         let is_named = !paths.is_empty() || self.context.is_some();
         if paths.is_empty() {
             paths.extend(std::env::home_dir().map(|home| home.join(".kube/config")));
         }
-        let mut merged: Option<Kubeconfig> = None;
-        for path in &paths {
-            // kubectl ignores files that do not exist.
-            let Some(next) = read(path)? else { continue };
-            merged = Some(match merged {
-                None => next,
-                Some(first) => first.merge(next).map_err(ClusterError::of_kubeconfig)?,
-            });
+        let named: Vec<String> = paths
+            .iter()
+            .map(|path| format!("`{}`", path.display()))
+            .collect();
+        // kubectl ignores files that do not exist.
+        paths.retain(|path| path.try_exists().unwrap_or(true));
+        match paths.as_slice() {
+            [] if is_named => Err(none(&format!("{} does not exist", named.join(", ")))),
+            [] => Ok(None),
+            paths => {
+                let merged = paths
+                    .iter()
+                    .try_fold(Kubeconfig::default(), |merged, path| {
+                        merged
+                            .merge(read(path)?)
+                            .map_err(ClusterError::of_kubeconfig)
+                    });
+                merged.map(Some)
+            }
         }
-        if merged.is_none() && is_named {
-            let paths = paths.iter().map(|path| format!("`{}`", path.display()));
-            let paths: Vec<String> = paths.collect();
-            return Err(none(&format!("{} does not exist", paths.join(", "))));
-        }
-        Ok(merged)
     }
 
     /// The cluster and the user of a context, its name, and whether its cluster has a proxy.
@@ -234,28 +211,33 @@ impl Connection {
     }
 }
 
-/// Reads a file; `None` if it does not exist.
-fn read(path: &Path) -> Result<Option<Kubeconfig>, ClusterError> {
-    let why = match Kubeconfig::read_from(path) {
-        Ok(kubeconfig) => return Ok(Some(kubeconfig)),
-        Err(KubeconfigError::ReadConfig(error, _)) => match error.kind() {
-            ErrorKind::NotFound => return Ok(None),
-            _ => error.to_string(),
-        },
-        Err(error) => {
-            // The other lines of the message quote the file, which can contain a token.
-            let error = match error {
-                KubeconfigError::Parse(error) => error.to_string(),
-                error => error.to_string(),
-            };
-            let line = error.lines().next().unwrap_or_default();
-            line.trim_start_matches("error: ").to_owned()
-        }
-    };
-    Err(ClusterError::Other(format!(
-        "the kubeconfig `{}` cannot be read: {why}; correct the file, and check with `kubectl get nodes`",
-        path.display()
-    )))
+/// The warning about a connection whose credentials are not sent, or whose server is not verified.
+pub(super) fn warning(config: &Config) -> Option<&'static str> {
+    if is_plain(config) {
+        Some(
+            "no credentials are sent, because the address of the API server begins with http://; use https://",
+        )
+    } else {
+        config.accept_invalid_certs.then_some(
+            "the certificate of the API server is not verified, because `insecure-skip-tls-verify` is true in the kubeconfig",
+        )
+    }
+}
+
+fn is_plain(config: &Config) -> bool {
+    config.cluster_url.scheme_str() == Some("http")
+}
+
+/// Reads a file. The error has only the first line: the others quote the file, which can contain a token.
+fn read(path: &Path) -> Result<Kubeconfig, ClusterError> {
+    Kubeconfig::read_from(path).map_err(|error| {
+        let error = error.to_string();
+        let why = error.lines().next().unwrap_or_default();
+        ClusterError::Other(format!(
+            "the kubeconfig `{}` cannot be read: {why}; correct the file, and check with `kubectl get nodes`",
+            path.display()
+        ))
+    })
 }
 
 fn none(why: &str) -> ClusterError {
@@ -265,16 +247,13 @@ fn none(why: &str) -> ClusterError {
 }
 
 fn proxy_of_environment(server: &Uri) -> Result<Option<Uri>, ClusterError> {
-    let variable = |names: [&str; 2]| {
-        let values = names
-            .into_iter()
-            .filter_map(|name| std::env::var(name).ok());
-        values.into_iter().find(|value| !value.is_empty())
+    let variable = |name: &str| {
+        let values = [name.to_ascii_uppercase(), name.to_owned()].map(std::env::var);
+        values.into_iter().flatten().find(|value| !value.is_empty())
     };
-    let proxy = variable(["HTTPS_PROXY", "https_proxy"]);
-    let exceptions = variable(["NO_PROXY", "no_proxy"]).unwrap_or_default();
+    let exceptions = variable("no_proxy").unwrap_or_default();
     let is_used = server.scheme_str() == Some("https") && !is_exempt(server, &exceptions);
-    let Some(mut proxy) = proxy.filter(|_| is_used) else {
+    let Some(mut proxy) = variable("https_proxy").filter(|_| is_used) else {
         return Ok(None);
     };
     if !proxy.contains("://") {
@@ -291,18 +270,15 @@ fn proxy_of_environment(server: &Uri) -> Result<Option<Uri>, ClusterError> {
 fn is_exempt(server: &Uri, exceptions: &str) -> bool {
     let host = server.host().unwrap_or_default().trim_matches(['[', ']']);
     let is_loopback = |address: IpAddr| address.is_loopback();
-    if host == "localhost" || host.parse().is_ok_and(is_loopback) {
-        return true;
-    }
-    if exceptions
-        .split(',')
-        .any(|exception| exception.trim() == "*")
-    {
-        return true;
-    }
-    let exceptions = exceptions.replace("*.", ".");
-    let matcher = Matcher::builder().all("http://proxy").no(exceptions);
-    matcher.build().intercept(server).is_none()
+    let matcher = Matcher::builder()
+        .all("http://proxy")
+        .no(exceptions.replace("*.", "."));
+    host == "localhost"
+        || host.parse().is_ok_and(is_loopback)
+        || exceptions
+            .split(',')
+            .any(|exception| exception.trim() == "*")
+        || matcher.build().intercept(server).is_none()
 }
 
 #[cfg(test)]
@@ -311,14 +287,7 @@ mod tests {
 
     #[test]
     fn timeouts_are_written_as_for_kubectl() {
-        let seconds = [
-            ("0", 0),
-            ("30", 30),
-            ("30s", 30),
-            ("1m30s", 90),
-            ("1h", 3600),
-        ];
-        for (text, seconds) in seconds {
+        for (text, seconds) in [("0", 0), ("30", 30), ("1m30s", 90), ("1h", 3600)] {
             assert_eq!(timeout(text), Ok(Duration::from_secs(seconds)), "{text}");
         }
         assert_eq!(timeout("1.5s"), Ok(Duration::from_millis(1500)));
@@ -336,7 +305,6 @@ mod tests {
             ("api.example.com", "example.com", true),
             ("api.example.com", "other, .example.com", true),
             ("api.example.com", "*.example.com", true),
-            ("api.example.com", "*", true),
             ("10.1.2.3", "*", true),
             ("10.1.2.3:6443", "10.0.0.0/8", true),
             ("[fd00::1]:6443", "fd00::1", true),
@@ -345,11 +313,8 @@ mod tests {
             ("11.1.2.3:6443", "10.0.0.0/8,api", false),
         ] {
             let uri = format!("https://{server}").parse().unwrap();
-            assert_eq!(
-                is_exempt(&uri, exceptions),
-                expected,
-                "{server}: {exceptions}"
-            );
+            let found = is_exempt(&uri, exceptions);
+            assert_eq!(found, expected, "{server}: {exceptions}");
         }
     }
 }

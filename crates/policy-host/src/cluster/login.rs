@@ -4,7 +4,7 @@
 //! Its output contains the credentials and is never printed.
 
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, IsTerminal as _};
+use std::io::IsTerminal as _;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
@@ -52,14 +52,11 @@ pub(super) fn log_in(auth: &mut AuthInfo) -> Result<(), ClusterError> {
         Some(known) => known.clone(),
         None => run(&exec)?,
     };
+    let encoded = |data: String| STANDARD.encode(data);
     logins.insert(key, credentials.clone());
     auth.token = credentials.token.map(Into::into);
-    auth.client_certificate_data = credentials
-        .client_certificate_data
-        .map(|it| STANDARD.encode(it));
-    auth.client_key_data = credentials
-        .client_key_data
-        .map(|it| STANDARD.encode(it).into());
+    auth.client_certificate_data = credentials.client_certificate_data.map(encoded);
+    auth.client_key_data = credentials.client_key_data.map(|key| encoded(key).into());
     Ok(())
 }
 
@@ -90,21 +87,14 @@ fn run(exec: &ExecConfig) -> Result<Credentials, ClusterError> {
             Stdio::null()
         })
         .stderr(Stdio::inherit());
-    let output = command.output().map_err(|error| match error.kind() {
-        ErrorKind::NotFound => {
-            let hint = exec.install_hint.as_deref();
-            failed(
-                "was not found",
-                hint.unwrap_or("install it, or add its directory to PATH"),
-            )
-        }
-        _ => failed(&format!("cannot be run: {error}"), "correct the command"),
+    let output = command.output().map_err(|error| {
+        let hint = exec.install_hint.as_deref();
+        let hint = hint.unwrap_or("install it, or add its directory to PATH");
+        failed(&format!("cannot be run: {error}"), hint)
     })?;
     if !output.status.success() {
-        return Err(failed(
-            &format!("ended with {}", output.status),
-            "log in again",
-        ));
+        let what = format!("ended with {}", output.status);
+        return Err(failed(&what, "log in again"));
     }
     let credential: Option<ExecCredential> = yaml_serde::from_slice(&output.stdout).ok();
     let credentials = credential.map(|it| it.status).filter(|it| {

@@ -200,8 +200,10 @@ fn a_broken_kubeconfig_is_not_quoted() {
         ..Connection::default()
     });
     let error = cluster.unwrap_err().to_string();
-    let path = path.display();
-    let start = format!("the kubeconfig `{path}` cannot be read: line 1 column ");
+    let start = format!(
+        "the kubeconfig `{}` cannot be read: failed to parse kubeconfig YAML: error: line 1 column ",
+        path.display()
+    );
     assert!(
         error.starts_with(&start) && !error.contains("secret"),
         "{error}"
