@@ -16,29 +16,13 @@ pub enum HostError {
     /// The time of a host call counts, but the call is not interrupted: the guest ends after the answer.
     #[error("the module was interrupted because it ran for more than {0:?}")]
     Deadline(Duration),
-    /// The guest trapped: it panicked, or exceeded its memory limit.
-    #[error("the module trapped in `{operation}`: {trap}")]
-    Trap {
-        /// The operation.
-        operation: String,
-        /// The location, as wasmtime describes it.
-        trap: String,
-    },
-    /// The guest answered with an error.
-    #[error("the module failed in `{operation}`: {message}")]
-    Guest {
-        /// The operation.
-        operation: String,
-        /// The message.
-        message: String,
-    },
-    /// The guest's answer does not follow Kubewarden's protocol.
-    #[error("the module's response to `{operation}` cannot be read")]
-    Answer {
-        /// The operation.
-        operation: String,
-        /// The reason.
-        #[source]
-        source: serde_json::Error,
-    },
+    /// The guest trapped: it panicked, or exceeded its memory limit. The operation, and the place in the module.
+    #[error("the module trapped in `{0}`: {1}")]
+    Trap(String, String),
+    /// The guest answered with an error: the operation, and the message.
+    #[error("the module failed in `{0}`: {1}")]
+    Guest(String, String),
+    /// The guest's answer to the operation does not follow Kubewarden's protocol.
+    #[error("the module's response to `{0}` cannot be read")]
+    Answer(String, #[source] serde_json::Error),
 }

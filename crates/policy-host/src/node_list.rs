@@ -4,8 +4,7 @@ mod counts;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use manifest::{ManifestError, each_in_json, objects};
-use serde::Serialize;
+use manifest::{each_in_json, objects};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -23,19 +22,15 @@ pub struct NodeList {
 
 /// Why a text is not a list of nodes.
 #[derive(Debug, thiserror::Error)]
-pub enum NodeListError {
-    /// The list has no nodes.
-    #[error("the node list is empty; create it with `kubectl get nodes -o yaml`")]
-    Empty,
-    /// It is not JSON.
-    #[error("the node list is not valid JSON")]
-    Json(#[from] serde_json::Error),
-    /// It is not YAML.
-    #[error("the node list is not valid YAML")]
-    Yaml(#[from] ManifestError),
-    /// It contains something else.
-    #[error("the node list contains {0}; create it with `kubectl get nodes -o yaml`")]
-    Kind(String),
+#[error("the node list {0}")]
+pub struct NodeListError(String);
+
+impl NodeListError {
+    fn new(mistake: &str) -> Self {
+        Self(format!(
+            "{mistake}; create it with `kubectl get nodes -o yaml`"
+        ))
+    }
 }
 
 /// The labels of a node that a list has.
@@ -110,18 +105,17 @@ impl NodeList {
             }
         };
         if text.trim_ascii_start().starts_with(b"{") {
-            each_in_json(text, &mut add)?;
+            let read = each_in_json(text, &mut add);
+            read.map_err(|error| NodeListError(format!("is not valid JSON: {error}")))?;
         } else {
-            objects(text)?
-                .into_iter()
-                .for_each(|object| add(object.value));
+            let read = objects(text);
+            let read = read.map_err(|error| NodeListError(format!("is not valid YAML: {error}")));
+            read?.into_iter().for_each(|object| add(object.value));
         }
         added?;
-        if has_any {
-            Ok(nodes)
-        } else {
-            Err(NodeListError::Empty)
-        }
+        has_any
+            .then_some(nodes)
+            .ok_or_else(|| NodeListError::new("is empty"))
     }
 
     /// Creates this number of workers for each architecture, whose names begin with this prefix.
@@ -131,9 +125,8 @@ impl NodeList {
 
     /// A list of these nodes, with the fields that were kept.
     pub fn of_objects(nodes: &[Value]) -> Self {
-        let items = nodes.iter().map(to_raw_value);
         Self {
-            items: items.filter_map(Result::ok).collect(),
+            items: nodes.iter().flat_map(to_raw_value).collect(),
         }
     }
 
@@ -141,7 +134,7 @@ impl NodeList {
     pub fn to_objects(&self) -> Vec<Value> {
         let items = self.items.iter();
         items
-            .filter_map(|item| serde_json::from_str(item.get()).ok())
+            .flat_map(|item| serde_json::from_str(item.get()))
             .collect()
     }
 
@@ -170,9 +163,9 @@ impl NodeList {
             Some("Node") => {}
             // A list without items.
             Some("NodeList") => return Ok(()),
-            Some(kind) => return Err(NodeListError::Kind(format!("a `{kind}`"))),
+            Some(kind) => return Err(NodeListError::new(&format!("contains a `{kind}`"))),
             None if node.get("metadata").is_some() => {}
-            None => return Err(NodeListError::Kind("neither a kind nor items".to_owned())),
+            None => return Err(NodeListError::new("contains neither a kind nor items")),
         }
         for (pointer, kept) in FIELDS {
             if let Some(Value::Object(fields)) = node.pointer_mut(pointer) {
@@ -182,28 +175,19 @@ impl NodeList {
         if let Some(Value::Object(all)) = node.pointer_mut("/metadata/labels") {
             all.retain(|key, _| labels.keep(key));
         }
-        self.items.push(to_raw_value(&node)?);
+        self.items.extend(to_raw_value(&node));
         Ok(())
     }
 }
 
 impl HostCalls for NodeList {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        #[derive(Serialize)]
-        #[serde(rename_all = "camelCase")]
-        struct List<'n> {
-            api_version: &'n str,
-            kind: &'n str,
-            items: &'n [Box<RawValue>],
-        }
         let is_list = (namespace, operation) == ("kubernetes", "list_resources_all");
         if is_list && read::<Value>(payload)?.get("kind") == Some(&Value::from("Node")) {
-            let list = List {
-                api_version: "v1",
-                kind: "NodeList",
-                items: &self.items,
-            };
-            return serde_json::to_vec(&list).map_err(|error| error.to_string());
+            let items: Vec<&str> = self.items.iter().map(|item| item.get()).collect();
+            let items = items.join(",");
+            let list = format!(r#"{{"apiVersion":"v1","kind":"NodeList","items":[{items}]}}"#);
+            return Ok(list.into_bytes());
         }
         Objects::default().call(namespace, operation, payload)
     }

@@ -40,13 +40,7 @@ impl Objects {
     }
 
     fn find(&self, operation: &str, request: Request) -> Result<Value, String> {
-        let Request {
-            api_version,
-            kind,
-            name,
-            namespace,
-        } = request;
-        let known = (api_version, kind);
+        let known = (request.api_version, request.kind);
         let objects = self.kinds.get(&known);
         let (api_version, kind) = known;
         let objects =
@@ -55,13 +49,15 @@ impl Objects {
             let kind = format!("{kind}List");
             return Ok(json!({"apiVersion": api_version, "kind": kind, "items": objects}));
         }
-        let is_wanted = |object: &&Value| {
-            let has = |field: &str, value: Option<&str>| {
-                object.pointer(field).and_then(Value::as_str) == value
-            };
-            has("/metadata/name", Some(&name)) && has("/metadata/namespace", namespace.as_deref())
+        let (name, namespace) = (&request.name, &request.namespace);
+        let has = |object: &Value, field: &str, value: Option<&str>| {
+            object.pointer(field).and_then(Value::as_str) == value
         };
-        objects.iter().find(is_wanted).cloned().ok_or_else(|| {
+        let found = objects.iter().find(|object| {
+            has(object, "/metadata/name", Some(name))
+                && has(object, "/metadata/namespace", namespace.as_deref())
+        });
+        found.cloned().ok_or_else(|| {
             format!(
                 "Cannot find {api_version}/{kind} named '{name}' inside of namespace '{namespace:?}'"
             )

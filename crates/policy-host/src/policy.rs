@@ -157,10 +157,8 @@ impl Policy {
         host: Arc<dyn HostCalls>,
     ) -> Result<T, HostError> {
         let answer = self.call(operation, payload, host)?;
-        serde_json::from_slice(&answer).map_err(|source| HostError::Answer {
-            operation: operation.to_owned(),
-            source,
-        })
+        let answer = serde_json::from_slice(&answer);
+        answer.map_err(|error| HostError::Answer(operation.to_owned(), error))
     }
 
     /// Calls any operation of the module, in a new instance.
@@ -195,10 +193,9 @@ impl Policy {
             if message.contains(INTERRUPTED) {
                 HostError::Deadline(self.deadline)
             } else if message.starts_with(TRAPPED) {
-                let trap = message;
-                HostError::Trap { operation, trap }
+                HostError::Trap(operation, message)
             } else {
-                HostError::Guest { operation, message }
+                HostError::Guest(operation, message)
             }
         })
     }

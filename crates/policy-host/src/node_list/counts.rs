@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use engine::is_architecture;
 use serde_json::{Value, json};
 
 /// The number of nodes by architecture: `amd64=3,arm64=2`.
@@ -24,7 +25,11 @@ impl FromStr for Counts {
                 .split_once('=')
                 .ok_or_else(|| format!("the count of `{part}` is missing; {WANTED}"))?;
             let (architecture, count) = (architecture.trim(), count.trim());
-            check(architecture)?;
+            if !is_architecture(architecture) {
+                return Err(format!(
+                    "`{architecture}` is not the name of a node architecture: nodes use the names of Go, such as `amd64`, `arm64`, `s390x`, or `ppc64le`"
+                ));
+            }
             let number = count.parse().ok().filter(|&count| count <= MAX_NODES);
             let number: usize = number.ok_or_else(|| {
                 format!(
@@ -37,32 +42,6 @@ impl FromStr for Counts {
         }
         Ok(Self(counts))
     }
-}
-
-/// Nodes report Go's names of architectures, so a name from uname is a mistake here.
-fn check(architecture: &str) -> Result<(), String> {
-    let lower = architecture.to_ascii_lowercase();
-    let meant = match &*lower {
-        "x86_64" | "x86-64" | "x64" => "amd64",
-        "aarch64" | "armv8" => "arm64",
-        "i386" | "i686" | "x86" => "386",
-        other => other,
-    };
-    let is_name = |name: &str| {
-        let is_of_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-        !name.is_empty() && name.bytes().all(is_of_name)
-    };
-    if meant == architecture && is_name(architecture) {
-        return Ok(());
-    }
-    let hint = if is_name(meant) {
-        format!("use `{meant}`")
-    } else {
-        "nodes use the names of Go, such as `amd64`, `arm64`, `s390x`, or `ppc64le`".to_owned()
-    };
-    Err(format!(
-        "`{architecture}` is not the name of a node architecture: {hint}"
-    ))
 }
 
 /// Workers with the labels that the kubelet sets.

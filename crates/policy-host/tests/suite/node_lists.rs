@@ -2,7 +2,6 @@
 //! invalid files.
 
 use std::collections::BTreeSet;
-use std::error::Error as _;
 
 use policy_host::{Counts, HostCalls, Labels, NodeList, NodeListError, Objects};
 use rstest::rstest;
@@ -12,13 +11,6 @@ use crate::NODES;
 
 fn read(text: &str) -> Result<NodeList, NodeListError> {
     NodeList::from_text(text.as_bytes(), &Labels::All)
-}
-
-fn chain(error: &NodeListError) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    }
 }
 
 const NODE: &str = r#"{"apiVersion":"v1","kind":"Node","metadata":{"name":"a","uid":"u","annotations":{"b":"c"},
@@ -96,7 +88,7 @@ fn every_form_is_read(#[case] text: &str, #[case] nodes: &[(&str, &str)]) {
     "is not valid JSON: expected `,` or `}` at line 2 column 8"
 )]
 fn mistakes_are_reported(#[case] text: &str, #[case] part: &str) {
-    let error = chain(&read(text).unwrap_err());
+    let error = read(text).unwrap_err().to_string();
     assert!(
         error.starts_with(&format!("the node list {part}")),
         "{error}"
@@ -169,11 +161,7 @@ fn an_object_is_found_by_its_kind_namespace_and_name() {
 #[case::twice("amd64=1,amd64=2", "amd64 is listed twice")]
 #[case::of_uname(
     "x86_64=1",
-    "`x86_64` is not the name of a node architecture: use `amd64`"
-)]
-#[case::no_name(
-    "amd 64=1",
-    "`amd 64` is not the name of a node architecture: nodes use the names of Go, such as `amd64`, `arm64`, `s390x`, or `ppc64le`"
+    "`x86_64` is not the name of a node architecture: nodes use the names of Go, such as `amd64`, `arm64`, `s390x`, or `ppc64le`"
 )]
 fn mistakes_in_counts_are_reported(#[case] text: &str, #[case] sentence: &str) {
     assert_eq!(text.parse::<Counts>().unwrap_err(), sentence);
