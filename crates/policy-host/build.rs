@@ -55,7 +55,6 @@ fn module() -> Result<(), String> {
             "cargo::rerun-if-env-changed=CARGO_PROFILE_WASM_{setting}"
         ));
     }
-    check_target()?;
 
     let target = target_directory(&out);
     let mut cargo = Command::new(variable("CARGO")?);
@@ -90,14 +89,11 @@ fn module() -> Result<(), String> {
         .join(TARGET)
         .join("wasm")
         .join("hco_architecture_guard.wasm");
-    std::fs::copy(&built, out.join("policy.wasm"))
-        .map(drop)
-        .map_err(|error| {
-            format!(
-                "the policy's module {} cannot be copied: {error}",
-                built.display()
-            )
-        })
+    let copied = std::fs::copy(&built, out.join("policy.wasm"));
+    copied.map(drop).map_err(|error| {
+        let built = built.display();
+        format!("the policy's module {built} cannot be copied: {error}")
+    })
 }
 
 /// The module contains the paths of its dependencies' sources. Remapping removes the location on this machine, so every
@@ -112,22 +108,6 @@ fn remap() -> Result<String, String> {
         "target.{TARGET}.rustflags=[\"--remap-path-prefix={}=/cargo/registry/src\"]",
         sources.display()
     ))
-}
-
-/// Without the target, rustc prints `can't find crate for core` once for every crate.
-fn check_target() -> Result<(), String> {
-    let rustc = Command::new(variable("RUSTC")?)
-        .args(["--print", "target-libdir", "--target", TARGET])
-        .output()
-        .map_err(|error| format!("rustc could not be started: {error}"))?;
-    let directory = String::from_utf8_lossy(&rustc.stdout).trim().to_owned();
-    if rustc.status.success() && Path::new(&directory).is_dir() {
-        Ok(())
-    } else {
-        Err(format!(
-            "the policy's module requires the Rust target {TARGET}; run `rustup target add {TARGET}`"
-        ))
-    }
 }
 
 /// A separate directory, because the outer cargo locks its own directory until the build script ends. All profiles of
@@ -145,7 +125,7 @@ fn target_directory(out: &Path) -> PathBuf {
 /// reaching a registry stay, and so do the jobs of the outer build, so that both builds together do not exceed the
 /// allowed number of jobs.
 fn is_of_the_outer_build(name: &OsString) -> bool {
-    const KEPT: [&str; 7] = [
+    const KEPT: [&str; 8] = [
         "CARGO_HOME",
         "CARGO_HTTP_",
         "CARGO_MAKEFLAGS",
@@ -153,17 +133,9 @@ fn is_of_the_outer_build(name: &OsString) -> bool {
         "CARGO_PROFILE_WASM_",
         "CARGO_REGISTR",
         "CARGO_SOURCE_",
+        "RUSTUP_",
     ];
-    const DROPPED: [&str; 8] = [
-        "CARGO",
-        "CLIPPY_",
-        "HOST",
-        "RUSTC",
-        "RUSTDOC",
-        "RUSTFLAGS",
-        "TARGET",
-        "__CARGO",
-    ];
+    const DROPPED: [&str; 6] = ["CARGO", "CLIPPY_", "HOST", "RUST", "TARGET", "__CARGO"];
     let name = name.to_string_lossy();
     let is_among = |list: &[&str]| list.iter().any(|start| name.starts_with(start));
     is_among(&DROPPED) && !is_among(&KEPT) && name != "HOSTNAME" && name != "HOSTTYPE"
