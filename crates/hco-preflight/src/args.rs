@@ -420,7 +420,6 @@ pub(crate) struct Plan {
     #[arg(
         long,
         value_name = "COUNTS",
-        allow_hyphen_values = true,
         conflicts_with = "nodes",
         help_heading = "What will be"
     )]

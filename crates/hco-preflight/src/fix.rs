@@ -61,19 +61,15 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
             failures,
             is_nothing,
         }) => {
-            let is_valid = is_nothing && args.allow_empty;
-            for failure in failures.iter().map(ToString::to_string) {
-                if is_valid {
-                    terminal.note(&failure);
-                } else {
-                    terminal.failure(&failure);
-                }
-            }
-            return Ok(if is_valid {
-                Exit::Accepted
+            let (print, exit): (fn(&Terminal, &str), Exit) = if is_nothing && args.allow_empty {
+                (Terminal::note, Exit::Accepted)
             } else {
-                Exit::Unjudged
-            });
+                (Terminal::failure, Exit::Unjudged)
+            };
+            for failure in failures {
+                print(terminal, &failure.to_string());
+            }
+            return Ok(exit);
         }
     };
     let mut failures = check.failures.clone();

@@ -102,22 +102,15 @@ struct NodesOnly(Arc<dyn HostCalls>);
 
 impl engine::Cluster for NodesOnly {
     fn nodes(&self) -> Result<Vec<u8>, String> {
-        let request = json!({
-            "api_version": "v1",
-            "kind": engine::Resource::Nodes.kind(),
-            "field_masks": engine::Resource::Nodes.fields(),
-        });
-        let request = request.to_string();
+        let request = json!({"kind": engine::Resource::Nodes.kind()}).to_string();
         self.0
             .call("kubernetes", "list_resources_all", request.as_bytes())
     }
 }
 
 impl engine::Registry for NodesOnly {
-    fn manifest(&self, image: &str) -> Result<Vec<u8>, String> {
-        Err(format!(
-            "the image `{image}` cannot be read: only nodes are available"
-        ))
+    fn manifest(&self, _: &str) -> Result<Vec<u8>, String> {
+        Err("images are not read".to_owned())
     }
 
     fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String> {

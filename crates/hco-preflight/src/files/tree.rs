@@ -90,9 +90,14 @@ impl Tree {
 
     fn directory(&mut self, root: &Path) {
         let follows_git = self.walk.recursive && !self.walk.include_ignored;
+        let is_file = |entry: &DirEntry| is_manifest(entry.path()) && !entry.path().is_dir();
+        let mut read = 0;
         for entry in self.entries(root, follows_git) {
             match entry {
-                Ok(entry) => self.entry(&entry, root),
+                Ok(entry) => {
+                    read += usize::from(is_file(&entry));
+                    self.entry(&entry, root);
+                }
                 Err(error) => {
                     let file = root.display().to_string();
                     let what = format!("the directory cannot be read: {error}");
@@ -101,12 +106,7 @@ impl Tree {
             }
         }
         if follows_git {
-            let [all, read] = [false, true].map(|follows_git| {
-                let entries = self.entries(root, follows_git).filter_map(Result::ok);
-                let is_file =
-                    |entry: &DirEntry| is_manifest(entry.path()) && !entry.path().is_dir();
-                entries.filter(is_file).count()
-            });
+            let all = self.entries(root, false).flatten().filter(is_file).count();
             let why = "in .gitignore; --include-ignored includes it";
             self.skip(why, all.saturating_sub(read));
         }

@@ -173,29 +173,24 @@ fn fence(text: &str, least: usize) -> String {
 
 /// Escapes prose: text in backticks stays code, and other characters lose their Markdown meaning.
 fn escape(prose: impl Display) -> String {
-    let prose = prose.to_string();
-    let mut text = String::new();
-    let balanced = prose.matches('`').count().is_multiple_of(2);
-    for (index, part) in prose.split('`').enumerate() {
-        if balanced && index % 2 == 1 {
-            text.push_str(&code(part));
-            continue;
+    let prose = prose.to_string().replace(['\n', '\r'], " ");
+    let parts: Vec<&str> = prose.split('`').collect();
+    let is_balanced = !parts.len().is_multiple_of(2);
+    let escaped = parts.iter().enumerate().map(|(index, part)| {
+        if is_balanced && index % 2 == 1 {
+            return code(part);
         }
-        if index > 0 && !balanced {
-            text.push_str("\\`");
-        }
+        let mut text = String::new();
         for letter in part.chars() {
-            match letter {
-                '\\' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '@' => {
-                    text.push('\\');
-                    text.push(letter);
-                }
-                '\n' | '\r' => text.push(' '),
-                letter => text.push(letter),
+            if "\\*_[]<>|#~@".contains(letter) {
+                text.push('\\');
             }
+            text.push(letter);
         }
-    }
-    text
+        text
+    });
+    let tick = if is_balanced { "" } else { "\\`" };
+    escaped.collect::<Vec<_>>().join(tick)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use kube_objects::text::list;
 use policy_host::{Cluster, HostCalls, Labels, Objects};
 use serde_json::{Value, json};
@@ -341,25 +341,23 @@ fn kinds(purpose: Purpose) -> &'static str {
 /// Checks for mistakes that clap cannot detect.
 fn check_usage(subject: &Subject) -> Result<()> {
     let is_live = subject.cluster || subject.from.is_some();
-    if !is_live && subject.nodes.is_none() && subject.arch.is_none() {
-        bail!(nodes::UNNAMED);
-    }
+    let has_nodes = is_live || subject.nodes.is_some() || subject.arch.is_some();
+    let has_files = !subject.filename.is_empty();
+    ensure!(has_nodes, nodes::UNNAMED);
     check_connection(&subject.connection, subject.cluster, subject.from.is_some())?;
-    if subject.filename.is_empty() && !is_live {
-        bail!(
-            "specify the objects to check: -f FILE, -f DIRECTORY, or -f - (standard input); or only --cluster, for the HyperConverged objects in the cluster"
-        );
-    }
+    ensure!(
+        has_files || is_live,
+        "specify the objects to check: -f FILE, -f DIRECTORY, or -f - (standard input); or only --cluster, for the HyperConverged objects in the cluster"
+    );
     files::check_directories(&subject.filename, &subject.walk)?;
-    if subject.filename.is_empty() && subject.old.is_some() {
-        bail!("--old requires a file with the new version of the object: add -f FILE");
-    }
-    // clap does not require --cluster if the user sets --arch or --nodes.
-    if subject.as_if.is_some() && !is_live {
-        bail!("--as-if requires --cluster or --from");
-    }
-    if subject.as_if.is_some() && subject.filename.is_empty() {
-        bail!("--as-if requires a file: add -f FILE");
+    ensure!(
+        has_files || subject.old.is_none(),
+        "--old requires a file with the new version of the object: add -f FILE"
+    );
+    if subject.as_if.is_some() {
+        // clap does not require --cluster if the user sets --arch or --nodes.
+        ensure!(is_live, "--as-if requires --cluster or --from");
+        ensure!(has_files, "--as-if requires a file: add -f FILE");
     }
     let named = [
         &subject.old,

@@ -49,42 +49,36 @@ pub(crate) fn validated(path: Option<&Path>, module: &Module, notes: &mut Notes)
     let Some(path) = path else {
         return Ok(json!({}));
     };
-    let (settings, note) = read(path)?;
-    match module.mistakes(&settings)? {
-        None => {
-            if let Some(note) = note {
-                notes.push(&format!("{}: {note}", foreign::path(path)));
-            }
-            Ok(settings)
-        }
-        Some(mistakes) => bail!("{}: {mistakes}", foreign::path(path)),
+    let file = foreign::path(path);
+    let documents = objects(&files::text(path)?)
+        .map_err(|error| anyhow!("{file}:{}: {}", error.line, one_line(&error.what)))?;
+    let (settings, note) = read(&documents).map_err(|what| anyhow!("{file}: {what}"))?;
+    if let Some(mistakes) = module.mistakes(&settings)? {
+        bail!("{file}: {mistakes}");
     }
+    if let Some(note) = note {
+        notes.push(&format!("{file}: {note}"));
+    }
+    Ok(settings)
 }
 
-/// Reads settings in the format of kwctl, or from a policy manifest.
-fn read(path: &Path) -> Result<(Value, Option<&'static str>)> {
-    let documents = objects(&files::text(path)?).map_err(|error| {
-        anyhow!(
-            "{}:{}: {}",
-            foreign::path(path),
-            error.line,
-            one_line(&error.what)
-        )
-    })?;
-    let policy = policy(&documents).map_err(|what| anyhow!("{}: {what}", foreign::path(path)))?;
-    let settings = match (policy, documents.first()) {
-        (Some(policy), _) => policy.value.pointer("/spec/settings").cloned(),
-        (None, Some(first)) if documents.len() == 1 => Some(first.value.clone()),
-        (None, None) => None,
-        (None, Some(_)) => bail!(
-            "{}: {} documents, and none is a ClusterAdmissionPolicy; keep only the settings in the file",
-            foreign::path(path),
-            documents.len()
-        ),
+/// Reads settings in the format of kwctl, or from a policy manifest, and why its repairs have no effect.
+fn read(documents: &[Object]) -> Result<(Value, Option<&'static str>), String> {
+    let policy = policy(documents)?;
+    let settings = match (policy, documents) {
+        (Some(policy), _) => policy.value.pointer("/spec/settings"),
+        (None, []) => None,
+        (None, [only]) => Some(&only.value),
+        (None, several) => {
+            return Err(format!(
+                "{} documents, and none is a ClusterAdmissionPolicy; keep only the settings in the file",
+                several.len()
+            ));
+        }
     };
     let settings = settings.filter(|settings| !settings.is_null());
     let note = policy.and_then(|policy| without_effect(&policy.value));
-    Ok((settings.unwrap_or_else(|| json!({})), note))
+    Ok((settings.cloned().unwrap_or_else(|| json!({})), note))
 }
 
 /// Why the repairs of a policy have no effect.
@@ -105,7 +99,8 @@ pub(crate) fn without_effect(policy: &Value) -> Option<&'static str> {
     }
 }
 
-/// The policy in a list of manifests: the only one, or the only one for HyperConverged objects.
+/// The policy in a list of manifests: the only one, or the only one that validates HyperConverged objects. The component
+/// `repair` adds a policy that only changes them.
 fn policy(documents: &[Object]) -> Result<Option<&Object>, String> {
     let is_policy = |document: &&Object| {
         let kind = text(&document.value, "/kind");
@@ -114,26 +109,20 @@ fn policy(documents: &[Object]) -> Result<Option<&Object>, String> {
     let is_ours = |policy: &&Object| {
         let rules = items(&policy.value, "/spec/rules");
         let mut resources = rules.flat_map(|rule| items(rule, "/resources"));
-        resources.any(|resource| resource == "hyperconvergeds")
+        let is_mutating = policy.value.pointer("/spec/mutating") == Some(&Value::Bool(true));
+        !is_mutating && resources.any(|resource| resource == "hyperconvergeds")
     };
-    // The component `repair` adds a policy that only changes objects.
-    let is_mutating =
-        |policy: &Object| policy.value.pointer("/spec/mutating") == Some(&Value::Bool(true));
     let all: Vec<&Object> = documents.iter().filter(is_policy).collect();
-    let ours = all.iter().copied().filter(is_ours);
-    let ours: Vec<&Object> = ours.filter(|policy| !is_mutating(policy)).collect();
+    let ours: Vec<&Object> = all.iter().copied().filter(is_ours).collect();
     match (all.as_slice(), ours.as_slice()) {
         ([], _) => Ok(None),
         ([policy], _) | (_, [policy]) => Ok(Some(policy)),
         (several, _) => {
-            let lines: Vec<String> = several
-                .iter()
-                .map(|policy| policy.line.to_string())
-                .collect();
+            let lines = several.iter().map(|policy| policy.line.to_string());
             Err(format!(
                 "the file has {} policies (lines {}), but exactly one of them must be for hyperconvergeds; keep only one policy in the file",
                 several.len(),
-                lines.join(", ")
+                lines.collect::<Vec<_>>().join(", ")
             ))
         }
     }
