@@ -73,52 +73,50 @@ impl<'v> Entry<'v> {
 
     /// The entries of an object.
     pub(crate) fn of_object(object: &'v Judged) -> Vec<Self> {
-        let findings = object.report.findings.iter();
-        let findings = findings.map(|finding| Self::of_finding(object, finding));
-        findings.chain(Self::of_message(object)).collect()
-    }
-
-    fn of_finding(object: &'v Judged, finding: &'v Finding) -> Self {
-        let rule = &*finding.rule;
-        let template = finding.template.as_ref().map_or("", Foreign::raw);
-        let severity = match finding.level {
-            Level::Deny => Severity::Denied,
-            Level::Warn => Severity::Warning,
-            Level::Carried => Severity::Carried,
-        };
-        let text = format!("{}\nfix: {}", finding.fact, finding.fix);
-        let entry = Self {
-            severity,
-            rule,
-            object: Some(object),
-            finding: Some(finding),
-            place: object.place_of(Some(finding)),
-            text,
-            fingerprint: fingerprint(&[
-                rule,
-                &object.kind_and_name(),
-                template,
-                finding.value.raw(),
-                &without_indexes(finding.path.raw()),
-            ]),
-        };
-        entry.with_mode(object)
-    }
-
-    fn of_message(object: &'v Judged) -> Option<Self> {
-        let entry = Self {
-            severity: match object.exit() {
+        let name = object.kind_and_name();
+        let findings = object.report.findings.iter().map(|finding| {
+            let severity = match finding.level {
+                Level::Deny => Severity::Denied,
+                Level::Warn => Severity::Warning,
+                Level::Carried => Severity::Carried,
+            };
+            let text = format!("{}\nfix: {}", finding.fact, finding.fix);
+            let template = finding.template.as_ref().map_or("", Foreign::raw);
+            let path = without_indexes(finding.path.raw());
+            let identity = [&*finding.rule, &name, template, finding.value.raw(), &path];
+            Self::new(object, Some(finding), severity, text, &identity)
+        });
+        let message = object.message().map(|message| {
+            let severity = match object.exit() {
                 Exit::Unjudged => Severity::Unjudged,
                 Exit::Accepted | Exit::Denied => Severity::Denied,
-            },
-            rule: OBJECT,
+            };
+            let identity = [OBJECT, &*name];
+            Self::new(object, None, severity, message.to_owned(), &identity)
+        });
+        findings.chain(message).collect()
+    }
+
+    fn new(
+        object: &'v Judged,
+        finding: Option<&'v Finding>,
+        mut severity: Severity,
+        mut text: String,
+        identity: &[&str],
+    ) -> Self {
+        if severity == Severity::Denied && object.is_only_reported() {
+            severity = Severity::Reported;
+            text += "\nThe policy is in monitor mode: the cluster would only report this.";
+        }
+        Self {
+            severity,
+            rule: finding.map_or(OBJECT, |finding| &finding.rule),
             object: Some(object),
-            finding: None,
-            place: object.place_of(None),
-            text: object.message()?.to_owned(),
-            fingerprint: fingerprint(&[OBJECT, &object.kind_and_name()]),
-        };
-        Some(entry.with_mode(object))
+            finding,
+            place: object.place_of(finding),
+            text,
+            fingerprint: fingerprint(identity),
+        }
     }
 
     /// The entry for something that could not be evaluated.
@@ -137,16 +135,6 @@ impl<'v> Entry<'v> {
             text: failure.what.clone(),
             fingerprint: fingerprint(&[rule]),
         }
-    }
-
-    /// A denial by a policy in monitor mode is only reported.
-    fn with_mode(mut self, object: &Judged) -> Self {
-        if self.severity == Severity::Denied && object.is_only_reported() {
-            self.severity = Severity::Reported;
-            let mode = "\nThe policy is in monitor mode: the cluster would only report this.";
-            self.text.push_str(mode);
-        }
-        self
     }
 
     /// The text, after the name of the object if the text does not contain it.
