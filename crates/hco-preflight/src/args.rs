@@ -80,8 +80,9 @@ impl Command {
             Self::Plan(Plan { what_is, .. }) | Self::Status(Status { what_is, .. }) => {
                 Some(&mut what_is.connection)
             }
-            Self::Snapshot(Snapshot { connection, .. }) => Some(connection),
-            Self::Explain(_) | Self::Settings(_) | Self::Images(_) | Self::Completions(_) => None,
+            Self::Snapshot(Snapshot { connection, .. })
+            | Self::Images(Images { connection, .. }) => Some(connection),
+            Self::Explain(_) | Self::Settings(_) | Self::Completions(_) => None,
         }
     }
 }

@@ -144,13 +144,19 @@ fn a_proxy_that_is_not_there_is_named() {
 fn an_empty_flag_is_none() {
     let server = ApiServer::start(recorded());
     let kubeconfig = server.kubeconfig().display();
-    let words = format!("check -f other.yaml --cluster --kubeconfig {kubeconfig}");
     let flags = "-n  --context  --token  --as  --as-group  --user  --server ";
-    let wanted = run(&words).exits(0);
-    // Between two blanks is an empty word.
-    let with_flags = format!("{words} {flags}");
-    let run = run_of(command(), with_flags.split(' '));
-    assert_eq!(run.result(), wanted.result());
+    for command_line in ["check -f other.yaml", "images --operators"] {
+        let words = format!("{command_line} --cluster --kubeconfig {kubeconfig}");
+        // Between two blanks is an empty word.
+        let with_flags = format!("{words} {flags}");
+        let without = run(&words);
+        assert!(
+            without.stderr.contains("using the context `admin`"),
+            "{without:?}"
+        );
+        let with = run_of(command(), with_flags.split(' '));
+        assert_eq!(with.result(), without.result());
+    }
 }
 
 /// The client requests a tunnel through the proxy, which refuses it.
