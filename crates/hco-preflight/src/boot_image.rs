@@ -10,46 +10,51 @@ use serde_json::Value;
 use crate::field::text;
 use crate::foreign::{masked, one_line};
 use crate::object_name::key;
-use crate::plan::machines::{has_disks, unfinished};
+use crate::plan::machines::unfinished;
 use crate::report::NAMED;
 use crate::stage::Compared;
+use crate::world::World;
 
 /// The images of `DataVolume`s, by namespace and name.
 pub(crate) struct DataVolumes(BTreeMap<String, BootImage>);
 
 impl DataVolumes {
-    pub(crate) fn new(objects: impl Iterator<Item = Value>) -> Self {
-        let volumes = objects.filter(|object| text(object, "/kind") == Some("DataVolume"));
+    /// The `DataVolume`s among the objects of files.
+    pub(crate) fn of_files<'v>(objects: impl IntoIterator<Item = &'v Value>) -> Self {
+        let volumes = objects.into_iter();
+        let volumes = volumes.filter(|object| text(object, "/kind") == Some("DataVolume"));
         let images = volumes.filter_map(|volume| {
             let json = volume.to_string();
             let image = BootImage::of_data_volume(Json::parse(json.as_bytes()).ok()?)?;
-            Some((key(&volume), image))
+            Some((key(volume), image))
         });
         Self(images.collect())
     }
 
+    fn of_world(world: &World) -> Self {
+        let images = world.volumes.iter();
+        let images = images.filter_map(|volume| Some((volume.metadata.key(), volume.image()?)));
+        Self(images.collect())
+    }
+
     /// The image of a VM's boot disk.
-    pub(crate) fn image(&self, machine: &Value) -> Option<BootImage> {
-        self.image_of(&read(machine)?)
-    }
-
-    /// The same, if nothing states its architecture. A containerDisk is for the architecture of the VM.
-    pub(crate) fn unstated(&self, machine: &Value) -> Option<BootImage> {
-        let vm = read(machine)?;
-        let image = self.image_of(&vm)?;
-        let is_placed = !vm.architecture.is_empty() || vm.node_selector.is_some();
-        let is_stated = image.named_by == NamedBy::ContainerDisk && is_placed;
-        (image.platform.is_none() && !is_stated).then_some(image)
-    }
-
-    fn image_of(&self, vm: &VirtualMachine) -> Option<BootImage> {
+    pub(crate) fn image(&self, vm: &VirtualMachine) -> Option<BootImage> {
         let claim = format!("{}/{}", vm.namespace, vm.boot_claim);
         let image = vm.boot_image.as_ref().or_else(|| self.0.get(&claim));
         image.cloned()
     }
+
+    /// The same, if nothing states its architecture. A containerDisk is for the architecture of the VM.
+    pub(crate) fn unstated(&self, vm: &VirtualMachine) -> Option<BootImage> {
+        let image = self.image(vm)?;
+        let is_placed = !vm.architecture.is_empty() || vm.node_selector.is_some();
+        let is_stated = image.named_by == NamedBy::ContainerDisk && is_placed;
+        (image.platform.is_none() && !is_stated).then_some(image)
+    }
 }
 
-fn read(machine: &Value) -> Option<VirtualMachine> {
+/// A VM of a file.
+pub(crate) fn read(machine: &Value) -> Option<VirtualMachine> {
     if text(machine, "/kind") != Some("VirtualMachine") {
         return None;
     }
@@ -80,14 +85,17 @@ pub(crate) fn note_of(compared: &Compared) -> Option<String> {
         return None;
     }
     let unfinished = unfinished(compared);
-    let volumes = DataVolumes::new(compared.snapshot.of("DataVolume"));
-    let machines = compared.snapshot.of("VirtualMachine").map(|machine| {
-        let image = volumes.unstated(&machine).filter(|image| {
+    let volumes = DataVolumes::of_world(&compared.world);
+    let machines = compared.world.machines.iter().map(|machine| {
+        let image = machine
+            .read()
+            .and_then(|machine| volumes.unstated(&machine));
+        let image = image.filter(|image| {
             // Snapshots have no DataVolumes whose disk is complete.
-            let is_incomplete = || has_disks(&machine, unfinished.as_ref()) == Some(false);
+            let is_incomplete = || machine.has_disks(unfinished.as_ref()) == Some(false);
             !matches!(image.named_by, NamedBy::Template(_)) || is_incomplete()
         });
-        (key(&machine), image)
+        (machine.metadata.key(), image)
     });
     note(machines)
 }

@@ -17,11 +17,6 @@ pub(crate) fn items<'o>(
     list.into_iter().flatten()
 }
 
-/// The condition with this type in the status.
-pub(crate) fn condition<'o>(object: &'o Value, kind: &str) -> Option<&'o Value> {
-    items(object, "/status/conditions").find(|it| text(it, "/type") == Some(kind))
-}
-
 /// The architecture that a node reports.
 pub(crate) fn architecture(node: &Value) -> Option<&str> {
     text(node, "/status/nodeInfo/architecture")

@@ -80,7 +80,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
             Err(failure) => failures.push(failure),
         }
     }
-    let context = check.cluster.as_deref().and_then(Cluster::context);
+    let context = check.cluster().and_then(Cluster::context);
     let kubectl = Kubectl::on(&args.subject.connection, context);
     match args.output {
         Some(FixFormat::JsonPatch) => patches::print(&fixed, context, &failures)?,

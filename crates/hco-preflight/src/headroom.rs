@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use crate::field::{architecture, quantity};
 use crate::foreign::one_line;
-use crate::object_name::{key, name};
-use crate::plan::machines::node_of;
+use crate::object_name::name;
 use crate::prose::count;
 use crate::stage::Compared;
 use crate::terminal::{BOLD, DIM, GREEN, YELLOW};
+use crate::world::{Amounts, Instance};
 
 /// The number of nodes and of VMs that the text names.
 const NAMED: usize = 5;
@@ -124,16 +124,16 @@ struct Machine {
 impl Headroom {
     /// The state after the change; `None` if the running VMs were not read.
     pub(crate) fn of(compared: &Compared) -> Option<Self> {
-        let kind = "VirtualMachineInstance";
-        if !compared.snapshot.has(kind) {
+        let running = &compared.world.running;
+        if !running.is_read() {
             return None;
         }
-        let mut by_node: BTreeMap<String, Vec<Machine>> = BTreeMap::new();
-        for instance in compared.snapshot.of(kind) {
-            if let Some(node) = node_of(&instance) {
-                by_node.entry(node.to_owned()).or_default().push(Machine {
-                    name: key(&instance),
-                    needs: requests(&instance),
+        let mut by_node: BTreeMap<&str, Vec<Machine>> = BTreeMap::new();
+        for instance in running.iter() {
+            if let Some(node) = instance.node() {
+                by_node.entry(node).or_default().push(Machine {
+                    name: instance.metadata.key(),
+                    needs: requests(instance),
                 });
             }
         }
@@ -334,26 +334,23 @@ fn allocatable(node: &Value) -> Option<Capacity> {
 ///
 /// DIVERGES: HCO's memory overcommit and CPU allocation ratio count as the defaults, and emulator and I/O threads don't
 /// count. The allocatable memory of a node has no hugepages, so VMs on hugepages need no memory here.
-fn requests(instance: &Value) -> Capacity {
-    let domain = instance.pointer("/spec/domain").unwrap_or(&Value::Null);
-    let stated = |resource| {
-        let mut lists = ["requests", "limits"].into_iter();
-        lists.find_map(|list| quantity(domain.pointer(&format!("/resources/{list}/{resource}"))?))
+fn requests(instance: &Instance) -> Capacity {
+    let stated = |resource: fn(&Amounts) -> &Value| {
+        let mut lists = [&instance.requests, &instance.limits].into_iter();
+        lists.find_map(|amounts| quantity(resource(amounts)))
     };
-    let guest = || quantity(domain.pointer("/memory/guest")?);
-    let memory = stated("memory").or_else(guest);
-    let memory = memory.filter(|_| domain.pointer("/memory/hugepages").is_none());
-    let cpus = ["/cpu/sockets", "/cpu/cores", "/cpu/threads"].into_iter();
-    let cpus = cpus.filter_map(|factor| domain.pointer(factor)?.as_i64());
-    let cpus = cpus.fold(1_i64, |cpus, factor| cpus.saturating_mul(factor.max(1)));
-    let is_dedicated = domain.pointer("/cpu/dedicatedCpuPlacement") == Some(&Value::Bool(true));
-    let cpu = stated("cpu")
-        .and_then(Quantity::milli_value)
-        .filter(|_| !is_dedicated);
+    let size = stated(|amounts| &amounts.memory).or_else(|| quantity(&instance.memory));
+    let size = size.filter(|_| instance.hugepages.is_null());
+    let factors = [instance.sockets, instance.cores, instance.threads].into_iter();
+    let cpus = factors.fold(1_i64, |cpus, factor| cpus.saturating_mul(factor.max(1)));
+    let is_dedicated = instance.is_dedicated;
+    let stated = stated(|amounts| &amounts.cpu).filter(|_| !is_dedicated);
     let of_each = if is_dedicated { 1000 } else { 100 };
     Capacity {
-        memory: memory.and_then(Quantity::value).unwrap_or_default(),
-        cpu: cpu.unwrap_or_else(|| cpus.saturating_mul(of_each)),
+        memory: size.and_then(Quantity::value).unwrap_or_default(),
+        cpu: stated
+            .and_then(Quantity::milli_value)
+            .unwrap_or_else(|| cpus.saturating_mul(of_each)),
     }
 }
 
@@ -363,6 +360,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::world::Object as _;
 
     fn room(memory: i64, cpu: i64) -> Capacity {
         Capacity { memory, cpu }
@@ -447,8 +445,8 @@ mod tests {
             (json!({"resources": {"limits": {"cpu": 2}}}), room(0, 2000)),
             (json!({}), room(0, 100)),
         ] {
-            let instance = json!({"spec": {"domain": domain}});
-            assert_eq!(requests(&instance), needs, "{domain}");
+            let instance = Instance::from_value(&json!({"spec": {"domain": domain}}));
+            assert_eq!(requests(&instance.unwrap()), needs, "{domain}");
         }
     }
 

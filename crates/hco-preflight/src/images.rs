@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::admission::Identity;
 use crate::args::{self, PlainFormat};
-use crate::boot_image::DataVolumes;
+use crate::boot_image::{self, DataVolumes};
 use crate::exit::Exit;
 use crate::field::text;
 use crate::files::{self, Files, Found, Walk, Wanted};
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     }
     let failures = files.failures.iter().map(ToString::to_string);
     asked.failures.extend(failures);
-    let volumes = DataVolumes::new(files.beside.iter().map(|it| it.object.value.clone()));
+    let volumes = DataVolumes::of_files(files.beside.iter().map(|it| &it.object.value));
     for found in &files.found {
         asked.object(found, &volumes);
     }
@@ -148,7 +148,8 @@ impl Asked {
     /// The boot image of a virtual machine, or the images of a HyperConverged's templates.
     fn object(&mut self, found: &Found, volumes: &DataVolumes) {
         let object = &found.object;
-        let boot = volumes.image(&object.value);
+        let machine = boot_image::read(&object.value);
+        let boot = machine.and_then(|machine| volumes.image(&machine));
         match boot.as_ref().and_then(|boot| Some((boot, boot.image()?))) {
             Some((_, Ok(image))) => self.image(image, None),
             Some((boot, Err(why))) => self.fail(&format!(

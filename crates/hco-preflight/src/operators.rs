@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
 use engine::Image;
-use k8s_openapi::api::core::v1::NodeAffinity;
 use kube_objects::placement::Placement;
 use policy_host::{NodeList, Registries};
 use serde::{Deserialize as _, Serialize};
@@ -13,17 +12,15 @@ use serde_json::Value;
 
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
-use crate::field::{architecture, items, text};
+use crate::field::architecture;
 use crate::foreign::one_line;
 use crate::images::look_up;
 use crate::notes::Notes;
-use crate::object_name::{key, name, namespace};
+use crate::object_name::{name, namespace};
 use crate::prose::count;
-use crate::stage::{self, Reader, Snapshot};
+use crate::stage;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
-
-/// The kinds with images.
-const KINDS: [&str; 4] = ["DaemonSet", "Deployment", "Job", "ClusterServiceVersion"];
+use crate::world::{Container, Gap, Reader, Variable, Workload, World};
 
 /// Parts of the names of images that operators start on workload nodes: importers of disks, launchers of VMs, and hooks.
 const STARTED: [&str; 9] = [
@@ -66,7 +63,7 @@ struct Found<'o> {
     image: String,
     by: String,
     /// The pod that runs it; `None` if an operator starts it, or if it is only listed.
-    pod: Option<&'o Value>,
+    pod: Option<&'o Workload>,
     /// Whether an operator starts it on workload nodes.
     is_started: bool,
 }
@@ -81,15 +78,13 @@ pub(crate) fn run(
         bail!("specify the cluster: --cluster, or --from PATH (a snapshot or a must-gather)");
     }
     let mut notes = Notes::default();
-    let own = args.connection.namespace.as_deref();
-    let snapshot = match &args.from {
-        Some(path) => Snapshot::of_files(path, None, Reader::Operators, &mut notes),
-        None => stage::cluster(&args.connection, &mut notes)
-            .and_then(|cluster| Snapshot::of_cluster(&cluster, own, None, Reader::Operators)),
+    let world = match &args.from {
+        Some(path) => World::of_files(path, None, Reader::Operators, &mut notes),
+        None => World::of_cluster(&args.connection, None, Reader::Operators, &mut notes),
     };
     terminal.notes(&notes);
-    let snapshot = snapshot?;
-    let nodes = snapshot.nodes.to_objects();
+    let world = world?;
+    let nodes = world.nodes.to_objects();
     let all = nodes.iter().filter_map(architecture).map(str::to_owned);
     let architectures: BTreeSet<String> = match &args.arch {
         Some(one) => BTreeSet::from([one.clone()]),
@@ -98,13 +93,12 @@ pub(crate) fn run(
     if architectures.is_empty() {
         bail!("there are no nodes: specify the architecture with --arch");
     }
-    let (rows, mut failures) = rows(&snapshot, &nodes, &architectures, args, registries);
+    let (rows, mut failures) = rows(&world, &nodes, &architectures, args, registries);
     if rows.is_empty() && failures.is_empty() {
         bail!("there are no DaemonSets, Deployments, or Jobs in the namespace of a HyperConverged");
     }
-    for unread in &snapshot.unread {
-        let reason = one_line(&unread.reason);
-        failures.push(format!("{} was not read: {reason}", unread.kind));
+    for Gap { kind, reason, .. } in world.gaps() {
+        failures.push(format!("{kind} was not read: {}", one_line(&reason)));
     }
     match args.output {
         PlainFormat::Text => terminal.print(&render(&rows, &architectures))?,
@@ -124,29 +118,21 @@ pub(crate) fn run(
 }
 
 fn rows(
-    snapshot: &Snapshot,
+    world: &World,
     nodes: &[Value],
     architectures: &BTreeSet<String>,
     args: &args::Images,
     registries: &Registries,
 ) -> (Vec<Row>, Vec<String>) {
-    let namespaces: BTreeSet<&str> = snapshot.hyperconvergeds.iter().map(namespace).collect();
-    let kinds = KINDS.into_iter();
-    let objects = kinds.flat_map(|kind| snapshot.of(kind).map(move |object| (kind, object)));
-    let objects = objects.filter(|(_, object)| namespaces.contains(namespace(object)));
-    let objects: Vec<(&str, Value)> = objects.collect();
     let candidates = architectures.iter().map(|name| {
         let nodes = of_architecture(name, nodes, args.arch.is_some());
         let hosts = |hco| nodes.iter().any(|node| stage::hosts_workloads(hco, node));
-        let is_workload = snapshot.hyperconvergeds.iter().any(hosts);
+        let is_workload = world.hyperconvergeds.iter().any(hosts);
         (name.as_str(), (nodes, is_workload))
     });
     let candidates: BTreeMap<&str, (Vec<Value>, bool)> = candidates.collect();
     let mut by_image: BTreeMap<String, Vec<Found<'_>>> = BTreeMap::new();
-    for found in objects
-        .iter()
-        .flat_map(|(kind, object)| images_of(kind, object))
-    {
+    for found in found(world) {
         by_image.entry(found.image.clone()).or_default().push(found);
     }
     let mut failures = Vec::new();
@@ -186,65 +172,74 @@ fn rows(
     (rows, failures)
 }
 
-/// The images of a workload or a `ClusterServiceVersion`.
-fn images_of<'o>(kind: &str, object: &'o Value) -> Vec<Found<'o>> {
-    let by = format!("{kind} {}", key(object));
-    let listed = |image: &str| Found {
-        image: image.to_owned(),
-        by: by.clone(),
-        pod: None,
-        is_started: false,
-    };
-    if kind == "ClusterServiceVersion" {
-        // OLM copies those of other operators into the namespace.
-        let is_ours = name(object).starts_with("kubevirt-hyperconverged");
-        let images = items(object, "/spec/relatedImages").filter(|_| is_ours);
-        let images = images.filter_map(|it| text(it, "/image"));
-        return images.map(listed).collect();
-    }
-    // A Job that has ended starts no more pods.
-    if object.pointer("/status/completionTime").is_some() {
-        return Vec::new();
-    }
-    let pod = object.pointer("/spec/template/spec");
-    let containers =
-        ["initContainers", "containers"].map(|list| format!("/spec/template/spec/{list}"));
+/// The images of the workloads and the `ClusterServiceVersion` in the namespaces of HyperConverged objects.
+fn found(world: &World) -> Vec<Found<'_>> {
+    let namespaces: BTreeSet<&str> = world.hyperconvergeds.iter().map(namespace).collect();
     let mut found = Vec::new();
-    for container in containers.iter().flat_map(|list| items(object, list)) {
-        found.extend(text(container, "/image").map(|image| Found {
-            pod,
-            ..listed(image)
-        }));
-        for (what, image) in named(container) {
-            let what = what.to_ascii_lowercase().replace('_', "");
-            let is_started = STARTED.iter().any(|started| what.contains(started));
-            found.push(Found {
-                is_started,
-                ..listed(image)
-            });
+    for workloads in [&world.daemon_sets, &world.deployments, &world.jobs] {
+        let own = workloads.iter();
+        let own = own.filter(|it| namespaces.contains(&*it.metadata.namespace));
+        // A Job that has ended starts no more pods.
+        let active = own.filter(|it| it.completed.is_none());
+        found.extend(active.flat_map(|workload| images_of(workloads.kind(), workload)));
+    }
+    for version in world.service_versions.iter() {
+        let metadata = &version.metadata;
+        // OLM copies those of other operators into the namespace.
+        let is_ours = metadata.name.starts_with("kubevirt-hyperconverged");
+        if is_ours && namespaces.contains(&*metadata.namespace) {
+            let images = version.images.iter();
+            found.extend(images.map(|image| Found {
+                image: image.image.clone(),
+                by: format!("ClusterServiceVersion {}", metadata.key()),
+                pod: None,
+                is_started: false,
+            }));
         }
     }
     found
 }
 
+/// The images of a workload.
+fn images_of<'o>(kind: &str, workload: &'o Workload) -> Vec<Found<'o>> {
+    let by = format!("{kind} {}", workload.metadata.key());
+    let mut found = Vec::new();
+    for container in workload.init_containers.iter().chain(&workload.containers) {
+        found.push(Found {
+            image: container.image.clone(),
+            by: by.clone(),
+            pod: Some(workload),
+            is_started: false,
+        });
+        found.extend(container.env.iter().map(|variable| {
+            let what = variable.name.to_ascii_lowercase().replace('_', "");
+            Found {
+                image: variable.value.clone(),
+                by: by.clone(),
+                pod: None,
+                is_started: STARTED.iter().any(|started| what.contains(started)),
+            }
+        }));
+    }
+    found
+}
+
 /// The images in the environment and the arguments of an operator, with the names of their variables and flags.
-pub(crate) fn named(container: &Value) -> Vec<(&str, &str)> {
-    let variables = items(container, "/env");
-    let variables = variables.filter_map(|it| Some((text(it, "/name")?, text(it, "/value")?)));
-    let arguments: Vec<&str> = items(container, "/args")
-        .filter_map(Value::as_str)
-        .collect();
-    let separate = arguments.windows(2).filter_map(|pair| match pair {
-        [flag, value] => Some((*flag, *value)),
+pub(crate) fn images(container: &Container) -> Vec<Variable> {
+    let arguments = container.args.windows(2).filter_map(|pair| match pair {
+        [flag, value] => Some(Variable {
+            name: flag.clone(),
+            value: value.clone(),
+        }),
         _ => None,
     });
-    let all = variables.chain(separate);
+    let all = container.env.iter().cloned().chain(arguments);
     // Other variables and arguments can be secrets, and snapshots keep what is found here.
-    let is_image = |(what, image): &(&str, &str)| {
-        let what = what.to_ascii_lowercase();
+    let is_image = |Variable { name, value }: &Variable| {
+        let name = name.to_ascii_lowercase();
         let is_named =
-            !what.contains('=') && what.ends_with("image") || what.starts_with("related_image_");
-        is_named && image.contains('/') && at(image).is_some()
+            !name.contains('=') && name.ends_with("image") || name.starts_with("related_image_");
+        is_named && value.contains('/') && at(value).is_some()
     };
     all.filter(is_image).collect()
 }
@@ -271,12 +266,9 @@ impl Found<'_> {
 }
 
 /// Whether a pod can run on one of these nodes.
-fn is_placed(pod: &Value, nodes: &[Value]) -> bool {
-    let selector = pod.get("nodeSelector");
-    let selector = selector.and_then(|it| BTreeMap::<String, String>::deserialize(it).ok());
-    let affinity = pod.pointer("/affinity/nodeAffinity");
-    let affinity = affinity.and_then(|it| NodeAffinity::deserialize(it).ok());
-    let placement = Placement::parse(selector.unwrap_or_default(), affinity);
+fn is_placed(pod: &Workload, nodes: &[Value]) -> bool {
+    let affinity = pod.node_affinity.clone();
+    let placement = Placement::parse(pod.node_selector.clone(), affinity);
     nodes.iter().any(|node| {
         let labels = node.pointer("/metadata/labels");
         let labels = labels.and_then(|it| BTreeMap::<&str, &str>::deserialize(it).ok());
@@ -358,10 +350,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::world::Object as _;
 
     #[test]
     fn images_in_the_environment_and_in_arguments_are_found() {
-        let container = json!({
+        let container = Container::from_value(&json!({
             "env": [
                 {"name": "IMPORTER_IMAGE", "value": "quay.io/a/b:v1"},
                 {"name": "IMAGE_PULL_POLICY", "value": "Always"},
@@ -370,9 +363,9 @@ mod tests {
                 {"name": "SHIM_IMAGE", "value": "quay.io/a/d:v1@sha256:aa"},
             ],
             "args": ["--launcher-image", "quay.io/a/c:v1", "--image-proxy=https://user:password@host", "x/y"],
-        });
-        let images = named(&container);
-        let names: Vec<&str> = images.iter().map(|(name, _)| *name).collect();
+        }));
+        let images = images(&container.unwrap());
+        let names: Vec<&str> = images.iter().map(|it| &*it.name).collect();
         assert_eq!(names, ["IMPORTER_IMAGE", "SHIM_IMAGE", "--launcher-image"]);
     }
 }

@@ -25,9 +25,10 @@ use crate::no_forecast::NoForecast;
 use crate::notes::Notes;
 use crate::report::{Conclusions as _, Level, Report};
 use crate::row::{Effect, Row, Severity, of_kind};
-use crate::stage::{self, Compared, UnreadKind};
+use crate::stage::{self, Compared};
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
+use crate::world::Gap;
 
 use self::boot_sources::{BootSources, Crons, DataSources, Wanted};
 use self::storage::Disks;
@@ -118,13 +119,8 @@ impl<'c> Plan<'c> {
     fn rows(&self) -> Vec<Row> {
         let object = self.compared.object();
         let row = |effect, what: &str| Row::new(effect, "HyperConverged", &object, what);
-        let mut rows: Vec<Row> = self
-            .compared
-            .snapshot
-            .unread
-            .iter()
-            .map(UnreadKind::row)
-            .collect();
+        let gaps = self.compared.world.gaps();
+        let mut rows: Vec<Row> = gaps.iter().map(Gap::row).collect();
         rows.extend(self.denied.iter().map(|what| row(Effect::Denied, what)));
         if self.is_denied_by_hco {
             return rows;
@@ -216,7 +212,7 @@ struct Json<'p> {
     /// The new disks.
     storage: Vec<Disks>,
     headroom: Option<&'p Headroom>,
-    unread: &'p [UnreadKind],
+    unread: Vec<Gap>,
     rows: &'p [Row],
 }
 
@@ -295,7 +291,7 @@ impl<'p> Json<'p> {
                 Vec::new()
             },
             headroom: plan.headroom.as_ref(),
-            unread: &compared.snapshot.unread,
+            unread: compared.world.gaps(),
             rows: &plan.rows,
         }
     }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use engine::{Import, Stopped};
+use policy_host::ClusterError;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -27,9 +28,10 @@ use crate::object_name::name;
 use crate::plan::machines::{Counted, counted_now};
 use crate::report::Conclusions as _;
 use crate::row::{Effect, Row, Severity};
-use crate::stage::{self, Compared, UnreadKind};
+use crate::stage::{self, Compared};
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
+use crate::world::Gap;
 
 /// A status. Programs read its JSON: fields are added, and none is removed.
 #[derive(Serialize)]
@@ -64,7 +66,7 @@ pub(crate) struct Status {
     virtual_machine_architectures: Vec<Counted>,
     /// `None` if the running VMs were not read.
     headroom: Option<Headroom>,
-    unread: Vec<UnreadKind>,
+    unread: Vec<Gap>,
     /// The state of each object.
     rows: Vec<Row>,
     #[serde(skip)]
@@ -99,7 +101,10 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
         }
         let is_failed = match &status {
             Ok(status) => status.unread.iter().any(|unread| unread.is_transient),
-            Err(error) => stage::is_transient(error),
+            Err(error) => {
+                let error = error.downcast_ref::<ClusterError>();
+                error.is_some_and(ClusterError::is_transient)
+            }
         };
         let is_outstanding = status.as_ref().is_ok_and(|it| it.reached == Some(false));
         if !is_outstanding && !is_failed {
@@ -149,7 +154,7 @@ impl Status {
         rows.extend(not_imported.iter().map(NotImported::row));
         rows.extend(data_sources.iter().map(DataSource::row));
         rows.extend(virtual_machines.iter().map(Machine::row));
-        rows.extend(observed.snapshot.unread.iter().map(UnreadKind::row));
+        rows.extend(observed.world.gaps().iter().map(Gap::row));
         let is_missing = rows.iter().any(|row| row.severity == Severity::Loss);
         let is_uncertain = golden_images
             .iter()
@@ -180,7 +185,7 @@ impl Status {
             virtual_machines,
             virtual_machine_architectures: counted_now(&observed),
             headroom: Headroom::of(&observed),
-            unread: observed.snapshot.unread.clone(),
+            unread: observed.world.gaps(),
             rows,
             observed,
         }
@@ -235,8 +240,12 @@ fn unknown(observed: &Compared) -> Option<String> {
     if let Some(no_forecast) = observed.no_forecast() {
         return Some(no_forecast.why());
     }
-    let unread = ["DataImportCron", "DataSource"]
-        .into_iter()
-        .find(|kind| !observed.snapshot.has(kind))?;
-    Some(format!("{unread}s were not read"))
+    let world = &observed.world;
+    if !world.crons.is_read() {
+        Some("DataImportCrons were not read".to_owned())
+    } else if !world.sources.is_read() {
+        Some("DataSources were not read".to_owned())
+    } else {
+        None
+    }
 }

@@ -11,11 +11,11 @@ use serde_json::Value;
 use crate::field::text;
 use crate::foreign::Foreign;
 use crate::kubectl::Kubectl;
-use crate::object_name::{key, namespace, parts};
-use crate::owner;
+use crate::object_name::parts;
 use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast, Report, is_in};
-use crate::stage::{Compared, DISKS, GOLDEN};
+use crate::stage::Compared;
 use crate::templates;
+use crate::world::{self, Disk, GOLDEN, Metadata};
 
 /// The boot sources before and after the change.
 #[derive(Debug, Default)]
@@ -173,7 +173,7 @@ impl BootSources {
         let none = Forecast::default();
         let before = compared.will_be.forecast_before.as_ref().unwrap_or(&none);
         let after = wanted.forecast.unwrap_or(&none);
-        let snapshot = &compared.snapshot;
+        let world = &compared.world;
         let pointer = |source: &DataSource| (source.key(), source.points_to.clone());
         let crons_before = crons_before(compared, before);
         let crons = before.crons.iter().chain(&after.crons);
@@ -186,14 +186,17 @@ impl BootSources {
             owners: owners(compared, &crons_before),
             is_outstanding: wanted.is_outstanding,
             crons_before,
-            of_ssp: snapshot.has("DataSource").then(|| {
-                let of_ssp = snapshot.of("DataSource").filter(owner::is_of_ssp);
-                of_ssp.map(|it| key(&it)).collect()
+            of_ssp: world.sources.is_read().then(|| {
+                let of_ssp = world.sources.iter().filter(|it| it.metadata.is_of_ssp());
+                of_ssp.map(|it| it.metadata.key()).collect()
             }),
-            sources_before: if snapshot.has("DataSource") {
-                let sources = snapshot.of("DataSource").map(|source| {
-                    let other = text(&source, "/spec/source/dataSource/name");
-                    (key(&source), other.map(Foreign::from))
+            sources_before: if world.sources.is_read() {
+                let sources = world.sources.iter().map(|source| {
+                    let other = source.points_to.as_ref();
+                    (
+                        source.metadata.key(),
+                        other.map(|other| Foreign::from(&*other.name)),
+                    )
                 });
                 sources.collect()
             } else {
@@ -204,10 +207,7 @@ impl BootSources {
                     .collect()
             },
             points_to: sources.map(pointer).collect(),
-            claims: snapshot
-                .of("PersistentVolumeClaim")
-                .map(|it| key(&it))
-                .collect(),
+            claims: world.claims.iter().map(|it| it.metadata.key()).collect(),
             // A rejected object changes nothing.
             changes: wanted.changes.cloned().unwrap_or_else(|| Changes {
                 crons: Some(CronChanges::default()),
@@ -276,19 +276,19 @@ impl BootSources {
         templates: &BTreeMap<&str, &Value>,
     ) -> BTreeSet<String> {
         const DEFAULT: u64 = 3;
-        let snapshot = &compared.snapshot;
+        let world = &compared.world;
         let mut volumes: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for volume in snapshot.of("DataVolume") {
-            if let Some(cron) = owner::cron_key(&volume) {
-                volumes.entry(cron).or_default().push(key(&volume));
+        for world::DataVolume { metadata, .. } in world.volumes.iter() {
+            if let Some(cron) = metadata.cron_key() {
+                volumes.entry(cron).or_default().push(metadata.key());
             }
         }
         if volumes.is_empty() {
             return BTreeSet::new();
         }
-        let claims = snapshot.of("PersistentVolumeClaim");
+        let claims = world.claims.iter().map(|claim| &claim.metadata);
         let labels: BTreeMap<String, Option<String>> =
-            claims.map(|it| (key(&it), owner::cron_key(&it))).collect();
+            claims.map(|it| (it.key(), it.cron_key())).collect();
         let mut collected = BTreeSet::new();
         let created = self.changes.crons.iter().flat_map(|it| &it.created);
         let created: BTreeSet<&str> = created.map(Foreign::raw).collect();
@@ -310,9 +310,9 @@ impl BootSources {
                 let label = labels.get(disk);
                 former.contains(disk) && label.is_some_and(|it| it.as_ref() != Some(&name))
             };
-            for other in snapshot.of("DataSource") {
-                let other_key = key(&other);
-                if other_key != source && disks(&other).any(|disk| is_of_other(&disk)) {
+            for other in world.sources.iter() {
+                let other_key = other.metadata.key();
+                if other_key != source && other.disks().any(|disk| is_of_other(&disk)) {
                     collected.insert(other_key);
                 }
             }
@@ -633,17 +633,17 @@ fn changes_image(field: &Foreign) -> bool {
 
 /// The existing DataImportCrons; if they were not read, the DataImportCrons of the forecast that the cluster accepts.
 fn crons_before(compared: &Compared, forecast: &Forecast) -> BTreeMap<String, CronBefore> {
-    let snapshot = &compared.snapshot;
-    if snapshot.has("DataImportCron") {
-        let crons = snapshot.of("DataImportCron").map(|cron| {
-            let managed = text(&cron, "/spec/managedDataSource").unwrap_or_default();
+    let crons = &compared.world.crons;
+    if crons.is_read() {
+        let crons = crons.iter().map(|cron| {
+            let managed = cron.managed_data_source().unwrap_or_default();
             let before = CronBefore {
-                source: format!("{}/{managed}", namespace(&cron)),
-                origin: origin(&cron),
-                keeps_disks: retention(&cron) != Some("None"),
-                has_imported: cron.pointer("/status/lastImportedPVC").is_some(),
+                source: cron.metadata.beside(managed),
+                origin: origin(&cron.spec),
+                keeps_disks: retention(&cron.spec) != Some("None"),
+                has_imported: cron.last_imported.is_some(),
             };
-            (key(&cron), before)
+            (cron.metadata.key(), before)
         });
         return crons.collect();
     }
@@ -655,10 +655,10 @@ fn crons_before(compared: &Compared, forecast: &Forecast) -> BTreeMap<String, Cr
         let template = templates.get(cron.template.raw()).copied();
         let before = CronBefore {
             source: cron.source(),
-            origin: template.and_then(origin),
+            origin: template.and_then(|it| origin(it.get("spec")?)),
             // HCO sets the retention policy `None`.
             keeps_disks: template
-                .and_then(retention)
+                .and_then(|it| retention(it.get("spec")?))
                 .is_some_and(|policy| policy != "None"),
             has_imported: true,
         };
@@ -670,35 +670,39 @@ fn crons_before(compared: &Compared, forecast: &Forecast) -> BTreeMap<String, Cr
 /// The DataSources with a disk that CDI does not delete with their DataImportCron. If the disks were not read, the
 /// labels of the DataSources decide; if DataSources were not read either, the DataImportCrons decide.
 fn kept_disks(compared: &Compared, crons: &BTreeMap<String, CronBefore>) -> BTreeSet<String> {
-    let snapshot = &compared.snapshot;
-    if !snapshot.has("DataSource") {
+    let world = &compared.world;
+    if !world.sources.is_read() {
         let kept = crons.values().filter(|cron| cron.keeps_disks);
         return kept.map(|cron| cron.source.clone()).collect();
     }
-    let all = DISKS.into_iter().flat_map(|kind| snapshot.of(kind));
-    let kept = all.filter(|disk| !owner::is_cleaned_up(disk));
-    let kept: BTreeSet<String> = kept.map(|disk| key(&disk)).collect();
-    let has_kept = |source: &Value| {
-        if snapshot.has("PersistentVolumeClaim") {
-            disks(source).any(|disk| kept.contains(&disk))
+    let kept = disks(compared).filter(|disk| !disk.metadata.is_cleaned_up());
+    let kept: BTreeSet<String> = kept.map(|disk| disk.metadata.key()).collect();
+    let sources = world.sources.iter();
+    let sources = sources.filter(|source| {
+        if world.claims.is_read() {
+            source.disks().any(|disk| kept.contains(&disk))
         } else {
-            disks(source).next().is_some() && !owner::is_cleaned_up(source)
+            source.disks().next().is_some() && !source.metadata.is_cleaned_up()
         }
-    };
-    let sources = snapshot.of("DataSource").filter(has_kept);
-    sources.map(|source| key(&source)).collect()
+    });
+    sources.map(|source| source.metadata.key()).collect()
+}
+
+/// The existing disks of boot sources.
+fn disks(compared: &Compared) -> impl Iterator<Item = &Disk> {
+    let world = &compared.world;
+    world.claims.iter().chain(world.snapshots.iter())
 }
 
 /// The DataSources with a disk.
 fn filled(compared: &Compared) -> Option<BTreeSet<String>> {
-    let snapshot = &compared.snapshot;
-    let all = DISKS.into_iter().flat_map(|kind| snapshot.of(kind));
-    let all: BTreeSet<String> = all.map(|disk| key(&disk)).collect();
-    let are_read = DISKS.iter().all(|kind| snapshot.has(kind));
-    let sources = snapshot.of("DataSource");
-    let filled = sources.filter(|it| disks(it).any(|disk| !are_read || all.contains(&disk)));
-    let filled = filled.map(|source| key(&source)).collect();
-    snapshot.has("DataSource").then_some(filled)
+    let world = &compared.world;
+    let all: BTreeSet<String> = disks(compared).map(|disk| disk.metadata.key()).collect();
+    let are_read = world.claims.is_read() && world.snapshots.is_read();
+    let filled = world.sources.iter();
+    let filled = filled.filter(|it| it.disks().any(|disk| !are_read || all.contains(&disk)));
+    let filled = filled.map(|source| source.metadata.key()).collect();
+    world.sources.is_read().then_some(filled)
 }
 
 /// The DataSources with a disk that has the label for CDI's clean-up, while its `DataVolume` does not have it: a disk from
@@ -706,16 +710,18 @@ fn filled(compared: &Compared) -> Option<BTreeSet<String>> {
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource, which labels only the disk.
 fn reimported(compared: &Compared) -> BTreeSet<String> {
-    let snapshot = &compared.snapshot;
-    let volumes = snapshot.of("DataVolume");
-    let volumes = volumes.filter(|volume| !owner::is_cleaned_up(volume));
-    let volumes: BTreeSet<String> = volumes.map(|volume| key(&volume)).collect();
-    let claims = snapshot.of("PersistentVolumeClaim");
-    let reimported = claims.filter(|it| owner::is_cleaned_up(it) && volumes.contains(&key(it)));
-    let reimported: BTreeSet<String> = reimported.map(|claim| key(&claim)).collect();
-    let sources = snapshot.of("DataSource");
-    let sources = sources.filter(|it| disks(it).any(|disk| reimported.contains(&disk)));
-    sources.map(|source| key(&source)).collect()
+    let world = &compared.world;
+    let volumes = world.volumes.iter().map(|volume| &volume.metadata);
+    let volumes = volumes.filter(|volume| !volume.is_cleaned_up());
+    let volumes: BTreeSet<String> = volumes.map(Metadata::key).collect();
+    let claims = world.claims.iter().map(|claim| &claim.metadata);
+    let claims = claims
+        .filter(|claim| claim.is_cleaned_up())
+        .map(Metadata::key);
+    let reimported: BTreeSet<String> = claims.filter(|claim| volumes.contains(claim)).collect();
+    let sources = world.sources.iter();
+    let sources = sources.filter(|it| it.disks().any(|disk| reimported.contains(&disk)));
+    sources.map(|source| source.metadata.key()).collect()
 }
 
 /// The templates whose disks CDI deletes after each import.
@@ -737,12 +743,10 @@ fn owners(
     compared: &Compared,
     crons: &BTreeMap<String, CronBefore>,
 ) -> BTreeMap<String, Option<String>> {
-    let snapshot = &compared.snapshot;
-    if snapshot.has("DataSource") {
-        let sources = snapshot
-            .of("DataSource")
-            .map(|source| (key(&source), owner::cron_key(&source)));
-        return sources.collect();
+    let sources = &compared.world.sources;
+    if sources.is_read() {
+        let sources = sources.iter().map(|source| &source.metadata);
+        return sources.map(|it| (it.key(), it.cron_key())).collect();
     }
     let crons = crons
         .iter()
@@ -750,23 +754,14 @@ fn owners(
     crons.collect()
 }
 
-/// The disks that a DataSource names.
-pub(crate) fn disks(source: &Value) -> impl Iterator<Item = String> {
-    ["pvc", "snapshot"].into_iter().filter_map(|kind| {
-        let disk = source.pointer(&format!("/spec/source/{kind}"))?;
-        let namespace = text(disk, "/namespace").unwrap_or(namespace(source));
-        Some(format!("{namespace}/{}", text(disk, "/name")?))
-    })
+/// The retention policy of a DataImportCron.
+fn retention(spec: &Value) -> Option<&str> {
+    text(spec, "/retentionPolicy")
 }
 
-/// The retention policy of a DataImportCron or a template.
-fn retention(cron: &Value) -> Option<&str> {
-    text(cron, "/spec/retentionPolicy")
-}
-
-/// The source of the image of a DataImportCron or a template. The digest does not depend on the platform.
-fn origin(cron: &Value) -> Option<Value> {
-    let mut source = cron.pointer("/spec/template/spec/source")?.clone();
+/// The source of the image of a DataImportCron. The digest does not depend on the platform.
+fn origin(spec: &Value) -> Option<Value> {
+    let mut source = spec.pointer("/template/spec/source")?.clone();
     let registry = source.get_mut("registry").and_then(Value::as_object_mut);
     registry.and_then(|it| it.remove("platform"));
     Some(source)
@@ -774,8 +769,8 @@ fn origin(cron: &Value) -> Option<Value> {
 
 fn origins(object: &Value) -> BTreeMap<String, Value> {
     let templates = templates(object).into_iter();
-    let origins =
-        templates.filter_map(|(name, template)| Some((name.to_owned(), origin(template)?)));
+    let origins = templates
+        .filter_map(|(name, template)| Some((name.to_owned(), origin(template.get("spec")?)?)));
     origins.collect()
 }
 

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::Import;
-use kube_objects::json::Json;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
 use operator_models::kubevirt::virtual_machine::{BootSource, Lookup, Reason, VirtualMachine};
@@ -11,20 +10,19 @@ use operator_models::ssp::bundle;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::field::{architecture, text};
+use crate::field::architecture;
 use crate::foreign::Foreign;
-use crate::made_from::sources;
-use crate::object_name::{key, name, namespace};
-use crate::owner;
+use crate::object_name::name;
 use crate::report::{Changes, Conclusions as _, Forecast, Report, is_in};
 use crate::row::{Effect, Row};
 use crate::stage::Compared;
+use crate::world::{self, World};
 
 /// The affected VMs, sorted by effect.
 pub(super) fn affected(compared: &Compared) -> Vec<Row> {
     let mut machines = BTreeSet::new();
     disks(compared, &mut machines);
-    let architectures = Architectures::of(compared);
+    let architectures = Architectures::new(compared);
     let advised = orphans(compared, architectures.as_ref(), &mut machines);
     if let Some(architectures) = architectures {
         architectures.add(compared, &advised, &mut machines);
@@ -40,71 +38,58 @@ fn add(machines: &mut BTreeSet<Row>, key: &str, effect: Effect, detail: &str) {
     machines.insert(row(key, effect, detail));
 }
 
-/// The DataSources that are deleted or replaced.
-pub(super) struct Going {
-    deleted: BTreeSet<String>,
-    lost: BTreeSet<String>,
-    empty: BTreeSet<String>,
-    /// The DataSources that point to another one than before, with its name and its architecture.
-    moved: BTreeMap<String, (Foreign, Foreign)>,
-}
-
-impl Going {
-    pub(super) fn of(compared: &Compared, changes: Option<&Changes>) -> Self {
-        let none = Changes::default();
-        let changes = changes.unwrap_or(&none);
-        let keys = |names: &[Foreign]| names.iter().map(|it| it.raw().to_owned()).collect();
-        Self {
-            deleted: keys(&changes.data_sources.deleted),
-            lost: keys(&changes.lost_image),
-            empty: keys(&changes.empty_meanwhile),
-            moved: moved(compared, changes),
-        }
-    }
-
-    /// The effect on a disk that this object creates from a DataSource; `None` if there is no effect.
-    pub(super) fn effect(&self, source: &str, object: &Value) -> Option<Loss> {
-        let gone = |effect, why: &str| Loss {
-            effect,
-            why: why.to_owned(),
-            is_moved: false,
-            is_back: false,
-        };
-        Some(if self.deleted.contains(source) {
-            gone(Effect::DiskSourceDeleted, "is deleted")
-        } else if self.lost.contains(source) {
-            gone(Effect::DiskSourceDeleted, "has no disk any more")
-        } else if self.empty.contains(source) {
-            let why = "has no disk until the import is done";
-            Loss {
-                is_back: true,
-                ..gone(Effect::DiskSourceReplaced, why)
-            }
-        } else {
-            let own = own_architecture(object)?;
-            let (target, architecture) = self.moved.get(source)?;
-            if architecture.raw() == own {
-                return None;
-            }
-            Loss {
-                effect: Effect::DiskSourceReplaced,
-                why: format!("now points to {target}, which is for {architecture}"),
-                is_moved: true,
-                is_back: false,
-            }
-        })
-    }
-}
-
 /// The effect on the DataSource of a disk.
-pub(super) struct Loss {
-    pub(super) effect: Effect,
+struct Loss {
+    effect: Effect,
     /// The change of the DataSource, as a clause.
-    pub(super) why: String,
+    why: String,
     /// Whether it keeps a disk, but for another architecture than the VM sets.
     is_moved: bool,
     /// Whether it gets a new disk.
     is_back: bool,
+}
+
+impl Loss {
+    /// The effect on a disk that a VM creates from a DataSource; `None` if there is no effect.
+    fn of(
+        compared: &Compared,
+        changes: Option<&Changes>,
+        source: &str,
+        machine: &world::Machine,
+    ) -> Option<Self> {
+        let changes = changes?;
+        let gone = |effect, why: &str, is_back| Self {
+            effect,
+            why: why.to_owned(),
+            is_moved: false,
+            is_back,
+        };
+        if is_in(&changes.data_sources.deleted, source) {
+            return Some(gone(Effect::DiskSourceDeleted, "is deleted", false));
+        }
+        if is_in(&changes.lost_image, source) {
+            let why = "has no disk any more";
+            return Some(gone(Effect::DiskSourceDeleted, why, false));
+        }
+        if is_in(&changes.empty_meanwhile, source) {
+            let why = "has no disk until the import is done";
+            return Some(gone(Effect::DiskSourceReplaced, why, true));
+        }
+        let own = machine.own_architecture()?;
+        let mut moved = changes.data_sources.retargeted.iter();
+        let target = moved.find(|it| it.name.raw() == source)?.to.as_ref()?;
+        let forecast = compared.will_be.forecast.iter();
+        let (namespace, _) = source.split_once('/')?;
+        let mut sources = forecast.flat_map(|it| &it.data_sources);
+        let target = sources.find(|it| it.namespace.raw() == namespace && it.name == *target)?;
+        let label = &target.architecture_label;
+        let is_moved = !label.raw().is_empty() && label.raw() != own;
+        let why = format!("now points to {}, which is for {label}", target.name);
+        is_moved.then(|| Self {
+            is_moved,
+            ..gone(Effect::DiskSourceReplaced, &why, false)
+        })
+    }
 }
 
 /// The advice for a VM whose disk was not created before its boot source was imported again. CDI authorized the clone
@@ -116,67 +101,35 @@ pub(super) struct Loss {
 const AGAIN: &str =
     "delete its DataVolume after the import, and KubeVirt creates the DataVolume again";
 
-fn moved(compared: &Compared, changes: &Changes) -> BTreeMap<String, (Foreign, Foreign)> {
-    let forecast = compared.will_be.forecast.iter();
-    let label = |key: &str| {
-        let mut sources = forecast.clone().flat_map(|it| &it.data_sources);
-        let source = sources.find(|it| it.key() == key)?;
-        Some(source.architecture_label.clone()).filter(|it| !it.raw().is_empty())
-    };
-    let moved = changes.data_sources.retargeted.iter().filter_map(|it| {
-        let target = it.to.clone()?;
-        let (namespace, _) = it.name.raw().split_once('/')?;
-        let label = label(&format!("{namespace}/{}", target.raw()))?;
-        Some((it.name.raw().to_owned(), (target, label)))
-    });
-    moved.collect()
-}
-
-/// Whether the disks of a VM exist; `None` if that is unknown. KubeVirt also creates the `DataVolume`s of a stopped VM,
-/// but with `WaitForFirstConsumer`, their disks are created when the VM first starts.
-///
-/// MIRRORS: kubevirt pkg/virt-controller/watch/vm/vm.go, setPrintableStatus.
-pub(crate) fn has_disks(machine: &Value, unfinished: Option<&BTreeSet<String>>) -> Option<bool> {
-    match text(machine, "/status/printableStatus")? {
-        "" | "Unknown" => None,
-        "Running" | "Migrating" | "Paused" => Some(true),
-        "Provisioning" | "WaitingForVolumeBinding" | "DataVolumeError" | "ErrorPvcNotFound" => {
-            Some(false)
-        }
-        _ => {
-            let uid = text(machine, "/metadata/uid")?;
-            Some(!unfinished?.contains(uid))
-        }
-    }
-}
-
 /// The UIDs of VMs with a disk that does not exist yet; `None` if that is unknown.
-pub(crate) fn unfinished(compared: &Compared) -> Option<BTreeSet<String>> {
-    let volumes = compared.snapshot.of("DataVolume");
-    let unfinished = volumes.filter_map(|volume| owner::machine(&volume).map(str::to_owned));
-    let unfinished = unfinished.collect();
-    compared.snapshot.has("DataVolume").then_some(unfinished)
+pub(crate) fn unfinished(compared: &Compared) -> Option<BTreeSet<&str>> {
+    let volumes = &compared.world.volumes;
+    let unfinished = volumes
+        .iter()
+        .map(|volume| &*volume.machine)
+        .filter(|machine| !machine.is_empty());
+    volumes.is_read().then(|| unfinished.collect())
 }
 
 /// Adds the VMs whose disks use a boot source that is deleted or replaced.
 fn disks(compared: &Compared, machines: &mut BTreeSet<Row>) {
-    let going = Going::of(compared, compared.will_be.changes.as_ref());
-    let pending = Going::of(compared, compared.pending.as_ref());
+    let changes = compared.will_be.changes.as_ref();
     let unfinished = unfinished(compared);
-    for machine in compared.snapshot.of("VirtualMachine") {
-        for source in sources(&machine) {
-            let Some(loss) = going.effect(&source, &machine) else {
+    for machine in compared.world.machines.iter() {
+        for source in machine.sources() {
+            let Some(loss) = Loss::of(compared, changes, &source, machine) else {
                 continue;
             };
             let (effect, why) = (loss.effect, &loss.why);
-            let (effect, detail) = match has_disks(&machine, unfinished.as_ref()) {
+            let (effect, detail) = match machine.has_disks(unfinished.as_ref()) {
                 Some(true) if loss.is_moved => continue,
                 Some(true) => (
                     Effect::DiskStays,
                     format!("the disk stays; {source}, from which it was made, {why}"),
                 ),
                 Some(false) => {
-                    let goes_anyway = pending.effect(&source, &machine).is_some();
+                    let pending = compared.pending.as_ref();
+                    let goes_anyway = Loss::of(compared, pending, &source, machine).is_some();
                     let is_in_time = compared.is_asked && !goes_anyway;
                     let advice = match (is_in_time, loss.is_back) {
                         (true, true) => format!("let it finish before the change, or {AGAIN}"),
@@ -200,14 +153,9 @@ fn disks(compared: &Compared, machines: &mut BTreeSet<Row>) {
                     ),
                 ),
             };
-            add(machines, &key(&machine), effect, &detail);
+            add(machines, &machine.metadata.key(), effect, &detail);
         }
     }
-}
-
-/// The architecture that a VM sets itself.
-fn own_architecture(machine: &Value) -> Option<&str> {
-    text(machine, "/spec/template/spec/architecture").filter(|own| !own.is_empty())
 }
 
 /// The architectures that no workload node has after the change.
@@ -221,53 +169,38 @@ fn gone(compared: &Compared) -> BTreeSet<String> {
 }
 
 /// The objects that KubeVirt reads to determine the architecture of a VM.
-struct Admission {
+struct Admission<'w> {
+    world: &'w World,
     kubevirt: KubeVirt,
     sources: BTreeMap<String, BootSource>,
-    preferences: BTreeMap<PreferenceName, Preference>,
     /// The only architectures whose virtual machines KubeVirt accepts; `None` if it accepts all.
     accepted: Option<Vec<String>>,
 }
 
-impl Admission {
-    /// The state before and after the change.
-    fn of(compared: &Compared) -> Option<[Self; 2]> {
-        let (is, will_be) = (compared.is.as_ref()?, &compared.will_be);
-        let before = default_of(is);
-        let after = default_of(will_be).or_else(|| before.clone());
-        let mut sources = Self::sources(compared);
-        let old_object = compared.before().unwrap_or(compared.after());
-        let is = Self::new(compared, (is, old_object), before, sources.clone());
-        let old = sources.clone();
-        let changes = will_be.changes.iter();
-        for deleted in changes.flat_map(|it| &it.data_sources.deleted) {
-            sources.remove(deleted.raw());
-        }
-        let new = forecast_sources(will_be.forecast.as_ref());
-        sources.extend(new.map(|(key, source)| with_stale_label(&old, key, source)));
-        let will_be = Self::new(compared, (will_be, compared.after()), after, sources);
-        Some([is, will_be])
-    }
-
+impl<'w> Admission<'w> {
     fn new(
-        compared: &Compared,
+        compared: &'w Compared,
         (report, object): (&Report, &Value),
-        default: Option<String>,
+        default: Option<&Foreign>,
         sources: BTreeMap<String, BootSource>,
     ) -> Self {
+        let default = default.map(|name| name.raw().to_owned());
         Self {
+            world: &compared.world,
             kubevirt: report.kubevirt(default.unwrap_or_default()),
             sources,
-            preferences: preferences(compared),
             accepted: accepted(report, object),
         }
     }
 
     /// The DataSources of the cluster, or as forecast if they were not read.
     fn sources(compared: &Compared) -> BTreeMap<String, BootSource> {
-        if compared.snapshot.has("DataSource") {
-            let real = compared.snapshot.of("DataSource");
-            return real.map(|it| (key(&it), real_source(&it))).collect();
+        let real = &compared.world.sources;
+        if real.is_read() {
+            let real = real.iter();
+            return real
+                .map(|it| (it.metadata.key(), it.boot_source()))
+                .collect();
         }
         let before = compared.will_be.forecast_before.as_ref();
         forecast_sources(before).collect()
@@ -297,11 +230,6 @@ impl Admission {
     }
 }
 
-fn default_of(report: &Report) -> Option<String> {
-    let default = report.default_architecture.as_ref();
-    default.map(|it| it.raw().to_owned())
-}
-
 /// VMs of an architecture.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -317,13 +245,16 @@ pub(crate) struct Counted {
 pub(crate) fn counted_now(observed: &Compared) -> Vec<Counted> {
     let (report, object) = (&observed.will_be, observed.after());
     let sources = Admission::sources(observed);
-    let now = Admission::new(observed, (report, object), default_of(report), sources);
+    let default = report.default_architecture.as_ref();
+    let now = Admission::new(observed, (report, object), default, sources);
     let mut numbers: BTreeMap<(String, &str), usize> = BTreeMap::new();
-    for machine in observed.snapshot.of("VirtualMachine") {
-        let resolved = match own_architecture(&machine) {
+    for machine in observed.world.machines.iter() {
+        let resolved = match machine.own_architecture() {
             // Most VMs set an architecture, and need not be parsed.
             Some(own) => Some((own.to_owned(), Reason::Explicit)),
-            None => read(&machine).map(|it| it.resolve(&now.kubevirt, &mut { &now })),
+            None => machine
+                .read()
+                .map(|it| it.resolve(&now.kubevirt, &mut { &now })),
         };
         if let Some((architecture, reason)) = resolved {
             *numbers.entry((architecture, reason.name())).or_default() += 1;
@@ -337,34 +268,26 @@ pub(crate) fn counted_now(observed: &Compared) -> Vec<Counted> {
     counted.collect()
 }
 
-impl Lookup for &Admission {
+impl Lookup for &Admission<'_> {
     fn data_source(&mut self, namespace: &str, name: &str) -> Option<BootSource> {
         self.sources.get(&format!("{namespace}/{name}")).cloned()
     }
 
     fn preference(&mut self, name: &PreferenceName) -> Option<Preference> {
-        let stored = self.preferences.get(name).cloned();
+        let (stored, namespace) = match &name.namespace {
+            None => (&self.world.cluster_preferences, ""),
+            Some(namespace) => (&self.world.preferences, &**namespace),
+        };
+        let mut stored = stored.iter();
+        let stored = stored.find(|world::Preference { metadata, .. }| {
+            metadata.name == name.name && metadata.namespace == namespace
+        });
+        let stored = stored.map(|stored| Preference {
+            preferred: stored.preferred.clone(),
+            required: stored.required.clone(),
+        });
         stored.or_else(|| self.kubevirt.shipped_preference(name))
     }
-}
-
-/// The preferences of the cluster.
-fn preferences(compared: &Compared) -> BTreeMap<PreferenceName, Preference> {
-    let kinds = [
-        "VirtualMachinePreference",
-        "VirtualMachineClusterPreference",
-    ];
-    let all = kinds.into_iter().flat_map(|kind| {
-        let objects = compared.snapshot.of(kind);
-        objects.filter_map(move |object| {
-            let (namespace, name) = (namespace(&object), name(&object).to_owned());
-            let name = PreferenceName::new(name, kind, namespace)?;
-            let text = object.to_string();
-            let preference = Preference::read(Json::parse(text.as_bytes()).ok()?).ok()?;
-            Some((name, preference))
-        })
-    });
-    all.collect()
 }
 
 /// The only architectures whose VMs KubeVirt accepts. Up to HCO 1.17, with the import off, these are the architectures
@@ -383,14 +306,6 @@ fn accepted(report: &Report, object: &Value) -> Option<Vec<String>> {
     let control_plane = report.control_plane_architectures.as_ref();
     let names = control_plane.filter(|it| rejects && !is_placed && !it.is_empty())?;
     Some(names.iter().map(|it| it.raw().to_owned()).collect())
-}
-
-/// A DataSource that KubeVirt cannot read has no label.
-fn real_source(object: &Value) -> BootSource {
-    let text = object.to_string();
-    let json = Json::parse(text.as_bytes()).ok();
-    let source = json.and_then(|json| BootSource::read(json).ok());
-    source.unwrap_or_default()
 }
 
 /// A DataSource of SSP's VM templates that pointed to another one has its label, and keeps the label when it no longer
@@ -445,20 +360,31 @@ fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (String
 }
 
 /// The effect of the change on the architecture of VMs.
-pub(super) struct Architectures {
-    is: Admission,
-    will_be: Admission,
+struct Architectures<'w> {
+    is: Admission<'w>,
+    will_be: Admission<'w>,
     gone: BTreeSet<String>,
     /// The architectures of the nodes that VMs run on.
     runs_on: BTreeMap<String, String>,
 }
 
-impl Architectures {
-    pub(super) fn of(compared: &Compared) -> Option<Self> {
-        let [is, will_be] = Admission::of(compared)?;
+impl<'w> Architectures<'w> {
+    fn new(compared: &'w Compared) -> Option<Self> {
+        let (is, will_be) = (compared.is.as_ref()?, &compared.will_be);
+        let before = is.default_architecture.as_ref();
+        let after = will_be.default_architecture.as_ref().or(before);
+        let old = Admission::sources(compared);
+        let mut new = old.clone();
+        let changes = will_be.changes.iter();
+        for deleted in changes.flat_map(|it| &it.data_sources.deleted) {
+            new.remove(deleted.raw());
+        }
+        let forecast = forecast_sources(will_be.forecast.as_ref());
+        new.extend(forecast.map(|(key, source)| with_stale_label(&old, key, source)));
+        let object = compared.before().unwrap_or(compared.after());
         Some(Self {
-            is,
-            will_be,
+            is: Admission::new(compared, (is, object), before, old),
+            will_be: Admission::new(compared, (will_be, compared.after()), after, new),
             gone: gone(compared),
             runs_on: runs_on(compared),
         })
@@ -466,14 +392,11 @@ impl Architectures {
 
     /// The effects on a VM that gets another architecture, or that needs nodes of an architecture that no workload node
     /// has after the change.
-    pub(super) fn effects(
-        &self,
-        machine: &Value,
-        unfinished: Option<&BTreeSet<String>>,
-    ) -> Vec<(Effect, String)> {
-        let Some(read) = read(machine) else {
+    fn effects(&self, machine: &world::Machine, unfinished: Option<&BTreeSet<&str>>) -> Vec<Row> {
+        let Some(read) = machine.read() else {
             return Vec::new();
         };
+        let key = machine.metadata.key();
         // If the VM does not set an architecture, it gets the architecture of its DataSources, or the default.
         let (before, after) = (
             self.is.architecture(&read),
@@ -483,19 +406,16 @@ impl Architectures {
         let of_nodes = read.launcher(&after, false).architecture;
         if let Some(of_nodes) = of_nodes.filter(|it| self.gone.contains(it)) {
             let once_stopped = once_stopped(machine);
-            let has_selector = read.node_selector.is_some();
-            let detail = if has_selector {
-                format!(
-                    "its nodeSelector requires the architecture {of_nodes}, which no workload node has any more: {once_stopped}it cannot start"
-                )
-            } else {
-                format!(
-                    "no workload node has its architecture {of_nodes} any more: {once_stopped}it cannot start"
-                )
+            let what = match read.node_selector {
+                Some(_) => format!(
+                    "its nodeSelector requires the architecture {of_nodes}, which no workload node has"
+                ),
+                None => format!("no workload node has its architecture {of_nodes}"),
             };
-            effects.push((Effect::NoNode, detail));
+            let detail = format!("{what} any more: {once_stopped}it cannot start");
+            effects.push(row(&key, Effect::NoNode, &detail));
         }
-        let rejects = |side: &Admission, architecture: &String| {
+        let rejects = |side: &Admission<'_>, architecture: &String| {
             let accepted = side.accepted.as_ref();
             !architecture.is_empty() && accepted.is_some_and(|it| !it.contains(architecture))
         };
@@ -506,11 +426,11 @@ impl Architectures {
                 "KubeVirt rejects its architecture {after} while the import is off, because virt-api runs on {}: from then on, it cannot be changed, and once stopped, it cannot start",
                 accepted.join(", ")
             );
-            effects.push((Effect::Rejected, detail));
+            effects.push(row(&key, Effect::Rejected, &detail));
         }
         if before != after && !before.is_empty() && !after.is_empty() {
-            let starts = effects.is_empty() && has_disks(machine, unfinished) == Some(true);
-            let runs_on = self.runs_on.get(&key(machine));
+            let starts = effects.is_empty() && machine.has_disks(unfinished) == Some(true);
+            let runs_on = self.runs_on.get(&key);
             let advice = match runs_on {
                 // In this case, the VM starts again on nodes of the architecture that it runs on now.
                 Some(runs_on) if *runs_on == after => String::new(),
@@ -525,18 +445,21 @@ impl Architectures {
             let detail = format!(
                 "no architecture is set: from then on, KubeVirt would choose {after} instead of {before}{advice}"
             );
-            effects.push((Effect::ArchitectureChanges, detail));
+            effects.push(Row {
+                decides: Some(Foreign::from(&*self.will_be.decides(&read))),
+                ..row(&key, Effect::ArchitectureChanges, &detail)
+            });
         }
         effects
     }
 
     /// The architecture of the nodes on which a VM starts after the change, if the VM does not set one.
-    fn chosen(&self, machine: &Value) -> Option<String> {
+    fn chosen(&self, machine: &world::Machine) -> Option<String> {
         // Most VMs set an architecture, and need not be parsed.
-        if own_architecture(machine).is_some() {
+        if machine.own_architecture().is_some() {
             return None;
         }
-        let read = read(machine)?;
+        let read = machine.read()?;
         let architecture = self.will_be.architecture(&read);
         let chosen = read.launcher(&architecture, false).architecture?;
         (!self.gone.contains(&chosen)).then_some(chosen)
@@ -546,33 +469,20 @@ impl Architectures {
     /// architecture that no workload node has after the change.
     fn add(&self, compared: &Compared, advised: &BTreeSet<String>, machines: &mut BTreeSet<Row>) {
         let unfinished = unfinished(compared);
-        for machine in compared.snapshot.of("VirtualMachine") {
-            let key = key(&machine);
-            for (effect, detail) in self.effects(&machine, unfinished.as_ref()) {
-                let changes = effect == Effect::ArchitectureChanges;
-                if changes && advised.contains(&key) {
-                    continue;
-                }
-                let read = read(&machine).filter(|_| changes);
-                machines.insert(Row {
-                    decides: read.map(|read| Foreign::from(&*self.will_be.decides(&read))),
-                    ..row(&key, effect, &detail)
-                });
-            }
+        for machine in compared.world.machines.iter() {
+            let is_advised = advised.contains(&machine.metadata.key());
+            let effects = self.effects(machine, unfinished.as_ref()).into_iter();
+            machines.extend(
+                effects.filter(|it| !is_advised || it.effect != Effect::ArchitectureChanges),
+            );
         }
     }
 }
 
-fn read(machine: &Value) -> Option<VirtualMachine> {
-    let text = machine.to_string();
-    let json = Json::parse(text.as_bytes()).ok()?;
-    VirtualMachine::read(json).ok()
-}
-
 /// A clause for a VM that cannot start: a running VM is affected only at its next start.
-fn once_stopped(machine: &Value) -> &'static str {
-    match text(machine, "/status/printableStatus") {
-        Some("Stopped" | "Provisioning" | "WaitingForVolumeBinding") => "",
+fn once_stopped(machine: &world::Machine) -> &'static str {
+    match &*machine.status {
+        "Stopped" | "Provisioning" | "WaitingForVolumeBinding" => "",
         _ => "once stopped, ",
     }
 }
@@ -581,11 +491,10 @@ fn once_stopped(machine: &Value) -> &'static str {
 /// it. The hostname label of a node equals its name on most platforms.
 fn pinned(compared: &Compared) -> BTreeMap<String, BTreeMap<String, &'static str>> {
     let mut by_node: BTreeMap<String, BTreeMap<String, &'static str>> = BTreeMap::new();
-    for machine in compared.snapshot.of("VirtualMachine") {
-        let hostname = "/spec/template/spec/nodeSelector/kubernetes.io~1hostname";
-        if let Some(node) = text(&machine, hostname) {
-            let machines = by_node.entry(node.to_owned()).or_default();
-            machines.insert(key(&machine), once_stopped(&machine));
+    for machine in compared.world.machines.iter() {
+        if let Some(node) = &machine.hostname {
+            let machines = by_node.entry(node.clone()).or_default();
+            machines.insert(machine.metadata.key(), once_stopped(machine));
         }
     }
     by_node
@@ -604,20 +513,13 @@ fn runs_on(compared: &Compared) -> BTreeMap<String, String> {
     runs_on
 }
 
-/// The node on which a VM runs.
-pub(crate) fn node_of(instance: &Value) -> Option<&str> {
-    let phase = text(instance, "/status/phase");
-    let is_done = matches!(phase, Some("Succeeded" | "Failed"));
-    text(instance, "/status/nodeName").filter(|_| !is_done)
-}
-
 /// The VMs that run on each node, by the node's name.
 fn running(compared: &Compared) -> BTreeMap<String, Vec<String>> {
     let mut by_node: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for instance in compared.snapshot.of("VirtualMachineInstance") {
-        if let Some(node) = node_of(&instance) {
+    for instance in compared.world.running.iter() {
+        if let Some(node) = instance.node() {
             let instances = by_node.entry(node.to_owned()).or_default();
-            instances.push(key(&instance));
+            instances.push(instance.metadata.key());
         }
     }
     by_node
@@ -658,34 +560,17 @@ pub(crate) fn excluded(compared: &Compared) -> BTreeMap<String, Vec<String>> {
 }
 
 /// The advice for VMs before virt-handler leaves their nodes.
-struct WaysOut {
-    /// The VMs that do not set an architecture, with the architecture that KubeVirt sets after the change.
-    ///
-    /// MIRRORS: kubevirt pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go, `Mutate`, which runs at every
-    /// update, including the one that stops the VM.
-    chosen: BTreeMap<String, String>,
-    /// The `VirtualMachineInstance`s that have a VirtualMachine, if VirtualMachines were read.
-    owned: Option<BTreeSet<String>>,
+struct WaysOut<'w> {
+    architectures: Option<&'w Architectures<'w>>,
+    /// The VMs by name, if they were read.
+    machines: Option<BTreeMap<String, &'w world::Machine>>,
     /// The architectures that leave the workload nodes.
     gone: BTreeSet<String>,
     /// The VMs whose advice already says that they get another architecture.
     advised: BTreeSet<String>,
 }
 
-impl WaysOut {
-    fn of(compared: &Compared, architectures: Option<&Architectures>) -> Self {
-        let snapshot = &compared.snapshot;
-        let machines = || snapshot.of("VirtualMachine");
-        let owned = || machines().map(|it| key(&it)).collect();
-        let chosen = |it: Value| Some((key(&it), architectures?.chosen(&it)?));
-        Self {
-            chosen: machines().filter_map(chosen).collect(),
-            owned: snapshot.has("VirtualMachine").then(owned),
-            gone: gone(compared),
-            advised: BTreeSet::new(),
-        }
-    }
-
+impl WaysOut<'_> {
     /// The architecture of a node, if no workload node has it after the change. A VM cannot be migrated to a node with
     /// another architecture.
     fn lost<'n>(&self, node: &'n Value) -> Option<&'n str> {
@@ -694,14 +579,9 @@ impl WaysOut {
 
     /// The advice for a VM on a node. `unless` is the condition for a node of its architecture, without which it cannot
     /// start again.
-    fn of_machine(
-        &mut self,
-        machine: &String,
-        node: &Value,
-        is_pinned: bool,
-        unless: &str,
-    ) -> String {
-        if self.owned.as_ref().is_some_and(|it| !it.contains(machine)) {
+    fn of_machine(&mut self, key: &str, node: &Value, is_pinned: bool, unless: &str) -> String {
+        let machine = self.machines.as_ref().map(|machines| machines.get(key));
+        if matches!(machine, Some(None)) {
             let can_be_migrated = !is_pinned && self.lost(node).is_none();
             let migrate = if can_be_migrated {
                 "before the change, migrate it: "
@@ -713,22 +593,22 @@ impl WaysOut {
         if is_pinned {
             return "before the change, shut it down; its nodeSelector requires this node, so it cannot be migrated, and cannot start again".to_owned();
         }
-        match (self.lost(node), self.chosen.get(machine)) {
-            (Some(architecture), Some(chosen)) => {
-                self.advised.insert(machine.clone());
-                format!(
-                    "before the change, set its spec.template.spec.architecture to {architecture}, and shut it down: otherwise its {architecture} disk is started on {chosen}"
-                )
-            }
-            (Some(architecture), None) => {
-                let is_vowel = architecture.starts_with('a');
-                let article = if is_vowel { "an" } else { "a" };
-                format!(
-                    "before the change, shut it down; it cannot start again unless {unless} {article} {architecture} node"
-                )
-            }
-            (None, _) => "before the change, migrate it, or shut it down".to_owned(),
+        let Some(lost) = self.lost(node) else {
+            return "before the change, migrate it, or shut it down".to_owned();
+        };
+        // KubeVirt sets the architecture at every update of a VM that does not set one, including the one that stops it.
+        // MIRRORS: kubevirt pkg/virt-api/webhooks/mutating-webhook/mutators/vm-mutator.go, `Mutate`.
+        let chosen = machine.flatten().zip(self.architectures);
+        if let Some(chosen) = chosen.and_then(|(machine, after)| after.chosen(machine)) {
+            self.advised.insert(key.to_owned());
+            return format!(
+                "before the change, set its spec.template.spec.architecture to {lost}, and shut it down: otherwise its {lost} disk is started on {chosen}"
+            );
         }
+        let article = if lost.starts_with('a') { "an" } else { "a" };
+        format!(
+            "before the change, shut it down; it cannot start again unless {unless} {article} {lost} node"
+        )
     }
 }
 
@@ -736,10 +616,17 @@ impl WaysOut {
 /// VMs whose advice says that they get another architecture.
 fn orphans(
     compared: &Compared,
-    architectures: Option<&Architectures>,
+    architectures: Option<&Architectures<'_>>,
     machines: &mut BTreeSet<Row>,
 ) -> BTreeSet<String> {
-    let mut ways_out = WaysOut::of(compared, architectures);
+    let all = &compared.world.machines;
+    let all_by_name = all.iter().map(|machine| (machine.metadata.key(), machine));
+    let mut ways_out = WaysOut {
+        architectures,
+        machines: all.is_read().then(|| all_by_name.collect()),
+        gone: gone(compared),
+        advised: BTreeSet::new(),
+    };
     let mut by_node = running(compared);
     let pinned = pinned(compared);
     for node in pinned.keys() {

@@ -60,8 +60,8 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
 
 /// Whether DataImportCrons and DataSources were read.
 fn has_boot_sources(plan: &Plan<'_>) -> bool {
-    let snapshot = &plan.compared.snapshot;
-    snapshot.has("DataImportCron") && snapshot.has("DataSource")
+    let world = &plan.compared.world;
+    world.crons.is_read() && world.sources.is_read()
 }
 
 /// The effect of the change, in one line.

@@ -6,17 +6,14 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use kube_objects::text::list;
-use policy_host::{Cluster, HostCalls, Labels, Objects};
+use policy_host::{Cluster, ClusterError, HostCalls, Labels, Objects};
 use serde_json::{Value, json};
 
-use super::connect::{cluster, is_silence};
 use super::evaluator::Evaluator;
 use super::images;
-use super::live::Live;
 use super::nodes::{self, check_connection};
 use super::question::{Question, Written};
 use super::settings::Settings;
-use super::snapshot::{Reader, Snapshot, not_listed};
 use super::surroundings::{Decisive, in_namespace, surroundings};
 use crate::admission::{self, Identity};
 use crate::apply;
@@ -31,6 +28,7 @@ use crate::notes::Notes;
 use crate::object_name::key;
 use crate::report::{NAMED, Report};
 use crate::verdict::{Against, Judged, Origin, Verdicts};
+use crate::world::{Reader, World};
 
 /// The purpose of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,9 +46,8 @@ pub(crate) struct Check<'s> {
     pub(crate) questions: Vec<Arc<Question>>,
     /// The errors so far.
     pub(crate) failures: Vec<Failure>,
-    pub(crate) cluster: Option<Arc<Cluster>>,
-    /// The objects of `--from`, in place of a cluster.
-    files: Option<Arc<Snapshot>>,
+    /// The cluster, or the objects of `--from`.
+    world: Option<World>,
     evaluator: Evaluator,
     /// Answers requests for nodes and images.
     host: Arc<dyn HostCalls>,
@@ -82,33 +79,27 @@ impl<'s> Check<'s> {
             Some(path) => Some((path.as_path(), old(subject, purpose, path)?)),
             None => None,
         };
-        let cluster = if subject.cluster {
-            Some(Arc::new(cluster(&subject.connection, notes)?))
-        } else {
-            None
-        };
-        let snapshot = match &subject.from {
-            Some(path) => Some(Snapshot::of_files(path, None, Reader::Check, notes)?),
+        let world = match &subject.from {
+            Some(path) => Some(World::of_files(path, None, Reader::Check, notes)?),
+            None if subject.cluster => Some(World::connect(&subject.connection, notes)?),
             None => None,
         };
-        let snapshot = snapshot.map(Arc::new);
-        let live = Live::of(cluster.as_deref(), snapshot.as_deref());
         let questions = if subject.filename.is_empty() {
             if purpose == Purpose::Check {
                 notes.push(LIVE);
             }
-            of_cluster(live, subject.connection.namespace.as_deref())?
+            of_cluster(world.as_ref(), subject.connection.namespace.as_deref())?
         } else {
             let sources = Sources {
                 subject,
                 purpose,
                 old,
-                live,
+                world: world.as_ref(),
             };
             sources.questions(files.found, &mut files.failures, notes)?
         };
         let module = Module::load(subject.policy.as_deref(), subject.no_cache, notes)?;
-        let mut evaluator = Evaluator::new(module, subject, live, &questions, notes)?;
+        let mut evaluator = Evaluator::new(module, subject, world.as_ref(), &questions, notes)?;
         if purpose == Purpose::Fix {
             // With repairs, the module would only report what it repairs, without a patch.
             for settings in evaluator.all_settings().filter_map(Value::as_object_mut) {
@@ -116,14 +107,13 @@ impl<'s> Check<'s> {
             }
         }
         let labels = Labels::named_in(questions.iter().flat_map(Question::objects));
-        let nodes = nodes::read(subject, cluster.as_deref(), snapshot.as_deref(), &labels)?;
+        let nodes = nodes::read(subject, world.as_ref(), &labels)?;
         let registries = images::verify(subject, evaluator.all_settings(), notes)?;
         let mut check = Self {
             subject,
             questions: questions.into_iter().map(Arc::new).collect(),
             failures: files.failures,
-            cluster,
-            files: snapshot,
+            world,
             evaluator,
             host: Arc::new(nodes),
             surroundings: None,
@@ -150,8 +140,7 @@ impl<'s> Check<'s> {
 
     /// Determines the objects that the VirtualMachines depend on.
     fn read_surroundings(&self, beside: &[Value], notes: &mut Notes) -> Result<Objects> {
-        let live = Live::of(self.cluster.as_deref(), self.files.as_deref());
-        let decisive = Decisive::of(&self.questions, live)?;
+        let decisive = Decisive::of(&self.questions, self.world.as_ref())?;
         let report = match decisive.question() {
             Some(question) => self.report(question, question.stored()),
             None => Ok(Report::default()),
@@ -159,9 +148,10 @@ impl<'s> Check<'s> {
         let report = report.map_err(|failure| anyhow!("{failure}"))?;
         let workload = report.workload_architectures.as_ref();
         if workload.is_some_and(|all| all.len() > 1) {
-            let volumes = DataVolumes::new(beside.iter().cloned());
+            let volumes = DataVolumes::of_files(beside);
             let machines = self.questions.iter().map(|it| {
-                let image = volumes.unstated(it.object.value());
+                let image = boot_image::read(it.object.value());
+                let image = image.and_then(|machine| volumes.unstated(&machine));
                 (it.identity.namespaced_name(), image)
             });
             if let Some(note) = boot_image::note(machines) {
@@ -178,15 +168,20 @@ impl<'s> Check<'s> {
             &decisive,
             &report,
             (beside, namespace),
-            (live, has_preferences),
+            (self.world.as_ref(), has_preferences),
             notes,
         ))
+    }
+
+    /// The cluster, unless the objects come from files.
+    pub(crate) fn cluster(&self) -> Option<&Cluster> {
+        self.world.as_ref()?.cluster.as_ref()
     }
 
     pub(crate) fn judge(&self, notes: &mut Notes) -> Verdicts {
         let mut verdicts = Verdicts {
             failures: self.failures.clone(),
-            cluster: self.cluster.as_ref().map(|cluster| Origin {
+            cluster: self.cluster().map(|cluster| Origin {
                 context: cluster.context().map(Foreign::from),
                 server: Foreign::from(cluster.server()),
             }),
@@ -216,13 +211,12 @@ impl<'s> Check<'s> {
             findings.any(|finding| finding.rule == "placement-drops-architecture")
         };
         let object = verdicts.objects.iter().find(excludes);
-        let live = Live::of(self.cluster.as_deref(), self.files.as_deref());
-        let (Some(object), Some(live)) = (object, live) else {
+        let (Some(object), Some(world)) = (object, &self.world) else {
             return;
         };
         let left = object.report.workload_architectures.iter().flatten();
         let left: BTreeSet<&str> = left.map(Foreign::raw).collect();
-        let running = live.all("VirtualMachineInstance", notes);
+        let running = world.all(&world.running, notes);
         let lost = running.iter().flatten().filter(|machine| {
             text(machine, "/spec/architecture").is_some_and(|it| !left.contains(it))
         });
@@ -372,10 +366,9 @@ fn check_usage(subject: &Subject) -> Result<()> {
 const LIVE: &str = "live objects are checked as new objects; in the cluster, updates are not denied because of existing problems";
 
 /// The live objects, evaluated as new objects, so that existing problems are reported too.
-fn of_cluster(live: Option<Live<'_>>, namespace: Option<&str>) -> Result<Vec<Question>, Unread> {
-    let source = live.context("no cluster is specified to read HyperConverged objects from")?;
-    let live = source.hyperconvergeds(namespace);
-    let live = live.map_err(|error| not_listed(error, namespace))?;
+fn of_cluster(world: Option<&World>, namespace: Option<&str>) -> Result<Vec<Question>, Unread> {
+    let source = world.context("no cluster is specified to read HyperConverged objects from")?;
+    let live = source.hyperconvergeds(namespace)?;
     if live.is_empty() {
         let namespace = namespace.map(|namespace| format!(" in the namespace `{namespace}`"));
         let what = format!(
@@ -393,7 +386,7 @@ struct Sources<'s> {
     subject: &'s Subject,
     purpose: Purpose,
     old: Option<(&'s Path, Vec<Found>)>,
-    live: Option<Live<'s>>,
+    world: Option<&'s World>,
 }
 
 impl Sources<'_> {
@@ -410,7 +403,9 @@ impl Sources<'_> {
             match self.question(found, notes) {
                 Ok(question) => questions.push(question),
                 // The requests for the other objects would also wait until the timeout.
-                Err(error) if is_silence(&error) => return Err(error),
+                Err(error) if error.downcast_ref().is_some_and(ClusterError::is_silence) => {
+                    return Err(error);
+                }
                 Err(error) => failures.push(Failure::in_file(&file, Some(line), chain(&error))),
             }
         }
@@ -427,16 +422,16 @@ impl Sources<'_> {
             bail!(one_line(&what));
         }
         let (against, old) = self.before(identity, namespace)?;
-        let missing = match (&old, &self.old, self.live) {
+        let missing = match (&old, &self.old, self.world) {
             (None, Some((path, _)), _) => Some(format!(
                 "{} has no object with this name",
                 foreign::path(path)
             )),
-            (None, None, Some(live)) if live.has_kind_of(identity) => Some(format!(
+            (None, None, Some(world)) if world.has_kind_of(identity) => Some(format!(
                 "{} has no {} {}/{} yet",
-                live.name(),
+                world.name(),
                 identity.kind,
-                (identity.namespace.as_deref().or(namespace)).unwrap_or(live.namespace()),
+                (identity.namespace.as_deref().or(namespace)).unwrap_or(world.namespace()),
                 identity.name.as_deref().unwrap_or_default()
             )),
             _ => None,
@@ -448,12 +443,12 @@ impl Sources<'_> {
             ));
         }
         let submitted = admission::submitted(&found.object.value);
-        let sent = match (&against, &old, self.live) {
+        let sent = match (&against, &old, self.world) {
             (Against::Live, Some(live), _) => {
                 apply::sent(self.subject.as_if.unwrap_or_default(), live, &submitted)
             }
-            (_, _, Some(live)) if identity.is_virtual_machine() && self.old.is_none() => {
-                let namespace = namespace.unwrap_or(live.namespace());
+            (_, _, Some(world)) if identity.is_virtual_machine() && self.old.is_none() => {
+                let namespace = namespace.unwrap_or(world.namespace());
                 in_namespace(&submitted, namespace).unwrap_or(submitted)
             }
             _ => submitted,
@@ -481,8 +476,8 @@ impl Sources<'_> {
         namespace: Option<&str>,
     ) -> Result<(Against, Option<Value>)> {
         let Some((path, old)) = &self.old else {
-            let live = match self.live {
-                Some(live) => live.object(identity, namespace)?,
+            let live = match self.world {
+                Some(world) => world.object(identity, namespace)?,
                 None => None,
             };
             let against = live.as_ref().map_or(Against::Nothing, |_| Against::Live);

@@ -1,7 +1,7 @@
 //! Turns the command line of `plan` or `status` into two reports: about the current state, and about the state after
 //! the change.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,16 +15,13 @@ use operator_models::hco::golden_image::SHIPPED;
 use operator_models::hco::hyperconverged::LocatedFields;
 use operator_models::hco::node::census;
 use operator_models::hco::version::HcoVersion;
-use policy_host::{Cluster, HostCalls, Labels, NodeList};
-use serde::Serialize;
+use policy_host::{Connection, HostCalls, Labels, NodeList};
+use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
-use super::connect::cluster_until;
 use super::evaluator::Evaluator;
-use super::live::Live;
 use super::nodes::{check_connection, of_file};
 use super::question::{Question, Written};
-use super::snapshot::{Reader, Snapshot, hyperconverged};
 use crate::admission::Identity;
 use crate::apply;
 use crate::args::{Plan, Status, Subject, WhatIs};
@@ -39,10 +36,11 @@ use crate::object_name::{in_namespace, key, name};
 use crate::report::{Changes, Finding, Report};
 use crate::templates;
 use crate::verdict::Against;
+use crate::world::{Reader, World, hyperconverged};
 
 /// The states before and after the change, and the engine's reports about them.
 pub(crate) struct Compared {
-    pub(crate) snapshot: Arc<Snapshot>,
+    pub(crate) world: World,
     /// The current nodes.
     pub(crate) nodes_before: Arc<[Value]>,
     /// The nodes after the change.
@@ -88,14 +86,11 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Compared> {
         )));
     }
     let object = found.as_ref().map(|found| &found.object.value);
-    let (cluster, snapshot) = reading.read(object, notes)?;
+    let world = reading.read(object, notes)?;
     let question = match found {
         Some(found) => {
-            let live = cluster
-                .as_deref()
-                .map_or(Live::Files(&snapshot), Live::Cluster);
-            let live = live.hyperconverged(&found.identity, wanted.map(String::as_str))?;
-            if let (None, Some(other)) = (&live, snapshot.hyperconvergeds.first()) {
+            let live = world.object(&found.identity, wanted.map(String::as_str))?;
+            if let (None, Some(other)) = (&live, world.hyperconvergeds.first()) {
                 bail!(
                     "the file has the HyperConverged {}, and what is there is {}: HCO accepts only one, so correct the name and the namespace in the file",
                     one_line(&found.identity.namespaced_name()),
@@ -104,23 +99,15 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Compared> {
             }
             changed(args, found, live.as_ref().map(hyperconverged), notes)
         }
-        None => unchanged(reading.only(&snapshot)?),
+        None => unchanged(reading.only(&world)?),
     };
     let nodes = match (&args.nodes, &args.what_if) {
         (Some(path), _) => Some(nodes_of(path, &question)?),
-        (None, Some(what_if)) => Some(what_if.apply(&snapshot.nodes.to_objects())?),
+        (None, Some(what_if)) => Some(what_if.apply(&world.nodes.to_objects())?),
         (None, None) => None,
     };
     let asked = (nodes, args.hco_version.as_deref());
-    let subject = args.what_is.subject();
-    Compared::of(
-        &subject,
-        cluster.as_deref(),
-        snapshot,
-        question,
-        asked,
-        notes,
-    )
+    Compared::of(&what_is.subject(), world, question, asked, notes)
 }
 
 /// Reads the data for `status` until this time, and finds outstanding changes.
@@ -137,16 +124,13 @@ pub(crate) fn observe(
     let named = [&args.what_is.from, &args.what_is.settings];
     files::check_stdin(named.into_iter().flatten())?;
     reading.check()?;
-    let (cluster, snapshot) = reading.read(None, notes)?;
-    let question = unchanged(reading.only(&snapshot)?);
-    let subject = args.what_is.subject();
-    let asked = (None, None);
+    let world = reading.read(None, notes)?;
+    let question = unchanged(reading.only(&world)?);
     Compared::of(
-        &subject,
-        cluster.as_deref(),
-        snapshot,
+        &args.what_is.subject(),
+        world,
         question,
-        asked,
+        (None, None),
         notes,
     )
 }
@@ -171,34 +155,27 @@ impl Reading<'_> {
         check_connection(&self.what_is.connection, cluster, from.is_some())
     }
 
-    /// The current state, and the cluster if it was read from one. It includes the labels of nodes that matter to this
-    /// object.
-    fn read(
-        &self,
-        object: Option<&Value>,
-        notes: &mut Notes,
-    ) -> Result<(Option<Arc<Cluster>>, Arc<Snapshot>)> {
-        let connection = &self.what_is.connection;
-        let (cluster, snapshot) = if let Some(path) = &self.what_is.from {
-            let snapshot = Snapshot::of_files(path, object, self.reader, notes)?;
-            (None, snapshot)
-        } else {
-            let cluster = Arc::new(cluster_until(self.until, connection, notes)?);
-            let namespace = connection.namespace.as_deref();
-            let snapshot = Snapshot::of_cluster(&cluster, namespace, object, self.reader)?;
-            (Some(cluster), snapshot)
+    /// The current state. It includes the labels of nodes that matter to this object.
+    fn read(&self, object: Option<&Value>, notes: &mut Notes) -> Result<World> {
+        let connection = Connection {
+            until: self.until,
+            ..self.what_is.connection.clone()
         };
-        if snapshot.nodes.is_empty() {
+        let world = match &self.what_is.from {
+            Some(path) => World::of_files(path, object, self.reader, notes)?,
+            None => World::of_cluster(&connection, object, self.reader, notes)?,
+        };
+        if world.nodes.is_empty() {
             bail!("{}: there are no nodes", self.unknown());
         }
-        Ok((cluster, Arc::new(snapshot)))
+        Ok(world)
     }
 
     /// The only HyperConverged. HCO reconciles only one.
-    fn only(&self, snapshot: &Snapshot) -> Result<Value> {
+    fn only(&self, world: &World) -> Result<Value> {
         let unknown = self.unknown();
         let own = self.what_is.connection.namespace.as_deref();
-        let all = snapshot.hyperconvergeds.iter();
+        let all = world.hyperconvergeds.iter();
         let wanted = all.filter(|it| in_namespace(own, it));
         match wanted.collect::<Vec<_>>().as_slice() {
             [one] => Ok((*one).clone()),
@@ -225,17 +202,16 @@ impl Compared {
     /// Compares the states with the requested nodes and version of HCO, if there are any.
     fn of(
         subject: &Subject,
-        cluster: Option<&Cluster>,
-        snapshot: Arc<Snapshot>,
+        world: World,
         question: Question,
         (nodes, version): (Option<Vec<Value>>, Option<&str>),
         notes: &mut Notes,
     ) -> Result<Self> {
-        let is_nodes: Arc<[Value]> = snapshot.nodes.to_objects().into();
+        let is_nodes: Arc<[Value]> = world.nodes.to_objects().into();
         let nodes = nodes.map_or_else(|| Arc::clone(&is_nodes), Into::into);
-        let live = cluster.map_or(Live::Files(&snapshot), Live::Cluster);
         let questions = std::slice::from_ref(&question);
-        let mut evaluator = Evaluator::new(Module::Linked, subject, Some(live), questions, notes)?;
+        let module = Module::Linked;
+        let mut evaluator = Evaluator::new(module, subject, Some(&world), questions, notes)?;
         let given: Vec<&Value> = question.old.iter().chain([question.sent()]).collect();
         // Another version can ship other templates.
         if version.is_none()
@@ -244,7 +220,7 @@ impl Compared {
             evaluator.set_default("commonTemplates", &common);
         }
         let host = |nodes: &[Value]| Arc::new(NodeList::of_objects(nodes)) as Arc<dyn HostCalls>;
-        let objects = snapshot.before();
+        let objects = world.boot_sources();
         let is_asked = question.place.is_some() || nodes != is_nodes || version.is_some();
         let (mut is, mut pending) = (None, None);
         if let Some(old) = &question.old {
@@ -252,25 +228,21 @@ impl Compared {
             let alone = Question::live(old.clone());
             is = Some(evaluator.report(&alone, old, &json!({}), &host)?);
             if is_asked && !objects.is_empty() {
-                let beside = Beside {
-                    hco_version: None,
-                    before: Before {
-                        nodes: None,
-                        objects: &objects,
-                    },
-                };
+                let beside = json!({"before": {"objects": objects}});
                 let unchanged = unchanged(old.clone());
                 let report = evaluator.report(&unchanged, old, &beside, &host)?;
                 pending = report.changes;
             }
         }
-        let beside = Beside {
-            hco_version: version,
-            before: Before {
-                nodes: (nodes != is_nodes).then(|| NodesBefore { items: &is_nodes }),
-                objects: &objects,
-            },
-        };
+        // As text, because there can be thousands of nodes.
+        let mut before = BTreeMap::from([("objects", to_raw_value(&objects)?)]);
+        if nodes != is_nodes {
+            let kind = to_raw_value("NodeList")?;
+            let list = BTreeMap::from([("kind", kind), ("items", to_raw_value(&*is_nodes)?)]);
+            before.insert("nodes", to_raw_value(&list)?);
+        }
+        let before = to_raw_value(&before)?;
+        let beside = BTreeMap::from([("hcoVersion", to_raw_value(&version)?), ("before", before)]);
         let (sent, host) = (question.sent(), host(&nodes));
         let will_be = evaluator.report(&question, sent, &beside, &host)?;
         if let Some(note) = is.as_ref().and_then(|is| downgrade(is, &will_be)) {
@@ -278,7 +250,7 @@ impl Compared {
         }
         let compared = Self {
             leaving: leaving(&is_nodes, &nodes),
-            snapshot,
+            world,
             nodes_before: is_nodes,
             nodes,
             is,
@@ -526,25 +498,4 @@ fn leaving(before: &[Value], after: &[Value]) -> Vec<Foreign> {
     let before: BTreeSet<&str> = before.iter().map(name).collect();
     let leaving = before.difference(&after);
     leaving.map(|name| Foreign::from(*name)).collect()
-}
-
-/// The additional input of the engine for a comparison.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Beside<'b> {
-    hco_version: Option<&'b str>,
-    before: Before<'b>,
-}
-
-#[derive(Serialize)]
-struct Before<'b> {
-    /// `None` if the nodes stay the same.
-    nodes: Option<NodesBefore<'b>>,
-    objects: &'b [Value],
-}
-
-#[derive(Serialize)]
-#[serde(tag = "kind", rename = "NodeList")]
-struct NodesBefore<'b> {
-    items: &'b [Value],
 }

@@ -6,24 +6,24 @@ use anyhow::{Result, bail};
 use policy_host::ClusterError;
 use serde_json::{Value, json};
 
-use super::live::Live;
 use super::settings::{Settings, Target, without_effect};
 use crate::field::{items, text};
 use crate::foreign::one_line;
 use crate::module::Module;
 use crate::notes::Notes;
 use crate::policy::{ARTIFACT, Policy, is_ours};
+use crate::world::World;
 
 /// The settings of the policies that evaluate these requests. If Kubewarden is not installed, or the user may not list
 /// its policies, a note says so, and the default settings apply. Also returns whether there may be policies that the
 /// user may not list.
 pub(super) fn settings(
-    live: Live<'_>,
+    world: &World,
     targets: &BTreeSet<Target>,
     module: &Module,
     notes: &mut Notes,
 ) -> Result<(Vec<Settings>, bool)> {
-    if let Some(why) = live.without_kubewarden()? {
+    if let Some(why) = world.without_kubewarden()? {
         notes.push(&defaults(why));
         return Ok((Vec::new(), false));
     }
@@ -37,7 +37,7 @@ pub(super) fn settings(
             None => "ClusterAdmissionPolicy",
             Some(_) => "AdmissionPolicy",
         };
-        let policies = match live.policies(kind, namespace) {
+        let policies = match world.policies(namespace) {
             Err(error @ ClusterError::Forbidden { .. }) => {
                 notes.push(&format!("policies are ignored: {error}"));
                 is_partial = true;

@@ -9,7 +9,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::deployed;
-use super::live::Live;
 use super::question::Question;
 use super::settings::{Settings, validated};
 use crate::admission;
@@ -18,6 +17,7 @@ use crate::kubectl::Kubectl;
 use crate::module::Module;
 use crate::notes::Notes;
 use crate::report::{Conclusions as _, Report};
+use crate::world::World;
 
 /// The module, and the settings with which it evaluates objects.
 pub(crate) struct Evaluator {
@@ -39,7 +39,7 @@ impl Evaluator {
     pub(super) fn new(
         module: Module,
         subject: &Subject,
-        live: Option<Live<'_>>,
+        world: Option<&World>,
         questions: &[Question],
         notes: &mut Notes,
     ) -> Result<Self> {
@@ -50,12 +50,12 @@ impl Evaluator {
                 bail!("--level: {mistakes}");
             }
         }
-        let namespace = live.map_or("", Live::namespace).to_owned();
-        let (mut deployed, has_unread_policies) = match live {
-            Some(live) if subject.settings.is_none() => {
+        let namespace = world.map_or("", World::namespace).to_owned();
+        let (mut deployed, has_unread_policies) = match world {
+            Some(world) if subject.settings.is_none() => {
                 let targets = questions.iter().map(|it| it.target(&namespace));
                 let targets: BTreeSet<_> = targets.collect();
-                deployed::settings(live, &targets, &module, notes)?
+                deployed::settings(world, &targets, &module, notes)?
             }
             _ => (Vec::new(), false),
         };

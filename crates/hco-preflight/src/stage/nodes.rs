@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use policy_host::{Cluster, Connection, Labels, NodeList};
+use policy_host::{Connection, Labels, NodeList};
 
-use super::snapshot::Snapshot;
 use crate::args::Subject;
 use crate::files;
 use crate::foreign;
+use crate::world::World;
 
 /// The error if the command line does not select nodes.
 pub(super) const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of `kubectl get nodes -o yaml`), --cluster (the cluster of the current context), --from PATH (a snapshot or a must-gather), or --arch amd64=3,arm64=2 (hypothetical nodes)";
@@ -34,21 +34,19 @@ pub(crate) fn check_connection(
 }
 
 /// The user's nodes, after those of `--what-if` have joined and left.
-pub(super) fn read(
-    subject: &Subject,
-    cluster: Option<&Cluster>,
-    files: Option<&Snapshot>,
-    labels: &Labels,
-) -> Result<NodeList> {
-    let list = match (&subject.nodes, cluster, &subject.arch, files) {
+pub(super) fn read(subject: &Subject, world: Option<&World>, labels: &Labels) -> Result<NodeList> {
+    // clap rejects several sources.
+    let list = match (&subject.nodes, &subject.arch, world) {
         (Some(path), ..) => of_file(path, labels)?,
-        (None, Some(cluster), ..) => cluster.nodes(labels)?,
-        (None, None, Some(counts), _) => NodeList::workers(&counts.0, ""),
-        (None, None, None, Some(files)) if files.nodes.is_empty() => {
-            bail!("--from has no nodes: add the output of `kubectl get nodes -o yaml`")
-        }
-        (None, None, None, Some(files)) => NodeList::of_objects(&files.nodes.to_objects()),
-        (None, None, None, None) => bail!(UNNAMED),
+        (None, Some(counts), _) => NodeList::workers(&counts.0, ""),
+        (None, None, Some(world)) => match &world.cluster {
+            Some(cluster) => cluster.nodes(labels)?,
+            None if world.nodes.is_empty() => {
+                bail!("--from has no nodes: add the output of `kubectl get nodes -o yaml`")
+            }
+            None => NodeList::of_objects(&world.nodes.to_objects()),
+        },
+        (None, None, None) => bail!(UNNAMED),
     };
     Ok(match &subject.what_if {
         Some(what_if) => NodeList::of_objects(&what_if.apply(&list.to_objects())?),

@@ -7,19 +7,18 @@ use std::sync::Arc;
 use anyhow::Result;
 use engine::Import;
 use operator_models::hco::version::HcoVersion;
-use operator_models::kubevirt::installation::{KubeVirt, MULTI_ARCHITECTURE};
+use operator_models::kubevirt::installation::{self, MULTI_ARCHITECTURE};
 use operator_models::kubevirt::preference::{PreferenceName, SHIPPED};
-use operator_models::kubevirt::virtual_machine::DATA_SOURCE_ARCHITECTURE;
 use policy_host::Objects;
 use serde_json::{Value, json};
 
-use super::live::Live;
 use super::question::Question;
 use crate::field::text;
 use crate::foreign::Foreign;
 use crate::notes::Notes;
 use crate::object_name::key;
-use crate::report::{Conclusions as _, DataSource, Report};
+use crate::report::{self, Conclusions as _, Report};
+use crate::world::{DataSource, KubeVirt, Metadata, Object as _, Preference, Reference, World};
 
 const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
 const PREFERENCE_VERSION: &str = "instancetype.kubevirt.io/v1beta1";
@@ -34,15 +33,15 @@ pub(super) enum Decisive<'q> {
 }
 
 impl<'q> Decisive<'q> {
-    pub(super) fn of(questions: &'q [Arc<Question>], live: Option<Live<'_>>) -> Result<Self> {
+    pub(super) fn of(questions: &'q [Arc<Question>], world: Option<&World>) -> Result<Self> {
         let mut new = questions
             .iter()
             .filter(|question| question.identity.is_hyperconverged());
         Ok(match (new.next(), new.next()) {
             (Some(only), None) => Self::New(only),
-            (None, _) => match live {
-                Some(live) => {
-                    let mut stored = live.hyperconvergeds(None)?.into_iter();
+            (None, _) => match world {
+                Some(world) => {
+                    let mut stored = world.hyperconvergeds(None)?.into_iter();
                     match (stored.next(), stored.next()) {
                         (Some(only), None) => Self::Stored(Box::new(Question::live(only))),
                         _ => Self::Unknown,
@@ -80,7 +79,7 @@ pub(super) fn surroundings(
     decisive: &Decisive<'_>,
     report: &Report,
     (beside, namespace): (&[Value], &str),
-    (live, has_preferences): (Option<Live<'_>>, bool),
+    (world, has_preferences): (Option<&World>, bool),
     notes: &mut Notes,
 ) -> Objects {
     let in_files = |kind: &'static str| {
@@ -92,18 +91,20 @@ pub(super) fn surroundings(
             namespaced.unwrap_or_else(|| object.clone())
         })
     };
-    let mut stored = |kind: &str| live.and_then(|live| live.all(kind, notes));
     let mut kubevirts: Vec<Value> = in_files("KubeVirt").collect();
-    if kubevirts.is_empty() {
-        kubevirts = stored("KubeVirt").unwrap_or_default();
+    if let Some(world) = world.filter(|_| kubevirts.is_empty()) {
+        kubevirts = world.all(&world.kubevirts, notes).unwrap_or_default();
     }
-    let only = Some(&kubevirts).filter(|all| all.len() == 1);
-    let kubevirt = kubevirt(only.and_then(|all| all.first()), report);
+    let only = match kubevirts.as_slice() {
+        [only] => KubeVirt::from_value(only).ok(),
+        _ => None,
+    };
+    let kubevirt = kubevirt(only, report);
 
     let mut sources: BTreeMap<String, Value> = BTreeMap::new();
-    let known = stored("DataSource");
+    let known = world.and_then(|world| world.all(&world.sources, notes));
     // The operators created the stored objects from a stored HyperConverged, so they need no forecast.
-    let is_forecast = matches!(decisive, Decisive::New(_)) || known.is_none() && live.is_some();
+    let is_forecast = matches!(decisive, Decisive::New(_)) || known.is_none() && world.is_some();
     let forecast = report.forecast.as_ref().filter(|_| is_forecast);
     let forecast = forecast.into_iter().flat_map(|it| &it.data_sources);
     sources.extend(known.into_iter().flatten().map(|it| (key(&it), it)));
@@ -124,7 +125,13 @@ pub(super) fn surroundings(
         );
     for kind in ["VirtualMachinePreference", CLUSTER_PREFERENCE] {
         let mut preferences: Vec<Value> = in_files(kind).collect();
-        let stored = if has_preferences { stored(kind) } else { None };
+        let stored = world.filter(|_| has_preferences).and_then(|world| {
+            let list = match kind {
+                CLUSTER_PREFERENCE => &world.cluster_preferences,
+                _ => &world.preferences,
+            };
+            world.all(list, notes)
+        });
         match stored {
             Some(stored) => preferences.extend(stored),
             None if kind == CLUSTER_PREFERENCE => {
@@ -150,16 +157,15 @@ pub(super) fn in_namespace(object: &Value, namespace: &str) -> Option<Value> {
 }
 
 /// A preference, if KubeVirt ships it with an architecture.
-fn shipped(name: &str, kubevirt: &KubeVirt) -> Option<Value> {
+fn shipped(name: &str, kubevirt: &installation::KubeVirt) -> Option<Value> {
     let preference = PreferenceName::new(name.to_owned(), "", "")?;
     let preference = kubevirt.shipped_preference(&preference)?;
-    Some(json!({
-        "metadata": {"name": name},
-        "spec": {
-            "preferredArchitecture": preference.preferred,
-            "requirements": {"architecture": preference.required},
-        },
-    }))
+    let shipped = Preference {
+        metadata: Metadata::new("", name),
+        preferred: preference.preferred,
+        required: preference.required,
+    };
+    Some(shipped.to_value())
 }
 
 /// The HyperConverged with the status that HCO will write.
@@ -185,47 +191,38 @@ fn hyperconverged(decisive: &Decisive<'_>, report: &Report) -> Value {
 }
 
 /// The existing KubeVirt, with the default architecture and the feature gate that HCO will set.
-fn kubevirt(known: Option<&Value>, report: &Report) -> Value {
-    let version = report.version().and_then(HcoVersion::kubevirt);
-    let version = version.map(|(major, minor, patch)| format!("v{major}.{minor}.{patch}"));
-    let version = version.filter(|_| known.is_none());
-    let stored = |pointer: &str| known.and_then(|it| it.pointer(pointer)).cloned();
-    let default = report.default_architecture.as_ref();
-    let default = default.map(|name| Value::from(name.raw()));
-    let gates = stored("/spec/configuration/developerConfiguration/featureGates");
-    let gates = gates
-        .as_ref()
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
-    let gates = gates.filter(|gate| *gate != MULTI_ARCHITECTURE).cloned();
-    let mut gates: Vec<Value> = gates.collect();
-    if report.multi_arch_import == Some(Import::Enabled) {
-        gates.push(MULTI_ARCHITECTURE.into());
+fn kubevirt(known: Option<KubeVirt>, report: &Report) -> Value {
+    let mut kubevirt = known.unwrap_or_else(|| {
+        let version = report.version().and_then(HcoVersion::kubevirt);
+        KubeVirt {
+            version: version.map(|(major, minor, patch)| format!("v{major}.{minor}.{patch}")),
+            ..KubeVirt::default()
+        }
+    });
+    if let Some(default) = &report.default_architecture {
+        kubevirt.default_architecture = Some(default.raw().to_owned());
     }
-    json!({
-        "metadata": {},
-        "spec": {"configuration": {"developerConfiguration": {"featureGates": gates}}},
-        "status": {
-            "defaultArchitecture": default.or_else(|| stored("/status/defaultArchitecture")),
-            "observedKubeVirtVersion": version.map(Value::from)
-                .or_else(|| stored("/status/observedKubeVirtVersion")),
-        },
-    })
+    kubevirt
+        .feature_gates
+        .retain(|gate| gate != MULTI_ARCHITECTURE);
+    if report.multi_arch_import == Some(Import::Enabled) {
+        kubevirt.feature_gates.push(MULTI_ARCHITECTURE.to_owned());
+    }
+    kubevirt.to_value()
 }
 
-fn of_forecast(source: &DataSource) -> Value {
+fn of_forecast(source: &report::DataSource) -> Value {
     let namespace = source.namespace.raw();
-    let label = source.architecture_label.raw();
-    let label = (!label.is_empty()).then_some(label);
-    let target = source.points_to.as_ref();
-    let target = target.map(|name| json!({"namespace": namespace, "name": name.raw()}));
-    json!({
-        "metadata": {
-            "namespace": namespace,
-            "name": source.name.raw(),
-            "labels": {DATA_SOURCE_ARCHITECTURE: label},
-        },
-        "spec": {"source": {"dataSource": target}},
-    })
+    let target = source.points_to.as_ref().map(|name| Reference {
+        kind: String::new(),
+        namespace: namespace.to_owned(),
+        name: name.raw().to_owned(),
+    });
+    DataSource {
+        metadata: Metadata::new(namespace, source.name.raw()),
+        architecture: source.architecture_label.raw().to_owned(),
+        points_to: target,
+        ..DataSource::default()
+    }
+    .to_value()
 }

@@ -1,7 +1,6 @@
 //! The conditions that show that HCO or SSP stopped, with their causes.
 
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::field::{self, items};
 use crate::foreign::Foreign;
@@ -9,6 +8,7 @@ use crate::object_name::{key, name, parts};
 use crate::report::{Finding, Report};
 use crate::stage::Compared;
 use crate::stops;
+use crate::world::{self, Object as _};
 
 /// A condition that stops an operator.
 #[derive(Debug, Serialize)]
@@ -51,32 +51,34 @@ const STOPS: [(&str, &str); 3] = [
 
 /// The conditions of SSP, and the conditions of the HyperConverged, which repeat them.
 pub(super) fn of(observed: &Compared) -> Vec<Condition> {
-    let ssps: Vec<Value> = observed.snapshot.of("SSP").collect();
-    let ssps = ssps.iter().map(|ssp| ("SSP", ssp));
-    let hyperconverged = [("HyperConverged", observed.after())];
     let mut all = Vec::new();
-    for (kind, object) in ssps.chain(hyperconverged) {
-        for it in items(object, "/status/conditions") {
-            let text = |field: &str| it.get(field)?.as_str();
-            let stops = STOPS.iter().find(|(name, status)| {
-                text("type") == Some(name) && text("status") == Some(status)
-            });
-            let Some((r#type, status)) = stops else {
-                continue;
-            };
-            let (namespace, name) = parts(&key(object));
-            let message = text("message");
-            all.push(Condition {
-                kind,
-                namespace,
-                name,
-                r#type,
-                status: Foreign::from(*status),
-                reason: text("reason").map(Foreign::from),
-                cause: message.and_then(|it| cause(observed, it)),
-                message: message.map(Foreign::from),
-                since: text("lastTransitionTime").map(Foreign::from),
-            });
+    let mut add = |kind, key: &str, condition: &world::Condition| {
+        let stops = STOPS
+            .iter()
+            .find(|(name, status)| condition.r#type == *name && condition.status == *status);
+        let (namespace, name) = parts(key);
+        let message = condition.message.as_ref().map(|message| &*message.0);
+        all.extend(stops.map(|(r#type, status)| Condition {
+            kind,
+            namespace,
+            name,
+            r#type,
+            status: Foreign::from(*status),
+            reason: condition.reason.as_deref().map(Foreign::from),
+            cause: message.and_then(|it| cause(observed, it)),
+            message: message.map(Foreign::from),
+            since: condition.since.as_deref().map(Foreign::from),
+        }));
+    };
+    for ssp in observed.world.ssps.iter() {
+        for condition in &ssp.conditions {
+            add("SSP", &ssp.metadata.key(), condition);
+        }
+    }
+    let hyperconverged = observed.after();
+    for condition in items(hyperconverged, "/status/conditions") {
+        if let Ok(condition) = world::Condition::from_value(condition) {
+            add("HyperConverged", &key(hyperconverged), &condition);
         }
     }
     all

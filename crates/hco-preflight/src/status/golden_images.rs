@@ -4,17 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use engine::Stopped;
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::field::{self, condition};
 use crate::foreign::Foreign;
 use crate::kubectl::Kubectl;
-use crate::object_name::{key, parts};
-use crate::owner;
+use crate::object_name::parts;
 use crate::plan::boot_sources::is_of_bundle;
 use crate::report::{self, Changes, Cron, Report, is_in, listed};
 use crate::row::{Command, Effect, Row, Severity};
 use crate::stage::Compared;
+use crate::world::{self, Condition, DataImportCron, DataVolume, condition};
 
 /// A template for one architecture, and its state.
 #[derive(Debug, Serialize)]
@@ -226,15 +224,19 @@ pub(super) fn of(observed: &Compared) -> Vec<GoldenImage> {
     let Some(forecast) = &report.forecast else {
         return Vec::new();
     };
-    let is_read = observed.snapshot.has("DataImportCron");
-    let objects = |kind| {
-        let objects = observed.snapshot.of(kind);
-        objects.map(|object| (key(&object), object))
-    };
-    let crons: BTreeMap<String, Value> = objects("DataImportCron").collect();
-    let volumes: BTreeMap<String, Value> = objects("DataVolume").collect();
-    let sources: BTreeMap<String, Value> = objects("DataSource").collect();
-    let are_claims_read = observed.snapshot.has("PersistentVolumeClaim");
+    let world = &observed.world;
+    let is_read = world.crons.is_read();
+    let crons = world.crons.iter().map(|cron| (cron.metadata.key(), cron));
+    let crons: BTreeMap<String, &DataImportCron> = crons.collect();
+    let volumes = world.volumes.iter();
+    let volumes: BTreeMap<String, &DataVolume> = volumes
+        .map(|volume| (volume.metadata.key(), volume))
+        .collect();
+    let sources = world.sources.iter();
+    let sources: BTreeMap<String, &world::DataSource> = sources
+        .map(|source| (source.metadata.key(), source))
+        .collect();
+    let are_claims_read = world.claims.is_read();
     let none = Changes::default();
     let changes = report.changes.as_ref().unwrap_or(&none);
     let empty = changes.empty_meanwhile.as_slice();
@@ -264,7 +266,9 @@ pub(super) fn of(observed: &Compared) -> Vec<GoldenImage> {
             (Some(_), _) if cron.never_runs.is_some() => {
                 Seen::because(State::NeverImported, cron.never_runs.as_ref())
             }
-            (Some(real), _) => Seen::of(real, &volumes).beside(cron, sources.get(&cron.source())),
+            (Some(real), _) => {
+                Seen::of(real, &volumes).beside(cron, sources.get(&cron.source()).copied())
+            }
             (None, Some(changes)) if reaches_crons && !is_in(&changes.created, &key) => {
                 Seen::just(State::ExistingDisk)
             }
@@ -278,7 +282,7 @@ pub(super) fn of(observed: &Compared) -> Vec<GoldenImage> {
     }
     let wanted: BTreeSet<String> = forecast.crons.iter().map(Cron::key).collect();
     for (key, real) in &crons {
-        if wanted.contains(key) || !owner::is_of_ssp(real) {
+        if wanted.contains(key) || !real.metadata.is_of_ssp() {
             continue;
         }
         let (namespace, cron) = parts(key);
@@ -287,7 +291,7 @@ pub(super) fn of(observed: &Compared) -> Vec<GoldenImage> {
             architecture: None,
             namespace,
             cron,
-            data_source: text(Some(real), "/spec/managedDataSource").map(Foreign::from),
+            data_source: real.managed_data_source().map(Foreign::from),
             state: State::Unwanted,
             since: None,
             message: None,
@@ -323,16 +327,16 @@ pub(super) fn not_imported(report: &Report) -> Vec<NotImported> {
 /// templates. The others depend on the VM templates in SSP's version.
 pub(super) fn data_sources(observed: &Compared) -> Vec<DataSource> {
     let report = &observed.will_be;
-    let (Some(changes), true) = (&report.changes, observed.snapshot.has("DataSource")) else {
+    let (Some(changes), true) = (&report.changes, observed.world.sources.is_read()) else {
         return Vec::new();
     };
     let forecasts = report.forecast.iter().chain(&report.forecast_before);
     let of_templates: BTreeSet<String> = forecasts
         .flat_map(|forecast| forecast.data_sources.iter().map(report::DataSource::key))
         .collect();
-    let real = observed.snapshot.of("DataSource");
-    let of_crons = real.filter(|source| owner::cron(source).is_some());
-    let of_crons: BTreeSet<String> = of_crons.map(|source| key(&source)).collect();
+    let real = observed.world.sources.iter();
+    let of_crons = real.filter(|source| source.metadata.cron().is_some());
+    let of_crons: BTreeSet<String> = of_crons.map(|source| source.metadata.key()).collect();
     let source = |key: &Foreign, state, from: Option<&Foreign>, to: Option<&Foreign>| {
         let (namespace, name) = parts(key.raw());
         let is_told = state == SourceState::Unwanted
@@ -389,57 +393,60 @@ impl Seen {
 
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `update`: the condition
     /// `UpToDate` shows whether the last image is imported, and `Progressing` the state of the current import.
-    fn of(cron: &Value, volumes: &BTreeMap<String, Value>) -> Self {
-        let up_to_date = condition(cron, "UpToDate");
-        let progressing = condition(cron, "Progressing");
-        if text(up_to_date, "/status") == Some("True") {
+    fn of(cron: &DataImportCron, volumes: &BTreeMap<String, &DataVolume>) -> Self {
+        let up_to_date = condition(&cron.conditions, "UpToDate");
+        let progressing = condition(&cron.conditions, "Progressing");
+        if let Some(done) = up_to_date.filter(|it| it.status == "True") {
             return Self {
-                since: text(up_to_date, "/lastTransitionTime").map(Foreign::from),
+                since: since(done),
                 ..Self::just(State::Ready)
             };
         }
-        let namespace = text(Some(cron), "/metadata/namespace").unwrap_or_default();
-        let volume = text(Some(cron), "/status/currentImports/0/DataVolumeName");
-        let volume = volume.and_then(|name| volumes.get(&format!("{namespace}/{name}")));
-        if let Some(running) = volume.and_then(failure) {
-            let since = text(Some(running), "/lastTransitionTime");
-            let message = text(Some(running), "/message").filter(|it| !it.is_empty());
+        let volume = cron.current_imports.first();
+        let volume = volume.and_then(|it| volumes.get(&cron.metadata.beside(&it.volume)));
+        if let Some(running) = volume.and_then(|volume| failure(volume)) {
+            let has_message = running.message.as_ref().is_some_and(|it| !it.0.is_empty());
+            let reason = running.reason.as_deref().map(Foreign::from);
             return Self {
-                since: since.map(Foreign::from),
-                message: message
-                    .or(text(Some(running), "/reason"))
-                    .map(Foreign::from),
+                since: since(running),
+                message: if has_message {
+                    message(running)
+                } else {
+                    reason
+                },
                 ..Self::just(State::Failing)
             };
         }
-        let reason = text(progressing, "/reason").unwrap_or_default();
+        let reason = progressing
+            .and_then(|it| it.reason.as_deref())
+            .unwrap_or_default();
         // Without an import, the other condition gives the reason.
         let shown = match reason {
             "NoImport" | "" => up_to_date.or(progressing),
             _ => progressing,
         };
-        let is_progressing = text(progressing, "/status") == Some("True");
+        let is_progressing = progressing.is_some_and(|it| it.status == "True");
         let state = match reason {
             "NotAuthorized" | "Failed" | "Unknown" => State::Failing,
             _ if is_progressing => State::Importing,
             _ => State::Waiting,
         };
-        let progress = text(volume, "/status/progress").filter(|it| *it != "N/A");
-        let message = match (state, progress) {
-            (State::Importing, progress) => {
-                let restarts = volume.and_then(|volume| volume.pointer("/status/restartCount"));
-                let restarts = restarts.and_then(Value::as_u64).filter(|it| *it > 0);
+        let message = match state {
+            State::Importing => {
+                let progress = volume.map(|volume| volume.progress.clone());
+                let progress = progress.filter(|it| !it.is_empty() && it != "N/A");
+                let restarts = volume.map(|volume| volume.restarts);
+                let restarts = restarts.filter(|it| *it > 0);
                 let restarts = restarts.map(|it| format!("the importer restarted {it} times"));
-                let parts = progress.map(str::to_owned).into_iter().chain(restarts);
-                let parts: Vec<String> = parts.collect();
+                let parts: Vec<String> = progress.into_iter().chain(restarts).collect();
                 (!parts.is_empty()).then(|| Foreign::from(&*parts.join(", ")))
             }
-            _ => text(shown, "/message").map(Foreign::from),
+            _ => shown.and_then(message),
         };
         let no_report = || Foreign::from("CDI has not reported anything yet");
         Self {
             state,
-            since: text(shown, "/lastTransitionTime").map(Foreign::from),
+            since: shown.and_then(since),
             message: message.or_else(|| shown.is_none().then(no_report)),
             has_older_disk: false,
             is_silent: shown.is_none(),
@@ -450,14 +457,14 @@ impl Seen {
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
     /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
-    fn beside(self, cron: &Cron, source: Option<&Value>) -> Self {
+    fn beside(self, cron: &Cron, source: Option<&world::DataSource>) -> Self {
         let Some(source) = source else {
             return self;
         };
-        let ready = condition(source, "Ready");
-        let owner = owner::cron(source);
-        let is_managed = owner == Some(cron.name.raw()) || owner::is_of_ssp(source);
-        match (self.state, text(ready, "/status")) {
+        let ready = condition(&source.conditions, "Ready");
+        let owner = source.metadata.cron();
+        let is_managed = owner == Some(cron.name.raw()) || source.metadata.is_of_ssp();
+        match (self.state, ready.map(|ready| &*ready.status)) {
             (State::Ready | State::Waiting, _) if !is_managed => {
                 let message = match owner {
                     Some(other) => format!("it has the label of DataImportCron {other}"),
@@ -466,8 +473,8 @@ impl Seen {
                 Self::because(State::NotManaged, Some(&Foreign::from(&*message)))
             }
             (State::Ready, Some("False")) => Self {
-                since: text(ready, "/lastTransitionTime").map(Foreign::from),
-                message: text(ready, "/message").map(Foreign::from),
+                since: ready.and_then(since),
+                message: ready.and_then(message),
                 ..Self::just(State::SourceNotReady)
             },
             (State::Failing, Some("True")) => Self {
@@ -501,18 +508,22 @@ impl Seen {
     }
 }
 
-fn text<'v>(value: Option<&'v Value>, field: &str) -> Option<&'v str> {
-    field::text(value?, field)
+fn since(condition: &Condition) -> Option<Foreign> {
+    condition.since.as_deref().map(Foreign::from)
+}
+
+fn message(condition: &Condition) -> Option<Foreign> {
+    let message = condition.message.as_ref();
+    message.map(|message| Foreign::from(&*message.0))
 }
 
 /// The condition of a volume whose importer fails.
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/util.go, `setAnnotationsFromPodWithPrefix`: the last message of
 /// a terminated container stays until it runs again.
-fn failure(volume: &Value) -> Option<&Value> {
-    let running = condition(volume, "Running")?;
-    let message = text(Some(running), "/message").unwrap_or_default();
-    let reason = text(Some(running), "/reason").unwrap_or_default();
+fn failure(volume: &DataVolume) -> Option<&Condition> {
+    let running = condition(&volume.conditions, "Running")?;
+    let has_message = running.message.as_ref().is_some_and(|it| !it.0.is_empty());
     let is_normal = [
         "Completed",
         "ContainerCreating",
@@ -520,8 +531,8 @@ fn failure(volume: &Value) -> Option<&Value> {
         "PodInitializing",
         "ScratchSpaceRequired",
     ]
-    .contains(&reason);
-    let is_stopped = text(Some(running), "/status") == Some("False");
-    let has_failed = text(Some(volume), "/status/phase") == Some("Failed");
-    (has_failed || is_stopped && !message.is_empty() && !is_normal).then_some(running)
+    .contains(&running.reason.as_deref().unwrap_or_default());
+    let is_stopped = running.status == "False";
+    let has_failed = volume.phase == "Failed";
+    (has_failed || is_stopped && has_message && !is_normal).then_some(running)
 }

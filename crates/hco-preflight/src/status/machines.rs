@@ -3,17 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::exit::Exit;
-use crate::field::{condition, text};
 use crate::foreign::Foreign;
-use crate::made_from::sources;
-use crate::object_name::{key, parts};
-use crate::plan::machines::{already_without, excluded, has_disks, unfinished};
+use crate::object_name::parts;
+use crate::plan::machines::{already_without, excluded, unfinished};
 use crate::report::{Conclusions as _, is_in};
 use crate::row::{Effect, Row};
 use crate::stage::Compared;
+use crate::world::{DataSource, condition};
 
 /// A virtual machine.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -78,21 +76,22 @@ impl Machine {
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, `update`.
     fn waiting(observed: &Compared) -> BTreeSet<Self> {
-        if !observed.snapshot.has("DataSource") {
+        if !observed.world.sources.is_read() {
             return BTreeSet::new();
         }
-        let there = observed.snapshot.of("DataSource");
-        let there: BTreeMap<String, Value> = there.map(|it| (key(&it), it)).collect();
+        let there = observed.world.sources.iter();
+        let there: BTreeMap<String, &DataSource> =
+            there.map(|it| (it.metadata.key(), it)).collect();
         let changes = observed.will_be.changes.as_ref();
         let is_planned =
             |source: &str| changes.is_some_and(|it| is_in(&it.data_sources.created, source));
         let unfinished = unfinished(observed);
         let mut waiting = BTreeSet::new();
-        for machine in observed.snapshot.of("VirtualMachine") {
-            if has_disks(&machine, unfinished.as_ref()) != Some(false) {
+        for machine in observed.world.machines.iter() {
+            if machine.has_disks(unfinished.as_ref()) != Some(false) {
                 continue;
             }
-            for source in sources(&machine) {
+            for source in machine.sources() {
                 let what = match there.get(&source) {
                     None if is_planned(&source) => "is not created yet",
                     None => "does not exist; use another boot source",
@@ -100,13 +99,13 @@ impl Machine {
                     Some(_) => continue,
                 };
                 let detail = format!("a disk is still to be made from {source}, which {what}");
-                waiting.insert(Self::new(&key(&machine), None, &detail));
+                waiting.insert(Self::new(&machine.metadata.key(), None, &detail));
             }
         }
         waiting
     }
 }
 
-fn is_ready(source: &Value) -> bool {
-    condition(source, "Ready").and_then(|it| text(it, "/status")) == Some("True")
+fn is_ready(source: &DataSource) -> bool {
+    condition(&source.conditions, "Ready").is_some_and(|it| it.status == "True")
 }

@@ -119,7 +119,7 @@ fn instance(number: usize) -> Value {
     let node = number % 5000;
     json!({
         "metadata": metadata("vm", number),
-        "spec": {"architecture": architecture(node), "domain": padding(2000)},
+        "spec": {"architecture": architecture(node), "domain": {"devices": padding(2000)}},
         "status": {"nodeName": format!("node-{node:05}"), "phase": "Running", "guestOSInfo": padding(2000)},
     })
 }

@@ -1,0 +1,580 @@
+//! The state of a cluster, read from the cluster or from files. It has only the fields that are read, because there can
+//! be many thousands of objects.
+
+mod cluster;
+mod files;
+mod objects;
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use anyhow::{Result, bail};
+use operator_models::ssp::data_sources::{
+    GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE,
+};
+use policy_host::{Cluster, ClusterError, Labels, NodeList};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::admission::Identity;
+use crate::apply::LAST_APPLIED;
+use crate::foreign::{self, masked, one_line};
+use crate::headroom::SCHEDULABLE;
+use crate::notes::Notes;
+use crate::object_name::{self, in_namespace, key};
+use crate::operators;
+use crate::row::{Effect, Row};
+
+use self::Reader::{Check, Operators, Plan, Status};
+use self::files::Seen;
+pub(crate) use self::objects::*;
+
+/// A kind of objects that is read besides nodes and HyperConverged objects.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    pub(crate) name: &'static str,
+    api_version: &'static str,
+    /// The commands that read it, besides `snapshot`.
+    readers: &'static [Reader],
+}
+
+/// A command that reads a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    Plan,
+    Status,
+    Snapshot,
+    /// `images --operators`.
+    Operators,
+    /// Also used for `fix`.
+    Check,
+}
+
+/// The reason why objects of a kind could not be read.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Gap {
+    pub(crate) kind: &'static str,
+    pub(crate) reason: String,
+    /// Whether another try may succeed.
+    #[serde(skip)]
+    pub(crate) is_transient: bool,
+}
+
+/// The objects of a kind.
+#[derive(Debug)]
+pub(crate) struct List<T> {
+    state: State,
+    objects: Vec<T>,
+    /// Whether an object matters.
+    is_kept: fn(&T) -> bool,
+}
+
+/// What is known about a list.
+#[derive(Debug)]
+struct State {
+    kind: &'static Kind,
+    is_read: bool,
+    /// Why the list, or an object of it, could not be read.
+    gap: Option<Gap>,
+}
+
+/// Defines the world, and its lists in the order of a snapshot.
+macro_rules! world {
+    ($($list:ident: $object:ident = $name:literal, $version:literal, $readers:expr;)*) => {
+        /// The state of a cluster.
+        #[derive(Debug)]
+        pub(crate) struct World {
+            /// The cluster, unless the state comes from files. `check` and `fix` read its lists when they need them.
+            pub(crate) cluster: Option<Cluster>,
+            pub(crate) nodes: NodeList,
+            pub(crate) hyperconvergeds: Vec<Value>,
+            /// The same HyperConverged objects in other API versions.
+            converted: Vec<Value>,
+            $(pub(crate) $list: List<$object>,)*
+        }
+
+        impl World {
+            /// A cluster that is not read yet, or files without objects.
+            fn new(cluster: Option<Cluster>) -> Self {
+                let mut world = Self {
+                    cluster,
+                    nodes: NodeList::default(),
+                    hyperconvergeds: Vec::new(),
+                    converted: Vec::new(),
+                    $($list: List::new(&Kind {
+                        name: $name,
+                        api_version: $version,
+                        readers: $readers,
+                    }),)*
+                };
+                world.volumes.is_kept = DataVolume::is_used;
+                world.cluster_policies.is_kept = AdmissionPolicy::is_ours;
+                world.policies.is_kept = AdmissionPolicy::is_ours;
+                world
+            }
+
+            fn lists(&self) -> Vec<&dyn AnyList> {
+                vec![$(&self.$list,)*]
+            }
+
+            fn lists_mut(&mut self) -> Vec<&mut dyn AnyList> {
+                vec![$(&mut self.$list,)*]
+            }
+        }
+    };
+}
+
+world! {
+    crons: DataImportCron = "DataImportCron", "cdi.kubevirt.io/v1beta1", &[Plan, Status];
+    sources: DataSource = "DataSource", "cdi.kubevirt.io/v1beta1", &[Check, Plan, Status];
+    claims: Disk = "PersistentVolumeClaim", "v1", &[Plan, Status];
+    snapshots: Disk = "VolumeSnapshot", "snapshot.storage.k8s.io/v1", &[Plan, Status];
+    machines: Machine = "VirtualMachine", "kubevirt.io/v1", &[Check, Plan, Status];
+    running: Instance = "VirtualMachineInstance", "kubevirt.io/v1", &[Check, Plan, Status];
+    volumes: DataVolume = "DataVolume", "cdi.kubevirt.io/v1beta1", &[Plan, Status];
+    kubevirts: KubeVirt = "KubeVirt", "kubevirt.io/v1", &[Check];
+    preferences: Preference = "VirtualMachinePreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan];
+    cluster_preferences: Preference = "VirtualMachineClusterPreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan];
+    ssps: Ssp = "SSP", "ssp.kubevirt.io/v1beta3", &[Status];
+    cluster_policies: AdmissionPolicy = "ClusterAdmissionPolicy", "policies.kubewarden.io/v1", &[Check];
+    policies: AdmissionPolicy = "AdmissionPolicy", "policies.kubewarden.io/v1", &[Check];
+    daemon_sets: Workload = "DaemonSet", "apps/v1", &[Operators];
+    deployments: Workload = "Deployment", "apps/v1", &[Operators];
+    jobs: Workload = "Job", "batch/v1", &[Operators];
+    service_versions: ClusterServiceVersion = "ClusterServiceVersion", "operators.coreos.com/v1alpha1", &[Operators];
+}
+
+/// A list of any kind.
+trait AnyList {
+    fn state(&self) -> &State;
+
+    fn state_mut(&mut self) -> &mut State;
+
+    /// Adds an object with the fields that are read, unless it was seen before. If a field has the wrong type, there is a
+    /// gap.
+    fn add(&mut self, object: &Value, seen: Option<&mut Seen>);
+
+    /// The objects as JSON.
+    fn texts(&self) -> Box<dyn Iterator<Item = String> + '_>;
+}
+
+impl Kind {
+    fn is_read_by(&self, reader: Reader) -> bool {
+        reader == Reader::Snapshot || self.readers.contains(&reader)
+    }
+
+    /// The resource: the plural in small letters.
+    fn resource(&self) -> String {
+        let kind = self.name.to_ascii_lowercase();
+        match kind.strip_suffix('y') {
+            Some(stem) => format!("{stem}ies"),
+            None => format!("{kind}s"),
+        }
+    }
+
+    fn group(&self) -> &'static str {
+        let group = self.api_version.split_once('/').map(|(group, _)| group);
+        group.unwrap_or_default()
+    }
+
+    /// The API path of the list in a namespace, or in all namespaces.
+    fn path(&self, namespace: Option<&str>) -> String {
+        let root = if self.group().is_empty() {
+            "api"
+        } else {
+            "apis"
+        };
+        let namespace = namespace.map(|namespace| format!("namespaces/{namespace}/"));
+        let (version, resource) = (self.api_version, self.resource());
+        format!(
+            "/{root}/{version}/{}{resource}",
+            namespace.unwrap_or_default()
+        )
+    }
+
+    /// Whether files need not contain it. Without preferences, the shipped ones are used. A cluster need not have Jobs or
+    /// the operator lifecycle manager.
+    fn is_optional(&self) -> bool {
+        self.name.ends_with("Preference") || matches!(self.name, "Job" | "ClusterServiceVersion")
+    }
+}
+
+impl Gap {
+    pub(crate) fn row(&self) -> Row {
+        Row::new(Effect::NotRead, self.kind, "", &self.reason)
+    }
+}
+
+impl State {
+    fn set_gap(&mut self, reason: String, is_transient: bool) {
+        self.gap.get_or_insert(Gap {
+            kind: self.kind.name,
+            reason,
+            is_transient,
+        });
+    }
+}
+
+impl<T> List<T> {
+    fn new(kind: &'static Kind) -> Self {
+        Self {
+            state: State {
+                kind,
+                is_read: false,
+                gap: None,
+            },
+            objects: Vec::new(),
+            is_kept: |_| true,
+        }
+    }
+
+    /// The name of the kind.
+    pub(crate) fn kind(&self) -> &'static str {
+        self.state.kind.name
+    }
+
+    pub(crate) fn is_read(&self) -> bool {
+        self.state.is_read
+    }
+
+    /// The objects; empty if they were not read.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> + Clone {
+        let objects = self.is_read().then_some(&self.objects);
+        objects.into_iter().flatten()
+    }
+}
+
+impl<T: Object> AnyList for List<T> {
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    fn add(&mut self, object: &Value, seen: Option<&mut Seen>) {
+        let key = key(object);
+        match T::from_value(object) {
+            Ok(fields) => {
+                let is_new =
+                    seen.is_none_or(|seen| seen.is_new(self.kind(), &key, &fields.to_value()));
+                let is_kept = is_new && (self.is_kept)(&fields);
+                self.objects.extend(is_kept.then_some(fields));
+            }
+            Err(error) => self
+                .state
+                .set_gap(format!("{key} cannot be read: {error}"), false),
+        }
+    }
+
+    fn texts(&self) -> Box<dyn Iterator<Item = String> + '_> {
+        Box::new(self.iter().map(|object| object.to_value().to_string()))
+    }
+}
+
+/// Writes a list as JSON, with one line for each object.
+fn write_list(
+    out: &mut dyn Write,
+    Kind {
+        name, api_version, ..
+    }: &Kind,
+    texts: impl Iterator<Item = String>,
+) -> io::Result<()> {
+    write!(
+        out,
+        r#"{{"apiVersion":"{api_version}","kind":"{name}List","items":["#
+    )?;
+    for (index, text) in texts.enumerate() {
+        let separator = if index == 0 { "" } else { "," };
+        write!(out, "{separator}\n{}", foreign::json(&text))?;
+    }
+    write!(out, "]}}")
+}
+
+impl World {
+    /// The reasons why kinds could not be read.
+    pub(crate) fn gaps(&self) -> Vec<Gap> {
+        let lists = self.lists().into_iter();
+        lists.filter_map(|list| list.state().gap.clone()).collect()
+    }
+
+    /// The lists for the engine's comparison. For a kind that was not read, the engine uses its forecast. Without
+    /// DataImportCrons, it uses the forecast for all kinds, because no disk would belong to an existing one.
+    pub(crate) fn boot_sources(&self) -> Vec<Value> {
+        fn listed<T: Object>(list: &List<T>) -> Option<Value> {
+            let items: Vec<Value> = list.iter().map(T::to_value).collect();
+            let kind = format!("{}List", list.kind());
+            list.is_read()
+                .then(|| json!({"kind": kind, "items": items}))
+        }
+        if !self.crons.is_read() {
+            return Vec::new();
+        }
+        let lists = [
+            listed(&self.crons),
+            listed(&self.sources),
+            listed(&self.claims),
+            listed(&self.snapshots),
+        ];
+        lists.into_iter().flatten().collect()
+    }
+
+    /// Writes the snapshot as one list in JSON.
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let nodes = Kind {
+            name: "Node",
+            api_version: "v1",
+            readers: &[],
+        };
+        writeln!(out, r#"{{"apiVersion":"v1","kind":"List","items":["#)?;
+        write_list(
+            out,
+            &nodes,
+            self.nodes.texts().iter().map(ToString::to_string),
+        )?;
+        for object in self.hyperconvergeds.iter().chain(&self.converted) {
+            write!(out, ",\n{}", foreign::json(&object.to_string()))?;
+        }
+        for list in self.lists().into_iter().filter(|list| list.state().is_read) {
+            writeln!(out, ",")?;
+            write_list(out, list.state().kind, list.texts())?;
+        }
+        writeln!(out, "\n]}}")
+    }
+
+    /// The name of the source in messages.
+    pub(crate) fn name(&self) -> &'static str {
+        match self.cluster {
+            Some(_) => "the cluster",
+            None => "--from",
+        }
+    }
+
+    /// The namespace of objects without a namespace.
+    pub(crate) fn namespace(&self) -> &str {
+        match (&self.cluster, self.hyperconvergeds.as_slice()) {
+            (Some(cluster), _) => cluster.namespace(),
+            (None, [one]) => object_name::namespace(one),
+            _ => "",
+        }
+    }
+
+    /// The live HyperConverged objects of a namespace or of all namespaces.
+    pub(crate) fn hyperconvergeds(&self, namespace: Option<&str>) -> Result<Vec<Value>> {
+        if let Some(cluster) = &self.cluster {
+            let live = cluster.hyperconvergeds(namespace);
+            return live.map_err(|error| cluster::not_listed(error, namespace));
+        }
+        let all = self.hyperconvergeds.iter();
+        let all = all.filter(|object| in_namespace(namespace, object));
+        Ok(all.cloned().collect())
+    }
+
+    /// Whether there can be objects of this kind.
+    pub(crate) fn has_kind_of(&self, identity: &Identity) -> bool {
+        self.cluster.is_some() || identity.is_hyperconverged() || self.machines.is_read()
+    }
+
+    /// The live object for a manifest, in the manifest's version; `None` if it does not exist. If the manifest does not
+    /// name a namespace, it is `namespace`.
+    pub(crate) fn object(
+        &self,
+        identity: &Identity,
+        namespace: Option<&str>,
+    ) -> Result<Option<Value>> {
+        let Some(name) = &identity.name else {
+            return Ok(None);
+        };
+        let named = identity.namespace.as_deref().or(namespace);
+        let namespace = named.unwrap_or(self.namespace());
+        match &self.cluster {
+            Some(cluster) if identity.is_hyperconverged() => {
+                Ok(cluster.hyperconverged(&identity.api_version, namespace, name)?)
+            }
+            Some(cluster) => Ok(cluster.virtual_machine(namespace, name)?),
+            None if identity.is_hyperconverged() => self.hyperconverged(identity, namespace),
+            None => {
+                let mut machines = self.machines.iter();
+                let is_it =
+                    |it: &&Machine| it.metadata.name == *name && it.metadata.namespace == namespace;
+                Ok(machines.find(is_it).map(Machine::to_value))
+            }
+        }
+    }
+
+    /// The HyperConverged of files for a manifest.
+    fn hyperconverged(&self, identity: &Identity, namespace: &str) -> Result<Option<Value>> {
+        if namespace.is_empty() && self.hyperconvergeds.len() > 1 {
+            bail!(
+                "the manifest names no namespace, and --from has several HyperConvergeds: specify -n"
+            );
+        }
+        let all = self.hyperconvergeds.iter().chain(&self.converted);
+        let all = all.filter(|it| object_name::namespace(it) == namespace);
+        let same = all.filter(|it| Identity::of(it).is_same_object(identity));
+        let same: Vec<&Value> = same.collect();
+        let version = |it: &&&Value| Identity::of(it).api_version == identity.api_version;
+        match (same.iter().find(version), same.first()) {
+            (Some(live), _) => Ok(Some((*live).clone())),
+            (None, None) => Ok(None),
+            (None, Some(other)) => bail!(
+                "the manifest is {}, but the object of --from is {}: only objects of the same version can be compared",
+                one_line(&identity.api_version),
+                one_line(&Identity::of(other).api_version)
+            ),
+        }
+    }
+
+    /// The objects of a list, which `check` and `fix` read from a cluster now; `None` if they cannot be read. A note
+    /// then gives the reason.
+    pub(crate) fn all<T: Object>(&self, list: &List<T>, notes: &mut Notes) -> Option<Vec<Value>> {
+        let (kind, mut read) = (list.state.kind, List::new(list.state.kind));
+        let list = match &self.cluster {
+            None => list,
+            Some(cluster) => {
+                cluster::read(cluster, &mut read, &[kind.path(None)]);
+                &read
+            }
+        };
+        let reason = match &list.state.gap {
+            // Shipped preferences are used instead.
+            _ if self.cluster.is_none() && !list.is_read() => {
+                Some("--from has none").filter(|_| !kind.is_optional())
+            }
+            gap => gap.as_ref().map(|gap| &*gap.reason),
+        };
+        if let Some(reason) = reason {
+            let what = match kind.name {
+                "VirtualMachineInstance" => "running virtual machines are not named".to_owned(),
+                kind => format!("virtual machines are checked without each {kind} of the cluster"),
+            };
+            notes.push(&format!("{what}: {reason}"));
+        }
+        list.is_read()
+            .then(|| list.iter().map(T::to_value).collect())
+    }
+
+    /// The reason why there are no policies, if that is certain.
+    pub(crate) fn without_kubewarden(&self) -> Result<Option<&'static str>, ClusterError> {
+        Ok(match &self.cluster {
+            Some(cluster) if !cluster.has_kubewarden()? => {
+                Some("Kubewarden is not installed in the cluster")
+            }
+            None if !self.cluster_policies.is_read() => Some("--from has no policies"),
+            _ => None,
+        })
+    }
+
+    /// The policies of all namespaces, or of one.
+    pub(crate) fn policies(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
+        let list = match namespace {
+            None => &self.cluster_policies,
+            Some(_) => &self.policies,
+        };
+        if let Some(cluster) = &self.cluster {
+            return cluster.policies(&list.state.kind.resource(), namespace);
+        }
+        let policies = list.iter().map(AdmissionPolicy::to_value);
+        Ok(policies.filter(|it| in_namespace(namespace, it)).collect())
+    }
+
+    /// Removes the objects that do not matter, and fields that can contain secrets.
+    fn reduce(&mut self) {
+        let sources = self.sources.iter();
+        let mut names: BTreeSet<String> = sources
+            .flat_map(|source| source.disks().chain([source.metadata.key()]))
+            .collect();
+        names.extend(self.crons.iter().filter_map(|cron| {
+            let disk = cron.last_imported.as_ref()?;
+            Some(cron.metadata.beside(&disk.name))
+        }));
+        // Disks of DataImportCrons, disks that boot sources refer to, uploaded disks with the name of a DataSource, and
+        // disks that may have been uploaded for a DataSource that does not exist yet.
+        for disks in [&mut self.claims, &mut self.snapshots] {
+            disks.objects.retain(|Disk { metadata }| {
+                metadata.cron().is_some()
+                    || GOLDEN.contains(&&*metadata.namespace)
+                    || names.contains(&metadata.key())
+            });
+        }
+        for workloads in [&mut self.daemon_sets, &mut self.deployments, &mut self.jobs] {
+            for workload in &mut workloads.objects {
+                let containers = workload.init_containers.iter_mut();
+                for container in containers.chain(&mut workload.containers) {
+                    container.env = operators::images(container);
+                    container.args.clear();
+                }
+            }
+        }
+    }
+}
+
+/// The namespaces of golden images.
+pub(crate) const GOLDEN: [&str; 2] = [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE];
+
+/// The labels of nodes to read.
+fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> Labels {
+    match reader {
+        Plan | Status => {
+            let mut labels = Labels::named_in(objects);
+            if let Labels::Only(keys) = &mut labels {
+                keys.insert(SCHEDULABLE.to_owned());
+            }
+            labels
+        }
+        // Another object may use other labels.
+        Reader::Snapshot | Check | Operators => Labels::All,
+    }
+}
+
+/// The annotations of a HyperConverged that are read, because they affect results or advice.
+const ANNOTATIONS: [&str; 7] = [
+    // HCO adds this annotation in an upgrade, and therefore writes the object.
+    "deployOVS",
+    "hco.kubevirt.io/v1-only-fields",
+    "ssp.kubevirt.io/jsonpatch",
+    "kubevirt.kubevirt.io/jsonpatch",
+    "containerizeddataimporter.kubevirt.io/jsonpatch",
+    LAST_APPLIED,
+    "argocd.argoproj.io/tracking-id",
+];
+
+/// A HyperConverged without the fields that are not read, and without credentials in the messages of conditions.
+pub(crate) fn hyperconverged(object: &Value) -> Value {
+    let mut reduced = object.clone();
+    let mut keep = |pointer: &str, fields: &[&str]| {
+        if let Some(Value::Object(all)) = reduced.pointer_mut(pointer) {
+            all.retain(|name, _| fields.contains(&&**name));
+        }
+    };
+    keep("", &["apiVersion", "kind", "metadata", "spec", "status"]);
+    keep(
+        "/metadata",
+        &[
+            "name",
+            "namespace",
+            "uid",
+            "generation",
+            "annotations",
+            "labels",
+            "deletionTimestamp",
+        ],
+    );
+    keep("/metadata/labels", &["kustomize.toolkit.fluxcd.io/name"]);
+    keep("/metadata/annotations", &ANNOTATIONS);
+    let annotations = reduced.pointer_mut("/metadata/annotations");
+    let applied = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED));
+    if let Some(Value::String(applied)) = applied {
+        let object: Value = serde_json::from_str(applied).unwrap_or_default();
+        *applied = hyperconverged(&object).to_string();
+    }
+    let conditions = reduced.pointer_mut("/status/conditions");
+    let conditions = conditions.and_then(Value::as_array_mut);
+    for condition in conditions.into_iter().flatten() {
+        if let Some(Value::String(message)) = condition.get_mut("message") {
+            *message = masked(message);
+        }
+    }
+    reduced
+}

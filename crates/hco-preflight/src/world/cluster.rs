@@ -1,0 +1,125 @@
+//! Reads the state of a cluster.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Error, Result, anyhow};
+use policy_host::{Cluster, ClusterError, Connection};
+use serde_json::Value;
+
+use super::{AnyList, Gap, Reader, World, hyperconverged, labels};
+use crate::field::text;
+use crate::foreign::{chain, one_line};
+use crate::notes::Notes;
+use crate::object_name::{name, namespace};
+
+impl World {
+    /// Connects to the cluster that the user named, and reads nothing yet. A note tells which one it is.
+    pub(crate) fn connect(connection: &Connection, notes: &mut Notes) -> Result<Self> {
+        let cluster = Cluster::connect(connection)?;
+        let whose = match cluster.context() {
+            Some(context) => format!("the context `{context}`"),
+            None => "the service account of this Pod, because there is no kubeconfig".to_owned(),
+        };
+        let user = connection.impersonate.as_ref();
+        let user = user.map(|user| format!(", as the user `{user}`"));
+        notes.push(&format!(
+            "using {whose}{}; API server {}",
+            user.unwrap_or_default(),
+            cluster.server()
+        ));
+        if let Some(warning) = cluster.warning() {
+            notes.push(warning);
+        }
+        Ok(Self::new(Some(cluster)))
+    }
+
+    /// Reads a cluster. It fails if the nodes or the HyperConverged cannot be read, because a comparison needs both.
+    /// Other kinds that cannot be read are recorded. It reads the labels of nodes that matter to the HyperConverged and
+    /// to this object.
+    pub(crate) fn of_cluster(
+        connection: &Connection,
+        object: Option<&Value>,
+        reader: Reader,
+        notes: &mut Notes,
+    ) -> Result<Self> {
+        let mut world = Self::connect(connection, notes)?;
+        let Some(cluster) = world.cluster.take() else {
+            return Ok(world);
+        };
+        let own = connection.namespace.as_deref();
+        let live = match cluster.hyperconvergeds(own) {
+            Err(ClusterError::NotServed) => Vec::new(),
+            live => live.map_err(|error| not_listed(error, own))?,
+        };
+        world.nodes = cluster.nodes(&labels(reader, live.iter().chain(object)))?;
+        if reader == Reader::Snapshot {
+            world.converted = converted(&cluster, &live);
+        }
+        world.hyperconvergeds = live.iter().map(hyperconverged).collect();
+        let namespaces: BTreeSet<&str> = live.iter().map(namespace).collect();
+        let mut silence: Option<Gap> = None;
+        for list in world.lists_mut() {
+            let kind = list.state().kind;
+            if !kind.is_read_by(reader) {
+                continue;
+            }
+            if let Some(Gap { reason, .. }) = &silence {
+                list.state_mut().set_gap(reason.clone(), true);
+                continue;
+            }
+            // HCO deploys workloads into the namespace of the HyperConverged.
+            let paths: Vec<String> = match kind.readers {
+                [Reader::Operators] => namespaces.iter().map(|it| kind.path(Some(it))).collect(),
+                _ => vec![kind.path(None)],
+            };
+            if read(&cluster, list, &paths) {
+                silence = list.state().gap.clone();
+            }
+        }
+        world.reduce();
+        world.cluster = Some(cluster);
+        Ok(world)
+    }
+}
+
+/// Reads the lists at these paths. Returns whether the cluster does not answer.
+pub(super) fn read(cluster: &Cluster, list: &mut dyn AnyList, paths: &[String]) -> bool {
+    for path in paths {
+        let added = cluster.all(path, |object| {
+            list.add(object, None);
+            None::<()>
+        });
+        if let Err(error) = added {
+            let (is_silence, is_transient) = (error.is_silence(), error.is_transient());
+            list.state_mut().set_gap(chain(&error.into()), is_transient);
+            return is_silence;
+        }
+    }
+    list.state_mut().is_read = true;
+    false
+}
+
+/// The error if HyperConverged objects cannot be listed, with advice for users who may read only one namespace.
+pub(super) fn not_listed(error: ClusterError, namespace: Option<&str>) -> Error {
+    match (&error, namespace) {
+        (ClusterError::Forbidden { .. }, None) => anyhow!(
+            "{}; if you may read only one namespace, specify it with -n",
+            one_line(&error.to_string())
+        ),
+        _ => error.into(),
+    }
+}
+
+/// The HyperConverged objects in the other versions that the cluster serves, because manifests can have these versions.
+fn converted(cluster: &Cluster, hyperconvergeds: &[Value]) -> Vec<Value> {
+    let mut converted = Vec::new();
+    for object in hyperconvergeds {
+        for version in ["hco.kubevirt.io/v1", "hco.kubevirt.io/v1beta1"] {
+            if text(object, "/apiVersion") != Some(version) {
+                let other = cluster.hyperconverged(version, namespace(object), name(object));
+                converted.extend(other.ok().flatten().as_ref().map(hyperconverged));
+            }
+        }
+    }
+    converted
+}

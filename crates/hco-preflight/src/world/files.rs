@@ -1,0 +1,200 @@
+//! Reads the state of a cluster from files: a file of `snapshot`, a must-gather, or files of `kubectl get -o yaml`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use policy_host::{Labels, NodeList};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::{AnyList, GOLDEN, Reader, State, World, hyperconverged, labels};
+use crate::admission::Identity;
+use crate::files;
+use crate::foreign::one_line;
+use crate::notes::Notes;
+use crate::object_name::key;
+use crate::prose::first_of;
+
+/// The API group of HyperConverged.
+const GROUP: &str = "hco.kubevirt.io";
+
+const CLAIM: &str = "PersistentVolumeClaim";
+
+impl World {
+    /// Reads a file or a directory. A note lists the kinds that were found and the kinds that are missing. It reads the
+    /// labels of nodes that matter to the HyperConverged and to this object.
+    pub(crate) fn of_files(
+        path: &Path,
+        object: Option<&Value>,
+        reader: Reader,
+        notes: &mut Notes,
+    ) -> Result<Self> {
+        let mut world = Self::new(None);
+        let mut nodes: Vec<Box<RawValue>> = Vec::new();
+        let mut seen = Seen::default();
+        // A must-gather can have PersistentVolumeClaims only of the namespaces of golden images, or also of others.
+        let (mut has_claims, mut has_other_claims) = (false, false);
+        files::each_object(path, notes, |file, object| {
+            let Identity {
+                api_version, kind, ..
+            } = Identity::of(&object);
+            let key = key(&object);
+            let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+            let item = kind.strip_suffix("List").unwrap_or(&kind);
+            if item == CLAIM {
+                let gathered = gathered_namespace(file);
+                let is_golden = gathered.is_none_or(|it| GOLDEN.contains(&it));
+                has_claims |= is_golden;
+                has_other_claims |= !is_golden;
+            }
+            // The policies are read because of their settings.
+            let is_known = |list: &&mut dyn AnyList| {
+                let known = list.state().kind;
+                let is_read = known.is_read_by(reader) || known.is_read_by(Reader::Check);
+                is_read && (known.name, known.group()) == (item, group)
+            };
+            if let Some(list) = world.lists_mut().into_iter().find(is_known) {
+                list.state_mut().is_read = true;
+                if item == kind {
+                    list.add(&object, Some(&mut seen));
+                }
+            } else if (&*kind, group) == ("Node", "") {
+                let mut node = NodeList::default();
+                // It has the kind of a node, so it can be added.
+                let _ = node.add(object, &Labels::All);
+                let texts = node.texts().iter();
+                nodes.extend(
+                    texts
+                        .filter(|node| seen.is_new(&kind, &key, *node))
+                        .cloned(),
+                );
+            } else if (&*kind, group) == ("HyperConverged", GROUP) {
+                let object = hyperconverged(&object);
+                let of_version = format!("{kind}.{api_version}");
+                if seen.is_new(&of_version, &key, &object) {
+                    world.add(object);
+                }
+            }
+        })?;
+        let is_partial = has_other_claims && !has_claims;
+        if is_partial {
+            world.claims.state.is_read = false;
+        }
+        world.reduce();
+        let labels = labels(reader, world.hyperconvergeds.iter().chain(object));
+        let path = path.display().to_string();
+        for node in nodes {
+            let added = world.nodes.add(serde_json::from_str(node.get())?, &labels);
+            added.with_context(|| one_line(&path))?;
+        }
+        notes.push(&format!("{path} {}", world.found(reader, &seen)));
+        seen.note(&path, notes);
+        for list in world.lists_mut() {
+            let (kind, is_read) = (list.state().kind, list.state().is_read);
+            if kind.is_read_by(reader) && !kind.is_optional() && !is_read {
+                let what = if is_partial && kind.name == CLAIM {
+                    "has none and no empty list of the namespace of golden images"
+                } else {
+                    "has no object and no empty list of the kind"
+                };
+                list.state_mut()
+                    .set_gap(one_line(&format!("{path} {what}")), false);
+            }
+        }
+        Ok(world)
+    }
+
+    /// Adds a HyperConverged of a file, unless its version was already added.
+    fn add(&mut self, object: Value) {
+        let mut known = self.hyperconvergeds.iter();
+        if known.any(|it| key(it) == key(&object)) {
+            self.converted.push(object);
+        } else {
+            self.hyperconvergeds.push(object);
+        }
+    }
+
+    /// The text about the kinds that were found and the kinds that are missing.
+    fn found(&self, reader: Reader, seen: &Seen) -> String {
+        let mut found = vec![
+            format!("Node ({})", self.nodes.len()),
+            format!("HyperConverged ({})", self.hyperconvergeds.len()),
+        ];
+        let mut missing = Vec::new();
+        for list in self.lists() {
+            let State { kind, is_read, .. } = list.state();
+            // A check names the other kinds only if it depends on them.
+            let is_shown = reader != Reader::Check || kind.name.ends_with("Policy");
+            if !kind.is_read_by(reader) || !is_shown {
+                continue;
+            }
+            if *is_read {
+                found.push(format!("{} ({})", kind.name, seen.count(kind.name)));
+            } else if !kind.is_optional() {
+                missing.push(kind.name);
+            }
+        }
+        let found = found.join(", ");
+        if missing.is_empty() {
+            return format!("has {found}");
+        }
+        let missing = missing.join(", ");
+        format!("has {found}; what depends on other kinds is unchecked: {missing}")
+    }
+}
+
+/// The namespace of a must-gather file: `namespaces/NAMESPACE/core/persistentvolumeclaims.yaml`.
+fn gathered_namespace(file: &Path) -> Option<&str> {
+    let mut names = file.iter().rev().map(|name| name.to_str());
+    let mut names = [(); 5].map(|()| names.next().flatten());
+    // An object can have its own file in a directory of its kind.
+    if names.get(1) == Some(&Some("persistentvolumeclaims")) {
+        names.rotate_left(1);
+    }
+    match names {
+        [_, Some("core"), Some(namespace), Some("namespaces"), _] => Some(namespace),
+        _ => None,
+    }
+}
+
+/// The objects that were read. A must-gather can contain an object twice, and a directory two snapshots.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// A hash of each object.
+    objects: BTreeMap<(String, String), u64>,
+    /// The objects that differ between files.
+    differing: BTreeSet<String>,
+}
+
+impl Seen {
+    /// Whether an object was not read before.
+    pub(super) fn is_new(&mut self, kind: &str, key: &str, object: &impl Display) -> bool {
+        let mut hasher = DefaultHasher::new();
+        object.to_string().hash(&mut hasher);
+        let hash = hasher.finish();
+        let known = self.objects.insert((kind.to_owned(), key.to_owned()), hash);
+        if known.is_some_and(|known| known != hash) {
+            let name = key.trim_start_matches('/');
+            self.differing.insert(format!("{kind} {name}"));
+        }
+        known.is_none()
+    }
+
+    /// The number of objects of a kind.
+    fn count(&self, kind: &str) -> usize {
+        let kinds = self.objects.keys().map(|(kind, _)| kind);
+        kinds.filter(|it| *it == kind).count()
+    }
+
+    /// Notes that only one of several states of an object is used.
+    fn note(&self, path: &str, notes: &mut Notes) {
+        if let Some(objects) = first_of(self.differing.iter()) {
+            notes.push(&format!(
+                "{path} has different states of {objects}: the first one is used, in the order of the files' names; use a file or a directory of one cluster at one time"
+            ));
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! The objects of a cluster, with the fields that are read.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::core::v1::NodeAffinity;
+use kube_objects::json::Json;
+use operator_models::kubevirt::virtual_machine::{BootImage, BootSource, VirtualMachine};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use crate::field::text;
+use crate::foreign::masked;
+use crate::policy;
+
+/// An object, or a part of one, with the fields that are read.
+pub(crate) trait Object: Sized {
+    /// The error names a field of the wrong type. The API server does not accept such an object.
+    fn from_value(object: &Value) -> Result<Self, String>;
+
+    fn to_value(&self) -> Value;
+}
+
+/// Defines types by the places of their fields. A missing field is the default, which is not written.
+macro_rules! types {
+    ($($(#[$meta:meta])* $name:ident {
+        $($(#[$field_meta:meta])* $field:ident: $type:ty = $place:literal,)*
+    })*) => {$(
+        $(#[$meta])*
+        #[derive(Debug, Clone, Default, PartialEq)]
+        pub(crate) struct $name {
+            $($(#[$field_meta])* pub(crate) $field: $type,)*
+        }
+
+        impl Object for $name {
+            fn from_value(object: &Value) -> Result<Self, String> {
+                Ok(Self {
+                    $($field: read(object, $place)?,)*
+                })
+            }
+
+            fn to_value(&self) -> Value {
+                let mut object = Value::Object(Map::new());
+                $(write(&mut object, $place, &self.$field);)*
+                object
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(object: D) -> Result<Self, D::Error> {
+                Self::from_value(&Value::deserialize(object)?).map_err(D::Error::custom)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.to_value().serialize(serializer)
+            }
+        }
+    )*};
+}
+
+fn read<T: DeserializeOwned + Default>(object: &Value, place: &str) -> Result<T, String> {
+    match object.pointer(place) {
+        None | Some(Value::Null) => Ok(T::default()),
+        Some(value) => T::deserialize(value).map_err(|error| format!("{place}: {error}")),
+    }
+}
+
+fn write<T: Serialize + Default + PartialEq>(object: &mut Value, place: &str, field: &T) {
+    if *field == T::default() {
+        return;
+    }
+    let mut value = object;
+    for token in place.split('/').skip(1) {
+        if value.is_null() {
+            *value = Value::Object(Map::new());
+        }
+        let Some(fields) = value.as_object_mut() else {
+            return;
+        };
+        value = fields
+            .entry(token.replace("~1", "/"))
+            .or_insert(Value::Null);
+    }
+    // The keys of all types are strings.
+    *value = serde_json::to_value(field).unwrap_or_default();
+}
+
+types! {
+    Metadata {
+        name: String = "/name",
+        namespace: String = "/namespace",
+        /// The DataImportCron that the object belongs to.
+        cron: String = "/labels/cdi.kubevirt.io~1dataImportCron",
+        /// Whether CDI deletes the object with its DataImportCron.
+        clean_up: String = "/labels/cdi.kubevirt.io~1dataImportCron.cleanup",
+        owner: String = "/annotations/operator-sdk~1primary-resource-type",
+    }
+
+    /// The name of another object.
+    Reference {
+        kind: String = "/kind",
+        namespace: String = "/namespace",
+        name: String = "/name",
+    }
+
+    Condition {
+        r#type: String = "/type",
+        status: String = "/status",
+        reason: Option<String> = "/reason",
+        message: Option<Masked> = "/message",
+        since: Option<String> = "/lastTransitionTime",
+    }
+
+    DataImportCron {
+        metadata: Metadata = "/metadata",
+        /// The engine compares it with the wanted spec.
+        spec: Value = "/spec",
+        last_imported: Option<Reference> = "/status/lastImportedPVC",
+        current_imports: Vec<CurrentImport> = "/status/currentImports",
+        conditions: Vec<Condition> = "/status/conditions",
+    }
+
+    CurrentImport {
+        volume: String = "/DataVolumeName",
+    }
+
+    DataSource {
+        metadata: Metadata = "/metadata",
+        architecture: String = "/metadata/labels/template.kubevirt.io~1architecture",
+        preference: String = "/metadata/labels/instancetype.kubevirt.io~1default-preference",
+        preference_kind: String = "/metadata/labels/instancetype.kubevirt.io~1default-preference-kind",
+        claim: Option<Reference> = "/spec/source/pvc",
+        snapshot: Option<Reference> = "/spec/source/snapshot",
+        points_to: Option<Reference> = "/spec/source/dataSource",
+        conditions: Vec<Condition> = "/status/conditions",
+    }
+
+    /// A `PersistentVolumeClaim` or a `VolumeSnapshot`.
+    Disk {
+        metadata: Metadata = "/metadata",
+    }
+
+    DataVolume {
+        metadata: Metadata = "/metadata",
+        /// The UID of the VM that it belongs to.
+        machine: String = "/metadata/labels/kubevirt.io~1created-by",
+        image: Option<Registry> = "/spec/source/registry",
+        phase: String = "/status/phase",
+        progress: String = "/status/progress",
+        restarts: u64 = "/status/restartCount",
+        conditions: Vec<Condition> = "/status/conditions",
+    }
+
+    Registry {
+        url: Masked = "/url",
+        architecture: String = "/platform/architecture",
+    }
+
+    Machine {
+        metadata: Metadata = "/metadata",
+        uid: String = "/metadata/uid",
+        applied: AppliedMachine = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration",
+        preference: String = "/spec/preference/name",
+        preference_kind: String = "/spec/preference/kind",
+        preference_volume: String = "/spec/preference/inferFromVolume",
+        architecture: String = "/spec/template/spec/architecture",
+        node_architecture: Option<String> = "/spec/template/spec/nodeSelector/kubernetes.io~1arch",
+        hostname: Option<String> = "/spec/template/spec/nodeSelector/kubernetes.io~1hostname",
+        node_affinity: Option<NodeAffinity> = "/spec/template/spec/affinity/nodeAffinity",
+        disks: Vec<MachineDisk> = "/spec/template/spec/domain/devices/disks",
+        volumes: Vec<Volume> = "/spec/template/spec/volumes",
+        templates: Vec<DataVolumeTemplate> = "/spec/dataVolumeTemplates",
+        status: String = "/status/printableStatus",
+    }
+
+    MachineDisk {
+        name: String = "/name",
+        boot_order: Option<u64> = "/bootOrder",
+    }
+
+    Volume {
+        name: String = "/name",
+        image: String = "/containerDisk/image",
+        data_volume: String = "/dataVolume/name",
+        claim: String = "/persistentVolumeClaim/claimName",
+    }
+
+    DataVolumeTemplate {
+        name: String = "/metadata/name",
+        source: Option<Reference> = "/spec/sourceRef",
+        image: Option<Registry> = "/spec/source/registry",
+    }
+
+    Instance {
+        metadata: Metadata = "/metadata",
+        architecture: String = "/spec/architecture",
+        requests: Amounts = "/spec/domain/resources/requests",
+        limits: Amounts = "/spec/domain/resources/limits",
+        memory: Value = "/spec/domain/memory/guest",
+        hugepages: Value = "/spec/domain/memory/hugepages",
+        sockets: i64 = "/spec/domain/cpu/sockets",
+        cores: i64 = "/spec/domain/cpu/cores",
+        threads: i64 = "/spec/domain/cpu/threads",
+        is_dedicated: bool = "/spec/domain/cpu/dedicatedCpuPlacement",
+        node: String = "/status/nodeName",
+        phase: String = "/status/phase",
+    }
+
+    Amounts {
+        memory: Value = "/memory",
+        cpu: Value = "/cpu",
+    }
+
+    KubeVirt {
+        metadata: Metadata = "/metadata",
+        feature_gates: Vec<String> = "/spec/configuration/developerConfiguration/featureGates",
+        default_architecture: Option<String> = "/status/defaultArchitecture",
+        version: Option<String> = "/status/observedKubeVirtVersion",
+    }
+
+    /// A `VirtualMachinePreference` or a `VirtualMachineClusterPreference`.
+    Preference {
+        metadata: Metadata = "/metadata",
+        preferred: Option<String> = "/spec/preferredArchitecture",
+        required: Option<String> = "/spec/requirements/architecture",
+    }
+
+    Ssp {
+        metadata: Metadata = "/metadata",
+        conditions: Vec<Condition> = "/status/conditions",
+    }
+
+    /// A policy with this project's module.
+    AdmissionPolicy {
+        metadata: Metadata = "/metadata",
+        spec: Value = "/spec",
+    }
+
+    /// A workload of HCO.
+    Workload {
+        metadata: Metadata = "/metadata",
+        node_affinity: Option<NodeAffinity> = "/spec/template/spec/affinity/nodeAffinity",
+        node_selector: BTreeMap<String, String> = "/spec/template/spec/nodeSelector",
+        init_containers: Vec<Container> = "/spec/template/spec/initContainers",
+        containers: Vec<Container> = "/spec/template/spec/containers",
+        completed: Option<String> = "/status/completionTime",
+    }
+
+    Container {
+        name: String = "/name",
+        image: String = "/image",
+        env: Vec<Variable> = "/env",
+        args: Vec<String> = "/args",
+    }
+
+    Variable {
+        name: String = "/name",
+        value: String = "/value",
+    }
+
+    ClusterServiceVersion {
+        metadata: Metadata = "/metadata",
+        images: Vec<Container> = "/spec/relatedImages",
+    }
+}
+
+/// A message of an operator, or a URL, without credentials.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "String")]
+pub(crate) struct Masked(pub(crate) String);
+
+impl From<String> for Masked {
+    fn from(text: String) -> Self {
+        Self(masked(&text))
+    }
+}
+
+/// The fields of a VM that were applied. kubectl deletes the fields among them that a manifest no longer has.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "String")]
+pub(crate) struct AppliedMachine(String);
+
+impl From<String> for AppliedMachine {
+    fn from(text: String) -> Self {
+        let object: Value = serde_json::from_str(&text).unwrap_or_default();
+        let machine = Machine::from_value(&object).unwrap_or_default();
+        Self(machine.to_value().to_string())
+    }
+}
+
+impl Metadata {
+    pub(crate) fn new(namespace: &str, name: &str) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// `NAMESPACE/NAME`.
+    pub(crate) fn key(&self) -> String {
+        self.beside(&self.name)
+    }
+
+    /// `NAMESPACE/NAME` of another object in the namespace.
+    pub(crate) fn beside(&self, name: &str) -> String {
+        format!("{}/{name}", self.namespace)
+    }
+
+    /// `NAMESPACE/NAME` of an object that this one refers to, in its own namespace if none is stated.
+    fn named_by(&self, reference: &Reference) -> String {
+        match &*reference.namespace {
+            "" => self.beside(&reference.name),
+            namespace => format!("{namespace}/{}", reference.name),
+        }
+    }
+
+    /// The name of the DataImportCron that the object belongs to.
+    pub(crate) fn cron(&self) -> Option<&str> {
+        Some(&*self.cron).filter(|name| !name.is_empty())
+    }
+
+    /// `NAMESPACE/NAME` of the DataImportCron that the object belongs to.
+    pub(crate) fn cron_key(&self) -> Option<String> {
+        self.cron().map(|name| self.beside(name))
+    }
+
+    /// Whether CDI deletes the object with its DataImportCron.
+    pub(crate) fn is_cleaned_up(&self) -> bool {
+        self.clean_up == "true"
+    }
+
+    /// Whether SSP created the object.
+    pub(crate) fn is_of_ssp(&self) -> bool {
+        self.owner == "SSP.ssp.kubevirt.io"
+    }
+}
+
+/// The condition with this type.
+pub(crate) fn condition<'c>(conditions: &'c [Condition], kind: &str) -> Option<&'c Condition> {
+    conditions.iter().find(|condition| condition.r#type == kind)
+}
+
+impl DataImportCron {
+    pub(crate) fn managed_data_source(&self) -> Option<&str> {
+        text(&self.spec, "/managedDataSource")
+    }
+}
+
+impl DataSource {
+    /// The disks that it names.
+    pub(crate) fn disks(&self) -> impl Iterator<Item = String> {
+        let disks = [&self.claim, &self.snapshot].into_iter().flatten();
+        disks.map(|disk| self.metadata.named_by(disk))
+    }
+
+    /// The fields that KubeVirt reads. A DataSource that KubeVirt cannot read has no label.
+    pub(crate) fn boot_source(&self) -> BootSource {
+        parsed(self, |json| BootSource::read(json).ok()).unwrap_or_default()
+    }
+}
+
+impl DataVolume {
+    /// Whether it belongs to a DataImportCron, or whether its disk does not exist yet and belongs to a VM or is imported
+    /// from a registry.
+    pub(super) fn is_used(&self) -> bool {
+        let is_unfinished = self.phase != "Succeeded";
+        let makes_disk = self.image.is_some() || !self.machine.is_empty();
+        self.metadata.cron().is_some() || is_unfinished && makes_disk
+    }
+
+    /// The image that it imports.
+    pub(crate) fn image(&self) -> Option<BootImage> {
+        parsed(self, BootImage::of_data_volume)
+    }
+}
+
+impl AdmissionPolicy {
+    pub(super) fn is_ours(&self) -> bool {
+        policy::is_ours(&self.spec)
+    }
+}
+
+impl Machine {
+    /// The fields that KubeVirt reads.
+    pub(crate) fn read(&self) -> Option<VirtualMachine> {
+        parsed(self, |json| VirtualMachine::read(json).ok())
+    }
+
+    /// The architecture that it sets itself.
+    pub(crate) fn own_architecture(&self) -> Option<&str> {
+        Some(&*self.architecture).filter(|own| !own.is_empty())
+    }
+
+    /// Whether its disks exist; `None` if that is unknown. `unfinished` has the UIDs of VMs with a disk that does not exist
+    /// yet. KubeVirt also creates the `DataVolume`s of a stopped VM, but with `WaitForFirstConsumer`, their disks are
+    /// created when the VM first starts.
+    ///
+    /// MIRRORS: kubevirt pkg/virt-controller/watch/vm/vm.go, setPrintableStatus.
+    pub(crate) fn has_disks(&self, unfinished: Option<&BTreeSet<&str>>) -> Option<bool> {
+        match &*self.status {
+            "" | "Unknown" => None,
+            "Running" | "Migrating" | "Paused" => Some(true),
+            "Provisioning" | "WaitingForVolumeBinding" | "DataVolumeError" | "ErrorPvcNotFound" => {
+                Some(false)
+            }
+            _ if self.uid.is_empty() => None,
+            _ => Some(!unfinished?.contains(&*self.uid)),
+        }
+    }
+
+    /// `NAMESPACE/NAME` of the DataSources of its disks.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = String> {
+        let templates = self.templates.iter();
+        let sources = templates.filter_map(|template| template.source.as_ref());
+        let sources = sources.filter(|source| source.kind == "DataSource");
+        sources.map(|source| self.metadata.named_by(source))
+    }
+}
+
+impl Instance {
+    /// The node on which it runs.
+    pub(crate) fn node(&self) -> Option<&str> {
+        let is_done = matches!(&*self.phase, "Succeeded" | "Failed");
+        Some(&*self.node).filter(|node| !is_done && !node.is_empty())
+    }
+}
+
+/// An object as `operator-models` reads it.
+fn parsed<T>(object: &impl Object, read: impl FnOnce(Json<'_>) -> Option<T>) -> Option<T> {
+    let text = object.to_value().to_string();
+    read(Json::parse(text.as_bytes()).ok()?)
+}
