@@ -72,14 +72,14 @@ struct Plan<'c> {
     is_denied_by_hco: bool,
     /// Why the operators do not create boot sources from the object.
     no_forecast: Option<NoForecast>,
-    sources: BootSources,
+    sources: BootSources<'c>,
     /// The changes that the operators will make even without the requested change.
-    pending: Option<BootSources>,
+    pending: Option<BootSources<'c>>,
     facts: Vec<Fact>,
     stopped_by: Vec<Stop>,
     /// `None` if the running VMs were not read.
     headroom: Option<Headroom>,
-    /// What happens to each object.
+    /// The effect on each object.
     rows: Vec<Row>,
 }
 
@@ -93,7 +93,7 @@ impl<'c> Plan<'c> {
         let is_stored = by_hco.is_empty();
         let is = compared.is.as_ref().unwrap_or(&NO_OBJECT);
         let reports = [is, if is_stored { report } else { is }];
-        let boot_sources = |wanted| BootSources::of(compared, wanted);
+        let boot_sources = |wanted| BootSources::new(compared, wanted);
         let pending = Wanted::before(compared).filter(|_| is_stored);
         let mut plan = Self {
             compared,
@@ -286,7 +286,7 @@ impl<'p> Json<'p> {
             pending: plan.pending.as_ref().map(Changed::of),
             virtual_machines: machines.into_iter().map(Machine::of).collect(),
             storage: if is_stored {
-                storage::requested(compared, &plan.sources)
+                storage::requested(&plan.sources)
             } else {
                 Vec::new()
             },
@@ -298,7 +298,7 @@ impl<'p> Json<'p> {
 }
 
 /// The changes of boot sources.
-#[derive(Debug, Default, Serialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Changed {
     crons: Option<Crons>,
@@ -314,7 +314,7 @@ struct Changed {
 }
 
 impl Changed {
-    fn of(sources: &BootSources) -> Self {
+    fn of(sources: &BootSources<'_>) -> Self {
         Self {
             crons: sources.crons(),
             data_sources: sources.data_sources(),
@@ -322,7 +322,6 @@ impl Changed {
             lost_image: sources.changes.lost_image.clone(),
             not_updated: sources
                 .not_updating()
-                .into_iter()
                 .map(|cron| Foreign::from(&*cron.source()))
                 .collect(),
             new_namespaces: sources.new_namespaces(),
@@ -331,7 +330,7 @@ impl Changed {
 }
 
 /// A value before and after the change.
-#[derive(Debug, Default, Serialize)]
+#[derive(Serialize)]
 struct Change<T> {
     before: T,
     after: T,

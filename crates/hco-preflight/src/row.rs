@@ -14,7 +14,7 @@ use crate::object_name::parts;
 use crate::prose::{count, folded};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 
-/// What a row means for the exit code, the worst one last.
+/// Its consequence for the exit code, the worst one last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Severity {
@@ -28,7 +28,7 @@ pub(crate) enum Severity {
     Unknown,
 }
 
-/// What happens to an object. The ids are permanent.
+/// An effect on an object, or a state of it. The ids are permanent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Effect {
@@ -50,7 +50,8 @@ pub(crate) enum Effect {
     /// No workload node has the VM's architecture.
     NoNode,
     /// KubeVirt rejects every change of the VM, and its start.
-    Rejected,
+    #[serde(rename = "rejected")]
+    RejectedByKubeVirt,
     DiskSourceDeleted,
     DiskSourceReplaced,
     ArchitectureChanges,
@@ -60,23 +61,32 @@ pub(crate) enum Effect {
     WaitsForDisk,
 
     // The state of a boot source, the one whose sign is shown last.
+    /// The last import is complete, and the image has not changed since.
     Ready,
+    /// SSP does not import it, because of a PVC with its name that no DataImportCron created.
     ExistingDisk,
     SourceNotCreated,
     PointsElsewhere,
     SourceUnwanted,
     NotImported,
     Importing,
+    /// The DataImportCron exists, and no import is running.
     Waiting,
+    /// The DataImportCron does not exist yet.
     NotCreated,
+    /// The DataImportCron exists with another spec.
     Outdated,
+    /// It is not wanted any more, and SSP deletes it.
     Unwanted,
+    /// DataImportCrons were not read, or it is unknown whether it has its own disk.
     Unknown,
+    /// The last import is complete, but its DataSource is not ready.
     SourceNotReady,
+    /// CDI does not update its DataSource, which has the label of another DataImportCron.
     NotManaged,
     Failing,
 
-    // What happens to a boot source, in the same order.
+    // The effect of a change on a boot source, in the same order.
     Created,
     /// A boot source of VM templates is new, without a disk.
     TemplateSourceCreated,
@@ -85,7 +95,8 @@ pub(crate) enum Effect {
     EmptyMeanwhile,
     NotUpdated,
     NeverImported,
-    CronRejected,
+    /// Its DataImportCron is rejected.
+    Rejected,
     /// It is deleted, and had no disk of its own.
     Deleted,
     Lost,
@@ -106,7 +117,7 @@ impl Effect {
             | Self::TemplateSourceDeleted
             | Self::Changed
             | Self::NeverImported
-            | Self::CronRejected
+            | Self::Rejected
             | Self::Deleted => Severity::Change,
             Self::NoForecast | Self::Unknown => Severity::Unknown,
             _ => Severity::Loss,
@@ -124,7 +135,7 @@ impl Effect {
             Self::Deleted | Self::Lost => (RED, '-'),
             Self::Unwanted | Self::SourceUnwanted => (YELLOW, '-'),
             Self::NeverImported
-            | Self::CronRejected
+            | Self::Rejected
             | Self::Failing
             | Self::SourceNotReady
             | Self::NotManaged
@@ -144,7 +155,7 @@ pub(crate) struct Command {
     pub(crate) line: String,
 }
 
-/// What happens to an object, or which state it is in.
+/// An effect on an object, or its state.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Row {

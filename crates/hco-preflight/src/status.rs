@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::conditions::Condition;
-use self::golden_images::{DataSource, GoldenImage, NotImported, State};
+use self::golden_images::{DataSource, GoldenImage, NotImported};
 use self::machines::Machine;
 use crate::args::{self, PlanFormat};
 use crate::exit::Exit;
@@ -158,7 +158,7 @@ impl Status {
         let is_missing = rows.iter().any(|row| row.severity == Severity::Loss);
         let is_uncertain = golden_images
             .iter()
-            .any(|image| image.state == State::Unknown);
+            .any(|image| image.state == Effect::Unknown);
         let claims = "PersistentVolumeClaims were not read, so an image without a DataImportCron may have a disk of its own";
         let uncertain = (is_uncertain && !is_missing).then(|| claims.to_owned());
         let unknown = unknown(&observed).or(uncertain);

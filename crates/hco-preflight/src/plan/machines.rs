@@ -426,7 +426,7 @@ impl<'w> Architectures<'w> {
                 "KubeVirt rejects its architecture {after} while the import is off, because virt-api runs on {}: from then on, it cannot be changed, and once stopped, it cannot start",
                 accepted.join(", ")
             );
-            effects.push(row(&key, Effect::Rejected, &detail));
+            effects.push(row(&key, Effect::RejectedByKubeVirt, &detail));
         }
         if before != after && !before.is_empty() && !after.is_empty() {
             let starts = effects.is_empty() && machine.has_disks(unfinished) == Some(true);

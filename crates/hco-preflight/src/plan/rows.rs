@@ -1,8 +1,9 @@
-//! What happens to each DataSource.
+//! The effects of a change on DataSources.
 
 use std::collections::BTreeMap;
 
 use super::boot_sources::{BootSources, is_of_bundle};
+use crate::field::text;
 use crate::foreign::{Foreign, one_line};
 use crate::object_name::parts;
 use crate::report::{Cron, CronChanges, Retarget, is_in, listed};
@@ -13,8 +14,8 @@ pub(super) type Rows = BTreeMap<String, Vec<Row>>;
 
 type What = (Effect, String);
 
-/// What happens to each DataSource that changes.
-pub(super) fn rows(sources: &BootSources) -> Rows {
+/// The rows of all DataSources that change.
+pub(super) fn rows(sources: &BootSources<'_>) -> Rows {
     let changes = &sources.changes;
     let mut rows = Rows::new();
     let mut put = |key: &str, (effect, what): What| {
@@ -28,13 +29,13 @@ pub(super) fn rows(sources: &BootSources) -> Rows {
             put(retarget.name.raw(), what);
         }
     }
-    let known = |key: &Foreign| sources.crons.get(key.raw());
+    let known = |key: &Foreign| sources.crons.get(key.raw()).copied();
     for cron in crons.created.iter().filter_map(known) {
         if sources.not_updated_because(cron).is_none() {
             put(&cron.source(), created(sources, cron));
         }
     }
-    for cron in sources.rejected_crons() {
+    for cron in sources.rejected() {
         put(&cron.source(), rejected(sources, cron));
     }
     for cron in crons.recreated.iter().filter_map(known) {
@@ -46,7 +47,7 @@ pub(super) fn rows(sources: &BootSources) -> Rows {
     for key in &changes.empty_meanwhile {
         let mut recreated = crons.recreated.iter().filter_map(known);
         let recreated = recreated.find(|cron| cron.source() == key.raw());
-        let target = sources.points_to.get(key.raw()).and_then(Option::as_ref);
+        let target = sources.points_to.get(key.raw()).copied().flatten();
         let what = match (recreated, target) {
             (Some(cron), _) => format!(
                 "deleted and imported again{}: no disk until the import is done",
@@ -86,7 +87,7 @@ pub(super) fn rows(sources: &BootSources) -> Rows {
 }
 
 /// Adds the DataSources that keep their disk, without a DataImportCron that updates it.
-fn add_left(sources: &BootSources, crons: &CronChanges, rows: &mut Rows) {
+fn add_left(sources: &BootSources<'_>, crons: &CronChanges, rows: &mut Rows) {
     let deleted = crons.deleted.iter().chain(&crons.recreated);
     for key in deleted.filter_map(|key| sources.source_left_by(key.raw())) {
         let is_deleted = is_in(&sources.changes.data_sources.deleted, &key);
@@ -99,7 +100,7 @@ fn add_left(sources: &BootSources, crons: &CronChanges, rows: &mut Rows) {
 }
 
 /// Adds the DataSources without a disk of their own. Those that no template names belong to SSP's VM templates.
-fn add_without_disk(sources: &BootSources, rows: &mut Rows) {
+fn add_without_disk(sources: &BootSources<'_>, rows: &mut Rows) {
     let changes = &sources.changes.data_sources;
     let created = changes.created.iter().map(|key| {
         let what = match sources.points_to.get(key.raw()) {
@@ -137,7 +138,7 @@ fn add_without_disk(sources: &BootSources, rows: &mut Rows) {
 
 /// The change of a DataSource that points to another one than before. A DataSource that does not belong to a template
 /// has no disk, whatever it points to.
-fn retargeted(sources: &BootSources, retarget: &Retarget) -> Option<What> {
+fn retargeted(sources: &BootSources<'_>, retarget: &Retarget) -> Option<What> {
     let key = retarget.name.raw();
     sources.points_to.get(key)?;
     match (&retarget.from, &retarget.to) {
@@ -159,7 +160,7 @@ fn retargeted(sources: &BootSources, retarget: &Retarget) -> Option<What> {
     }
 }
 
-fn is_deleted_with_its_disk(sources: &BootSources, key: &str) -> bool {
+fn is_deleted_with_its_disk(sources: &BootSources<'_>, key: &str) -> bool {
     let changes = &sources.changes;
     is_in(&changes.lost_image, key)
         && is_in(&changes.data_sources.deleted, key)
@@ -167,11 +168,11 @@ fn is_deleted_with_its_disk(sources: &BootSources, key: &str) -> bool {
 }
 
 /// The change of a new DataImportCron's DataSource.
-fn created(sources: &BootSources, cron: &Cron) -> What {
+fn created(sources: &BootSources<'_>, cron: &Cron) -> What {
     if let Some(why) = &cron.never_runs {
         return (Effect::NeverImported, format!("never imported: {why}"));
     }
-    let Some((replaced, _)) = sources.replaced_by(cron) else {
+    let Some(replaced) = sources.replaced_by(cron) else {
         return (
             Effect::Created,
             format!("imported{}", origin(sources, cron)),
@@ -191,10 +192,10 @@ fn created(sources: &BootSources, cron: &Cron) -> What {
 }
 
 /// The row of a DataSource that CDI does not update for its DataImportCron, with a command that corrects it.
-fn not_updated(sources: &BootSources, cron: &Cron) -> Option<Row> {
+fn not_updated(sources: &BootSources<'_>, cron: &Cron) -> Option<Row> {
     let (name, why) = (&cron.name, sources.not_updated_because(cron)?);
     let what = format!("never updated for {name}: {why}");
-    let kubectl = &sources.kubectl;
+    let kubectl = sources.compared.kubectl();
     let line = kubectl.hand_over(&cron.namespace, &cron.managed_data_source, name);
     Some(Row {
         command: line.map(|line| Command {
@@ -206,7 +207,7 @@ fn not_updated(sources: &BootSources, cron: &Cron) -> Option<Row> {
 }
 
 /// The change of a recreated DataImportCron's DataSource, if the DataSource always has a disk.
-fn recreated(sources: &BootSources, cron: &Cron) -> What {
+fn recreated(sources: &BootSources<'_>, cron: &Cron) -> What {
     let key = cron.key();
     let is_lost = is_in(&sources.changes.lost_image, &cron.source());
     let is_other = sources.source_left_by(&key).is_some();
@@ -234,7 +235,7 @@ fn recreated(sources: &BootSources, cron: &Cron) -> What {
 }
 
 /// The change of a rejected DataImportCron's DataSource.
-fn rejected(sources: &BootSources, cron: &Cron) -> What {
+fn rejected(sources: &BootSources<'_>, cron: &Cron) -> What {
     let why = cron.rejected.as_ref().map(Foreign::to_string);
     let why = why.unwrap_or_default();
     if is_deleted_with_its_disk(sources, &cron.source()) {
@@ -257,14 +258,14 @@ fn rejected(sources: &BootSources, cron: &Cron) -> What {
         "not imported: its DataImportCron {} is rejected: {why} (template {}{path}){disk}",
         cron.name, cron.template
     );
-    (Effect::CronRejected, what)
+    (Effect::Rejected, what)
 }
 
 /// The text for a DataSource that permanently loses its disk; `None` if the text of its DataImportCron already says so.
-fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
+fn lost(sources: &BootSources<'_>, key: &Foreign) -> Option<String> {
     let is_deleted = is_in(&sources.changes.data_sources.deleted, key.raw());
     let is_said = |cron: &Cron| cron.source() == key.raw();
-    if is_deleted_with_its_disk(sources, key.raw()) && sources.rejected_crons().any(is_said) {
+    if is_deleted_with_its_disk(sources, key.raw()) && sources.rejected().any(is_said) {
         return None;
     }
     // The previous target is irrelevant if the DataSource now points to another one.
@@ -282,7 +283,7 @@ fn lost(sources: &BootSources, key: &Foreign) -> Option<String> {
     })
 }
 
-fn is_retargeted(sources: &BootSources, key: &Foreign) -> bool {
+fn is_retargeted(sources: &BootSources<'_>, key: &Foreign) -> bool {
     let mut retargeted = sources.changes.data_sources.retargeted.iter();
     retargeted.any(|it| it.name == *key)
 }
@@ -293,7 +294,7 @@ const SAME_IMAGE: &str =
     "its disk, if it has one, stays in use, and the same image is not imported again";
 
 /// The text about the disk of a recreated DataImportCron, if the disk stays.
-fn kept_disk(sources: &BootSources, cron: &Cron) -> String {
+fn kept_disk(sources: &BootSources<'_>, cron: &Cron) -> String {
     if !sources.has_imported(cron) {
         return "its image is imported, because it was not imported before".to_owned();
     }
@@ -303,8 +304,7 @@ fn kept_disk(sources: &BootSources, cron: &Cron) -> String {
     } else {
         (SAME_IMAGE, "")
     };
-    let mut fields = sources.changed_fields(&key);
-    if fields.any(|field| field.raw() == "importsToKeep") {
+    if is_in(sources.changed_fields(&key), "importsToKeep") {
         format!("{disk}; {when}CDI deletes older disks, if there are more than importsToKeep")
     } else {
         disk.to_owned()
@@ -312,16 +312,15 @@ fn kept_disk(sources: &BootSources, cron: &Cron) -> String {
 }
 
 /// The source of a DataImportCron's image, and its architecture.
-fn origin(sources: &BootSources, cron: &Cron) -> String {
+fn origin(sources: &BootSources<'_>, cron: &Cron) -> String {
     let own = Some(&cron.architecture).filter(|it| !it.raw().is_empty());
-    let Some(image) = sources.images.get(cron.template.raw()) else {
+    let field = |path| Some(Foreign::from(text(sources.registry(cron)?, path)?));
+    let Some(url) = field("/url") else {
         return own.map_or_else(String::new, |architecture| format!(" for {architecture}"));
     };
     // Without a platform, CDI imports the image for the architecture of its importer, a pod on a workload node.
-    let architecture = match (
-        own.or(image.platform.as_ref()),
-        sources.architectures.as_slice(),
-    ) {
+    let own = own.cloned().or_else(|| field("/platform/architecture"));
+    let architecture = match (own, sources.architectures()) {
         (Some(own), _) => own.to_string(),
         (None, [one]) => one.to_string(),
         (None, several) => format!(
@@ -330,19 +329,18 @@ fn origin(sources: &BootSources, cron: &Cron) -> String {
         ),
     };
     // SSP sets the default architecture in the label of its DataSource, which can differ from the image's architecture.
-    let source = sources.sources.get(&cron.source());
+    let source = sources.sources_after.get(&cron.source());
     let label = source.map(|it| &it.architecture_label);
     let label = label.filter(|it| !it.raw().is_empty() && architecture != it.to_string());
     let label = label.map_or_else(String::new, |it| {
         format!("; its label says {it} in any case")
     });
-    format!(" from {} for {architecture}{label}", image.url)
+    format!(" from {url} for {architecture}{label}")
 }
 
 /// Why a DataImportCron is deleted and created again.
-fn because(sources: &BootSources, cron: &str) -> String {
-    let fields: Vec<Foreign> = sources.changed_fields(cron).collect();
-    match fields.as_slice() {
+fn because(sources: &BootSources<'_>, cron: &str) -> String {
+    match sources.changed_fields(cron) {
         [] => String::new(),
         [field] => format!(", because {field} changes"),
         fields => format!(", because {} change", listed(fields)),

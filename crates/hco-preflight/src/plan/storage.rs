@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::boot_sources::{BootSources, templates};
+use super::boot_sources::BootSources;
 use crate::field::quantity;
 use crate::foreign::Foreign;
-use crate::stage::Compared;
 
 /// The new disks for an architecture that have the same size.
 #[derive(Debug, Serialize)]
@@ -22,15 +21,13 @@ pub(super) struct Disks {
 }
 
 /// The disks that the DataImportCrons of the forecast import, and the deleted disks that are imported again.
-pub(super) fn requested(compared: &Compared, sources: &BootSources) -> Vec<Disks> {
-    let templates = templates(compared.after());
-    let forecast = compared.will_be.forecast.iter();
+pub(super) fn requested(sources: &BootSources<'_>) -> Vec<Disks> {
     let mut numbers: BTreeMap<(&Foreign, Option<u128>), usize> = BTreeMap::new();
-    for cron in forecast.flat_map(|it| &it.crons) {
+    for cron in sources.after() {
         if !sources.imports(cron) || cron.rejected.is_some() || cron.never_runs.is_some() {
             continue;
         }
-        let size = templates.get(cron.template.raw()).and_then(|template| {
+        let size = sources.template(cron).and_then(|template| {
             let volume = template.pointer("/spec/template/spec")?;
             let volume = volume.get("storage").or(volume.get("pvc"))?;
             bytes(volume.pointer("/resources/requests/storage")?)

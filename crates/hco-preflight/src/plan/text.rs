@@ -15,7 +15,7 @@ use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
 use crate::object_name::name;
 use crate::prose::{count, folded};
-use crate::report::{Conclusions as _, NAMED, Report, some};
+use crate::report::{Conclusions as _, NAMED, Report, is_in, some};
 use crate::row::{Effect, Severity, by_effect, by_namespace, not_read, of_kind};
 use crate::stops;
 use crate::templates;
@@ -79,7 +79,7 @@ fn answer(plan: &Plan<'_>) -> String {
     };
     let affected = [
         Effect::NoNode,
-        Effect::Rejected,
+        Effect::RejectedByKubeVirt,
         Effect::DiskSourceDeleted,
         Effect::DiskSourceReplaced,
         Effect::ArchitectureChanges,
@@ -260,10 +260,7 @@ fn is_completed(plan: &Plan<'_>) -> bool {
         crons.any(|key| {
             let cron = plan.sources.crons.get(key.raw());
             cron.is_some_and(|cron| cron.template.raw() == name(template))
-                && plan
-                    .sources
-                    .changed_fields(key.raw())
-                    .any(|it| it.raw() == POLICY)
+                && is_in(plan.sources.changed_fields(key.raw()), POLICY)
         })
     };
     let is_upgrade = before.is_some() && before < after;
@@ -277,7 +274,7 @@ const POLICY: &str = "retentionPolicy";
 const PATCH: &str = "/metadata/annotations/ssp.kubevirt.io~1jsonpatch";
 
 fn storage(text: &mut String, plan: &Plan<'_>) {
-    let disks = storage::requested(plan.compared, &plan.sources);
+    let disks = storage::requested(&plan.sources);
     if !disks.is_empty() {
         let _ = writeln!(text, "\n{BOLD}storage of new disks{BOLD:#}");
     }

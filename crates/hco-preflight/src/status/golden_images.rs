@@ -27,7 +27,7 @@ pub(super) struct GoldenImage {
     pub(super) cron: Foreign,
     /// The DataSource that it manages.
     pub(super) data_source: Option<Foreign>,
-    pub(super) state: State,
+    pub(super) state: Effect,
     /// The time since which it has this state.
     pub(super) since: Option<Foreign>,
     /// The message of CDI, or of the API server that rejects it.
@@ -39,104 +39,61 @@ pub(super) struct GoldenImage {
     pub(super) has_older_disk: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum State {
-    /// The last import is complete, and the image has not changed since.
-    Ready,
-    /// SSP does not import it, because of a PVC with its name that no DataImportCron created.
-    ExistingDisk,
-    Importing,
-    /// The DataImportCron exists, and no import is running.
-    Waiting,
-    Failing,
-    /// The last import is complete, but its DataSource is not ready.
-    SourceNotReady,
-    /// CDI does not update its DataSource, which has the label of another DataImportCron.
-    NotManaged,
-    /// The DataImportCron does not exist yet.
-    NotCreated,
-    /// The DataImportCron exists with another spec.
-    Outdated,
-    /// The DataImportCron is rejected.
-    Rejected,
-    /// The DataImportCron never starts an import.
-    NeverImported,
-    /// It is no longer wanted, and SSP deletes it.
-    Unwanted,
-    /// DataImportCrons were not read, or it is unknown whether it has its own disk.
-    Unknown,
-}
-
-impl State {
-    /// Whether it has reached the forecast state.
-    pub(super) fn is_there(self) -> bool {
-        matches!(self, Self::Ready | Self::ExistingDisk)
-    }
-}
-
 impl GoldenImage {
+    pub(super) fn severity(&self) -> Severity {
+        match self.state {
+            Effect::Ready | Effect::ExistingDisk => Severity::Info,
+            Effect::Unknown => Severity::Warning,
+            _ => Severity::Loss,
+        }
+    }
+
     /// Its row. While SSP is stopped, it deletes nothing.
     pub(super) fn row(&self, is_stopped: bool) -> Row {
-        let (effect, severity) = match self.state {
-            State::Ready => (Effect::Ready, Severity::Info),
-            State::ExistingDisk => (Effect::ExistingDisk, Severity::Info),
-            State::Importing => (Effect::Importing, Severity::Loss),
-            State::Waiting => (Effect::Waiting, Severity::Loss),
-            State::Failing => (Effect::Failing, Severity::Loss),
-            State::SourceNotReady => (Effect::SourceNotReady, Severity::Loss),
-            State::NotManaged => (Effect::NotManaged, Severity::Loss),
-            State::NotCreated => (Effect::NotCreated, Severity::Loss),
-            State::Outdated => (Effect::Outdated, Severity::Loss),
-            State::Rejected => (Effect::CronRejected, Severity::Loss),
-            State::NeverImported => (Effect::NeverImported, Severity::Loss),
-            State::Unwanted => (Effect::Unwanted, Severity::Loss),
-            State::Unknown => (Effect::Unknown, Severity::Warning),
-        };
         let source = self.data_source.as_ref().unwrap_or(&self.cron);
         let key = format!("{}/{}", self.namespace.raw(), source.raw());
         Row {
-            severity,
+            severity: self.severity(),
             command: self.command.as_ref().map(|line| Command {
                 when: match self.state {
-                    State::NotManaged => "fix".to_owned(),
+                    Effect::NotManaged => "fix".to_owned(),
                     _ => "if that does not change".to_owned(),
                 },
                 line: line.clone(),
             }),
-            ..Row::new(effect, "DataSource", &key, &self.detail(is_stopped))
+            ..Row::new(self.state, "DataSource", &key, &self.detail(is_stopped))
         }
     }
 
     fn detail(&self, is_stopped: bool) -> String {
         let message = self.message.as_ref();
         let message = message.map_or_else(String::new, |it| match self.state {
-            State::Outdated => format!(" ({it})"),
+            Effect::Outdated => format!(" ({it})"),
             _ => format!(": {it}"),
         });
         let since = self.since.as_ref();
         let since = since.map_or_else(String::new, |time| format!(" since {time}"));
         let cron = &self.cron;
         match self.state {
-            State::Ready => format!("ready{since}"),
-            State::ExistingDisk => {
+            Effect::Ready => format!("ready{since}"),
+            Effect::ExistingDisk => {
                 "SSP does not import it: a PersistentVolumeClaim of its name is there, which no DataImportCron created".to_owned()
             }
-            State::Importing => format!("importing{message}"),
-            State::Waiting => format!("not imported yet{message}"),
-            State::Failing if self.has_older_disk => {
+            Effect::Importing => format!("importing{message}"),
+            Effect::Waiting => format!("not imported yet{message}"),
+            Effect::Failing if self.has_older_disk => {
                 format!("the import fails{message}; the older disk stays in use")
             }
-            State::Failing => format!("the import fails{message}"),
-            State::SourceNotReady => format!("imported, but its DataSource is not ready{message}"),
-            State::NotManaged => format!("CDI does not update its DataSource{message}"),
-            State::NotCreated => format!("its DataImportCron {cron} is not created yet"),
-            State::Outdated => format!(
+            Effect::Failing => format!("the import fails{message}"),
+            Effect::SourceNotReady => format!("imported, but its DataSource is not ready{message}"),
+            Effect::NotManaged => format!("CDI does not update its DataSource{message}"),
+            Effect::NotCreated => format!("its DataImportCron {cron} is not created yet"),
+            Effect::Outdated => format!(
                 "its DataImportCron {cron} has an old spec{message}: SSP deletes it and creates it again"
             ),
-            State::Rejected => format!("its DataImportCron {cron} is rejected{message}"),
-            State::NeverImported => format!("never imported{message}"),
-            State::Unwanted => {
+            Effect::Rejected => format!("its DataImportCron {cron} is rejected{message}"),
+            Effect::NeverImported => format!("never imported{message}"),
+            Effect::Unwanted => {
                 let when = if is_stopped {
                     " when nothing stops SSP"
                 } else {
@@ -144,7 +101,7 @@ impl GoldenImage {
                 };
                 format!("no longer wanted: SSP deletes the DataImportCron {cron}{when}")
             }
-            State::Unknown => format!("unknown{message}"),
+            _ => format!("unknown{message}"),
         }
     }
 }
@@ -249,8 +206,8 @@ pub(super) fn of(observed: &Compared) -> Vec<GoldenImage> {
         let key = cron.key();
         let real = crons.get(&key);
         let seen = match (real, changes) {
-            _ if !is_read => Seen::just(State::Unknown),
-            _ if cron.rejected.is_some() => Seen::because(State::Rejected, cron.rejected.as_ref()),
+            _ if !is_read => Seen::just(Effect::Unknown),
+            _ if cron.rejected.is_some() => Seen::because(Effect::Rejected, cron.rejected.as_ref()),
             (Some(_), Some(changes)) if is_in(&changes.recreated, &key) => {
                 let fields = changes.changed_fields(&key).iter().map(Foreign::raw);
                 let fields: Vec<&str> = fields.collect();
@@ -261,22 +218,22 @@ pub(super) fn of(observed: &Compared) -> Vec<GoldenImage> {
                 };
                 let fields = (!fields.is_empty())
                     .then(|| Foreign::from(&*format!("{}{meanwhile}", fields.join(", "))));
-                Seen::because(State::Outdated, fields.as_ref())
+                Seen::because(Effect::Outdated, fields.as_ref())
             }
             (Some(_), _) if cron.never_runs.is_some() => {
-                Seen::because(State::NeverImported, cron.never_runs.as_ref())
+                Seen::because(Effect::NeverImported, cron.never_runs.as_ref())
             }
             (Some(real), _) => {
                 Seen::of(real, &volumes).beside(cron, sources.get(&cron.source()).copied())
             }
             (None, Some(changes)) if reaches_crons && !is_in(&changes.created, &key) => {
-                Seen::just(State::ExistingDisk)
+                Seen::just(Effect::ExistingDisk)
             }
             (None, _) if !are_claims_read => {
                 let why = "PersistentVolumeClaims were not read, and SSP does not import an image that has a disk of its own";
-                Seen::because(State::Unknown, Some(&Foreign::from(why)))
+                Seen::because(Effect::Unknown, Some(&Foreign::from(why)))
             }
-            (None, _) => Seen::just(State::NotCreated),
+            (None, _) => Seen::just(Effect::NotCreated),
         };
         images.push(seen.image(cron, observed.kubectl()));
     }
@@ -292,7 +249,7 @@ pub(super) fn of(observed: &Compared) -> Vec<GoldenImage> {
             namespace,
             cron,
             data_source: real.managed_data_source().map(Foreign::from),
-            state: State::Unwanted,
+            state: Effect::Unwanted,
             since: None,
             message: None,
             command: None,
@@ -368,7 +325,7 @@ pub(super) fn data_sources(observed: &Compared) -> Vec<DataSource> {
 
 /// The state that a DataImportCron reports.
 struct Seen {
-    state: State,
+    state: Effect,
     since: Option<Foreign>,
     message: Option<Foreign>,
     has_older_disk: bool,
@@ -377,11 +334,11 @@ struct Seen {
 }
 
 impl Seen {
-    fn just(state: State) -> Self {
+    fn just(state: Effect) -> Self {
         Self::because(state, None)
     }
 
-    fn because(state: State, message: Option<&Foreign>) -> Self {
+    fn because(state: Effect, message: Option<&Foreign>) -> Self {
         Self {
             state,
             since: None,
@@ -399,7 +356,7 @@ impl Seen {
         if let Some(done) = up_to_date.filter(|it| it.status == "True") {
             return Self {
                 since: since(done),
-                ..Self::just(State::Ready)
+                ..Self::just(Effect::Ready)
             };
         }
         let volume = cron.current_imports.first();
@@ -414,7 +371,7 @@ impl Seen {
                 } else {
                     reason
                 },
-                ..Self::just(State::Failing)
+                ..Self::just(Effect::Failing)
             };
         }
         let reason = progressing
@@ -427,12 +384,12 @@ impl Seen {
         };
         let is_progressing = progressing.is_some_and(|it| it.status == "True");
         let state = match reason {
-            "NotAuthorized" | "Failed" | "Unknown" => State::Failing,
-            _ if is_progressing => State::Importing,
-            _ => State::Waiting,
+            "NotAuthorized" | "Failed" | "Unknown" => Effect::Failing,
+            _ if is_progressing => Effect::Importing,
+            _ => Effect::Waiting,
         };
         let message = match state {
-            State::Importing => {
+            Effect::Importing => {
                 let progress = volume.map(|volume| volume.progress.clone());
                 let progress = progress.filter(|it| !it.is_empty() && it != "N/A");
                 let restarts = volume.map(|volume| volume.restarts);
@@ -465,19 +422,19 @@ impl Seen {
         let owner = source.metadata.cron();
         let is_managed = owner == Some(cron.name.raw()) || source.metadata.is_of_ssp();
         match (self.state, ready.map(|ready| &*ready.status)) {
-            (State::Ready | State::Waiting, _) if !is_managed => {
+            (Effect::Ready | Effect::Waiting, _) if !is_managed => {
                 let message = match owner {
                     Some(other) => format!("it has the label of DataImportCron {other}"),
                     None => "it has no label of a DataImportCron".to_owned(),
                 };
-                Self::because(State::NotManaged, Some(&Foreign::from(&*message)))
+                Self::because(Effect::NotManaged, Some(&Foreign::from(&*message)))
             }
-            (State::Ready, Some("False")) => Self {
+            (Effect::Ready, Some("False")) => Self {
                 since: ready.and_then(since),
                 message: ready.and_then(message),
-                ..Self::just(State::SourceNotReady)
+                ..Self::just(Effect::SourceNotReady)
             },
-            (State::Failing, Some("True")) => Self {
+            (Effect::Failing, Some("True")) => Self {
                 has_older_disk: true,
                 ..self
             },
@@ -487,10 +444,10 @@ impl Seen {
 
     fn image(self, cron: &Cron, kubectl: &Kubectl) -> GoldenImage {
         let command = match self.state {
-            State::NotManaged => {
+            Effect::NotManaged => {
                 kubectl.hand_over(&cron.namespace, &cron.managed_data_source, &cron.name)
             }
-            State::Waiting if self.is_silent => kubectl.wake(&cron.namespace, &cron.name),
+            Effect::Waiting if self.is_silent => kubectl.wake(&cron.namespace, &cron.name),
             _ => None,
         };
         GoldenImage {

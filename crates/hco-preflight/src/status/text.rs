@@ -4,14 +4,13 @@ use std::fmt::Write as _;
 
 use super::Status;
 use super::conditions::{Cause, Condition};
-use super::golden_images::State;
 use crate::facts::Fact;
 use crate::foreign::{self, Foreign, one_line};
 use crate::headroom::Headroom;
 use crate::plan::machines::Counted;
 use crate::prose::{count, folded};
 use crate::report::{NAMED, some};
-use crate::row::{by_effect, by_namespace, not_read, of_kind};
+use crate::row::{Effect, Severity, by_effect, by_namespace, not_read, of_kind};
 use crate::stops::{self, Stop};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 
@@ -186,7 +185,7 @@ fn result(text: &mut String, status: &Status) {
     let _ = match (status.reached, &status.unknown) {
         (Some(true), _) => {
             let images = &status.golden_images;
-            let are_imported = images.iter().all(|it| it.state == State::Ready);
+            let are_imported = images.iter().all(|it| it.state == Effect::Ready);
             let what = match (images.is_empty(), are_imported) {
                 (true, _) => "there are no golden images",
                 (_, true) => "all golden images are imported",
@@ -211,7 +210,7 @@ fn not_ready(status: &Status) -> String {
     let stopped = status.stopped_by.first();
     let stopped = stopped.map(|stop| format!("SSP stopped by {}", stop.template));
     let images = status.golden_images.iter();
-    let missing = images.filter(|it| !it.state.is_there() && it.state != State::Unknown);
+    let missing = images.filter(|it| it.severity() == Severity::Loss);
     let missing = [
         (missing.count(), "DataImportCron"),
         (status.data_sources.len(), "DataSource"),
