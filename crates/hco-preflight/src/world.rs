@@ -69,7 +69,7 @@ pub(crate) struct List<T> {
     is_kept: fn(&T) -> bool,
 }
 
-/// What is known about a list.
+/// Whether a list was read.
 #[derive(Debug)]
 struct State {
     kind: &'static Kind,

@@ -73,7 +73,7 @@ impl World {
                 _ => vec![kind.path(None)],
             };
             if read(&cluster, list, &paths) {
-                silence = list.state().gap.clone();
+                silence.clone_from(&list.state().gap);
             }
         }
         world.reduce();

@@ -183,7 +183,7 @@ types! {
     Volume {
         name: String = "/name",
         image: String = "/containerDisk/image",
-        data_volume: String = "/dataVolume/name",
+        disk: String = "/dataVolume/name",
         claim: String = "/persistentVolumeClaim/claimName",
     }
 
