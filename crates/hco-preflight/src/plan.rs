@@ -13,6 +13,7 @@ use std::sync::LazyLock;
 use anyhow::{Result, bail};
 use engine::{Import, Stopped};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::boot_image;
@@ -30,7 +31,7 @@ use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
 use crate::world::Gap;
 
-use self::boot_sources::{BootSources, Crons, DataSources, Wanted};
+use self::boot_sources::{BootSources, Wanted};
 use self::storage::Disks;
 
 /// Prints the plan.
@@ -196,7 +197,7 @@ struct Json<'p> {
     hco_version_origin: Change<Option<Foreign>>,
     /// The architectures of the control-plane nodes.
     control_plane: Change<&'p [Foreign]>,
-    nodes: Change<BTreeMap<&'p str, usize>>,
+    nodes: Change<BTreeMap<String, usize>>,
     /// The names of the nodes that leave.
     leaving_nodes: &'p [Foreign],
     /// The reason why there is no forecast.
@@ -206,8 +207,8 @@ struct Json<'p> {
     /// The objects that stop it.
     stopped_by: &'p [Stop],
     #[serde(flatten)]
-    changes: Changed,
-    pending: Option<Changed>,
+    changes: Value,
+    pending: Option<Value>,
     virtual_machines: Vec<Machine<'p>>,
     /// The new disks.
     storage: Vec<Disks>,
@@ -267,13 +268,7 @@ impl<'p> Json<'p> {
                     .as_deref()
                     .unwrap_or_default()
             }),
-            nodes: Change::of(reports, |it| {
-                it.nodes
-                    .iter()
-                    .flatten()
-                    .map(|(name, number)| (name.as_str(), *number))
-                    .collect()
-            }),
+            nodes: Change::of(reports, |it| it.nodes.clone().unwrap_or_default()),
             leaving_nodes: if is_stored { &compared.leaving } else { &[] },
             unknown: plan.unknown(),
             stopped: after
@@ -282,8 +277,8 @@ impl<'p> Json<'p> {
                 .and_then(|it| it.stopped)
                 .filter(|_| is_stored),
             stopped_by: &plan.stopped_by,
-            changes: Changed::of(&plan.sources),
-            pending: plan.pending.as_ref().map(Changed::of),
+            changes: plan.sources.json(),
+            pending: plan.pending.as_ref().map(BootSources::json),
             virtual_machines: machines.into_iter().map(Machine::of).collect(),
             storage: if is_stored {
                 storage::requested(&plan.sources)
@@ -293,38 +288,6 @@ impl<'p> Json<'p> {
             headroom: plan.headroom.as_ref(),
             unread: compared.world.gaps(),
             rows: &plan.rows,
-        }
-    }
-}
-
-/// The changes of boot sources.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Changed {
-    crons: Option<Crons>,
-    data_sources: DataSources,
-    /// DataSources without a disk until an import is complete.
-    empty_meanwhile: Vec<Foreign>,
-    /// DataSources that permanently lose their disk.
-    lost_image: Vec<Foreign>,
-    /// DataSources of templates that CDI no longer updates.
-    not_updated: Vec<Foreign>,
-    /// Namespaces that no operator creates.
-    new_namespaces: Vec<Foreign>,
-}
-
-impl Changed {
-    fn of(sources: &BootSources<'_>) -> Self {
-        Self {
-            crons: sources.crons(),
-            data_sources: sources.data_sources(),
-            empty_meanwhile: sources.changes.empty_meanwhile.clone(),
-            lost_image: sources.changes.lost_image.clone(),
-            not_updated: sources
-                .not_updating()
-                .map(|cron| Foreign::from(&*cron.source()))
-                .collect(),
-            new_namespaces: sources.new_namespaces(),
         }
     }
 }

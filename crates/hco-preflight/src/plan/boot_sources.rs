@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use engine::Stopped;
 use operator_models::ssp::architecture::is_known;
 use operator_models::ssp::bundle;
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::field::text;
 use crate::foreign::Foreign;
@@ -63,54 +62,6 @@ struct SourceBefore {
     keeps_disk: bool,
     /// Whether the disk is deleted with its DataImportCron, and then imported again.
     is_reimported: bool,
-}
-
-#[derive(Serialize)]
-pub(super) struct Crons {
-    created: Vec<CronOf>,
-    deleted: Vec<CronOf>,
-    recreated: Vec<CronOf>,
-    unchanged: Vec<CronOf>,
-    rejected: Vec<CronOf>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CronOf {
-    namespace: Foreign,
-    name: Foreign,
-    /// `None` if the forecast does not have the DataImportCron.
-    template: Option<Foreign>,
-    architecture: Option<Foreign>,
-    rejected: Option<Foreign>,
-    /// The field that causes the rejection.
-    rejected_path: Option<Foreign>,
-    /// The changed fields that cause it to be deleted and created again.
-    changed_fields: Vec<Foreign>,
-}
-
-#[derive(Serialize)]
-pub(super) struct DataSources {
-    created: Vec<SourceOf>,
-    deleted: Vec<SourceOf>,
-    retargeted: Vec<RetargetOf>,
-    unchanged: Vec<SourceOf>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SourceOf {
-    namespace: Foreign,
-    name: Foreign,
-    points_to: Option<Foreign>,
-}
-
-#[derive(Serialize)]
-struct RetargetOf {
-    namespace: Foreign,
-    name: Foreign,
-    from: Option<Foreign>,
-    to: Option<Foreign>,
 }
 
 /// An object from which the operators create boot sources.
@@ -287,22 +238,6 @@ impl<'c> BootSources<'c> {
                             .get(&key)
                             .is_some_and(|it| !it.keeps_disks)
                         || is_in(&self.changes.empty_meanwhile, &cron.source()))
-        })
-    }
-
-    pub(super) fn crons(&self) -> Option<Crons> {
-        let changes = self.changes.crons.as_ref()?;
-        let gone = changes.deleted.iter().chain(&changes.recreated);
-        let gone: BTreeSet<&str> = gone.map(Foreign::raw).collect();
-        let unchanged = self.crons_before.keys();
-        let unchanged = unchanged.filter(|key| !gone.contains(key.as_str()));
-        let all = |names: &[Foreign]| names.iter().map(|name| self.cron(name.raw())).collect();
-        Some(Crons {
-            created: all(&changes.created),
-            deleted: all(&changes.deleted),
-            recreated: all(&changes.recreated),
-            unchanged: unchanged.map(|key| self.cron(key)).collect(),
-            rejected: self.rejected().map(|cron| self.cron(&cron.key())).collect(),
         })
     }
 
@@ -524,58 +459,84 @@ impl<'c> BootSources<'c> {
         self.claims.contains(key) || unsuffixed.is_some_and(|(name, _)| self.claims.contains(name))
     }
 
-    fn cron(&self, key: &str) -> CronOf {
-        let (namespace, name) = parts(key);
-        let cron = self.crons.get(key);
-        CronOf {
-            namespace,
-            name,
-            template: cron.map(|cron| cron.template.clone()),
-            architecture: cron.map(|cron| cron.architecture.clone()),
-            rejected: cron.and_then(|cron| cron.rejected.clone()),
-            rejected_path: cron.and_then(|cron| cron.rejected_path.clone()),
-            changed_fields: self.changed_fields(key).to_vec(),
-        }
+    /// The changes in JSON.
+    pub(super) fn json(&self) -> Value {
+        let not_updated = self
+            .not_updating()
+            .map(|cron| Foreign::from(&*cron.source()));
+        json!({
+            "crons": self.changes.crons.as_ref().map(|changes| self.crons(changes)),
+            "dataSources": self.data_sources(),
+            // DataSources without a disk until an import is complete, and those that permanently lose their disk.
+            "emptyMeanwhile": self.changes.empty_meanwhile,
+            "lostImage": self.changes.lost_image,
+            // DataSources of templates that CDI no longer updates.
+            "notUpdated": not_updated.collect::<Vec<_>>(),
+            // Namespaces that no operator creates.
+            "newNamespaces": self.new_namespaces(),
+        })
     }
 
-    pub(super) fn data_sources(&self) -> DataSources {
+    fn crons(&self, changes: &CronChanges) -> Value {
+        let gone = changes.deleted.iter().chain(&changes.recreated);
+        let gone: BTreeSet<&str> = gone.map(Foreign::raw).collect();
+        let unchanged = self.crons_before.keys();
+        let unchanged = unchanged.filter(|key| !gone.contains(key.as_str()));
+        let rejected = self.rejected().map(Cron::key);
+        let cron = |key: &str| {
+            let (namespace, name) = parts(key);
+            let cron = self.crons.get(key);
+            json!({
+                "namespace": namespace,
+                "name": name,
+                "template": cron.map(|cron| &cron.template),
+                "architecture": cron.map(|cron| &cron.architecture),
+                "rejected": cron.and_then(|cron| cron.rejected.as_ref()),
+                "rejectedPath": cron.and_then(|cron| cron.rejected_path.as_ref()),
+                "changedFields": self.changed_fields(key),
+            })
+        };
+        let all = |names: &[Foreign]| -> Vec<Value> {
+            names.iter().map(|name| cron(name.raw())).collect()
+        };
+        json!({
+            "created": all(&changes.created),
+            "deleted": all(&changes.deleted),
+            "recreated": all(&changes.recreated),
+            "unchanged": unchanged.map(|key| cron(key)).collect::<Vec<_>>(),
+            "rejected": rejected.map(|key| cron(&key)).collect::<Vec<_>>(),
+        })
+    }
+
+    fn data_sources(&self) -> Value {
         let changes = &self.changes.data_sources;
         let retargeted = changes.retargeted.iter().map(|it| &it.name);
         let gone = changes.deleted.iter().chain(&changes.created);
         let gone: BTreeSet<&str> = gone.chain(retargeted).map(Foreign::raw).collect();
         let unchanged = self.sources_before.keys();
         let unchanged = unchanged.filter(|key| !gone.contains(key.as_str()));
-        let all = |names: &[Foreign]| names.iter().map(|name| self.source(name.raw())).collect();
+        let source = |key: &str| {
+            let (namespace, name) = parts(key);
+            // The forecast leaves out the DataSources that no template names.
+            let points_to = match self.points_to.get(key) {
+                Some(points_to) => *points_to,
+                None => self.pointed_to(key),
+            };
+            json!({"namespace": namespace, "name": name, "pointsTo": points_to})
+        };
         let retargeted = changes.retargeted.iter().map(|it| {
             let (namespace, name) = parts(it.name.raw());
-            let (from, to) = (it.from.clone(), it.to.clone());
-            RetargetOf {
-                namespace,
-                name,
-                from,
-                to,
-            }
+            json!({"namespace": namespace, "name": name, "from": it.from, "to": it.to})
         });
-        DataSources {
-            created: all(&changes.created),
-            deleted: all(&changes.deleted),
-            retargeted: retargeted.collect(),
-            unchanged: unchanged.map(|key| self.source(key)).collect(),
-        }
-    }
-
-    fn source(&self, key: &str) -> SourceOf {
-        let (namespace, name) = parts(key);
-        // The forecast leaves out the DataSources that no template names.
-        let points_to = match self.points_to.get(key) {
-            Some(points_to) => *points_to,
-            None => self.pointed_to(key),
+        let all = |names: &[Foreign]| -> Vec<Value> {
+            names.iter().map(|name| source(name.raw())).collect()
         };
-        SourceOf {
-            namespace,
-            name,
-            points_to: points_to.cloned(),
-        }
+        json!({
+            "created": all(&changes.created),
+            "deleted": all(&changes.deleted),
+            "retargeted": retargeted.collect::<Vec<_>>(),
+            "unchanged": unchanged.map(|key| source(key)).collect::<Vec<_>>(),
+        })
     }
 }
 
