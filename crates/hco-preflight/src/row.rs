@@ -2,7 +2,6 @@
 //! worst severity, JSON has all rows, and text shows them by section.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use anstyle::Style;
 use serde::Serialize;
@@ -11,7 +10,7 @@ use kube_objects::text::list;
 
 use crate::foreign::Foreign;
 use crate::object_name::parts;
-use crate::prose::{count, folded};
+use crate::prose::{count, folded, line};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 
 /// Its consequence for the exit code, the worst one last.
@@ -224,8 +223,7 @@ pub(crate) fn by_namespace(text: &mut String, what: &str, rows: &[&Row], end: &s
 
 /// A section with a line for each object, which all its rows share.
 fn by_object(text: &mut String, title: &str, rows: &[&Row]) {
-    // Writing to a String cannot fail.
-    let _ = writeln!(text, "\n{BOLD}{title}{BOLD:#}");
+    line!(text, "\n{BOLD}{title}{BOLD:#}");
     let mut by_name: BTreeMap<&Foreign, Vec<&Row>> = BTreeMap::new();
     let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
     for row in rows {
@@ -243,14 +241,14 @@ fn by_object(text: &mut String, title: &str, rows: &[&Row]) {
         let details: Vec<String> = rows.iter().map(|row| row.detail.to_string()).collect();
         let details = details.join("; ");
         let line = format!("  {style}{sign}{style:#} {name:<width$}  {details}");
-        let _ = writeln!(text, "{}", folded(&line, 6));
+        line!(text, "{}", folded(&line, 6));
         for command in rows.iter().filter_map(|row| row.command.as_ref()) {
-            let _ = writeln!(text, "      {}: {}", command.when, command.line);
+            line!(text, "      {}: {}", command.when, command.line);
         }
     }
     for (what, number) in counted {
         let sources = count(number, "DataSource");
-        let _ = writeln!(
+        line!(
             text,
             "  {DIM}{what} without a disk: {sources} of SSP's VM templates{DIM:#}"
         );
@@ -262,7 +260,7 @@ pub(crate) fn by_effect(text: &mut String, title: &str, rows: &[&Row], limit: us
     if rows.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n{BOLD}{title}{BOLD:#}");
+    line!(text, "\n{BOLD}{title}{BOLD:#}");
     let mut alike: BTreeMap<(Effect, &Foreign, Option<&Foreign>), Vec<String>> = BTreeMap::new();
     for row in rows {
         let names = alike.entry((row.effect, &row.detail, row.decides.as_ref()));
@@ -274,7 +272,7 @@ pub(crate) fn by_effect(text: &mut String, title: &str, rows: &[&Row], limit: us
         let decides = decides.map_or_else(String::new, |it| format!(" ({it} decides)"));
         let names = list(&names, limit);
         let line = format!("  {style}{sign}{style:#} {names}{hint}: {detail}{decides}");
-        let _ = writeln!(text, "{}", folded(&line, 6));
+        line!(text, "{}", folded(&line, 6));
     }
 }
 

@@ -1,7 +1,6 @@
 //! The text output of a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use engine::Import;
 use operator_models::hco::version::HcoVersion;
@@ -14,7 +13,7 @@ use crate::foreign::{Foreign, lines, one_line};
 use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
 use crate::object_name::name;
-use crate::prose::{count, folded};
+use crate::prose::{count, folded, line};
 use crate::report::{Conclusions as _, NAMED, Report, is_in, some};
 use crate::row::{Effect, Severity, by_effect, by_namespace, not_read, of_kind};
 use crate::stops;
@@ -24,8 +23,7 @@ use crate::terminal::{BOLD, GREEN, RED, YELLOW};
 /// Renders the plan. With `all`, it names all VMs.
 pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     let mut text = String::new();
-    // Writing to a String cannot fail.
-    let _ = writeln!(
+    line!(
         text,
         "{BOLD}HyperConverged {}{BOLD:#}\n",
         plan.compared.object()
@@ -36,7 +34,7 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
             return text;
         }
     }
-    let _ = writeln!(text, "{}\n", answer(plan));
+    line!(text, "{}\n", answer(plan));
     text.extend(plan.facts.iter().map(Fact::render));
     let machines = of_kind(&plan.rows, "VirtualMachine");
     let limit = if all { usize::MAX } else { NAMED };
@@ -53,7 +51,7 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     not_read(&mut text, &plan.rows);
     if !has_boot_sources(plan) {
         let line = "  For boot sources that were not read, the plan uses those that the operators would create from the current object.";
-        let _ = writeln!(text, "{}", folded(line, 2));
+        line!(text, "{}", folded(line, 2));
     }
     text
 }
@@ -120,17 +118,17 @@ fn answer(plan: &Plan<'_>) -> String {
 fn denial(text: &mut String, plan: &Plan<'_>, denied: &str) {
     let (is_sent, by_hco) = (plan.compared.is_sent(), plan.is_denied_by_hco);
     let by_policy = !plan.compared.will_be.allowed;
-    let _ = match (is_sent, by_policy) {
-        (false, _) => writeln!(text, "{YELLOW}problems{YELLOW:#}:"),
-        (true, true) => writeln!(text, "{RED}denied{RED:#} by the policy:"),
-        (true, false) => writeln!(text, "{RED}denied{RED:#} by HCO:"),
-    };
+    match (is_sent, by_policy) {
+        (false, _) => line!(text, "{YELLOW}problems{YELLOW:#}:"),
+        (true, true) => line!(text, "{RED}denied{RED:#} by the policy:"),
+        (true, false) => line!(text, "{RED}denied{RED:#} by HCO:"),
+    }
     for line in lines(denied).lines() {
-        let _ = writeln!(text, "{}", folded(&format!("  {line}"), 4));
+        line!(text, "{}", folded(&format!("  {line}"), 4));
     }
     if !is_sent {
         let line = "  The policy does not stop this, because the HyperConverged does not change. It would deny this object if it were created; later updates are not denied because of existing problems.";
-        let _ = writeln!(text, "{}\n\nThis happens:\n", folded(line, 2));
+        line!(text, "{}\n\nThis happens:\n", folded(line, 2));
         return;
     }
     let what = match (by_hco, by_policy) {
@@ -149,7 +147,7 @@ fn denial(text: &mut String, plan: &Plan<'_>, denied: &str) {
     } else {
         "`explain` with the name of the rule"
     };
-    let _ = writeln!(text, "  {fix} prints how to fix it.\n\n{what}");
+    line!(text, "  {fix} prints how to fix it.\n\n{what}");
 }
 
 fn boot_sources(text: &mut String, plan: &Plan<'_>) {
@@ -163,7 +161,7 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
             _ => format!("there is no forecast: {why}"),
         };
         let why = folded(&format!("  {why}"), 2);
-        let _ = writeln!(text, "\n{BOLD}boot sources{BOLD:#}\n{why}");
+        line!(text, "\n{BOLD}boot sources{BOLD:#}\n{why}");
         return;
     }
     let stopped = plan
@@ -174,7 +172,7 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
         .and_then(|it| it.stopped);
     stops::render(text, stopped, &plan.stopped_by);
     if !plan.stopped_by.is_empty() && !plan.compared.is_asked {
-        let _ = writeln!(text, "      `status` shows how to fix this.");
+        line!(text, "      `status` shows how to fix this.");
     }
     let rows = of_kind(&plan.rows, "DataSource").into_iter();
     let (pending, asked): (Vec<_>, Vec<_>) = rows.partition(|row| row.is_pending);
@@ -184,12 +182,12 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
         } else {
             "  nothing changes, if the boot sources in the cluster are those that the operators create from the current object (not all of them were read)"
         };
-        let _ = writeln!(text, "\n{BOLD}boot sources{BOLD:#}\n{}", folded(what, 2));
+        line!(text, "\n{BOLD}boot sources{BOLD:#}\n{}", folded(what, 2));
     }
     by_namespace(text, "boot sources", &asked, "");
     for remark in remarks(plan) {
         let line = format!("  {YELLOW}!{YELLOW:#} {remark}");
-        let _ = writeln!(text, "{}", folded(&line, 4));
+        line!(text, "{}", folded(&line, 4));
     }
     let end = ": still outstanding without this change";
     by_namespace(text, "boot sources", &pending, end);
@@ -276,7 +274,7 @@ const PATCH: &str = "/metadata/annotations/ssp.kubevirt.io~1jsonpatch";
 fn storage(text: &mut String, plan: &Plan<'_>) {
     let disks = storage::requested(&plan.sources);
     if !disks.is_empty() {
-        let _ = writeln!(text, "\n{BOLD}storage of new disks{BOLD:#}");
+        line!(text, "\n{BOLD}storage of new disks{BOLD:#}");
     }
     for all in disks.chunk_by(|one, next| one.architecture == next.architecture) {
         let architecture = all.first().and_then(|disks| disks.architecture.as_ref());
@@ -287,6 +285,6 @@ fn storage(text: &mut String, plan: &Plan<'_>) {
             format!("{} × {size}", count(disks.number, "disk"))
         });
         let sizes: Vec<String> = sizes.collect();
-        let _ = writeln!(text, "  {architecture}: {}", sizes.join(", "));
+        line!(text, "  {architecture}: {}", sizes.join(", "));
     }
 }
