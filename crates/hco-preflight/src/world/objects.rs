@@ -1,11 +1,13 @@
 //! The objects of a cluster, with the fields that are read.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::marker::PhantomData;
 
 use k8s_openapi::api::core::v1::NodeAffinity;
 use kube_objects::json::Json;
 use operator_models::kubevirt::virtual_machine::{BootImage, BootSource, VirtualMachine};
 use serde::de::{DeserializeOwned, Error as _};
+use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
@@ -168,9 +170,9 @@ types! {
         architecture: String = "/spec/template/spec/architecture",
         node_architecture: Option<String> = "/spec/template/spec/nodeSelector/kubernetes.io~1arch",
         hostname: Option<String> = "/spec/template/spec/nodeSelector/kubernetes.io~1hostname",
-        node_affinity: Option<NodeAffinity> = "/spec/template/spec/affinity/nodeAffinity",
-        disks: Vec<MachineDisk> = "/spec/template/spec/domain/devices/disks",
-        volumes: Vec<Volume> = "/spec/template/spec/volumes",
+        node_affinity: Compact<NodeAffinity> = "/spec/template/spec/affinity/nodeAffinity",
+        disks: Compact<Vec<MachineDisk>> = "/spec/template/spec/domain/devices/disks",
+        volumes: Compact<Vec<Volume>> = "/spec/template/spec/volumes",
         templates: Vec<DataVolumeTemplate> = "/spec/dataVolumeTemplates",
         status: String = "/status/printableStatus",
     }
@@ -274,6 +276,30 @@ pub(crate) struct Masked(pub(crate) String);
 impl From<String> for Masked {
     fn from(text: String) -> Self {
         Self(masked(&text))
+    }
+}
+
+/// A part of a VM that only `operator-models` reads, as JSON text, which takes less memory.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Compact<T>(Box<str>, PhantomData<T>);
+
+impl<T> Default for Compact<T> {
+    fn default() -> Self {
+        Self(Box::default(), PhantomData)
+    }
+}
+
+impl<'de, T: Deserialize<'de> + Serialize> Deserialize<'de> for Compact<T> {
+    fn deserialize<D: Deserializer<'de>>(part: D) -> Result<Self, D::Error> {
+        let text = serde_json::to_string(&T::deserialize(part)?).map_err(D::Error::custom)?;
+        Ok(Self(text.into(), PhantomData))
+    }
+}
+
+impl<T> Serialize for Compact<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let part: Value = serde_json::from_str(&self.0).map_err(S::Error::custom)?;
+        part.serialize(serializer)
     }
 }
 

@@ -184,6 +184,20 @@ fn what_is_not_used_of_a_directory_is_said() {
     }
 }
 
+/// The API server does not accept such an object.
+#[test]
+fn an_object_with_a_field_of_the_wrong_type_is_named() {
+    let (right, wrong) = (
+        "{spec: {architecture: arm64}}}}",
+        "{spec: {architecture: 64}}}}",
+    );
+    let objects = file("plan-objects.yaml").replace(right, wrong);
+    let plan = run_with("plan --from - -o json", &objects).json();
+    let reason = plan["unread"][0]["reason"].as_str().unwrap();
+    let expected = "default/arm cannot be read: /spec/template/spec/architecture: ";
+    assert!(reason.starts_with(expected), "{reason}");
+}
+
 /// Lists of `kubectl get -o yaml`, one after the other, and of `-o json`.
 #[test]
 fn lists_of_kubectl_are_read_from_a_stream() {
