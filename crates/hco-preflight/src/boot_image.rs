@@ -12,7 +12,7 @@ use crate::foreign::{masked, one_line};
 use crate::object_name::key;
 use crate::plan::machines::unfinished;
 use crate::report::NAMED;
-use crate::stage::Compared;
+use crate::stage::Situation;
 use crate::world::World;
 
 /// The images of `DataVolume`s, by namespace and name.
@@ -79,7 +79,7 @@ pub(crate) fn note(machines: impl Iterator<Item = (String, Option<BootImage>)>) 
 }
 
 /// The note about the VMs of a cluster whose disk is still to be created, or is created at each start.
-pub(crate) fn note_of(compared: &Compared) -> Option<String> {
+pub(crate) fn note_of(compared: &Situation) -> Option<String> {
     let workload = compared.will_be.workload_architectures.as_ref()?;
     if workload.len() < 2 {
         return None;

@@ -8,7 +8,7 @@ use crate::foreign::Foreign;
 use crate::prose::folded;
 use crate::report::{Conclusions as _, Report, counted, listed};
 use crate::row::{Effect, Row};
-use crate::stage::Compared;
+use crate::stage::Situation;
 
 /// A remark about the default architecture, if KubeVirt reads the labels of boot sources.
 const LABEL_FIRST: &str =
@@ -50,7 +50,7 @@ impl Fact {
     }
 
     /// The values of these reports.
-    pub(crate) fn all(compared: &Compared, reports: [&Report; 2]) -> Vec<Self> {
+    pub(crate) fn all(compared: &Situation, reports: [&Report; 2]) -> Vec<Self> {
         let import = |report: &Report| {
             let import = report.multi_arch_import?;
             let word = if import == Import::Enabled {

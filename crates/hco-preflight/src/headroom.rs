@@ -13,7 +13,7 @@ use crate::field::{architecture, quantity};
 use crate::foreign::one_line;
 use crate::object_name::name;
 use crate::prose::count;
-use crate::stage::Compared;
+use crate::stage::Situation;
 use crate::terminal::{BOLD, DIM, GREEN, YELLOW};
 use crate::world::{Amounts, Instance};
 
@@ -123,7 +123,7 @@ struct Machine {
 
 impl Headroom {
     /// The state after the change; `None` if the running VMs were not read.
-    pub(crate) fn of(compared: &Compared) -> Option<Self> {
+    pub(crate) fn of(compared: &Situation) -> Option<Self> {
         let running = &compared.world.running;
         if !running.is_read() {
             return None;
@@ -137,11 +137,11 @@ impl Headroom {
                 });
             }
         }
-        let staying: BTreeSet<&str> = compared.nodes.iter().map(name).collect();
+        let staying: BTreeSet<&str> = compared.nodes_after.iter().map(name).collect();
         let is_leaving = |node: &&Value| !staying.contains(name(node));
         let leaving = compared.nodes_before.iter().filter(is_leaving);
         let mut nodes = Vec::new();
-        for node in compared.nodes.iter().chain(leaving) {
+        for node in compared.nodes_after.iter().chain(leaving) {
             let leaves = is_leaving(&node);
             let is_workload = !leaves && compared.hosts_workloads(node);
             let schedulable = node

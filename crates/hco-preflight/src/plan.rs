@@ -26,7 +26,7 @@ use crate::no_forecast::NoForecast;
 use crate::notes::Notes;
 use crate::report::{Conclusions as _, Level, Report};
 use crate::row::{Effect, Row, Severity, of_kind};
-use crate::stage::{self, Compared};
+use crate::stage::{self, Situation};
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
 use crate::world::Gap;
@@ -64,7 +64,7 @@ static NO_OBJECT: LazyLock<Report> = LazyLock::new(Report::default);
 
 /// A change, and what happens because of it.
 struct Plan<'c> {
-    compared: &'c Compared,
+    compared: &'c Situation,
     /// The reports before and after the change. If HCO denies the object, nothing changes, and both are the same.
     reports: [&'c Report; 2],
     /// Why the policy or HCO would deny the changed object. If no file changes the object, why the policy would deny it
@@ -85,7 +85,7 @@ struct Plan<'c> {
 }
 
 impl<'c> Plan<'c> {
-    fn new(compared: &'c Compared) -> Result<Self> {
+    fn new(compared: &'c Situation) -> Result<Self> {
         let report = &compared.will_be;
         if report.exit() == Exit::Unjudged {
             bail!("no plan can be made: {}", report.reason());
@@ -309,7 +309,7 @@ impl<T> Change<T> {
 }
 
 /// Why the policy or HCO denies the object. It does not include fixes, because their commands change the live object.
-fn denied(compared: &Compared, by_hco: &[String]) -> Option<String> {
+fn denied(compared: &Situation, by_hco: &[String]) -> Option<String> {
     let report = &compared.will_be;
     if report.allowed && by_hco.is_empty() {
         return None;

@@ -1,18 +1,18 @@
 //! Reads the input of the commands. `check` and `fix` evaluate objects ([`Check`]); `plan` and `status` compare the states
-//! before and after a change ([`Compared`]).
+//! before and after a change ([`Situation`]).
 
 mod check;
-mod compare;
 mod deployed;
 mod evaluator;
 mod images;
 mod nodes;
 mod question;
 mod settings;
+mod situation;
 mod surroundings;
 
 pub(crate) use self::check::{Check, Purpose, Unread};
-pub(crate) use self::compare::{Compared, compare, hosts_workloads, observe};
 pub(crate) use self::nodes::check_connection;
 pub(crate) use self::question::{Question, Written};
 pub(crate) use self::settings::validated;
+pub(crate) use self::situation::{Situation, compare, hosts_workloads, observe};

@@ -28,7 +28,7 @@ use crate::object_name::name;
 use crate::plan::machines::{Counted, counted_now};
 use crate::report::Conclusions as _;
 use crate::row::{Effect, Row, Severity};
-use crate::stage::{self, Compared};
+use crate::stage::{self, Situation};
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
 use crate::world::Gap;
@@ -70,7 +70,7 @@ pub(crate) struct Status {
     /// The state of each object.
     rows: Vec<Row>,
     #[serde(skip)]
-    observed: Compared,
+    observed: Situation,
 }
 
 /// The first pause between two polls of the cluster, and the longest one.
@@ -139,7 +139,7 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
 }
 
 impl Status {
-    fn new(observed: Compared) -> Self {
+    fn new(observed: Situation) -> Self {
         let report = &observed.will_be;
         let golden_images = golden_images::of(&observed);
         let data_sources = golden_images::data_sources(&observed);
@@ -204,7 +204,7 @@ impl Status {
 /// HCO compares only the labels of nodes, so it overlooks a node that gets another architecture under its name.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/nodes/predicates.go, `nodeCountChangePredicate`.
-fn unnoticed(observed: &Compared) -> Option<String> {
+fn unnoticed(observed: &Situation) -> Option<String> {
     let listed = observed
         .after()
         .pointer("/status/nodeInfo/workloadsArchitectures")?;
@@ -217,7 +217,7 @@ fn unnoticed(observed: &Compared) -> Option<String> {
     let current: BTreeSet<&str> = current.iter().map(Foreign::raw).collect();
     let added = current.difference(&listed).next();
     let node = observed
-        .nodes
+        .nodes_after
         .iter()
         .find(|node| added.is_some() && architecture(node) == added.copied());
     let what = match node {
@@ -232,7 +232,7 @@ fn unnoticed(observed: &Compared) -> Option<String> {
 }
 
 /// Why it is unknown whether all forecast objects exist.
-fn unknown(observed: &Compared) -> Option<String> {
+fn unknown(observed: &Situation) -> Option<String> {
     let report = &observed.will_be;
     if report.exit() == Exit::Unjudged {
         return Some(report.reason());

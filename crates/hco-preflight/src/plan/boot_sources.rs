@@ -11,13 +11,13 @@ use crate::field::text;
 use crate::foreign::Foreign;
 use crate::object_name::parts;
 use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast, Report, is_in};
-use crate::stage::Compared;
+use crate::stage::Situation;
 use crate::templates;
 use crate::world::{GOLDEN, Metadata};
 
 /// The boot sources before and after the change. Keys are `NAMESPACE/NAME`.
 pub(super) struct BootSources<'c> {
-    pub(super) compared: &'c Compared,
+    pub(super) compared: &'c Situation,
     wanted: Wanted<'c>,
     pub(super) changes: Changes,
     /// The DataImportCrons of the forecasts before and after the change.
@@ -77,7 +77,7 @@ pub(super) struct Wanted<'c> {
 
 impl<'c> Wanted<'c> {
     /// The object after the change.
-    pub(super) fn after(compared: &'c Compared) -> Self {
+    pub(super) fn after(compared: &'c Situation) -> Self {
         let report = &compared.will_be;
         Self {
             object: compared.after(),
@@ -89,7 +89,7 @@ impl<'c> Wanted<'c> {
     }
 
     /// The current object, with the outstanding changes; `None` if there is no requested change.
-    pub(super) fn before(compared: &'c Compared) -> Option<Self> {
+    pub(super) fn before(compared: &'c Situation) -> Option<Self> {
         Some(Self {
             changes: Some(compared.pending.as_ref()?),
             is_outstanding: true,
@@ -102,7 +102,7 @@ impl<'c> Wanted<'c> {
 
 impl<'c> BootSources<'c> {
     /// The difference between the current and the wanted boot sources.
-    pub(super) fn new(compared: &'c Compared, wanted: Wanted<'c>) -> Self {
+    pub(super) fn new(compared: &'c Situation, wanted: Wanted<'c>) -> Self {
         let before = compared.will_be.forecast_before.as_ref();
         let forecasts = before.into_iter().chain(wanted.forecast);
         let crons = forecasts.clone().flat_map(|it| &it.crons);
@@ -549,7 +549,7 @@ pub(crate) fn is_of_bundle(key: &str) -> bool {
 }
 
 /// The existing DataImportCrons; if they were not read, the DataImportCrons of the forecast that the cluster accepts.
-fn crons_before(compared: &Compared) -> BTreeMap<String, CronBefore> {
+fn crons_before(compared: &Situation) -> BTreeMap<String, CronBefore> {
     let crons = &compared.world.crons;
     if crons.is_read() {
         let crons = crons.iter().map(|cron| {
@@ -589,7 +589,7 @@ fn crons_before(compared: &Compared) -> BTreeMap<String, CronBefore> {
 /// The existing DataSources; if they were not read, the DataSources of the forecasts. The DataSources of VM templates
 /// belong to the templates of one side, but exist on both sides.
 fn sources_before(
-    compared: &Compared,
+    compared: &Situation,
     crons: &BTreeMap<String, CronBefore>,
     after: &BTreeMap<String, &DataSource>,
 ) -> BTreeMap<String, SourceBefore> {

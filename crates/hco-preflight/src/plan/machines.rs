@@ -15,11 +15,11 @@ use crate::foreign::Foreign;
 use crate::object_name::name;
 use crate::report::{Changes, Conclusions as _, Forecast, Report, is_in};
 use crate::row::{Effect, Row};
-use crate::stage::Compared;
+use crate::stage::Situation;
 use crate::world::{self, World};
 
 /// The affected VMs, sorted by effect.
-pub(super) fn affected(compared: &Compared) -> Vec<Row> {
+pub(super) fn affected(compared: &Situation) -> Vec<Row> {
     let mut machines = BTreeSet::new();
     disks(compared, &mut machines);
     let architectures = Architectures::new(compared);
@@ -52,7 +52,7 @@ struct Loss {
 impl Loss {
     /// The effect on a disk that a VM creates from a DataSource; `None` if there is no effect.
     fn of(
-        compared: &Compared,
+        compared: &Situation,
         changes: Option<&Changes>,
         source: &str,
         machine: &world::Machine,
@@ -102,7 +102,7 @@ const AGAIN: &str =
     "delete its DataVolume after the import, and KubeVirt creates the DataVolume again";
 
 /// The UIDs of VMs with a disk that does not exist yet; `None` if that is unknown.
-pub(crate) fn unfinished(compared: &Compared) -> Option<BTreeSet<&str>> {
+pub(crate) fn unfinished(compared: &Situation) -> Option<BTreeSet<&str>> {
     let volumes = &compared.world.volumes;
     let unfinished = volumes
         .iter()
@@ -112,7 +112,7 @@ pub(crate) fn unfinished(compared: &Compared) -> Option<BTreeSet<&str>> {
 }
 
 /// Adds the VMs whose disks use a boot source that is deleted or replaced.
-fn disks(compared: &Compared, machines: &mut BTreeSet<Row>) {
+fn disks(compared: &Situation, machines: &mut BTreeSet<Row>) {
     let changes = compared.will_be.changes.as_ref();
     let unfinished = unfinished(compared);
     for machine in compared.world.machines.iter() {
@@ -159,7 +159,7 @@ fn disks(compared: &Compared, machines: &mut BTreeSet<Row>) {
 }
 
 /// The architectures that no workload node has after the change.
-fn gone(compared: &Compared) -> BTreeSet<String> {
+fn gone(compared: &Situation) -> BTreeSet<String> {
     let of = |report: &Report| -> BTreeSet<String> {
         let architectures = report.workload_architectures.iter().flatten();
         architectures.map(|it| it.raw().to_owned()).collect()
@@ -179,7 +179,7 @@ struct Admission<'w> {
 
 impl<'w> Admission<'w> {
     fn new(
-        compared: &'w Compared,
+        compared: &'w Situation,
         (report, object): (&Report, &Value),
         default: Option<&Foreign>,
         sources: BTreeMap<String, BootSource>,
@@ -194,7 +194,7 @@ impl<'w> Admission<'w> {
     }
 
     /// The DataSources of the cluster, or as forecast if they were not read.
-    fn sources(compared: &Compared) -> BTreeMap<String, BootSource> {
+    fn sources(compared: &Situation) -> BTreeMap<String, BootSource> {
         let real = &compared.world.sources;
         if real.is_read() {
             let real = real.iter();
@@ -242,7 +242,7 @@ pub(crate) struct Counted {
 }
 
 /// The number of VMs by architecture and by what decides it.
-pub(crate) fn counted_now(observed: &Compared) -> Vec<Counted> {
+pub(crate) fn counted_now(observed: &Situation) -> Vec<Counted> {
     let (report, object) = (&observed.will_be, observed.after());
     let sources = Admission::sources(observed);
     let default = report.default_architecture.as_ref();
@@ -369,7 +369,7 @@ struct Architectures<'w> {
 }
 
 impl<'w> Architectures<'w> {
-    fn new(compared: &'w Compared) -> Option<Self> {
+    fn new(compared: &'w Situation) -> Option<Self> {
         let (is, will_be) = (compared.is.as_ref()?, &compared.will_be);
         let before = is.default_architecture.as_ref();
         let after = will_be.default_architecture.as_ref().or(before);
@@ -467,7 +467,7 @@ impl<'w> Architectures<'w> {
 
     /// Adds the VMs that get another architecture, except for VMs whose advice already says so, and VMs of an
     /// architecture that no workload node has after the change.
-    fn add(&self, compared: &Compared, advised: &BTreeSet<String>, machines: &mut BTreeSet<Row>) {
+    fn add(&self, compared: &Situation, advised: &BTreeSet<String>, machines: &mut BTreeSet<Row>) {
         let unfinished = unfinished(compared);
         for machine in compared.world.machines.iter() {
             let is_advised = advised.contains(&machine.metadata.key());
@@ -489,7 +489,7 @@ fn once_stopped(machine: &world::Machine) -> &'static str {
 
 /// The VMs whose nodeSelector requires a node, by the node's name, with a clause about when they cannot start without
 /// it. The hostname label of a node equals its name on most platforms.
-fn pinned(compared: &Compared) -> BTreeMap<String, BTreeMap<String, &'static str>> {
+fn pinned(compared: &Situation) -> BTreeMap<String, BTreeMap<String, &'static str>> {
     let mut by_node: BTreeMap<String, BTreeMap<String, &'static str>> = BTreeMap::new();
     for machine in compared.world.machines.iter() {
         if let Some(node) = &machine.hostname {
@@ -501,7 +501,7 @@ fn pinned(compared: &Compared) -> BTreeMap<String, BTreeMap<String, &'static str
 }
 
 /// The architectures of the nodes that VMs run on.
-fn runs_on(compared: &Compared) -> BTreeMap<String, String> {
+fn runs_on(compared: &Situation) -> BTreeMap<String, String> {
     let nodes = named(&compared.nodes_before);
     let mut runs_on = BTreeMap::new();
     for (node, machines) in running(compared) {
@@ -514,7 +514,7 @@ fn runs_on(compared: &Compared) -> BTreeMap<String, String> {
 }
 
 /// The VMs that run on each node, by the node's name.
-fn running(compared: &Compared) -> BTreeMap<String, Vec<String>> {
+fn running(compared: &Situation) -> BTreeMap<String, Vec<String>> {
     let mut by_node: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for instance in compared.world.running.iter() {
         if let Some(node) = instance.node() {
@@ -532,8 +532,8 @@ fn running(compared: &Compared) -> BTreeMap<String, Vec<String>> {
 const WITHOUT: &str = "without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period";
 
 /// The same for a VM that already runs without virt-handler, with advice.
-pub(crate) fn already_without(compared: &Compared, node: &str) -> String {
-    let nodes = named(&compared.nodes);
+pub(crate) fn already_without(compared: &Situation, node: &str) -> String {
+    let nodes = named(&compared.nodes_after);
     let lost = nodes.get(node).and_then(|node| architecture(node));
     let workload = compared.will_be.workload_architectures.as_deref();
     let then = match lost.filter(|lost| !is_in(workload.unwrap_or_default(), lost)) {
@@ -546,8 +546,8 @@ pub(crate) fn already_without(compared: &Compared, node: &str) -> String {
 }
 
 /// The VMs that run on nodes that the placement already excludes, by node.
-pub(crate) fn excluded(compared: &Compared) -> BTreeMap<String, Vec<String>> {
-    let nodes = named(&compared.nodes);
+pub(crate) fn excluded(compared: &Situation) -> BTreeMap<String, Vec<String>> {
+    let nodes = named(&compared.nodes_after);
     let mut excluded = BTreeMap::new();
     for (name, machines) in running(compared) {
         if let Some(node) = nodes.get(&*name)
@@ -615,7 +615,7 @@ impl WaysOut<'_> {
 /// Adds the VMs that run on nodes that virt-handler leaves, and the VMs that cannot start on another node. Returns the
 /// VMs whose advice says that they get another architecture.
 fn orphans(
-    compared: &Compared,
+    compared: &Situation,
     architectures: Option<&Architectures<'_>>,
     machines: &mut BTreeSet<Row>,
 ) -> BTreeSet<String> {
@@ -632,7 +632,7 @@ fn orphans(
     for node in pinned.keys() {
         by_node.entry(node.clone()).or_default();
     }
-    let (before, after) = (named(&compared.nodes_before), named(&compared.nodes));
+    let (before, after) = (named(&compared.nodes_before), named(&compared.nodes_after));
     let none = BTreeMap::new();
     for (node, instances) in by_node {
         let Some(is) = before.get(&*node) else {

@@ -6,7 +6,7 @@ use crate::field::{self, items};
 use crate::foreign::Foreign;
 use crate::object_name::{key, name, parts};
 use crate::report::{Finding, Report};
-use crate::stage::Compared;
+use crate::stage::Situation;
 use crate::stops;
 use crate::world::{self, Object as _};
 
@@ -50,7 +50,7 @@ const STOPS: [(&str, &str); 3] = [
 ];
 
 /// The conditions of SSP, and the conditions of the HyperConverged, which repeat them.
-pub(super) fn of(observed: &Compared) -> Vec<Condition> {
+pub(super) fn of(observed: &Situation) -> Vec<Condition> {
     let mut all = Vec::new();
     let mut add = |kind, key: &str, condition: &world::Condition| {
         let stops = STOPS
@@ -85,12 +85,12 @@ pub(super) fn of(observed: &Compared) -> Vec<Condition> {
 }
 
 /// The cause of a message of SSP.
-fn cause(observed: &Compared, message: &str) -> Option<Cause> {
+fn cause(observed: &Situation, message: &str) -> Option<Cause> {
     rejected(observed, message).or_else(|| unknown_architecture(observed, message))
 }
 
 /// MIRRORS: ssp-operator internal/common/resource.go, `Reconcile`: `failed to reconcile %T object %s/%s: %w`.
-fn rejected(observed: &Compared, message: &str) -> Option<Cause> {
+fn rejected(observed: &Situation, message: &str) -> Option<Cause> {
     let (before, object) = message.split_once(" object ")?;
     let object = object.split([':', ' ']).next()?;
     let forecast = observed.will_be.forecast.as_ref()?;
@@ -119,10 +119,10 @@ fn rejected(observed: &Compared, message: &str) -> Option<Cause> {
 }
 
 /// MIRRORS: ssp-operator internal/architecture/architecture.go, `ToArch`: `unknown architecture: %s`.
-fn unknown_architecture(observed: &Compared, message: &str) -> Option<Cause> {
+fn unknown_architecture(observed: &Situation, message: &str) -> Option<Cause> {
     let (_, architecture) = message.split_once("unknown architecture: ")?;
     let architecture = architecture.split([' ', ',', ';', '\n']).next()?;
-    let nodes = observed.nodes.iter();
+    let nodes = observed.nodes_after.iter();
     let nodes = nodes.filter(|node| field::architecture(node) == Some(architecture));
     let rule = "cluster-architecture-unknown";
     let finding = observed.is.as_ref().and_then(|is| finding(is, rule));

@@ -11,7 +11,7 @@ use crate::object_name::parts;
 use crate::plan::boot_sources::is_of_bundle;
 use crate::report::{self, Changes, Cron, Report, is_in, listed};
 use crate::row::{Command, Effect, Row, Severity};
-use crate::stage::Compared;
+use crate::stage::Situation;
 use crate::world::{self, Condition, DataImportCron, DataVolume, condition};
 
 /// A template for one architecture, and its state.
@@ -176,7 +176,7 @@ pub(super) enum SourceState {
 }
 
 /// The golden images of the forecast, and the golden images that are no longer wanted.
-pub(super) fn of(observed: &Compared) -> Vec<GoldenImage> {
+pub(super) fn of(observed: &Situation) -> Vec<GoldenImage> {
     let report = &observed.will_be;
     let Some(forecast) = &report.forecast else {
         return Vec::new();
@@ -282,7 +282,7 @@ pub(super) fn not_imported(report: &Report) -> Vec<NotImported> {
 
 /// The DataSources of templates that SSP or CDI will create, change, or delete, and the DataSources of deleted
 /// templates. The others depend on the VM templates in SSP's version.
-pub(super) fn data_sources(observed: &Compared) -> Vec<DataSource> {
+pub(super) fn data_sources(observed: &Situation) -> Vec<DataSource> {
     let report = &observed.will_be;
     let (Some(changes), true) = (&report.changes, observed.world.sources.is_read()) else {
         return Vec::new();

@@ -10,7 +10,7 @@ use crate::object_name::parts;
 use crate::plan::machines::{already_without, excluded, unfinished};
 use crate::report::{Conclusions as _, is_in};
 use crate::row::{Effect, Row};
-use crate::stage::Compared;
+use crate::stage::Situation;
 use crate::world::{DataSource, condition};
 
 /// A virtual machine.
@@ -25,7 +25,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub(super) fn all(observed: &Compared) -> Vec<Self> {
+    pub(super) fn all(observed: &Situation) -> Vec<Self> {
         let mut all = Self::excluded(observed);
         all.extend(Self::waiting(observed));
         all
@@ -59,7 +59,7 @@ impl Machine {
 
     /// The VMs on nodes that the placement excludes. Empty if the object cannot be evaluated, because it is then
     /// uncertain which nodes it excludes.
-    fn excluded(observed: &Compared) -> Vec<Self> {
+    fn excluded(observed: &Situation) -> Vec<Self> {
         if observed.will_be.exit() == Exit::Unjudged {
             return Vec::new();
         }
@@ -75,7 +75,7 @@ impl Machine {
     /// The VMs whose disks do not exist yet and use a DataSource without a disk. Empty if DataSources were not read.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, `update`.
-    fn waiting(observed: &Compared) -> BTreeSet<Self> {
+    fn waiting(observed: &Situation) -> BTreeSet<Self> {
         if !observed.world.sources.is_read() {
             return BTreeSet::new();
         }

@@ -39,12 +39,12 @@ use crate::verdict::Against;
 use crate::world::{Reader, World, hyperconverged};
 
 /// The states before and after the change, and the engine's reports about them.
-pub(crate) struct Compared {
+pub(crate) struct Situation {
     pub(crate) world: World,
     /// The current nodes.
     pub(crate) nodes_before: Arc<[Value]>,
     /// The nodes after the change.
-    pub(crate) nodes: Arc<[Value]>,
+    pub(crate) nodes_after: Arc<[Value]>,
     /// The names of the nodes that leave.
     pub(crate) leaving: Vec<Foreign>,
     /// The report about the current object alone; `None` if it does not exist yet.
@@ -65,7 +65,7 @@ pub(crate) struct Compared {
 }
 
 /// Reads the data for a plan, and evaluates it.
-pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Compared> {
+pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
     let what_is = &args.what_is;
     let named = [&what_is.from, &what_is.settings, &args.nodes];
     files::check_stdin(named.into_iter().flatten().chain(&args.filename))?;
@@ -107,7 +107,7 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Compared> {
         (None, None) => None,
     };
     let asked = (nodes, args.hco_version.as_deref());
-    Compared::of(&what_is.subject(), world, question, asked, notes)
+    Situation::of(&what_is.subject(), world, question, asked, notes)
 }
 
 /// Reads the data for `status` until this time, and finds outstanding changes.
@@ -115,7 +115,7 @@ pub(crate) fn observe(
     args: &Status,
     until: Option<Instant>,
     notes: &mut Notes,
-) -> Result<Compared> {
+) -> Result<Situation> {
     let reading = Reading {
         reader: Reader::Status,
         what_is: &args.what_is,
@@ -126,7 +126,7 @@ pub(crate) fn observe(
     reading.check()?;
     let world = reading.read(None, notes)?;
     let question = unchanged(reading.only(&world)?);
-    Compared::of(
+    Situation::of(
         &args.what_is.subject(),
         world,
         question,
@@ -198,7 +198,7 @@ impl Reading<'_> {
     }
 }
 
-impl Compared {
+impl Situation {
     /// Compares the states with the requested nodes and version of HCO, if there are any.
     fn of(
         subject: &Subject,
@@ -252,7 +252,7 @@ impl Compared {
             leaving: leaving(&is_nodes, &nodes),
             world,
             nodes_before: is_nodes,
-            nodes,
+            nodes_after: nodes,
             is,
             will_be,
             pending,
@@ -336,7 +336,7 @@ fn downgrade(is: &Report, will_be: &Report) -> Option<String> {
     })
 }
 
-impl Compared {
+impl Situation {
     /// The name of the object.
     pub(crate) fn object(&self) -> String {
         self.question.identity.namespaced_name()
@@ -364,7 +364,7 @@ impl Compared {
 
     /// Why there is no forecast for the changed object.
     pub(crate) fn no_forecast(&self) -> Option<NoForecast> {
-        NoForecast::of(&self.will_be, self.after(), &self.nodes)
+        NoForecast::of(&self.will_be, self.after(), &self.nodes_after)
     }
 
     /// Why HCO denies the object that a file changes.
