@@ -88,20 +88,3 @@ fn typed(first: Option<&OsString>) -> String {
         None => stem.to_owned(),
     }
 }
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_is_what_was_typed() {
-        for (path, name) in [
-            ("/usr/bin/hco-preflight", "hco-preflight"),
-            ("/usr/bin/kubectl-hco_preflight", "kubectl hco-preflight"),
-            ("kubectl-hco_preflight.exe", "kubectl hco-preflight"),
-            ("", "hco-preflight"),
-        ] {
-            assert_eq!(typed(Some(&OsString::from(path))), name);
-        }
-        assert_eq!(typed(None), "hco-preflight");
-    }
-}
