@@ -29,14 +29,12 @@ const STDIN: &str = "-";
 /// The name of standard input in the output.
 pub(crate) const STDIN_NAME: &str = "stdin";
 
-/// A file that was read.
 #[derive(Debug)]
 pub(crate) struct Source {
     /// `-` for standard input.
     pub(crate) path: PathBuf,
     /// The directory that the user named, if the file was found in one.
     pub(crate) root: Option<PathBuf>,
-    /// The decoded text.
     pub(crate) text: String,
     pub(crate) objects: Vec<Arc<Object>>,
 }
@@ -46,12 +44,10 @@ pub(crate) struct Source {
 pub(crate) struct Found {
     pub(crate) source: Arc<Source>,
     pub(crate) object: Arc<Object>,
-    /// Its kind, namespace, and name.
     pub(crate) identity: Identity,
 }
 
 impl Found {
-    /// The place of the object.
     pub(crate) fn place(&self) -> Place {
         let (file, line) = (self.source.name(), self.object.line);
         Place { file, line }
@@ -63,7 +59,6 @@ impl Source {
         self.path == Path::new(STDIN)
     }
 
-    /// Its name in the output.
     pub(crate) fn name(&self) -> String {
         name(&self.path)
     }
@@ -85,13 +80,11 @@ pub(crate) struct Files {
     /// The requested objects of other kinds.
     pub(crate) beside: Vec<Found>,
     wanted: Wanted,
-    /// Notes about skipped files.
     pub(crate) notes: Notes,
     /// The names of skipped files and documents in directories, by reason.
     skipped: BTreeMap<&'static str, Vec<String>>,
     /// The number of skipped documents by kind.
     others: BTreeMap<String, usize>,
-    /// The files that could not be read.
     pub(crate) failures: Vec<Failure>,
 }
 
@@ -142,9 +135,8 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     let kinds: Vec<String> = kinds.map(|(kind, it)| format!("{kind} ({it})")).collect();
     if !kinds.is_empty() {
         let documents = count(files.others.values().sum(), "document");
-        let kinds = kinds.join(", ");
-        let note = format!("skipped {documents} of other kinds: {kinds}");
-        files.notes.push(&note);
+        let what = format!("{documents} of other kinds: {}", kinds.join(", "));
+        files.notes.push(&format!("skipped {what}"));
     }
     files
 }
@@ -185,10 +177,7 @@ pub(crate) fn each_object(
             })
         });
         match read {
-            Ok(objects) => {
-                let objects = objects.into_iter();
-                objects.for_each(|object| of(&file, object.value));
-            }
+            Ok(objects) => objects.into_iter().for_each(|it| of(&file, it.value)),
             Err(error) if root.is_some() => skipped.push(chain(&error)),
             Err(error) => return Err(error),
         }
@@ -205,12 +194,11 @@ fn is_json(file: &Path) -> bool {
     if file == Path::new(STDIN) || !file.is_file() {
         return false;
     }
-    let Ok(text) = File::open(file) else {
-        return false;
-    };
-    let mut text = BufReader::new(text);
-    let begins = text.fill_buf().map(<[u8]>::trim_ascii_start);
-    begins.is_ok_and(|text| text.starts_with(b"{")) && each_in_json(text, &mut drop).is_ok()
+    File::open(file).is_ok_and(|text| {
+        let mut text = BufReader::new(text);
+        let begins = text.fill_buf().map(<[u8]>::trim_ascii_start);
+        begins.is_ok_and(|text| text.starts_with(b"{")) && each_in_json(text, &mut drop).is_ok()
+    })
 }
 
 /// Rejects a command line that reads standard input more than once.
@@ -271,12 +259,10 @@ impl Files {
                     objects: objects.into_iter().map(Arc::new).collect(),
                 });
                 for object in &source.objects {
-                    let (source, object) = (Arc::clone(&source), Arc::clone(object));
-                    let identity = Identity::of(&object.value);
                     self.object(Found {
-                        source,
-                        object,
-                        identity,
+                        source: Arc::clone(&source),
+                        object: Arc::clone(object),
+                        identity: Identity::of(&object.value),
                     });
                 }
             }
@@ -285,11 +271,8 @@ impl Files {
                 self.skip(what, one_line(&file));
             }
             Err(error) => {
-                let hint = if is_template(&text) {
-                    "; if it is a Helm template, pipe `helm template CHART` to -f -"
-                } else {
-                    ""
-                };
+                let hint = "; if it is a Helm template, pipe `helm template CHART` to -f -";
+                let hint = if is_template(&text) { hint } else { "" };
                 self.unreadable(&file, &error, hint);
             }
         }
@@ -327,8 +310,6 @@ impl Files {
                 let group = &identity.api_version;
                 self.note(&place, &format!("skipped a HyperConverged of `{group}`"));
             }
-            // It contains objects only after the cluster evaluates it.
-            "ConfigurationPolicy" if has_raw_templates(value) => self.note(&place, "skipped `object-templates-raw` with a HyperConverged; to check it, apply the templates first"),
             // A policy that still contains one says that it must not exist.
             kind if !found.object.distributes() && contains_ours(value) => self.fail(&place, &format!(
                 "not checked: the HyperConverged inside this {kind}; check it in a file of its own"
@@ -351,7 +332,6 @@ impl Files {
         self.skipped.entry(what).or_default().push(name);
     }
 
-    /// Counts a document that is skipped.
     fn count(&mut self, kind: String) {
         *self.others.entry(kind).or_default() += 1;
     }
@@ -371,13 +351,6 @@ pub(crate) struct Walk {
     /// Skip files and directories whose printed path matches this pattern, for example 'charts/*' or '*.tmpl.yaml'
     #[arg(long, value_name = "GLOB", value_parser = pattern, help_heading = "Objects")]
     pub(crate) exclude: Vec<GlobMatcher>,
-}
-
-/// Whether a policy of Open Cluster Management has templates that contain a HyperConverged as text.
-fn has_raw_templates(policy: &Value) -> bool {
-    let templates = policy.pointer("/spec/object-templates-raw");
-    let templates = templates.and_then(Value::as_str);
-    templates.is_some_and(|text| names_ours(text.as_bytes()))
 }
 
 /// Whether a value contains a template of Open Cluster Management.

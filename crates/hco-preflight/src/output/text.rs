@@ -16,7 +16,7 @@ pub(crate) fn render(verdicts: &Verdicts, width: usize, name: &str) -> String {
         block(&mut text, object, width);
     }
     if !verdicts.objects.is_empty() {
-        closing(&mut text, verdicts, width, name);
+        closing(&mut text, verdicts, name);
     }
     text
 }
@@ -70,10 +70,8 @@ fn block(text: &mut String, object: &Judged, width: usize) {
     }
     let mut existing = object.of(Level::Carried).peekable();
     if existing.peek().is_some() {
-        line!(
-            text,
-            "  {DIM}· existing problems, which do not cause a denial{DIM:#}"
-        );
+        let title = "· existing problems, which do not cause a denial";
+        line!(text, "  {DIM}{title}{DIM:#}");
         for finding in existing {
             let (rule, fact, at) = (&finding.rule, &finding.fact, object.at(Some(finding)));
             line!(text, "    {DIM}{rule}: {fact} ({at}){DIM:#}");
@@ -93,20 +91,18 @@ fn images(text: &mut String, object: &Judged) {
     let wide = |text: &str| text.chars().count();
     let names = templates.iter().map(|it| wide(&it.name.to_string()));
     let first = names.chain([LABEL.len()]).max().unwrap_or_default().min(48) + 2;
-    let heads = nodes.iter().map(|(name, count)| {
+    let mut row = format!("{LABEL:<first$}");
+    let mut columns = Vec::new();
+    for (name, count) in nodes {
         let head = format!("{} ({count})", one_line(name));
         let pad = wide(&head).max(wide(WIDEST)) + 2;
-        (name, head, pad)
-    });
-    let heads: Vec<(&String, String, usize)> = heads.collect();
-    let mut row = format!("{LABEL:<first$}");
-    for (_, head, pad) in &heads {
         let _ = write!(row, "{head:<pad$}");
+        columns.push((name, pad));
     }
     line!(text, "  {BOLD}{}{BOLD:#}", row.trim_end());
     for template in templates {
         let mut row = format!("  {:<first$}", template.name);
-        for (name, _, pad) in &heads {
+        for (name, pad) in &columns {
             let (style, cell) = match template.architectures.get(*name) {
                 Some(Boot::Boots) => (GREEN, "✔ boots"),
                 Some(Boot::Imported) => (GREEN, "✔ imported"),
@@ -130,10 +126,8 @@ fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
                 Level::Warn | Level::Carried => (YELLOW, '!'),
             };
             let (level, rule) = (finding.level.name(), &finding.rule);
-            line!(
-                text,
-                "  {style}{sign} {level}{style:#}  {BOLD}{rule}{BOLD:#}"
-            );
+            let level = format!("{style}{sign} {level}{style:#}");
+            line!(text, "  {level}  {BOLD}{rule}{BOLD:#}");
         }
         for line in wrap(&finding.fact, width.saturating_sub(4)) {
             line!(text, "    {line}");
@@ -142,10 +136,8 @@ fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
         let both = at.chars().count() + path.chars().count() + 6;
         let between = if both > width { "\n    " } else { "  " };
         line!(text, "    {CYAN}{at}{CYAN:#}{between}{path}");
-        if group
-            .get(index + 1)
-            .is_none_or(|next| next.fix != finding.fix)
-        {
+        let next = group.get(index + 1);
+        if next.is_none_or(|next| next.fix != finding.fix) {
             fix(text, &finding.fix, width);
         }
     }
@@ -190,7 +182,7 @@ fn results(objects: &[Judged]) -> String {
 }
 
 /// The counts, and the next steps.
-fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
+fn closing(text: &mut String, verdicts: &Verdicts, name: &str) {
     let objects = &verdicts.objects;
     let of = |level| objects.iter().map(|object| object.of(level).count()).sum();
     let (problems, warnings): (usize, usize) = (of(Level::Deny), of(Level::Warn));
@@ -223,12 +215,7 @@ fn closing(text: &mut String, verdicts: &Verdicts, width: usize, name: &str) {
         );
     }
     line!(text, "{summary}");
-    let next = match (verdicts.exit(), problems) {
-        (Exit::Denied, 1..) => format!("`{name} explain RULE` shows the page of a rule."),
-        (Exit::Unjudged, _) => "Some objects could not be checked; see the errors.".to_owned(),
-        _ => return,
-    };
-    for line in wrap(&next, width) {
-        line!(text, "{line}");
+    if verdicts.exit() == Exit::Denied && problems > 0 {
+        line!(text, "`{name} explain RULE` shows the page of a rule.");
     }
 }

@@ -77,13 +77,8 @@ pub(super) fn settings(
                 unusable.join("\n")
             );
         }
-        let among = if is_partial {
-            " among the policies that you may list"
-        } else {
-            ""
-        };
         notes.push(&defaults(&format!(
-            "no policy with the module {ARTIFACT} was found for the namespace `{}`{among}",
+            "no policy with the module {ARTIFACT} was found for the namespace `{}`",
             target.namespace
         )));
     }
@@ -161,17 +156,13 @@ fn selectors(spec: &Value) -> Vec<&'static str> {
     };
     let has_conditions = items(spec, "/matchConditions")
         .any(|it| text(it, "/expression").map(str::trim) != Some(DEPLOYED_CONDITION));
-    [
-        (
-            "namespaceSelector",
-            has_entries("namespaceSelector") && named_namespaces(spec).is_none(),
-        ),
-        ("objectSelector", has_entries("objectSelector")),
-        ("matchConditions", has_conditions),
-    ]
-    .into_iter()
-    .filter_map(|(field, is_set)| is_set.then_some(field))
-    .collect()
+    let has_namespaces = has_entries("namespaceSelector") && named_namespaces(spec).is_none();
+    let fields = [
+        has_namespaces.then_some("namespaceSelector"),
+        has_entries("objectSelector").then_some("objectSelector"),
+        has_conditions.then_some("matchConditions"),
+    ];
+    fields.into_iter().flatten().collect()
 }
 
 /// The namespaces of a selector that lists their names, as the policies in deploy/ do.
@@ -180,9 +171,10 @@ fn named_namespaces(spec: &Value) -> Option<impl Iterator<Item = &str>> {
     let (only, None) = (expressions.next()?, expressions.next()) else {
         return None;
     };
-    let has_labels = items(spec, "/namespaceSelector/matchLabels")
-        .next()
-        .is_some();
+    let labels = spec.pointer("/namespaceSelector/matchLabels");
+    let has_labels = labels
+        .and_then(Value::as_object)
+        .is_some_and(|it| !it.is_empty());
     let lists_names = text(only, "/key") == Some("kubernetes.io/metadata.name")
         && text(only, "/operator") == Some("In");
     (lists_names && !has_labels).then(|| items(only, "/values").filter_map(Value::as_str))
@@ -234,19 +226,5 @@ mod tests {
         let with = |expression: &str| json!({"matchConditions": [{"expression": expression}]});
         assert!(selectors(&with(DEPLOYED_CONDITION)).is_empty());
         assert_eq!(selectors(&with("false")), ["matchConditions"]);
-        let names = json!({"namespaceSelector": {"matchExpressions": [
-            {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["here"]},
-        ]}});
-        assert!(selectors(&names).is_empty());
-        let mut other = Target {
-            namespace: "here".to_owned(),
-            resource: "hyperconvergeds",
-        };
-        assert_eq!(excludes(&names, &other), None);
-        "there".clone_into(&mut other.namespace);
-        assert!(excludes(&names, &other).is_some());
-        let labels =
-            json!({"namespaceSelector": {"matchLabels": {"a": "b"}}, "objectSelector": {}});
-        assert_eq!(selectors(&labels), ["namespaceSelector"]);
     }
 }

@@ -81,22 +81,15 @@ fn read(documents: &[Object]) -> Result<(Value, Option<&'static str>), String> {
     Ok((settings.cloned().unwrap_or_else(|| json!({})), note))
 }
 
-/// Why the repairs of a policy have no effect.
 pub(crate) fn without_effect(policy: &Value) -> Option<&'static str> {
+    const VALIDATING: &str = "the policy has `repair`, but not `mutating: true`: policy-server rejects the requests that the policy would repair";
+    const MONITORING: &str = "the policy has `repair`, but also the mode `monitor`, in which Kubewarden discards the changes";
     let repairs = policy.pointer("/spec/settings/repair")?.as_object()?;
-    if repairs.is_empty() {
-        None
-    } else if policy.pointer("/spec/mutating") != Some(&Value::Bool(true)) {
-        Some(
-            "the policy has `repair`, but not `mutating: true`: policy-server rejects the requests that the policy would repair",
-        )
-    } else if text(policy, "/spec/mode") == Some("monitor") {
-        Some(
-            "the policy has `repair`, but also the mode `monitor`, in which Kubewarden discards the changes",
-        )
-    } else {
-        None
-    }
+    let is_mutating = policy.pointer("/spec/mutating") == Some(&Value::Bool(true));
+    let is_monitoring = text(policy, "/spec/mode") == Some("monitor");
+    let why = is_monitoring.then_some(MONITORING);
+    let why = if is_mutating { why } else { Some(VALIDATING) };
+    why.filter(|_| !repairs.is_empty())
 }
 
 /// The policy in a list of manifests: the only one, or the only one that validates HyperConverged objects. The component
@@ -117,13 +110,9 @@ fn policy(documents: &[Object]) -> Result<Option<&Object>, String> {
     match (all.as_slice(), ours.as_slice()) {
         ([], _) => Ok(None),
         ([policy], _) | (_, [policy]) => Ok(Some(policy)),
-        (several, _) => {
-            let lines = several.iter().map(|policy| policy.line.to_string());
-            Err(format!(
-                "the file has {} policies (lines {}), but exactly one of them must be for hyperconvergeds; keep only one policy in the file",
-                several.len(),
-                lines.collect::<Vec<_>>().join(", ")
-            ))
-        }
+        (several, _) => Err(format!(
+            "the file has {} policies, but exactly one of them must be for hyperconvergeds; keep only one policy in the file",
+            several.len()
+        )),
     }
 }

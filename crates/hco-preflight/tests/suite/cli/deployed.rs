@@ -280,7 +280,7 @@ fn without_permission_to_list_policies_the_defaults_are_used() {
     assert_eq!(json["objects"][0]["policiesUnread"], true, "{json}");
     // The user may list the policies of the namespace.
     let server = ApiServer::start([vec![all], with_policies(&[])].concat());
-    let note = "note: using the default settings: no policy with the module hco-architecture-guard was found for the namespace `kubevirt-hyperconverged` among the policies that you may list; use --settings to specify other settings\n";
+    let note = "note: using the default settings: no policy with the module hco-architecture-guard was found for the namespace `kubevirt-hyperconverged`; use --settings to specify other settings\n";
     run_on(&server, "check --cluster").notes(note);
 }
 

@@ -291,7 +291,7 @@ fn an_object_inside_another_one_is_judged_at_its_place(
 #[rstest]
 #[case::raw(
     "  object-templates-raw: |\n    {{ range }}\n    - objectDefinition: {kind: HyperConverged}\n",
-    "file.yaml:1: skipped `object-templates-raw` with a HyperConverged"
+    "skipped 1 document of other kinds: ConfigurationPolicy (1)"
 )]
 #[case::must_not_have(
     "  object-templates:\n    - complianceType: MustNotHave\n      objectDefinition: DENIED\n",
