@@ -47,7 +47,6 @@ Exit codes:
   1  something would be denied; `fix`: changes are shown but not written, or a problem remains
   2  something could not be checked: an unreadable file, unreadable nodes, invalid settings, invalid usage";
 
-/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Report whether HyperConverged objects and virtual machines would be accepted, and how to fix them
@@ -231,7 +230,6 @@ pub(crate) enum AsIf {
     Replace,
 }
 
-/// `check`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = CHECK)]
 pub(crate) struct Check {
@@ -292,9 +290,8 @@ pub(crate) enum Format {
     Gitlab,
 }
 
-/// `fix`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = FIX)]
+#[command(after_help = FIX, next_help_heading = "Which changes")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Fix {
     #[command(flatten)]
@@ -313,28 +310,19 @@ pub(crate) struct Fix {
     pub(crate) output: Option<FixFormat>,
 
     /// Also apply fixes that need your review, such as the architectures of an image that was not looked up
-    #[arg(long, help_heading = "Which changes")]
+    #[arg(long)]
     pub(crate) r#unsafe: bool,
 
     /// How to fix multi-arch-import-disabled. With place-on, KubeVirt stops managing the VMs that run on the other nodes
-    #[arg(
-        long,
-        value_name = "RULE=enable-import|place-on:ARCH",
-        help_heading = "Which changes"
-    )]
+    #[arg(long, value_name = "RULE=enable-import|place-on:ARCH")]
     prefer: Option<Prefer>,
 
     /// Short for --prefer multi-arch-import-disabled=place-on:ARCH
-    #[arg(
-        long,
-        value_name = "ARCH",
-        conflicts_with = "prefer",
-        help_heading = "Which changes"
-    )]
+    #[arg(long, value_name = "ARCH", conflicts_with = "prefer")]
     place_on: Option<String>,
 
     /// Print only errors: no notes and no summary
-    #[arg(long, short = 'q')]
+    #[arg(long, short = 'q', help_heading = None)]
     pub(crate) quiet: bool,
 }
 
@@ -371,15 +359,6 @@ pub(crate) enum Prefer {
     PlaceOn(String),
 }
 
-impl std::fmt::Display for Prefer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::EnableImport => f.write_str("enable-import"),
-            Self::PlaceOn(architecture) => write!(f, "place-on:{architecture}"),
-        }
-    }
-}
-
 impl std::str::FromStr for Prefer {
     type Err = String;
 
@@ -400,7 +379,6 @@ impl std::str::FromStr for Prefer {
     }
 }
 
-/// `plan`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = PLAN)]
 pub(crate) struct Plan {
@@ -490,7 +468,6 @@ pub(crate) enum PlanFailOn {
     Changed,
 }
 
-/// `status`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = STATUS)]
 pub(crate) struct Status {
@@ -515,7 +492,6 @@ One of --cluster and --from is required.
 
 Exit codes: 0 all golden images are ready, 1 something is missing, 2 the status is unknown.";
 
-/// `snapshot`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Snapshot {
     /// Read the cluster of the current kubeconfig
@@ -530,7 +506,6 @@ pub(crate) struct Snapshot {
     pub(crate) output: PathBuf,
 }
 
-/// `explain`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
     /// The rule; if omitted, shows the table of rules
@@ -541,7 +516,6 @@ pub(crate) struct Explain {
     pub(crate) output: PlainFormat,
 }
 
-/// `settings`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Settings {
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them; - for standard input
@@ -554,13 +528,11 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// The file with the settings.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.file.as_deref().or(self.settings.as_deref())
     }
 }
 
-/// `images`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = IMAGES)]
 pub(crate) struct Images {
@@ -580,25 +552,15 @@ pub(crate) struct Images {
     pub(crate) walk: Walk,
 
     /// Say which images of HCO and of what it deploys, in --cluster or --from, lack an architecture
-    #[arg(long, conflicts_with_all = ["names", "filename"], help_heading = "Operators")]
+    #[arg(long, conflicts_with_all = ["names", "filename"])]
     pub(crate) operators: bool,
 
     /// Read the workloads from the cluster of the current kubeconfig
-    #[arg(
-        long,
-        requires = "operators",
-        conflicts_with = "from",
-        help_heading = "Operators"
-    )]
+    #[arg(long, requires = "operators", conflicts_with = "from")]
     pub(crate) cluster: bool,
 
     /// The architecture that the images need [default: all architectures of the nodes]
-    #[arg(
-        long,
-        value_name = "ARCH",
-        requires = "operators",
-        help_heading = "Operators"
-    )]
+    #[arg(long, value_name = "ARCH", requires = "operators")]
     pub(crate) arch: Option<String>,
 
     #[command(flatten)]
@@ -633,7 +595,6 @@ pub(crate) enum PlainFormat {
     Json,
 }
 
-/// `completions`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Completions {
     /// The shell

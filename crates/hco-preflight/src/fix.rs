@@ -24,7 +24,7 @@ use crate::kubectl::Kubectl;
 use crate::notes::Notes;
 use crate::prose::count;
 use crate::report::{Level, Remedy, Report};
-use crate::stage::{Check, Purpose, Question, Unread, Written};
+use crate::stage::{Check, Purpose, Question, Written};
 use crate::terminal::Terminal;
 use crate::verdict::{Judged, Verdicts};
 
@@ -57,19 +57,15 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     }
     let check = match check {
         Ok(check) => check,
-        Err(Unread {
-            failures,
-            is_nothing,
-        }) => {
-            let (print, exit): (fn(&Terminal, &str), Exit) = if is_nothing && args.allow_empty {
-                (Terminal::note, Exit::Accepted)
-            } else {
-                (Terminal::failure, Exit::Unjudged)
-            };
-            for failure in failures {
-                print(terminal, &failure.to_string());
-            }
-            return Ok(exit);
+        Err(unread) if unread.is_nothing && args.allow_empty => {
+            let failures = unread.failures.iter();
+            failures.for_each(|failure| terminal.note(&failure.to_string()));
+            return Ok(Exit::Accepted);
+        }
+        Err(unread) => {
+            let failures = unread.failures.iter();
+            failures.for_each(|failure| terminal.failure(&failure.to_string()));
+            return Ok(Exit::Unjudged);
         }
     };
     let mut failures = check.failures.clone();
@@ -89,10 +85,10 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         }
         None => files::write_or_show(&mut fixed, args, terminal, &mut failures)?,
     }
-    let manual = fixed.iter().flat_map(|object| {
-        let manual = object.manual.iter();
-        manual.map(|what| object.question.failure(what.clone()))
-    });
+    let of = |it: &Fixed<'_>, what: &String| it.question.failure(what.clone());
+    let manual = fixed
+        .iter()
+        .flat_map(|it| it.manual.iter().map(move |what| of(it, what)));
     let manual: Vec<Failure> = manual.collect();
     for failure in manual.iter().chain(&failures) {
         terminal.failure(&failure.to_string());
@@ -116,19 +112,12 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     Ok(exit)
 }
 
-/// How to apply the changes of live objects.
-const LIVE: [&str; 2] = [
-    "if an object has changed since it was read, the API server rejects its patch (`the server rejected our request due to an error in our request`): run this again",
-    "if `kubectl apply`, Argo CD, or Flux manages an object, make the change in its file as well, because the next apply or sync reverts the patch",
-];
-
 /// Notes what to do before the changes are applied.
 fn advise(fixes: &[Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Terminal) {
     let is_live = args.subject.cluster || args.subject.from.is_some();
     if is_live && args.output.is_some() {
-        for note in LIVE {
-            terminal.note(note);
-        }
+        terminal.note("if an object has changed since it was read, the API server rejects its patch (`the server rejected our request due to an error in our request`): run this again");
+        terminal.note("if `kubectl apply`, Argo CD, or Flux manages an object, make the change in its file as well, because the next apply or sync reverts the patch");
     }
     if args.r#unsafe && !args.subject.images && fixes.iter().any(sets_annotation) {
         terminal.note("images were not looked up: check the architectures annotations before you apply this, or use --images");
@@ -152,9 +141,7 @@ struct Fixed<'q> {
     sent: Value,
     /// The fixes that produced it, without the operations that an earlier fix contains.
     fixes: Vec<Remedy>,
-    /// The findings before the fixes.
     before: Report,
-    /// The remaining findings.
     report: Report,
     /// The object in the written file, where its line numbers can differ.
     written: Option<Object>,
@@ -163,7 +150,6 @@ struct Fixed<'q> {
 }
 
 impl<'q> Fixed<'q> {
-    /// An object without changes.
     fn unchanged(question: &'q Arc<Question>, report: Report) -> Self {
         Self {
             question,
@@ -189,7 +175,7 @@ impl<'q> Fixed<'q> {
             let can_be_made = |remedy: &Remedy| fixed.after(remedy, args).is_some();
             let remedies = chosen(&fixed.report.findings, args, can_be_made);
             let before = fixed.sent.clone();
-            for mut remedy in remedies.map_err(|what| question.failure(what))? {
+            for mut remedy in remedies.map_err(|what| question.failure(what.to_owned()))? {
                 remedy.patch.retain(|operation| !fixed.has_added(operation));
                 if let Some((value, sent)) = fixed.after(&remedy, args) {
                     (fixed.value, fixed.sent) = (value, sent);
@@ -216,7 +202,6 @@ impl<'q> Fixed<'q> {
         Ok(fixed)
     }
 
-    /// Reverts the fixes.
     fn reset(&mut self) {
         *self = Self {
             manual: std::mem::take(&mut self.manual),
@@ -224,7 +209,6 @@ impl<'q> Fixed<'q> {
         };
     }
 
-    /// The operations of all fixes.
     fn operations(&self) -> impl Iterator<Item = &PatchOperation> {
         self.fixes.iter().flat_map(|fix| &fix.patch)
     }
@@ -255,8 +239,7 @@ impl<'q> Fixed<'q> {
 
     /// The file, if the object comes from one.
     fn source(&self) -> Option<&'q Arc<Source>> {
-        let written = self.question.object.written();
-        written.map(|written| &written.source)
+        Some(&self.question.object.written()?.source)
     }
 
     /// Whether this is an object of a file.

@@ -11,7 +11,7 @@ mod settings;
 mod situation;
 mod surroundings;
 
-pub(crate) use self::check::{Check, Purpose, Unread};
+pub(crate) use self::check::{Check, Purpose};
 pub(crate) use self::nodes::check_connection;
 pub(crate) use self::question::{Question, Written};
 pub(crate) use self::settings::validated;

@@ -3,7 +3,6 @@
 use engine::PatchOperation;
 
 use crate::args::{self, Prefer, WITH_ALTERNATIVES};
-use crate::foreign::one_line;
 use crate::report::{Finding, Remedy};
 
 /// The fixes to apply together: only the preferred one, else all complete ones, else the fixes of one rule that a
@@ -12,11 +11,15 @@ pub(super) fn chosen(
     findings: &[Finding],
     args: &args::Fix,
     can_be_made: impl Fn(&Remedy) -> bool,
-) -> Result<Vec<Remedy>, String> {
+) -> Result<Vec<Remedy>, &'static str> {
     let with_alternatives = findings.iter().find(|it| it.rule == WITH_ALTERNATIVES);
     let prefer = args.prefer();
     if let (Some(prefer), Some(finding)) = (&prefer, with_alternatives) {
-        let remedy = preferred(finding, prefer)?;
+        let mut remedies = finding.fixes.iter();
+        let remedy = remedies.find(|remedy| way(remedy).as_ref() == Some(prefer));
+        let remedy = remedy.ok_or(
+            "the fix of --prefer or --place-on is not possible here; `check` lists the possible fixes",
+        )?;
         if can_be_made(remedy) {
             return Ok(vec![remedy.clone()]);
         }
@@ -51,7 +54,6 @@ pub(super) fn is_choice(finding: &Finding) -> bool {
     finding.rule == "architectures-ignored"
 }
 
-/// Why a person has to review a fix.
 pub(super) fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
     if enables_import(remedy) {
         "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"
@@ -60,23 +62,6 @@ pub(super) fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
     } else {
         "check that this change is correct"
     }
-}
-
-/// The fix for a preference.
-fn preferred<'f>(finding: &'f Finding, prefer: &Prefer) -> Result<&'f Remedy, String> {
-    let remedies = finding.fixes.iter();
-    let ways: Vec<(Prefer, &Remedy)> = remedies.filter_map(|it| Some((way(it)?, it))).collect();
-    if let Some((_, remedy)) = ways.iter().find(|(way, _)| way == prefer) {
-        return Ok(remedy);
-    }
-    let names: Vec<String> = ways.iter().map(|(way, _)| way.to_string()).collect();
-    let open = match names.join(" or ") {
-        names if names.is_empty() => "this finding needs manual action".to_owned(),
-        names => format!("use {names}"),
-    };
-    Err(one_line(&format!(
-        "--prefer {WITH_ALTERNATIVES}={prefer} is not possible here; {open}"
-    )))
 }
 
 /// The preference that a fix corresponds to.

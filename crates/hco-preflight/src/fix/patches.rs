@@ -3,8 +3,7 @@
 use anyhow::{Context, Result, bail};
 use json_patch::{Patch, PatchOperation, TestOperation};
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Fixed;
 use crate::apply::json_patch_of;
@@ -14,26 +13,6 @@ use crate::kubectl::Kubectl;
 use crate::report::Conclusions as _;
 use crate::terminal::print_raw;
 
-/// The output of `-o json-patch` for an object.
-#[derive(Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Record<'l> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    context: Option<&'l str>,
-    file: Option<&'l str>,
-    line: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    api_version: Option<&'l str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    namespace: Option<&'l str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'l str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    patch: Option<&'l Patch>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'l str>,
-}
-
 /// Prints a line of JSON with the patch or the error of each object and file.
 pub(super) fn print(
     fixed: &[Fixed<'_>],
@@ -41,17 +20,15 @@ pub(super) fn print(
     failures: &[Failure],
 ) -> Result<()> {
     let mut text = String::new();
-    let mut add = |record: &Record<'_>| -> Result<()> {
-        text.push_str(&(foreign::json(&serde_json::to_string(record)?) + "\n"));
-        Ok(())
+    // Only the file and the line are null if they are missing.
+    let mut add = |mut record: Value| {
+        if let Some(fields) = record.as_object_mut() {
+            fields.retain(|name, value| !value.is_null() || name == "file" || name == "line");
+        }
+        text.push_str(&(foreign::json(&record.to_string()) + "\n"));
     };
     for failure in failures {
-        add(&Record {
-            file: failure.file.as_deref(),
-            line: failure.line,
-            error: Some(&failure.what),
-            ..Record::default()
-        })?;
+        add(json!({"file": failure.file, "line": failure.line, "error": failure.what}));
     }
     for object in fixed {
         let patch = patch(object)?;
@@ -59,16 +36,16 @@ pub(super) fn print(
         // An empty patch would mean that the object needs no fix.
         let error = object.report.unexplained();
         let error = error.filter(|_| patch.0.is_empty());
-        add(&Record {
-            context,
-            file: place.as_ref().map(|place| place.file.as_str()),
-            line: place.as_ref().map(|place| place.line),
-            api_version: Some(&identity.api_version),
-            namespace: identity.namespace.as_deref(),
-            name: identity.name.as_deref(),
-            patch: error.is_none().then_some(&patch),
-            error,
-        })?;
+        add(json!({
+            "context": context,
+            "file": place.as_ref().map(|place| &place.file),
+            "line": place.as_ref().map(|place| place.line),
+            "apiVersion": identity.api_version,
+            "namespace": identity.namespace,
+            "name": identity.name,
+            "patch": error.is_none().then_some(&patch),
+            "error": error,
+        }));
     }
     print_raw(text.as_bytes())
 }

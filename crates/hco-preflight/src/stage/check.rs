@@ -30,7 +30,6 @@ use crate::report::{NAMED, Report};
 use crate::verdict::{Against, Judged, Origin, Verdicts};
 use crate::world::{Reader, World};
 
-/// The purpose of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Evaluates a file as an update of the live object.
@@ -39,12 +38,9 @@ pub(crate) enum Purpose {
     Fix,
 }
 
-/// All input of a check.
 pub(crate) struct Check<'s> {
     subject: &'s Subject,
-    /// The objects to evaluate.
     pub(crate) questions: Vec<Arc<Question>>,
-    /// The errors so far.
     pub(crate) failures: Vec<Failure>,
     /// The cluster, or the objects of `--from`.
     world: Option<World>,
@@ -65,13 +61,14 @@ impl<'s> Check<'s> {
         check_usage(subject)?;
         let mut files = files::read(&subject.filename, subject.walk.clone(), wanted(purpose));
         if files.found.is_empty() && !subject.filename.is_empty() {
-            if files.failures.is_empty() {
+            let is_nothing = files.failures.is_empty();
+            if is_nothing {
                 let what = nothing(&subject.filename, &files.notes, purpose);
-                return Err(Unread::nothing(what));
+                files.failures.push(Failure::new(what));
             }
             return Err(Unread {
                 failures: files.failures,
-                is_nothing: false,
+                is_nothing,
             });
         }
         notes.append(files.notes);
@@ -86,7 +83,7 @@ impl<'s> Check<'s> {
         };
         let questions = if subject.filename.is_empty() {
             if purpose == Purpose::Check {
-                notes.push(LIVE);
+                notes.push("live objects are checked as new objects; in the cluster, updates are not denied because of existing problems");
             }
             of_cluster(world.as_ref(), subject.connection.namespace.as_deref())?
         } else {
@@ -132,8 +129,8 @@ impl<'s> Check<'s> {
         let mut questions = check.questions.iter();
         if questions.any(|it| it.identity.is_virtual_machine()) {
             let beside = files.beside.iter().map(|it| it.object.value.clone());
-            let beside: Vec<Value> = beside.collect();
-            check.surroundings = Some(Arc::new(check.read_surroundings(&beside, notes)?));
+            let objects = check.read_surroundings(&beside.collect::<Vec<_>>(), notes)?;
+            check.surroundings = Some(Arc::new(objects));
         }
         Ok(check)
     }
@@ -141,11 +138,9 @@ impl<'s> Check<'s> {
     /// Determines the objects that the VirtualMachines depend on.
     fn read_surroundings(&self, beside: &[Value], notes: &mut Notes) -> Result<Objects> {
         let decisive = Decisive::of(&self.questions, self.world.as_ref())?;
-        let report = match decisive.question() {
-            Some(question) => self.report(question, question.stored()),
-            None => Ok(Report::default()),
-        };
-        let report = report.map_err(|failure| anyhow!("{failure}"))?;
+        let report = decisive.question().map(|it| self.report(it, it.stored()));
+        let report = report.transpose().map_err(|failure| anyhow!("{failure}"))?;
+        let report = report.unwrap_or_default();
         let workload = report.workload_architectures.as_ref();
         if workload.is_some_and(|all| all.len() > 1) {
             let volumes = DataVolumes::of_files(beside);
@@ -160,10 +155,8 @@ impl<'s> Check<'s> {
         }
         let named = self.subject.connection.namespace.as_deref();
         let namespace = named.unwrap_or(&self.evaluator.namespace);
-        let has_preferences = self
-            .questions
-            .iter()
-            .any(|it| it.object.value().pointer("/spec/preference").is_some());
+        let mut objects = self.questions.iter().map(|it| it.object.value());
+        let has_preferences = objects.any(|it| it.pointer("/spec/preference").is_some());
         Ok(surroundings(
             &decisive,
             &report,
@@ -206,10 +199,8 @@ impl<'s> Check<'s> {
 
     /// Notes the running VMs on architectures that an update excludes.
     fn note_running(&self, verdicts: &Verdicts, notes: &mut Notes) {
-        let excludes = |it: &&Judged| {
-            let mut findings = it.report.findings.iter();
-            findings.any(|finding| finding.rule == "placement-drops-architecture")
-        };
+        let rule = "placement-drops-architecture";
+        let excludes = |it: &&Judged| it.report.findings.iter().any(|it| it.rule == rule);
         let object = verdicts.objects.iter().find(excludes);
         let (Some(object), Some(world)) = (object, &self.world) else {
             return;
@@ -232,12 +223,11 @@ impl<'s> Check<'s> {
 
     /// Each object with all settings that apply to it.
     fn pairs(&self) -> Vec<(&Arc<Question>, &Settings)> {
+        let settings = |question| self.evaluator.settings_for(question);
         let questions = self.questions.iter();
-        let pairs = questions.flat_map(|question| {
-            let settings = self.evaluator.settings_for(question).into_iter();
-            settings.map(move |settings| (question, settings))
-        });
-        pairs.collect()
+        questions
+            .flat_map(|it| settings(it).into_iter().map(move |settings| (it, settings)))
+            .collect()
     }
 
     /// The module's report about the object as it is sent, for these settings.
@@ -324,7 +314,6 @@ fn nothing(files: &[PathBuf], notes: &Notes, purpose: Purpose) -> String {
     lines.join("\n  ")
 }
 
-/// The kinds that are evaluated.
 fn kinds(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Check => "HyperConverged (hco.kubevirt.io) or VirtualMachine (kubevirt.io/v1)",
@@ -353,17 +342,16 @@ fn check_usage(subject: &Subject) -> Result<()> {
         ensure!(is_live, "--as-if requires --cluster or --from");
         ensure!(has_files, "--as-if requires a file: add -f FILE");
     }
-    let named = [
-        &subject.old,
-        &subject.nodes,
-        &subject.settings,
-        &subject.from,
-    ];
-    files::check_stdin(named.into_iter().flatten().chain(&subject.filename))
+    let Subject {
+        old,
+        nodes,
+        settings,
+        from,
+        ..
+    } = subject;
+    let named = [old, nodes, settings, from].into_iter().flatten();
+    files::check_stdin(named.chain(&subject.filename))
 }
-
-/// The meaning of a verdict on a live object.
-const LIVE: &str = "live objects are checked as new objects; in the cluster, updates are not denied because of existing problems";
 
 /// The live objects, evaluated as new objects, so that existing problems are reported too.
 fn of_cluster(world: Option<&World>, namespace: Option<&str>) -> Result<Vec<Question>, Unread> {
@@ -415,11 +403,9 @@ impl Sources<'_> {
     fn question(&self, found: Found, notes: &mut Notes) -> Result<Question> {
         let namespace = self.subject.connection.namespace.as_deref();
         let (identity, place) = (&found.identity, found.place());
-        if let (Some(wanted), Some(own)) = (namespace, &identity.namespace)
-            && wanted != own
-        {
+        if let (Some(wanted), Some(own)) = (namespace, &identity.namespace) {
             let what = format!("is in the namespace `{own}`, but -n is `{wanted}`: remove -n");
-            bail!(one_line(&what));
+            ensure!(wanted == own, one_line(&what));
         }
         let (against, old) = self.before(identity, namespace)?;
         let missing = match (&old, &self.old, self.world) {
@@ -476,10 +462,8 @@ impl Sources<'_> {
         namespace: Option<&str>,
     ) -> Result<(Against, Option<Value>)> {
         let Some((path, old)) = &self.old else {
-            let live = match self.world {
-                Some(world) => world.object(identity, namespace)?,
-                None => None,
-            };
+            let live = self.world.map(|world| world.object(identity, namespace));
+            let live = live.transpose()?.flatten();
             let against = live.as_ref().map_or(Against::Nothing, |_| Against::Live);
             return Ok((against, live));
         };

@@ -19,7 +19,6 @@ use crate::notes::Notes;
 use crate::report::{Conclusions as _, Report};
 use crate::world::World;
 
-/// The module, and the settings with which it evaluates objects.
 pub(crate) struct Evaluator {
     module: Module,
     /// The settings of the user, or the defaults.
@@ -30,7 +29,6 @@ pub(crate) struct Evaluator {
     pub(super) has_unread_policies: bool,
     /// The namespace of objects without a namespace.
     pub(super) namespace: String,
-    /// Builds commands for the cluster.
     pub(crate) kubectl: Kubectl,
 }
 
@@ -142,10 +140,12 @@ impl Evaluator {
         for settings in self.settings_for(question) {
             if self.decides(settings, question) {
                 let report = self.evaluate(question, object, settings, beside, Arc::clone(host))?;
-                worst = match worst {
-                    Some(worst) if worst.exit() >= report.exit() => Some(worst),
-                    _ => Some(report),
-                };
+                if worst
+                    .as_ref()
+                    .is_none_or(|worst| worst.exit() < report.exit())
+                {
+                    worst = Some(report);
+                }
             }
         }
         Ok(worst.unwrap_or_default())

@@ -13,7 +13,6 @@ use crate::verdict::Against;
 pub(crate) struct Question {
     /// `None` for an object in the cluster.
     pub(crate) place: Option<Place>,
-    /// Its kind, namespace, and name.
     pub(crate) identity: Identity,
     /// The object with which it is compared.
     pub(crate) against: Against,
@@ -21,13 +20,11 @@ pub(crate) struct Question {
     pub(crate) object: Written,
     /// The object as the API server gets it, if that differs.
     pub(crate) sent: Option<Value>,
-    /// The object before the update.
     pub(crate) old: Option<Value>,
     /// The live object that a fix of the file changes.
     pub(crate) live: Option<Value>,
 }
 
-/// An object, from a file or from the cluster.
 #[derive(Debug, Clone)]
 pub(crate) enum Written {
     InFile(Found),
