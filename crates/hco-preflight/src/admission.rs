@@ -9,7 +9,6 @@ use crate::foreign::one_line;
 /// The type and the name of a manifest. Missing parts are empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Identity {
-    /// Group and version.
     pub(crate) api_version: String,
     pub(crate) kind: String,
     pub(crate) namespace: Option<String>,
@@ -17,7 +16,6 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Reads the identity of an object.
     pub(crate) fn of(object: &Value) -> Self {
         let text = |pointer: &str| {
             let text = field::text(object, pointer).filter(|text| !text.is_empty());

@@ -23,11 +23,9 @@ pub(crate) const OBJECT: &str = "object";
 pub(crate) enum Severity {
     /// Something could not be evaluated.
     Unjudged,
-    /// The policy denies the object.
     Denied,
     /// The cluster would report the denial without enforcing it.
     Reported,
-    /// The policy warns about the object.
     Warning,
     /// An existing problem, which does not deny the object.
     Carried,
@@ -71,7 +69,6 @@ impl<'v> Entry<'v> {
         entries
     }
 
-    /// The entries of an object.
     pub(crate) fn of_object(object: &'v Judged) -> Vec<Self> {
         let name = object.kind_and_name();
         let findings = object.report.findings.iter().map(|finding| {
@@ -119,7 +116,6 @@ impl<'v> Entry<'v> {
         }
     }
 
-    /// The entry for something that could not be evaluated.
     fn of_failure(failure: &'v Failure) -> Self {
         let rule = "not-checked";
         let file = failure.file.as_deref();

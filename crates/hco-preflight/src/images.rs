@@ -46,7 +46,6 @@ pub(crate) struct Row {
     contents: Result<Contents, Vec<String>>,
 }
 
-/// The place of a template.
 #[derive(Serialize)]
 pub(crate) struct Place {
     name: String,
@@ -54,7 +53,6 @@ pub(crate) struct Place {
     line: usize,
 }
 
-/// `images`.
 pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     let named = args.filename.iter().chain(&args.from);
     files::check_stdin(named)?;
@@ -69,15 +67,15 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     for name in &args.names {
         asked.name(name);
     }
-    let failures = files.failures.iter().map(ToString::to_string);
-    asked.failures.extend(failures);
+    asked
+        .failures
+        .extend(files.failures.iter().map(ToString::to_string));
     let volumes = DataVolumes::of_files(files.beside.iter().map(|it| &it.object.value));
     for found in &files.found {
         asked.object(found, &volumes);
     }
     for (what, templates) in &asked.unread {
-        let templates: Vec<&str> = templates.iter().map(String::as_str).collect();
-        let templates = templates.join(", ");
+        let templates = Vec::from_iter(templates.clone()).join(", ");
         terminal.note(&format!("templates {what} are not read: {templates}"));
     }
     // A cluster without access to registries can have only image streams, so that there are no images to look up.
@@ -112,7 +110,6 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
 const WITH_STREAM: &str =
     "with an image stream (CDI imports one digest of it for all architectures)";
 
-/// The images to look up.
 #[derive(Default)]
 struct Asked {
     /// Each image with the templates that use it.
@@ -134,7 +131,6 @@ impl Asked {
         self.failures.push(one_line(why));
     }
 
-    /// An image of the command line.
     fn name(&mut self, name: &str) {
         let bare = name.strip_prefix("docker://").unwrap_or(name);
         match Image::at(&format!("docker://{bare}")) {
@@ -247,9 +243,8 @@ pub(crate) fn look_up(
     loop {
         let next = rows.iter_mut().zip(&mut places);
         let next = next.filter(|(row, _)| row.contents.is_err());
-        let next: Vec<_> = next
-            .filter_map(|(row, at)| Some((row, at.next()?)))
-            .collect();
+        let next = next.filter_map(|(row, at)| Some((row, at.next()?)));
+        let next: Vec<_> = next.collect();
         if next.is_empty() {
             return rows;
         }
@@ -263,12 +258,8 @@ pub(crate) fn look_up(
                     row.mirror = is_mirror.then_some(at);
                 }
                 (Some(Err(why)), Err(errors)) => {
-                    let place = if is_mirror {
-                        format!("mirror {at}: ")
-                    } else {
-                        String::new()
-                    };
-                    errors.push(place + &why_unknown(why));
+                    let place = is_mirror.then(|| format!("mirror {at}: "));
+                    errors.push(place.unwrap_or_default() + &why_unknown(why));
                 }
                 _ => {}
             }

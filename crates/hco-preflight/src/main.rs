@@ -83,7 +83,7 @@ fn main() -> ExitCode {
         Command::Completions(args) => completions(args),
     };
     let exit = done.unwrap_or_else(|error| {
-        terminal.error(&error);
+        terminal.failure(&foreign::chain(&error));
         Exit::Unjudged
     });
     exit.into()

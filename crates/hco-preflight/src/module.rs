@@ -14,7 +14,6 @@ use crate::foreign::{self, one_line};
 use crate::notes::Notes;
 use crate::report::Report;
 
-/// The code of the policy.
 pub(crate) enum Module {
     /// A module, so that the verdict is the cluster's.
     Compiled(Box<Policy>),
@@ -67,7 +66,6 @@ impl Module {
         }
     }
 
-    /// Evaluates a payload.
     pub(crate) fn judge(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Report> {
         let policy = match self {
             Self::Compiled(policy) => policy,

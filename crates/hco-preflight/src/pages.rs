@@ -5,11 +5,9 @@ use include_dir::{Dir, include_dir};
 
 static PAGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../engine/src/rules");
 
-/// A rule and its page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Page {
     pub(crate) rule: &'static Rule,
-    /// The page, in Markdown.
     pub(crate) text: &'static str,
 }
 

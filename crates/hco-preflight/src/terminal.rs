@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use serde::Serialize;
 
-use crate::foreign::{self, chain};
+use crate::foreign;
 use crate::notes::Notes;
 
 /// The width without a terminal.
@@ -30,7 +30,6 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Uses this color setting and this name.
     pub(crate) fn new(color: clap::ColorChoice, name: String) -> Self {
         Self {
             name,
@@ -49,19 +48,16 @@ impl Terminal {
         quietly(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
     }
 
-    /// Prints a note.
     pub(crate) fn note(&self, text: &str) {
         self.line(CYAN, "note", text);
     }
 
-    /// Prints notes.
     pub(crate) fn notes(&self, notes: &Notes) {
         for note in notes.iter() {
             self.note(note);
         }
     }
 
-    /// Prints a warning.
     pub(crate) fn warning(&self, text: &str) {
         self.line(YELLOW, "warning", text);
     }
@@ -69,11 +65,6 @@ impl Terminal {
     /// Prints a finding that needs a person.
     pub(crate) fn review(&self, text: &str) {
         self.line(YELLOW, "review needed", text);
-    }
-
-    /// Prints an error.
-    pub(crate) fn error(&self, error: &anyhow::Error) {
-        self.failure(&chain(error));
     }
 
     /// Prints the reason why something was not evaluated or not done.

@@ -23,7 +23,6 @@ pub(crate) enum Against {
     Nothing,
     /// The object of `--old`.
     File(String),
-    /// The live object in the cluster.
     Live,
 }
 
@@ -37,7 +36,6 @@ impl fmt::Display for Against {
     }
 }
 
-/// An object and its verdict.
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
     pub(crate) question: Arc<Question>,
@@ -62,11 +60,9 @@ pub(crate) struct Verdicts {
     pub(crate) failures: Vec<Failure>,
     /// Whether an empty result is valid.
     pub(crate) may_be_empty: bool,
-    /// The cluster that was used.
     pub(crate) cluster: Option<Origin>,
 }
 
-/// A cluster.
 #[derive(Debug, Serialize)]
 pub(crate) struct Origin {
     /// `None` for the service account of a pod.
@@ -156,24 +152,21 @@ impl Judged {
     /// Facts about the cluster and the import, each with its name.
     pub(crate) fn facts(&self) -> impl Iterator<Item = (&'static str, String)> {
         let report = &self.report;
-        let or_none = |text: String| Some(text).filter(|text| !text.is_empty());
-        let or_none = move |text| or_none(text).unwrap_or_else(|| "none".to_owned());
         let machine = report.virtual_machine.as_ref();
+        let nodes = report.nodes.as_ref();
         let control_plane = report.control_plane_architectures.as_deref();
+        let import = report.multi_arch_import.map(|it| it.name().to_owned());
         let facts = [
             ("architecture", machine.map(architecture)),
-            (
-                "workload nodes",
-                report.nodes.as_ref().map(counted).map(or_none),
-            ),
-            ("control plane", control_plane.map(listed).map(or_none)),
-            (
-                "multi-architecture import",
-                report.multi_arch_import.map(|it| it.name().to_owned()),
-            ),
+            ("workload nodes", nodes.map(counted)),
+            ("control plane", control_plane.map(listed)),
+            ("multi-architecture import", import),
         ];
-        let facts = facts.into_iter();
-        facts.filter_map(|(name, fact)| Some((name, fact?)))
+        facts.into_iter().filter_map(|(name, fact)| {
+            let fact = fact?;
+            let is_none = fact.is_empty();
+            Some((name, if is_none { "none".to_owned() } else { fact }))
+        })
     }
 
     /// The golden images, and the number of workload nodes by architecture; `None` if there are no images or no nodes.
@@ -197,12 +190,10 @@ impl Judged {
         (!is_answered).then_some(flag)
     }
 
-    /// The exit code for the object.
     pub(crate) fn exit(&self) -> Exit {
         self.report.exit()
     }
 
-    /// The findings with a level.
     pub(crate) fn of(&self, level: Level) -> impl Iterator<Item = &Finding> {
         let findings = self.report.findings.iter();
         findings.filter(move |finding| finding.level == level)
@@ -215,7 +206,6 @@ impl Judged {
 }
 
 impl Verdicts {
-    /// The exit code of the command.
     pub(crate) fn exit(&self) -> Exit {
         let failed = self.failures.iter().map(|_| Exit::Unjudged);
         let exits = self.deciding().map(Judged::exit).chain(failed);
@@ -226,31 +216,24 @@ impl Verdicts {
         })
     }
 
-    /// Whether there is a warning.
     pub(crate) fn warns(&self) -> bool {
         let mut objects = self.deciding();
         objects.any(|object| object.of(Level::Warn).next().is_some())
     }
 
-    /// Adds the module's notes.
     pub(crate) fn add_notes(&self, notes: &mut Notes) {
         for object in &self.objects {
             let (at, report) = (object.at(None), &object.report);
-            let mut add = |note: &str| notes.push(&format!("{at}: {note}"));
-            report.not_checked.iter().for_each(|note| add(note));
-            if let Some(flag) = object.without() {
-                add(&format!(
-                    "nothing that the policy checks changes, so existing problems are not listed; to list them, run this without {flag}"
-                ));
-            }
-            for repair in &report.repairs {
-                add(&format!("the policy would repair this object: {repair}"));
-            }
-            if report.more_findings > 0 {
-                add(&format!(
-                    "{} more findings are not listed",
-                    report.more_findings
-                ));
+            let mut all = report.not_checked.clone();
+            all.extend(object.without().map(|flag| format!(
+                "nothing that the policy checks changes, so existing problems are not listed; to list them, run this without {flag}"
+            )));
+            let repairs = report.repairs.iter();
+            all.extend(repairs.map(|it| format!("the policy would repair this object: {it}")));
+            let more = Some(report.more_findings).filter(|more| *more > 0);
+            all.extend(more.map(|more| format!("{more} more findings are not listed")));
+            for note in all {
+                notes.push(&format!("{at}: {note}"));
             }
         }
     }

@@ -23,7 +23,6 @@ pub(super) struct Tree {
     pub(super) failures: Vec<Failure>,
     /// The number of skipped files in directories, by reason.
     skipped: BTreeMap<&'static str, usize>,
-    /// The real paths of the files.
     seen: BTreeSet<PathBuf>,
     walk: Walk,
 }
@@ -37,7 +36,6 @@ pub(super) fn pattern(written: &str) -> Result<GlobMatcher, globset::Error> {
 }
 
 impl Tree {
-    /// Finds the files of directories.
     pub(super) fn of(paths: &[PathBuf], walk: Walk) -> Self {
         let mut tree = Self {
             walk,

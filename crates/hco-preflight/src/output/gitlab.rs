@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use crate::entry::{CLUSTER, Entry, Severity};
 use crate::verdict::Verdicts;
 
-/// An entry for each finding.
 pub(crate) fn render(verdicts: &Verdicts) -> Value {
     Entry::all(verdicts).iter().map(entry).collect()
 }

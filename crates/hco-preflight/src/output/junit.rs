@@ -16,53 +16,38 @@ use crate::exit::Exit;
 use crate::prose::{count, line};
 use crate::verdict::{Judged, Verdicts};
 
-struct Test {
-    name: String,
-    exit: Exit,
-    /// The XML of its failure and its output.
-    elements: String,
-}
-
-/// The document.
 pub(crate) fn render(verdicts: &Verdicts) -> String {
-    let mut suites: BTreeMap<String, Vec<Test>> = BTreeMap::new();
-    let mut add = |file: Option<String>, name, (exit, elements)| {
-        let file = file.unwrap_or_else(|| CLUSTER.to_owned());
-        suites.entry(file).or_default().push(Test {
-            name,
-            exit,
-            elements,
-        });
-    };
-    for object in &verdicts.objects {
+    let objects = verdicts.objects.iter().map(|object| {
         let file = object.place_of(None).map(|place| place.file);
-        add(file, object.kind_and_name(), elements(object));
-    }
-    for failure in &verdicts.failures {
+        (file, object.kind_and_name(), elements(object))
+    });
+    let failures = verdicts.failures.iter().map(|failure| {
         let elements = wrong(Exit::Unjudged, &failure.what, &failure.to_string());
         let name = "can be checked".to_owned();
-        add(failure.file.clone(), name, (Exit::Unjudged, elements));
+        (failure.file.clone(), name, (Exit::Unjudged, elements))
+    });
+    // The outcome and the XML of each test, by file.
+    let mut suites: BTreeMap<String, Vec<(Exit, String)>> = BTreeMap::new();
+    for (file, name, (exit, elements)) in objects.chain(failures) {
+        let file = escaped(file.as_deref().unwrap_or(CLUSTER));
+        let name = escaped(&name);
+        let test = format!(
+            "    <testcase name=\"{name}\" classname=\"{file}\" file=\"{file}\">\n{elements}    </testcase>\n"
+        );
+        suites.entry(file).or_default().push((exit, test));
     }
     let mut text = String::new();
     line!(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>");
     line!(text, "<testsuites name=\"hco-preflight\">");
     for (file, tests) in &suites {
-        let number = |exit| tests.iter().filter(|test| test.exit == exit).count();
+        let number = |exit| tests.iter().filter(|test| test.0 == exit).count();
         let (failures, errors) = (number(Exit::Denied), number(Exit::Unjudged));
-        let (file, tests_in_all) = (escaped(file), tests.len());
+        let number_of_tests = tests.len();
         line!(
             text,
-            "  <testsuite name=\"{file}\" tests=\"{tests_in_all}\" failures=\"{failures}\" errors=\"{errors}\">"
+            "  <testsuite name=\"{file}\" tests=\"{number_of_tests}\" failures=\"{failures}\" errors=\"{errors}\">"
         );
-        for test in tests {
-            let name = escaped(&test.name);
-            line!(
-                text,
-                "    <testcase name=\"{name}\" classname=\"{file}\" file=\"{file}\">"
-            );
-            text.push_str(&test.elements);
-            line!(text, "    </testcase>");
-        }
+        text.extend(tests.iter().map(|(_, test)| &**test));
         line!(text, "  </testsuite>");
     }
     line!(text, "</testsuites>");

@@ -7,7 +7,6 @@ use crate::prose::{Part, count, line, parts};
 use crate::report::{Boot, Finding, Level};
 use crate::verdict::{Judged, Verdicts};
 
-/// A section for each object.
 pub(crate) fn render(verdicts: &Verdicts) -> String {
     let mut text = String::new();
     if let Some(cluster) = &verdicts.cluster {
@@ -58,10 +57,8 @@ fn section(text: &mut String, object: &Judged) {
         line!(text);
     }
     images(text, object);
-    let findings: Vec<&Finding> = [Level::Deny, Level::Warn]
-        .into_iter()
-        .flat_map(|level| object.of(level))
-        .collect();
+    let findings = object.of(Level::Deny).chain(object.of(Level::Warn));
+    let findings: Vec<&Finding> = findings.collect();
     if !findings.is_empty() {
         table(text, object, &findings);
         fixes(text, &findings);
@@ -70,10 +67,8 @@ fn section(text: &mut String, object: &Judged) {
     if !carried.is_empty() {
         let problems = count(carried.len(), "existing problem");
         let does = if carried.len() == 1 { "does" } else { "do" };
-        line!(
-            text,
-            "<details><summary>{problems}, which {does} not cause a denial</summary>\n"
-        );
+        let title = format!("{problems}, which {does} not cause a denial");
+        line!(text, "<details><summary>{title}</summary>\n");
         table(text, object, &carried);
         line!(text, "</details>\n");
     }
@@ -157,11 +152,8 @@ fn code(value: impl Display) -> String {
         .replace('|', "\\|")
         .replace(['\n', '\r'], " ");
     let fence = fence(&value, 1);
-    let blank = if value.starts_with('`') || value.ends_with('`') {
-        " "
-    } else {
-        ""
-    };
+    let has_tick = value.starts_with('`') || value.ends_with('`');
+    let blank = if has_tick { " " } else { "" };
     format!("{fence}{blank}{value}{blank}{fence}")
 }
 
@@ -180,14 +172,11 @@ fn escape(prose: impl Display) -> String {
         if is_balanced && index % 2 == 1 {
             return code(part);
         }
-        let mut text = String::new();
-        for letter in part.chars() {
-            if "\\*_[]<>|#~@".contains(letter) {
-                text.push('\\');
-            }
-            text.push(letter);
-        }
-        text
+        let escape = |letter: char| "\\*_[]<>|#~@".contains(letter).then_some('\\');
+        let letters = part.chars();
+        letters
+            .flat_map(|it| escape(it).into_iter().chain([it]))
+            .collect()
     });
     let tick = if is_balanced { "" } else { "\\`" };
     escaped.collect::<Vec<_>>().join(tick)

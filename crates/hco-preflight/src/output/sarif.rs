@@ -12,13 +12,12 @@ use crate::foreign::Foreign;
 use crate::pages::{self, Page};
 use crate::verdict::{Judged, Verdicts};
 
-/// One run.
 pub(crate) fn render(verdicts: &Verdicts) -> Value {
     let entries = Entry::all(verdicts);
-    let (results, notifications): (Vec<&Entry<'_>>, Vec<_>) =
+    let (results, others): (Vec<&Entry<'_>>, Vec<_>) =
         entries.iter().partition(|entry| entry.object.is_some());
-    let results: Vec<Value> = results.into_iter().map(result).collect();
-    let notifications: Vec<Value> = notifications.into_iter().map(notification).collect();
+    let results: Value = results.into_iter().map(result).collect();
+    let notifications: Value = others.into_iter().map(notification).collect();
     let of_object = json!({
         "id": OBJECT,
         "shortDescription": {"text": "The object as a whole"},
@@ -34,7 +33,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> Value {
                 "name": "hco-preflight",
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
                 "informationUri": env!("CARGO_PKG_HOMEPAGE"),
-                "rules": rules.collect::<Vec<_>>(),
+                "rules": rules.collect::<Value>(),
             }},
             "invocations": [{
                 "executionSuccessful": verdicts.exit() != Exit::Unjudged,
