@@ -1,7 +1,6 @@
 //! `images --operators`: which images of HCO and its operands lack the architecture of nodes, and where they run.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
 use engine::Image;
@@ -17,7 +16,7 @@ use crate::foreign::one_line;
 use crate::images::look_up;
 use crate::notes::Notes;
 use crate::object_name::{name, namespace};
-use crate::prose::count;
+use crate::prose::{count, line};
 use crate::stage;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
 use crate::world::{Container, Gap, Reader, Variable, Workload, World};
@@ -58,14 +57,13 @@ struct Row {
     used_by: BTreeSet<String>,
 }
 
-/// An image that an object names.
-struct Found<'o> {
-    image: String,
-    by: String,
-    /// The pod that runs it; `None` if an operator starts it, or if it is only listed.
-    pod: Option<&'o Workload>,
-    /// Whether an operator starts it on workload nodes.
-    is_started: bool,
+/// How an image that an object names is started.
+enum Started<'o> {
+    ByPod(&'o Workload),
+    /// An operator starts it on workload nodes.
+    ByOperator,
+    /// It is only listed, or an operator starts it elsewhere.
+    Elsewhere,
 }
 
 pub(crate) fn run(
@@ -131,13 +129,9 @@ fn rows(
         (name.as_str(), (nodes, is_workload))
     });
     let candidates: BTreeMap<&str, (Vec<Value>, bool)> = candidates.collect();
-    let mut by_image: BTreeMap<String, Vec<Found<'_>>> = BTreeMap::new();
-    for found in found(world) {
-        by_image.entry(found.image.clone()).or_default().push(found);
-    }
     let mut failures = Vec::new();
     let mut asked = Vec::new();
-    for (image, found) in by_image {
+    for (image, found) in found(world) {
         match at(&image) {
             Some(at) => asked.push((at, found)),
             None => failures.push(one_line(&format!("`{image}` is not an image"))),
@@ -150,11 +144,9 @@ fn rows(
         let supported = read.architectures();
         let mut lacks = BTreeMap::new();
         for (name, (nodes, is_workload)) in &candidates {
-            if supported
-                .as_ref()
-                .is_some_and(|supported| !supported.contains(name))
-            {
-                let uses = found.iter().map(|found| found.used_on(nodes, *is_workload));
+            if supported.as_ref().is_some_and(|all| !all.contains(name)) {
+                let uses = found.values().flatten();
+                let uses = uses.map(|started| started.used_on(nodes, *is_workload));
                 lacks.insert((*name).to_owned(), uses.min().unwrap_or(Use::Elsewhere));
             }
         }
@@ -165,73 +157,63 @@ fn rows(
             lacks,
             architectures: supported.map(|all| all.into_iter().map(str::to_owned).collect()),
             error,
-            used_by: found.iter().map(|found| found.by.clone()).collect(),
+            used_by: found.keys().cloned().collect(),
         }
     });
     let rows = rows.collect();
     (rows, failures)
 }
 
-/// The images of the workloads and the `ClusterServiceVersion` in the namespaces of HyperConverged objects.
-fn found(world: &World) -> Vec<Found<'_>> {
+/// The images of the workloads and the `ClusterServiceVersion` in the namespaces of HyperConverged objects, with the
+/// objects that name them.
+fn found(world: &World) -> BTreeMap<String, BTreeMap<String, Vec<Started<'_>>>> {
     let namespaces: BTreeSet<&str> = world.hyperconvergeds.iter().map(namespace).collect();
-    let mut found = Vec::new();
+    let mut found: BTreeMap<String, BTreeMap<String, Vec<Started<'_>>>> = BTreeMap::new();
+    let mut add = |image: &String, by: &String, started| {
+        let found = found.entry(image.clone()).or_default();
+        found.entry(by.clone()).or_default().push(started);
+    };
     for workloads in [&world.daemon_sets, &world.deployments, &world.jobs] {
         let own = workloads.iter();
         let own = own.filter(|it| namespaces.contains(&*it.metadata.namespace));
         // A Job that has ended starts no more pods.
-        let active = own.filter(|it| it.completed.is_none());
-        found.extend(active.flat_map(|workload| images_of(workloads.kind(), workload)));
+        for workload in own.filter(|it| it.completed.is_none()) {
+            let by = format!("{} {}", workloads.kind(), workload.metadata.key());
+            for container in workload.init_containers.iter().chain(&workload.containers) {
+                add(&container.image, &by, Started::ByPod(workload));
+                for variable in &container.env {
+                    let what = variable.name.to_ascii_lowercase().replace('_', "");
+                    let is_started = STARTED.iter().any(|started| what.contains(started));
+                    let by_operator = is_started.then_some(Started::ByOperator);
+                    add(
+                        &variable.value,
+                        &by,
+                        by_operator.unwrap_or(Started::Elsewhere),
+                    );
+                }
+            }
+        }
     }
     for version in world.service_versions.iter() {
         let metadata = &version.metadata;
         // OLM copies those of other operators into the namespace.
         let is_ours = metadata.name.starts_with("kubevirt-hyperconverged");
         if is_ours && namespaces.contains(&*metadata.namespace) {
-            let images = version.images.iter();
-            found.extend(images.map(|image| Found {
-                image: image.image.clone(),
-                by: format!("ClusterServiceVersion {}", metadata.key()),
-                pod: None,
-                is_started: false,
-            }));
-        }
-    }
-    found
-}
-
-/// The images of a workload.
-fn images_of<'o>(kind: &str, workload: &'o Workload) -> Vec<Found<'o>> {
-    let by = format!("{kind} {}", workload.metadata.key());
-    let mut found = Vec::new();
-    for container in workload.init_containers.iter().chain(&workload.containers) {
-        found.push(Found {
-            image: container.image.clone(),
-            by: by.clone(),
-            pod: Some(workload),
-            is_started: false,
-        });
-        found.extend(container.env.iter().map(|variable| {
-            let what = variable.name.to_ascii_lowercase().replace('_', "");
-            Found {
-                image: variable.value.clone(),
-                by: by.clone(),
-                pod: None,
-                is_started: STARTED.iter().any(|started| what.contains(started)),
+            let by = format!("ClusterServiceVersion {}", metadata.key());
+            for image in &version.images {
+                add(&image.image, &by, Started::Elsewhere);
             }
-        }));
+        }
     }
     found
 }
 
 /// The images in the environment and the arguments of an operator, with the names of their variables and flags.
 pub(crate) fn images(container: &Container) -> Vec<Variable> {
-    let arguments = container.args.windows(2).filter_map(|pair| match pair {
-        [flag, value] => Some(Variable {
-            name: flag.clone(),
-            value: value.clone(),
-        }),
-        _ => None,
+    let flags = container.args.iter().zip(container.args.iter().skip(1));
+    let arguments = flags.map(|(name, value)| Variable {
+        name: name.clone(),
+        value: value.clone(),
     });
     let all = container.env.iter().cloned().chain(arguments);
     // Other variables and arguments can be secrets, and snapshots keep what is found here.
@@ -254,14 +236,14 @@ fn at(image: &str) -> Option<Image> {
     Image::at(&format!("docker://{image}"))?.ok()
 }
 
-impl Found<'_> {
+impl Started<'_> {
     /// Where it can run, for the nodes of an architecture, and for whether one of them is a workload node.
     fn used_on(&self, nodes: &[Value], is_workload: bool) -> Use {
-        let runs = match self.pod {
-            Some(pod) => is_placed(pod, nodes),
-            None => self.is_started && is_workload,
-        };
-        if runs { Use::Runs } else { Use::Elsewhere }
+        match self {
+            Started::ByPod(pod) if is_placed(pod, nodes) => Use::Runs,
+            Started::ByOperator if is_workload => Use::Runs,
+            _ => Use::Elsewhere,
+        }
     }
 }
 
@@ -302,43 +284,37 @@ fn render(rows: &[Row], architectures: &BTreeSet<String>) -> String {
         };
         let here = lacking(Use::Runs).count();
         let (style, sign, result) = match (here, unread) {
-            (0, 0) => (
-                GREEN,
-                '✔',
-                format!("no image that can run on {name} nodes lacks {name}{BOLD:#} ({read} read)"),
-            ),
+            (0, 0) => {
+                let result = format!("no image that can run on {name} nodes lacks {name}");
+                (GREEN, '✔', format!("{result} ({read} read)"))
+            }
             (0, _) => {
                 let unread = count(unread, "image");
-                (
-                    YELLOW,
-                    '?',
-                    format!("{name}: {unread} could not be read{BOLD:#}"),
-                )
+                (YELLOW, '?', format!("{name}: {unread} could not be read"))
             }
-            _ => (
-                RED,
-                '✘',
-                format!("{here} of {read} lack {name}, and can run on {name} nodes{BOLD:#}"),
-            ),
+            _ => {
+                let result = format!("{here} of {read} lack {name}, and can run on {name} nodes");
+                (RED, '✘', result)
+            }
         };
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "{style}{sign}{style:#} {BOLD}{result}");
+        line!(text, "{style}{sign}{style:#} {BOLD}{result}{BOLD:#}");
         for used in [Use::Runs, Use::Elsewhere] {
-            for (index, row) in lacking(used).enumerate() {
-                if index == 0 && used == Use::Elsewhere {
-                    let _ = writeln!(
-                        text,
-                        "  also lack {name}, but run elsewhere or are only listed:"
-                    );
-                }
+            if used == Use::Elsewhere && lacking(used).next().is_some() {
+                line!(
+                    text,
+                    "  also lack {name}, but run elsewhere or are only listed:"
+                );
+            }
+            for row in lacking(used) {
                 let by: Vec<String> = row.used_by.iter().map(|by| one_line(by)).collect();
-                let _ = writeln!(text, "    {} {DIM}({}){DIM:#}", row.image, by.join("; "));
+                line!(text, "    {} {DIM}({}){DIM:#}", row.image, by.join("; "));
             }
         }
         if here > 0 {
-            let _ = writeln!(
+            let how = "with HCO's node placements";
+            line!(
                 text,
-                "  until they support {name}, exclude {name} nodes with HCO's node placements"
+                "  until they support {name}, exclude {name} nodes {how}"
             );
         }
     }
