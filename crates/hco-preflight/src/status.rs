@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::conditions::Condition;
-use self::golden_images::{DataSource, GoldenImage, NotImported};
+use self::golden_images::{DataSource, GoldenImage};
 use self::machines::Machine;
 use crate::args::{self, PlanFormat};
 use crate::exit::Exit;
@@ -57,7 +57,8 @@ pub(crate) struct Status {
     /// Conditions that stop HCO or SSP.
     conditions: Vec<Condition>,
     golden_images: Vec<GoldenImage>,
-    not_imported: Vec<NotImported>,
+    /// The templates that no operator imports, with the reasons.
+    not_imported: Vec<BTreeMap<&'static str, Foreign>>,
     /// DataSources that differ from the ones that SSP wants.
     data_sources: Vec<DataSource>,
     /// VMs on nodes that the placement excludes, and VMs whose disks do not exist.
@@ -76,9 +77,6 @@ pub(crate) struct Status {
 /// The first pause between two polls of the cluster, and the longest one.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
 
-/// The note if the time of `--wait` ends before a poll is complete.
-const NOT_COMPLETE: &str = "the cluster was not read completely again before the time of --wait was up; this is the status before";
-
 /// Prints the status. With `--wait`, it polls until all golden images are ready or the time is up.
 pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
     let (mut pause, longest) = PAUSES;
@@ -86,7 +84,6 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
     // Zero means a single poll without a time limit.
     let wait = args.wait.filter(|wait| !wait.is_zero());
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
-    let mut before: Option<Status> = None;
     let mut is_first = true;
     let status = loop {
         let mut notes = Notes::default();
@@ -96,37 +93,27 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
         }
         is_first = false;
         let status = observed.map(Status::new);
-        if wait.is_none() {
-            break status;
-        }
-        let is_failed = match &status {
-            Ok(status) => status.unread.iter().any(|unread| unread.is_transient),
+        let is_open = match &status {
+            Ok(status) => {
+                let mut unread = status.unread.iter();
+                status.reached == Some(false) || unread.any(|it| it.is_transient)
+            }
             Err(error) => {
                 let error = error.downcast_ref::<ClusterError>();
                 error.is_some_and(ClusterError::is_transient)
             }
         };
-        let is_outstanding = status.as_ref().is_ok_and(|it| it.reached == Some(false));
-        if !is_outstanding && !is_failed {
-            break status;
-        }
         // If the clock cannot represent the end, there is no limit.
         let left = until.map_or(longest * 2, |it| {
             it.saturating_duration_since(Instant::now())
         });
-        if left < shortest {
-            let complete = before.filter(|_| is_failed);
-            if complete.is_some() && !args.quiet {
-                terminal.note(NOT_COMPLETE);
-            }
-            break complete.map_or(status, Ok);
+        if wait.is_none() || !is_open || left < shortest {
+            break status?;
         }
-        before = status.ok().filter(|_| !is_failed);
         // The last poll also takes time.
         std::thread::sleep(pause.min(left / 2));
         pause = (pause * 2).min(longest);
     };
-    let status = status?;
     match args.output {
         PlanFormat::Text => terminal.print(&text::render(&status, &terminal.name))?,
         PlanFormat::Json => print_json(&status)?,
@@ -144,6 +131,10 @@ impl Status {
         let golden_images = golden_images::of(&observed);
         let data_sources = golden_images::data_sources(&observed);
         let not_imported = golden_images::not_imported(report);
+        let left_out = not_imported.iter().map(|row| {
+            BTreeMap::from([("template", row.name.clone()), ("why", row.detail.clone())])
+        });
+        let left_out = left_out.collect();
         let stopped_by = stops::of(report, observed.after());
         let virtual_machines = Machine::all(&observed);
         let conditions = conditions::of(&observed);
@@ -151,21 +142,19 @@ impl Status {
         let is_stopped = !stopped_by.is_empty() || conditions.iter().any(stops_ssp);
         let mut rows: Vec<Row> = stopped_by.iter().map(Stop::row).collect();
         rows.extend(golden_images.iter().map(|image| image.row(is_stopped)));
-        rows.extend(not_imported.iter().map(NotImported::row));
+        rows.extend(not_imported);
         rows.extend(data_sources.iter().map(DataSource::row));
         rows.extend(virtual_machines.iter().map(Machine::row));
         rows.extend(observed.world.gaps().iter().map(Gap::row));
         let is_missing = rows.iter().any(|row| row.severity == Severity::Loss);
-        let is_uncertain = golden_images
-            .iter()
-            .any(|image| image.state == Effect::Unknown);
+        let mut states = golden_images.iter().map(|image| image.state);
+        let is_uncertain = states.any(|state| state == Effect::Unknown) && !is_missing;
         let claims = "PersistentVolumeClaims were not read, so an image without a DataImportCron may have a disk of its own";
-        let uncertain = (is_uncertain && !is_missing).then(|| claims.to_owned());
-        let unknown = unknown(&observed).or(uncertain);
-        let hyperconverged = observed.object();
-        let unknown_row =
-            |why| Row::new(Effect::NoForecast, "HyperConverged", &hyperconverged, why);
-        rows.extend(unknown.as_deref().map(unknown_row));
+        let unknown = unknown(&observed).or(is_uncertain.then(|| claims.to_owned()));
+        if let Some(why) = &unknown {
+            let object = observed.object();
+            rows.push(Row::new(Effect::NoForecast, "HyperConverged", &object, why));
+        }
         let version = observed.version(report);
         Self {
             reached: unknown.is_none().then_some(!is_missing),
@@ -180,7 +169,7 @@ impl Status {
             unnoticed: unnoticed(&observed),
             conditions,
             golden_images,
-            not_imported,
+            not_imported: left_out,
             data_sources,
             virtual_machines,
             virtual_machine_architectures: counted_now(&observed),
@@ -241,11 +230,10 @@ fn unknown(observed: &Situation) -> Option<String> {
         return Some(no_forecast.why());
     }
     let world = &observed.world;
-    if !world.crons.is_read() {
-        Some("DataImportCrons were not read".to_owned())
-    } else if !world.sources.is_read() {
-        Some("DataSources were not read".to_owned())
-    } else {
-        None
-    }
+    let lists = [
+        (world.crons.is_read(), "DataImportCrons"),
+        (world.sources.is_read(), "DataSources"),
+    ];
+    let (_, unread) = lists.into_iter().find(|(is_read, _)| !is_read)?;
+    Some(format!("{unread} were not read"))
 }

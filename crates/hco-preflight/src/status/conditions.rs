@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::field::{self, items};
 use crate::foreign::Foreign;
 use crate::object_name::{key, name, parts};
-use crate::report::{Finding, Report};
+use crate::report::Finding;
 use crate::stage::Situation;
 use crate::stops;
 use crate::world::{self, Object as _};
@@ -25,7 +25,7 @@ pub(super) struct Condition {
 }
 
 /// The cause of a condition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Cause {
     /// The template whose DataImportCron or DataSource is rejected.
     pub(super) template: Option<Foreign>,
@@ -40,6 +40,24 @@ pub(super) struct Cause {
     /// The fix. The lines after the first are marked, see `prose::lines`.
     #[serde(skip)]
     pub(super) fix: Option<String>,
+}
+
+impl Condition {
+    /// The problem that it shows.
+    pub(super) fn problem(&self) -> (&str, &Foreign, Option<&Foreign>) {
+        (self.kind, &self.name, self.message.as_ref())
+    }
+}
+
+impl Cause {
+    fn new(finding: Option<&Finding>) -> Self {
+        Self {
+            rule: finding.map(|it| Foreign::from(&*it.rule)),
+            fact: finding.map(|it| Foreign::from(&*it.fact)),
+            fix: finding.map(|it| it.fix.clone()),
+            ..Self::default()
+        }
+    }
 }
 
 /// The condition types, and the status that shows that an operator stopped.
@@ -102,19 +120,14 @@ fn rejected(observed: &Situation, message: &str) -> Option<Cause> {
     } else {
         None
     }?;
-    let finding = observed
-        .is
-        .as_ref()
-        .and_then(|is| stops::finding(is, &cron.template));
+    let is = observed.is.as_ref();
+    let finding = is.and_then(|is| stops::finding(is, &cron.template));
     let path = finding.map(|it| it.path.clone());
     let field = || stops::path(observed.after(), cron.template.raw(), "");
     Some(Cause {
         template: Some(cron.template.clone()),
         path: path.or_else(field),
-        nodes: Vec::new(),
-        rule: finding.map(|it| Foreign::from(&*it.rule)),
-        fact: finding.map(|it| Foreign::from(&*it.fact)),
-        fix: finding.map(|it| it.fix.clone()),
+        ..Cause::new(finding)
     })
 }
 
@@ -125,18 +138,11 @@ fn unknown_architecture(observed: &Situation, message: &str) -> Option<Cause> {
     let nodes = observed.nodes_after.iter();
     let nodes = nodes.filter(|node| field::architecture(node) == Some(architecture));
     let rule = "cluster-architecture-unknown";
-    let finding = observed.is.as_ref().and_then(|is| finding(is, rule));
+    let mut findings = observed.is.iter().flat_map(|is| &is.findings);
+    let finding = findings.find(|it| it.rule == rule);
     Some(Cause {
-        template: None,
-        path: None,
         nodes: nodes.map(|node| Foreign::from(name(node))).collect(),
         rule: Some(Foreign::from(rule)),
-        fact: finding.map(|it| Foreign::from(&*it.fact)),
-        fix: finding.map(|it| it.fix.clone()),
+        ..Cause::new(finding)
     })
-}
-
-fn finding<'r>(report: &'r Report, rule: &str) -> Option<&'r Finding> {
-    let mut findings = report.findings.iter();
-    findings.find(|it| it.rule == rule)
 }

@@ -36,7 +36,7 @@ pub(super) struct GoldenImage {
     pub(super) command: Option<String>,
     /// Whether its DataSource has a disk from an earlier import.
     #[serde(skip)]
-    pub(super) has_older_disk: bool,
+    has_older_disk: bool,
 }
 
 impl GoldenImage {
@@ -54,12 +54,12 @@ impl GoldenImage {
         let key = format!("{}/{}", self.namespace.raw(), source.raw());
         Row {
             severity: self.severity(),
-            command: self.command.as_ref().map(|line| Command {
+            command: self.command.clone().map(|line| Command {
                 when: match self.state {
                     Effect::NotManaged => "fix".to_owned(),
                     _ => "if that does not change".to_owned(),
                 },
-                line: line.clone(),
+                line,
             }),
             ..Row::new(self.state, "DataSource", &key, &self.detail(is_stopped))
         }
@@ -93,86 +93,51 @@ impl GoldenImage {
             ),
             Effect::Rejected => format!("its DataImportCron {cron} is rejected{message}"),
             Effect::NeverImported => format!("never imported{message}"),
-            Effect::Unwanted => {
-                let when = if is_stopped {
-                    " when nothing stops SSP"
-                } else {
-                    ""
-                };
-                format!("no longer wanted: SSP deletes the DataImportCron {cron}{when}")
-            }
+            Effect::Unwanted if is_stopped => format!(
+                "no longer wanted: SSP deletes the DataImportCron {cron} when nothing stops SSP"
+            ),
+            Effect::Unwanted => format!("no longer wanted: SSP deletes the DataImportCron {cron}"),
             _ => format!("unknown{message}"),
         }
     }
 }
 
-impl NotImported {
-    pub(super) fn row(&self) -> Row {
-        let template = self.template.raw();
-        Row::new(
-            Effect::NotImported,
-            "DataImportCronTemplate",
-            &format!("/{template}"),
-            &self.why,
-        )
-    }
+/// A DataSource that SSP has not created, changed, or deleted yet.
+#[derive(Debug, Serialize)]
+pub(super) struct DataSource {
+    namespace: Foreign,
+    name: Foreign,
+    state: Effect,
+    /// The DataSource that it points to.
+    from: Option<Foreign>,
+    /// The DataSource that it will point to.
+    to: Option<Foreign>,
 }
 
 impl DataSource {
     pub(super) fn row(&self) -> Row {
-        let (effect, what) = match (self.state, &self.from, &self.to) {
-            (SourceState::NotCreated, ..) => (
+        let shown = |source: &Option<Foreign>| {
+            let source = source.as_ref();
+            source.map_or_else(|| "no DataSource".to_owned(), Foreign::to_string)
+        };
+        let points = || {
+            let [from, to] = [&self.from, &self.to].map(shown);
+            format!("still points to {from}, and not to {to}")
+        };
+        let (effect, what) = match self.state {
+            Effect::NotCreated => (
                 Effect::SourceNotCreated,
-                "the DataSource is not created yet".to_owned(),
+                "the DataSource is not created yet",
             ),
-            (SourceState::Unwanted, ..) => (
+            Effect::Unwanted => (
                 Effect::SourceUnwanted,
-                "the DataSource is no longer wanted, and will be deleted".to_owned(),
+                "the DataSource is no longer wanted, and will be deleted",
             ),
-            (_, Some(from), Some(to)) => (
-                Effect::PointsElsewhere,
-                format!("still points to {from}, and not to {to}"),
-            ),
-            (_, None, Some(to)) => (
-                Effect::PointsElsewhere,
-                format!("does not point to {to} yet"),
-            ),
-            (_, Some(from), None) => (Effect::PointsElsewhere, format!("still points to {from}")),
-            (_, None, None) => (
-                Effect::PointsElsewhere,
-                "the DataSource is not up to date".to_owned(),
-            ),
+            state => (state, &*points()),
         };
         let key = format!("{}/{}", self.namespace.raw(), self.name.raw());
-        Row::new(effect, "DataSource", &key, &what)
+        Row::new(effect, "DataSource", &key, what)
     }
-}
-
-/// A template that no operator imports, so that no import is outstanding.
-#[derive(Debug, Serialize)]
-pub(super) struct NotImported {
-    pub(super) template: Foreign,
-    pub(super) why: String,
-}
-
-/// A DataSource that SSP has not created, changed, or deleted yet.
-#[derive(Debug, Serialize)]
-pub(super) struct DataSource {
-    pub(super) namespace: Foreign,
-    pub(super) name: Foreign,
-    pub(super) state: SourceState,
-    /// The DataSource that it points to.
-    pub(super) from: Option<Foreign>,
-    /// The DataSource that it will point to.
-    pub(super) to: Option<Foreign>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum SourceState {
-    NotCreated,
-    PointsElsewhere,
-    Unwanted,
 }
 
 /// The golden images of the forecast, and the golden images that are no longer wanted.
@@ -185,57 +150,55 @@ pub(super) fn of(observed: &Situation) -> Vec<GoldenImage> {
     let is_read = world.crons.is_read();
     let crons = world.crons.iter().map(|cron| (cron.metadata.key(), cron));
     let crons: BTreeMap<String, &DataImportCron> = crons.collect();
-    let volumes = world.volumes.iter();
-    let volumes: BTreeMap<String, &DataVolume> = volumes
-        .map(|volume| (volume.metadata.key(), volume))
-        .collect();
-    let sources = world.sources.iter();
-    let sources: BTreeMap<String, &world::DataSource> = sources
-        .map(|source| (source.metadata.key(), source))
-        .collect();
-    let are_claims_read = world.claims.is_read();
+    let volumes = world.volumes.iter().map(|it| (it.metadata.key(), it));
+    let volumes: BTreeMap<String, &DataVolume> = volumes.collect();
+    let sources = world.sources.iter().map(|it| (it.metadata.key(), it));
+    let sources: BTreeMap<String, &world::DataSource> = sources.collect();
     let none = Changes::default();
     let changes = report.changes.as_ref().unwrap_or(&none);
     let empty = changes.empty_meanwhile.as_slice();
     let changes = changes.crons.as_ref();
     // SSP creates the DataSources first: if one is rejected, it creates no DataImportCron.
-    let stopped = forecast.stopped.as_ref();
-    let reaches_crons = stopped.is_none_or(|stopped| *stopped != Stopped::DataSource);
+    let reaches_crons = forecast.stopped != Some(Stopped::DataSource);
     let mut images = Vec::new();
     for cron in &forecast.crons {
         let key = cron.key();
-        let real = crons.get(&key);
-        let seen = match (real, changes) {
-            _ if !is_read => Seen::just(Effect::Unknown),
-            _ if cron.rejected.is_some() => Seen::because(Effect::Rejected, cron.rejected.as_ref()),
+        let (namespace, source) = (cron.namespace.clone(), cron.managed_data_source.clone());
+        let image = GoldenImage {
+            template: Some(cron.template.clone()),
+            architecture: Some(cron.architecture.clone()),
+            ..GoldenImage::new(namespace, cron.name.clone(), Some(source))
+        };
+        images.push(match (crons.get(&key), changes) {
+            _ if !is_read => image,
+            _ if cron.rejected.is_some() => image.with(Effect::Rejected, cron.rejected.clone()),
             (Some(_), Some(changes)) if is_in(&changes.recreated, &key) => {
-                let fields = changes.changed_fields(&key).iter().map(Foreign::raw);
-                let fields: Vec<&str> = fields.collect();
-                let meanwhile = if is_in(empty, &cron.source()) {
-                    "; it has no disk meanwhile"
-                } else {
-                    ""
-                };
-                let fields = (!fields.is_empty())
-                    .then(|| Foreign::from(&*format!("{}{meanwhile}", fields.join(", "))));
-                Seen::because(Effect::Outdated, fields.as_ref())
+                let mut fields = listed(changes.changed_fields(&key));
+                if is_in(empty, &cron.source()) && !fields.is_empty() {
+                    fields.push_str("; it has no disk meanwhile");
+                }
+                let fields = Some(Foreign::from(&*fields)).filter(|it| !it.raw().is_empty());
+                image.with(Effect::Outdated, fields)
             }
             (Some(_), _) if cron.never_runs.is_some() => {
-                Seen::because(Effect::NeverImported, cron.never_runs.as_ref())
+                image.with(Effect::NeverImported, cron.never_runs.clone())
             }
             (Some(real), _) => {
-                Seen::of(real, &volumes).beside(cron, sources.get(&cron.source()).copied())
+                let image = image.reported(real, &volumes, observed.kubectl());
+                match sources.get(&cron.source()) {
+                    Some(source) => image.beside(cron, source, observed.kubectl()),
+                    None => image,
+                }
             }
             (None, Some(changes)) if reaches_crons && !is_in(&changes.created, &key) => {
-                Seen::just(Effect::ExistingDisk)
+                image.with(Effect::ExistingDisk, None)
             }
-            (None, _) if !are_claims_read => {
+            (None, _) if !world.claims.is_read() => {
                 let why = "PersistentVolumeClaims were not read, and SSP does not import an image that has a disk of its own";
-                Seen::because(Effect::Unknown, Some(&Foreign::from(why)))
+                image.with(Effect::Unknown, Some(Foreign::from(why)))
             }
-            (None, _) => Seen::just(Effect::NotCreated),
-        };
-        images.push(seen.image(cron, observed.kubectl()));
+            (None, _) => image.with(Effect::NotCreated, None),
+        });
     }
     let wanted: BTreeSet<String> = forecast.crons.iter().map(Cron::key).collect();
     for (key, real) in &crons {
@@ -243,24 +206,14 @@ pub(super) fn of(observed: &Situation) -> Vec<GoldenImage> {
             continue;
         }
         let (namespace, cron) = parts(key);
-        images.push(GoldenImage {
-            template: None,
-            architecture: None,
-            namespace,
-            cron,
-            data_source: real.managed_data_source().map(Foreign::from),
-            state: Effect::Unwanted,
-            since: None,
-            message: None,
-            command: None,
-            has_older_disk: false,
-        });
+        let source = real.managed_data_source().map(Foreign::from);
+        images.push(GoldenImage::new(namespace, cron, source).with(Effect::Unwanted, None));
     }
     images
 }
 
 /// The templates without a DataImportCron.
-pub(super) fn not_imported(report: &Report) -> Vec<NotImported> {
+pub(super) fn not_imported(report: &Report) -> Vec<Row> {
     let Some(forecast) = &report.forecast else {
         return Vec::new();
     };
@@ -271,13 +224,12 @@ pub(super) fn not_imported(report: &Report) -> Vec<NotImported> {
     let lost = "another template or DataSource has its managedDataSource, so SSP creates no DataImportCron for it";
     let is_lost = |template: &&Foreign| !forecast.crons.iter().any(|it| it.template == **template);
     let lost = forecast.lost.iter().filter(is_lost).map(|it| (it, lost));
-    let left_out = forecast.left_out.iter().map(|it| (it, left_out.as_str()));
-    let all = left_out.chain(lost);
-    all.map(|(template, why)| NotImported {
-        template: template.clone(),
-        why: why.to_owned(),
-    })
-    .collect()
+    let left_out = forecast.left_out.iter().map(|it| (it, &*left_out));
+    let row = |(template, why): (&Foreign, &str)| {
+        let key = format!("/{}", template.raw());
+        Row::new(Effect::NotImported, "DataImportCronTemplate", &key, why)
+    };
+    left_out.chain(lost).map(row).collect()
 }
 
 /// The DataSources of templates that SSP or CDI will create, change, or delete, and the DataSources of deleted
@@ -294,184 +246,152 @@ pub(super) fn data_sources(observed: &Situation) -> Vec<DataSource> {
     let real = observed.world.sources.iter();
     let of_crons = real.filter(|source| source.metadata.cron().is_some());
     let of_crons: BTreeSet<String> = of_crons.map(|source| source.metadata.key()).collect();
-    let source = |key: &Foreign, state, from: Option<&Foreign>, to: Option<&Foreign>| {
-        let (namespace, name) = parts(key.raw());
-        let is_told = state == SourceState::Unwanted
-            && (!is_of_bundle(key.raw()) || of_crons.contains(key.raw()));
-        let is_expected = of_templates.contains(key.raw()) || is_told;
-        is_expected.then(|| DataSource {
-            namespace,
-            name,
-            state,
-            from: from.cloned(),
-            to: to.cloned(),
-        })
-    };
     let changes = &changes.data_sources;
     let created = changes.created.iter();
-    let created = created.filter_map(|key| source(key, SourceState::NotCreated, None, None));
+    let created = created.map(|key| (key, Effect::NotCreated, None, None));
     // A DataSource that is deleted because its DataImportCron is rejected is still wanted.
     let crons = report.forecast.iter().flat_map(|it| &it.crons);
     let managed: BTreeSet<String> = crons.map(Cron::source).collect();
     let deleted = changes.deleted.iter();
     let deleted = deleted.filter(|key| !managed.contains(key.raw()));
-    let deleted = deleted.filter_map(|key| source(key, SourceState::Unwanted, None, None));
-    let retargeted = changes.retargeted.iter().filter_map(|it| {
-        let (from, to) = (it.from.as_ref(), it.to.as_ref());
-        source(&it.name, SourceState::PointsElsewhere, from, to)
+    let deleted = deleted.map(|key| (key, Effect::Unwanted, None, None));
+    let retargeted = changes.retargeted.iter();
+    let retargeted = retargeted.map(|it| {
+        let (from, to) = (it.from.clone(), it.to.clone());
+        (&it.name, Effect::PointsElsewhere, from, to)
     });
-    created.chain(retargeted).chain(deleted).collect()
-}
-
-/// The state that a DataImportCron reports.
-struct Seen {
-    state: Effect,
-    since: Option<Foreign>,
-    message: Option<Foreign>,
-    has_older_disk: bool,
-    /// Whether CDI has not reported a state.
-    is_silent: bool,
-}
-
-impl Seen {
-    fn just(state: Effect) -> Self {
-        Self::because(state, None)
-    }
-
-    fn because(state: Effect, message: Option<&Foreign>) -> Self {
-        Self {
+    let all = created.chain(retargeted).chain(deleted);
+    let expected = all.filter(|(key, state, ..)| {
+        let is_told = !is_of_bundle(key.raw()) || of_crons.contains(key.raw());
+        of_templates.contains(key.raw()) || *state == Effect::Unwanted && is_told
+    });
+    let sources = expected.map(|(key, state, from, to)| {
+        let (namespace, name) = parts(key.raw());
+        DataSource {
+            namespace,
+            name,
             state,
+            from,
+            to,
+        }
+    });
+    sources.collect()
+}
+
+impl GoldenImage {
+    /// One whose state is unknown.
+    fn new(namespace: Foreign, cron: Foreign, data_source: Option<Foreign>) -> Self {
+        Self {
+            template: None,
+            architecture: None,
+            namespace,
+            cron,
+            data_source,
+            state: Effect::Unknown,
             since: None,
-            message: message.cloned(),
+            message: None,
+            command: None,
             has_older_disk: false,
-            is_silent: false,
         }
     }
 
+    fn with(self, state: Effect, message: Option<Foreign>) -> Self {
+        Self {
+            state,
+            message,
+            ..self
+        }
+    }
+
+    /// With this state, and the time and the message of a condition.
+    fn shown(mut self, state: Effect, condition: &Condition) -> Self {
+        self.since = condition.since.as_deref().map(Foreign::from);
+        let message = condition.message.as_ref();
+        self.with(state, message.map(|message| Foreign::from(&*message.0)))
+    }
+
+    /// With the state that its DataImportCron reports.
+    ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `update`: the condition
     /// `UpToDate` shows whether the last image is imported, and `Progressing` the state of the current import.
-    fn of(cron: &DataImportCron, volumes: &BTreeMap<String, &DataVolume>) -> Self {
+    fn reported(
+        mut self,
+        cron: &DataImportCron,
+        volumes: &BTreeMap<String, &DataVolume>,
+        kubectl: &Kubectl,
+    ) -> Self {
         let up_to_date = condition(&cron.conditions, "UpToDate");
         let progressing = condition(&cron.conditions, "Progressing");
         if let Some(done) = up_to_date.filter(|it| it.status == "True") {
-            return Self {
-                since: since(done),
-                ..Self::just(Effect::Ready)
-            };
+            return self.shown(Effect::Ready, done).with(Effect::Ready, None);
         }
         let volume = cron.current_imports.first();
         let volume = volume.and_then(|it| volumes.get(&cron.metadata.beside(&it.volume)));
         if let Some(running) = volume.and_then(|volume| failure(volume)) {
-            let has_message = running.message.as_ref().is_some_and(|it| !it.0.is_empty());
+            let failing = self.shown(Effect::Failing, running);
+            let message = failing.message.clone();
+            let message = message.filter(|it| !it.raw().is_empty());
             let reason = running.reason.as_deref().map(Foreign::from);
-            return Self {
-                since: since(running),
-                message: if has_message {
-                    message(running)
-                } else {
-                    reason
-                },
-                ..Self::just(Effect::Failing)
-            };
+            return failing.with(Effect::Failing, message.or(reason));
         }
-        let reason = progressing
-            .and_then(|it| it.reason.as_deref())
-            .unwrap_or_default();
+        let reason = progressing.and_then(|it| it.reason.as_deref());
         // Without an import, the other condition gives the reason.
-        let shown = match reason {
+        let shown = match reason.unwrap_or_default() {
             "NoImport" | "" => up_to_date.or(progressing),
             _ => progressing,
         };
-        let is_progressing = progressing.is_some_and(|it| it.status == "True");
-        let state = match reason {
-            "NotAuthorized" | "Failed" | "Unknown" => Effect::Failing,
-            _ if is_progressing => Effect::Importing,
-            _ => Effect::Waiting,
+        let Some(shown) = shown else {
+            let message = Foreign::from("CDI has not reported anything yet");
+            self.command = kubectl.wake(&self.namespace, &self.cron);
+            return self.with(Effect::Waiting, Some(message));
         };
-        let message = match state {
-            Effect::Importing => {
-                let progress = volume.map(|volume| volume.progress.clone());
-                let progress = progress.filter(|it| !it.is_empty() && it != "N/A");
-                let restarts = volume.map(|volume| volume.restarts);
-                let restarts = restarts.filter(|it| *it > 0);
-                let restarts = restarts.map(|it| format!("the importer restarted {it} times"));
-                let parts: Vec<String> = progress.into_iter().chain(restarts).collect();
-                (!parts.is_empty()).then(|| Foreign::from(&*parts.join(", ")))
-            }
-            _ => shown.and_then(message),
-        };
-        let no_report = || Foreign::from("CDI has not reported anything yet");
-        Self {
-            state,
-            since: shown.and_then(since),
-            message: message.or_else(|| shown.is_none().then(no_report)),
-            has_older_disk: false,
-            is_silent: shown.is_none(),
+        if let Some("NotAuthorized" | "Failed" | "Unknown") = reason {
+            return self.shown(Effect::Failing, shown);
         }
+        if progressing.is_none_or(|it| it.status != "True") {
+            return self.shown(Effect::Waiting, shown);
+        }
+        let mut details = Vec::new();
+        if let Some(volume) = volume {
+            let progress = [&volume.progress].into_iter().cloned();
+            details.extend(progress.filter(|it| !it.is_empty() && it != "N/A"));
+            let restarts = [volume.restarts].into_iter().filter(|it| *it > 0);
+            details.extend(restarts.map(|it| format!("the importer restarted {it} times")));
+        }
+        let details = (!details.is_empty()).then(|| Foreign::from(&*details.join(", ")));
+        let importing = self.shown(Effect::Importing, shown);
+        importing.with(Effect::Importing, details)
     }
 
-    /// Adds the state that its DataSource reports. SSP sets the label of its own DataSources.
+    /// With the state that its DataSource reports. SSP sets the label of its own DataSources.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
     /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
-    fn beside(self, cron: &Cron, source: Option<&world::DataSource>) -> Self {
-        let Some(source) = source else {
-            return self;
-        };
-        let ready = condition(&source.conditions, "Ready");
+    fn beside(mut self, cron: &Cron, source: &world::DataSource, kubectl: &Kubectl) -> Self {
         let owner = source.metadata.cron();
         let is_managed = owner == Some(cron.name.raw()) || source.metadata.is_of_ssp();
-        match (self.state, ready.map(|ready| &*ready.status)) {
+        let ready = condition(&source.conditions, "Ready");
+        match (self.state, ready) {
             (Effect::Ready | Effect::Waiting, _) if !is_managed => {
                 let message = match owner {
                     Some(other) => format!("it has the label of DataImportCron {other}"),
                     None => "it has no label of a DataImportCron".to_owned(),
                 };
-                Self::because(Effect::NotManaged, Some(&Foreign::from(&*message)))
+                self.since = None;
+                let (namespace, source) = (&cron.namespace, &cron.managed_data_source);
+                self.command = kubectl.hand_over(namespace, source, &cron.name);
+                self.with(Effect::NotManaged, Some(Foreign::from(&*message)))
             }
-            (Effect::Ready, Some("False")) => Self {
-                since: ready.and_then(since),
-                message: ready.and_then(message),
-                ..Self::just(Effect::SourceNotReady)
-            },
-            (Effect::Failing, Some("True")) => Self {
-                has_older_disk: true,
-                ..self
-            },
+            (Effect::Ready, Some(ready)) if ready.status == "False" => {
+                self.shown(Effect::SourceNotReady, ready)
+            }
+            (Effect::Failing, Some(ready)) => {
+                self.has_older_disk = ready.status == "True";
+                self
+            }
             _ => self,
         }
     }
-
-    fn image(self, cron: &Cron, kubectl: &Kubectl) -> GoldenImage {
-        let command = match self.state {
-            Effect::NotManaged => {
-                kubectl.hand_over(&cron.namespace, &cron.managed_data_source, &cron.name)
-            }
-            Effect::Waiting if self.is_silent => kubectl.wake(&cron.namespace, &cron.name),
-            _ => None,
-        };
-        GoldenImage {
-            template: Some(cron.template.clone()),
-            architecture: Some(cron.architecture.clone()),
-            namespace: cron.namespace.clone(),
-            cron: cron.name.clone(),
-            data_source: Some(cron.managed_data_source.clone()),
-            state: self.state,
-            since: self.since,
-            message: self.message,
-            command,
-            has_older_disk: self.has_older_disk,
-        }
-    }
-}
-
-fn since(condition: &Condition) -> Option<Foreign> {
-    condition.since.as_deref().map(Foreign::from)
-}
-
-fn message(condition: &Condition) -> Option<Foreign> {
-    let message = condition.message.as_ref();
-    message.map(|message| Foreign::from(&*message.0))
 }
 
 /// The condition of a volume whose importer fails.

@@ -1,14 +1,12 @@
 //! The text output of a status.
 
-use std::fmt::Write as _;
-
 use super::Status;
 use super::conditions::{Cause, Condition};
 use crate::facts::Fact;
 use crate::foreign::{self, Foreign, one_line};
 use crate::headroom::Headroom;
 use crate::plan::machines::Counted;
-use crate::prose::{count, folded};
+use crate::prose::{count, folded, line};
 use crate::report::{NAMED, some};
 use crate::row::{Effect, Severity, by_effect, by_namespace, not_read, of_kind};
 use crate::stops::{self, Stop};
@@ -17,8 +15,7 @@ use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 pub(super) fn render(status: &Status, program: &str) -> String {
     let mut text = String::new();
     let object = status.observed.object();
-    // Writing to a String cannot fail.
-    let _ = writeln!(text, "{BOLD}HyperConverged {object}{BOLD:#}\n");
+    line!(text, "{BOLD}HyperConverged {object}{BOLD:#}\n");
     result(&mut text, status);
     text.push('\n');
     let report = &status.observed.will_be;
@@ -30,27 +27,19 @@ pub(super) fn render(status: &Status, program: &str) -> String {
     }
     text.extend(facts.iter().map(Fact::render));
     if let Some(unnoticed) = &status.unnoticed {
-        let _ = writeln!(text, "\n{YELLOW}!{YELLOW:#} {unnoticed}");
+        line!(text, "\n{YELLOW}!{YELLOW:#} {unnoticed}");
     }
     conditions(&mut text, &status.conditions, program);
     stops(&mut text, status, program);
     let images = of_kind(&status.rows, "DataSource");
     if images.is_empty() {
-        let none = match status.unknown {
-            Some(_) => "unknown",
-            None => "none",
-        };
-        let _ = writeln!(text, "\n{BOLD}golden images{BOLD:#}\n  {none}");
+        let none = status.unknown.as_ref().map_or("none", |_| "unknown");
+        line!(text, "\n{BOLD}golden images{BOLD:#}\n  {none}");
     }
     by_namespace(&mut text, "golden images", &images, "");
     let left_out = of_kind(&status.rows, "DataImportCronTemplate");
-    by_effect(
-        &mut text,
-        "templates that are not imported",
-        &left_out,
-        NAMED,
-        "",
-    );
+    let title = "templates that are not imported";
+    by_effect(&mut text, title, &left_out, NAMED, "");
     let machines = of_kind(&status.rows, "VirtualMachine");
     by_effect(&mut text, "virtual machines", &machines, NAMED, "");
     text.extend(status.headroom.iter().map(Headroom::render));
@@ -74,87 +63,64 @@ fn conditions(text: &mut String, conditions: &[Condition], program: &str) {
     if conditions.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n{BOLD}conditions{BOLD:#}");
+    line!(text, "\n{BOLD}conditions{BOLD:#}");
+    let mut messages: Vec<&Foreign> = Vec::new();
+    let mut shown: Vec<&Cause> = Vec::new();
     // Several conditions can show the same problem.
-    let mut by_message: Vec<(&Condition, Vec<String>)> = Vec::new();
-    for condition in conditions {
-        let words = match condition.r#type {
+    for alike in conditions.chunk_by(|one, other| one.problem() == other.problem()) {
+        let [condition, ..] = alike else { continue };
+        let words = alike.iter().map(|condition| match condition.r#type {
             "Degraded" => "is degraded",
             "Available" => "is not available",
             _ => "does not complete its reconcile",
-        };
-        let known = by_message.iter_mut().find(|(known, _)| {
-            (known.kind, &known.name, &known.message)
-                == (condition.kind, &condition.name, &condition.message)
         });
-        match known {
-            Some((_, all)) => all.push(words.to_owned()),
-            None => by_message.push((condition, vec![words.to_owned()])),
-        }
-    }
-    let mut messages: Vec<&Foreign> = Vec::new();
-    let mut shown: Vec<&Cause> = Vec::new();
-    for (condition, words) in by_message {
-        let (kind, since) = (condition.kind, since(condition.since.as_ref()));
-        let (namespace, name) = (&condition.namespace, &condition.name);
-        let words = words.join(" and ");
-        let _ = writeln!(
+        let words = words.collect::<Vec<_>>().join(" and ");
+        let (kind, namespace, name) = (condition.kind, &condition.namespace, &condition.name);
+        let since = condition.since.as_ref();
+        let since = since.map_or_else(String::new, |time| format!(" since {time}"));
+        line!(
             text,
             "  {RED}✘{RED:#} {kind} {namespace}/{name} {words}{since}"
         );
         if let Some(message) = &condition.message {
             // The HyperConverged repeats SSP's message.
-            let repeated = messages
-                .iter()
-                .find_map(|it| message.raw().strip_suffix(it.raw()));
-            let message = repeated.map_or_else(
-                || message.to_string(),
-                |own| {
-                    format!(
-                        "{} (the message above)",
-                        one_line(own.trim_end_matches([':', ' ']))
-                    )
-                },
-            );
-            let _ = writeln!(text, "{}", folded(&format!("      {message}"), 6));
+            let mut repeated = messages.iter();
+            let own = repeated.find_map(|it| message.raw().strip_suffix(it.raw()));
+            let message = match own.map(|own| one_line(own.trim_end_matches([':', ' ']))) {
+                Some(own) => format!("{own} (the message above)"),
+                None => message.to_string(),
+            };
+            line!(text, "{}", folded(&format!("      {message}"), 6));
         }
         messages.extend(&condition.message);
         let Some(cause) = &condition.cause else {
             continue;
         };
         if shown.contains(&cause) {
-            let _ = writeln!(text, "    {BOLD}cause{BOLD:#} same as above");
+            line!(text, "    {BOLD}cause{BOLD:#} same as above");
             continue;
         }
         shown.push(cause);
-        let mut what = Vec::new();
-        if let Some(template) = &cause.template {
-            what.push(format!("template `{template}`"));
-        }
-        if let Some(path) = &cause.path {
-            what.push(path.to_string());
-        }
-        if !cause.nodes.is_empty() {
-            what.push(format!("nodes {}", some(&cause.nodes)));
-        }
-        let _ = writeln!(text, "    {BOLD}cause{BOLD:#} {}", what.join(", "));
+        let nodes = (!cause.nodes.is_empty()).then(|| format!("nodes {}", some(&cause.nodes)));
+        let template = cause.template.as_ref().map(|it| format!("template `{it}`"));
+        let path = cause.path.as_ref().map(Foreign::to_string);
+        let what: Vec<String> = [template, path, nodes].into_iter().flatten().collect();
+        line!(text, "    {BOLD}cause{BOLD:#} {}", what.join(", "));
         if let Some(fact) = &cause.fact {
-            let _ = writeln!(text, "{}", folded(&format!("      {fact}"), 6));
-        }
-        if let Some(fix) = &cause.fix {
-            self::fix(text, fix);
+            line!(text, "{}", folded(&format!("      {fact}"), 6));
         }
         if let Some(rule) = &cause.rule {
-            let _ = writeln!(text, "      {DIM}{program} explain {rule}{DIM:#}");
+            fix(text, cause.fix.as_deref().unwrap_or_default());
+            line!(text, "      {DIM}{program} explain {rule}{DIM:#}");
         }
     }
 }
 
 fn fix(text: &mut String, fix: &str) {
-    let fix = foreign::lines(fix);
-    for (index, line) in fix.lines().enumerate() {
-        let lead = if index == 0 { "fix: " } else { "" };
-        let _ = writeln!(text, "      {lead}{line}");
+    let mut lead = "fix: ";
+    for line in foreign::lines(fix).lines() {
+        line!(text, "      {lead}{line}");
+        lead = "";
     }
 }
 
@@ -176,33 +142,29 @@ fn stops(text: &mut String, status: &Status, program: &str) {
         if !shown.contains(&(rule, fix)) {
             shown.push((rule, fix));
             self::fix(text, fix);
-            let _ = writeln!(text, "      {DIM}{program} explain {rule}{DIM:#}");
+            line!(text, "      {DIM}{program} explain {rule}{DIM:#}");
         }
     }
 }
 
 fn result(text: &mut String, status: &Status) {
-    let _ = match (status.reached, &status.unknown) {
-        (Some(true), _) => {
-            let images = &status.golden_images;
-            let are_imported = images.iter().all(|it| it.state == Effect::Ready);
-            let what = match (images.is_empty(), are_imported) {
-                (true, _) => "there are no golden images",
-                (_, true) => "all golden images are imported",
-                (_, false) => "all golden images are imported, or have a disk of their own",
-            };
-            writeln!(text, "{GREEN}ready{GREEN:#}: {what}")
-        }
-        (Some(false), _) => {
-            let parts = not_ready(status);
-            writeln!(text, "{YELLOW}not ready{YELLOW:#}: {parts}")
-        }
-        (None, why) => writeln!(
-            text,
-            "{YELLOW}unknown{YELLOW:#}: {}",
-            why.as_deref().unwrap_or_default()
+    let images = &status.golden_images;
+    let are_imported = images.iter().all(|it| it.state == Effect::Ready);
+    let (style, word, what) = match status.reached {
+        Some(true) if images.is_empty() => (GREEN, "ready", "there are no golden images"),
+        Some(true) if are_imported => (GREEN, "ready", "all golden images are imported"),
+        Some(true) => (
+            GREEN,
+            "ready",
+            "all golden images are imported, or have a disk of their own",
         ),
+        Some(false) => (YELLOW, "not ready", &*not_ready(status)),
+        None => {
+            let why = status.unknown.as_deref();
+            (YELLOW, "unknown", why.unwrap_or_default())
+        }
     };
+    line!(text, "{style}{word}{style:#}: {what}");
 }
 
 /// The golden images and objects that are not ready yet, as a sentence.
@@ -220,8 +182,4 @@ fn not_ready(status: &Status) -> String {
     let missing = (!missing.is_empty()).then(|| format!("{} outstanding", missing.join(", ")));
     let parts: Vec<String> = stopped.into_iter().chain(missing).collect();
     parts.join("; ")
-}
-
-fn since(time: Option<&Foreign>) -> String {
-    time.map_or_else(String::new, |time| format!(" since {time}"))
 }

@@ -135,18 +135,6 @@ fn a_wait_ends_although_the_server_says_nothing() {
     assert!(run.stderr.ends_with(error), "{run:?}");
 }
 
-/// The time ends during a poll.
-#[test]
-fn a_look_that_is_not_complete_does_not_replace_the_one_before() {
-    let mut all = cluster(&objects("status-cluster.yaml"));
-    let request = format!("GET {CRONS}");
-    let lists = all.iter_mut().find(|answer| answer["request"] == request);
-    lists.unwrap()["times"] = json!(1);
-    all.push(json!({"as": "admin", "request": request, "silent": true}));
-    let (status, code) = status(&ApiServer::start(all), "--wait 5s");
-    assert_eq!((code, &status["unread"]), (1, &json!([])), "{status:#}");
-}
-
 #[test]
 fn a_missing_permission_costs_its_section_alone() {
     let ssp = refused("/apis/ssp.kubevirt.io/v1beta3/ssps", 403, "no");
