@@ -32,10 +32,10 @@ impl ShownVersion {
             .filter(|it| *it != number && !it.starts_with(&format!("{number}.")))
             .map(one_line);
         let of = match version.source {
-            VersionSource::Given => "--hco-version",
-            VersionSource::Settings => "settings",
-            VersionSource::Default => "not known: the newest one is assumed",
-            VersionSource::Status => "",
+            VersionSource::Given => Some("--hco-version".to_owned()),
+            VersionSource::Settings => Some("settings".to_owned()),
+            VersionSource::Default => Some("not known: the newest one is assumed".to_owned()),
+            VersionSource::Status => None,
         };
         let known = one_line(number);
         let unknown = written.as_deref().and_then(|written| {
@@ -47,16 +47,14 @@ impl ShownVersion {
             };
             Some(format!("HCO {written} is {what}: HCO {known} is assumed"))
         });
-        let evaluated = if unknown.is_some() {
-            "evaluated as "
-        } else {
-            ""
-        };
-        let more = [
-            written.as_ref().map(|_| format!("{evaluated}HCO {known}")),
-            (!of.is_empty()).then(|| of.to_owned()),
-        ];
-        let more: Vec<String> = more.into_iter().flatten().collect();
+        let evaluated = unknown.as_ref().map_or("", |_| "evaluated as ");
+        let evaluated = || format!("{evaluated}HCO {known}");
+        let more: Vec<String> = written
+            .as_ref()
+            .map(|_| evaluated())
+            .into_iter()
+            .chain(of)
+            .collect();
         let mut text = written.unwrap_or(known);
         if !more.is_empty() {
             text = format!("{text} ({})", more.join(", "));

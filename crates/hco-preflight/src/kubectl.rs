@@ -72,9 +72,10 @@ impl Kubectl {
         cron: &Foreign,
     ) -> Option<String> {
         let [namespace, source, cron] = names([namespace, source, cron])?;
-        Some(self.command(&format!(
-            "label --overwrite datasource.cdi.kubevirt.io -n {namespace} {source} cdi.kubevirt.io/dataImportCron={cron}"
-        )))
+        Some(format!(
+            "kubectl {}label --overwrite datasource.cdi.kubevirt.io -n {namespace} {source} cdi.kubevirt.io/dataImportCron={cron}",
+            self.flags
+        ))
     }
 
     /// After this command, CDI reconciles a DataImportCron again. While another one manages the same DataSource, CDI
@@ -83,13 +84,10 @@ impl Kubectl {
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `shouldReconcileCron`.
     pub(crate) fn wake(&self, namespace: &Foreign, cron: &Foreign) -> Option<String> {
         let [namespace, cron] = names([namespace, cron])?;
-        Some(self.command(&format!(
-            "annotate --overwrite dataimportcron.cdi.kubevirt.io -n {namespace} {cron} hco-preflight=seen"
-        )))
-    }
-
-    fn command(&self, words: &str) -> String {
-        format!("kubectl {}{words}", self.flags)
+        Some(format!(
+            "kubectl {}annotate --overwrite dataimportcron.cdi.kubevirt.io -n {namespace} {cron} hco-preflight=seen",
+            self.flags
+        ))
     }
 }
 
@@ -97,10 +95,8 @@ impl Kubectl {
 /// a flag.
 fn names<const N: usize>(names: [&Foreign; N]) -> Option<[&str; N]> {
     let names = names.map(Foreign::raw);
-    names
-        .iter()
-        .all(|name| is_dns1123_subdomain(name))
-        .then_some(names)
+    let are_valid = names.iter().all(|name| is_dns1123_subdomain(name));
+    are_valid.then_some(names)
 }
 
 #[cfg(test)]

@@ -15,14 +15,10 @@ use crate::templates;
 pub(crate) enum NoForecast {
     /// HCO does not deploy SSP.
     NotDeployed,
-    /// HCO denies the object when it is written, with these messages.
-    DeniedByHco(Vec<String>),
-    /// HCO accepts the object, but cannot reconcile it, for this reason.
-    FailsInHco(String),
     /// SSP rejects the object that HCO creates, for this reason.
     RejectedBySsp(String),
-    /// A jsonpatch annotation changes the object that SSP gets.
-    Patched,
+    /// Another reason, as a clause.
+    Other(String),
     /// The settings ignore the rule that reports the reason.
     Unknown,
 }
@@ -34,22 +30,21 @@ impl NoForecast {
             return None;
         }
         let facts = denied_by_hco(report, object);
-        let find = |has: &dyn Fn(&Finding) -> bool| report.findings.iter().find(|it| has(it));
-        let fails = find(&|it| {
-            let fails = [Consequence::HcoCrashes, Consequence::HcoFails];
-            it.consequence.is_some_and(|it| fails.contains(&it))
-        });
-        let is_patch = |it: &Finding| it.rule == "jsonpatch-overrides-architectures";
+        let mut findings = report.findings.iter();
+        let fails = [Consequence::HcoCrashes, Consequence::HcoFails];
+        let fails = findings.find(|it| it.consequence.is_some_and(|it| fails.contains(&it)));
+        let mut findings = report.findings.iter();
+        let is_patched = findings.any(|it| it.rule == "jsonpatch-overrides-architectures");
         Some(if !facts.is_empty() {
-            Self::DeniedByHco(facts)
+            Self::Other(format!("HCO denies the object: {}", facts.join(" ")))
         } else if report.templates.is_none() {
             Self::NotDeployed
-        } else if let Some(finding) = fails {
-            Self::FailsInHco(finding.fact.clone())
+        } else if let Some(Finding { fact, .. }) = fails {
+            Self::Other(format!("HCO cannot reconcile the object: {fact}"))
         } else if let Some(why) = rejected_by_ssp(report, nodes) {
             Self::RejectedBySsp(why)
-        } else if find(&is_patch).is_some() {
-            Self::Patched
+        } else if is_patched {
+            Self::Other("a jsonpatch annotation changes what SSP gets".to_owned())
         } else {
             Self::Unknown
         })
@@ -59,10 +54,8 @@ impl NoForecast {
     pub(crate) fn why(&self) -> String {
         match self {
             Self::NotDeployed => "HCO deploys no golden images here".to_owned(),
-            Self::DeniedByHco(facts) => format!("HCO denies the object: {}", facts.join(" ")),
-            Self::FailsInHco(fact) => format!("HCO cannot reconcile the object: {fact}"),
             Self::RejectedBySsp(why) => format!("SSP rejects the object because of {why}"),
-            Self::Patched => "a jsonpatch annotation changes what SSP gets".to_owned(),
+            Self::Other(why) => why.clone(),
             Self::Unknown => {
                 "HCO or SSP rejects the object, or a jsonpatch annotation changes what SSP gets"
                     .to_owned()
@@ -120,22 +113,12 @@ fn rejected_by_ssp(report: &Report, nodes: &[Value]) -> Option<String> {
         return Some("the nodes, of which none reports an architecture".to_owned());
     }
     all.retain(|it| !is_known(it.raw()));
-    if let Some(unknown) = all.first() {
-        let reports = |node: &&Value| architecture(node) == Some(unknown.raw());
-        let names = nodes
-            .iter()
-            .filter(reports)
-            .map(|node| Foreign::from(name(node)));
-        let names: Vec<Foreign> = names.collect();
-        return Some(match names.as_slice() {
-            [one] => format!("node {one} ({unknown})"),
-            several => format!("nodes {} ({unknown})", listed(several)),
-        });
-    }
-    let is_unnamed = |it: &&Finding| {
-        let template = it.template.as_ref();
-        it.rule == "template-name-invalid" && template.is_some_and(|it| it.raw().is_empty())
-    };
-    let unnamed = report.findings.iter().find(is_unnamed)?;
-    Some(format!("a template without a name ({})", unnamed.path))
+    let unknown = all.first()?;
+    let nodes = nodes.iter();
+    let nodes = nodes.filter(|node| architecture(node) == Some(unknown.raw()));
+    let names: Vec<Foreign> = nodes.map(|node| Foreign::from(name(node))).collect();
+    Some(match names.as_slice() {
+        [one] => format!("node {one} ({unknown})"),
+        several => format!("nodes {} ({unknown})", listed(several)),
+    })
 }

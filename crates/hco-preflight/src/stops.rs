@@ -1,6 +1,6 @@
 //! The objects that stop SSP because the API server or CDI rejects them, with their templates and fields.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use engine::Stopped;
 use operator_models::cdi::data_source::examine_names;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::foreign::Foreign;
 use crate::object_name::{name, parts};
-use crate::prose::folded;
+use crate::prose::{folded, line};
 use crate::report::{Cron, Finding, Forecast, Report};
 use crate::row::{Effect, Row};
 use crate::templates;
@@ -49,10 +49,9 @@ pub(crate) fn render(text: &mut String, stopped: Option<Stopped>, stops: &[Stop]
         }
     };
     let what = folded(&format!("  {RED}✘{RED:#} {what}"), 4);
-    // Writing to a String cannot fail.
-    let _ = writeln!(text, "\n{BOLD}what stops SSP{BOLD:#}\n{what}");
+    line!(text, "\n{BOLD}what stops SSP{BOLD:#}\n{what}");
     for stop in stops {
-        let _ = writeln!(text, "{}", folded(&format!("      {stop}"), 8));
+        line!(text, "{}", folded(&format!("      {stop}"), 8));
     }
 }
 
@@ -79,42 +78,40 @@ pub(crate) fn of(report: &Report, object: &Value) -> Vec<Stop> {
     let Some(forecast) = &report.forecast else {
         return Vec::new();
     };
-    let stop = |kind, key: &str, template: &Foreign, field: &str| {
-        let (namespace, name) = parts(key);
+    let crons = || forecast.crons.iter();
+    let (kind, stops): (_, Vec<(String, &Cron, &str)>) = match forecast.stopped {
+        Some(Stopped::DataSource) => ("DataSource", rejected_sources(forecast).collect()),
+        Some(Stopped::DataImportCron) => {
+            let rejected = crons().filter(|cron| cron.rejected.is_some());
+            let stops = rejected.map(|cron| (cron.key(), cron, ""));
+            ("DataImportCron", stops.collect())
+        }
+        Some(Stopped::SameName) => {
+            let is_shared = |cron: &&Cron| crons().filter(|it| it.key() == cron.key()).count() > 1;
+            let stops = crons().filter(is_shared);
+            let stops = stops.map(|cron| (cron.key(), cron, ".metadata.name"));
+            ("DataImportCron", stops.collect())
+        }
+        None => return Vec::new(),
+    };
+    let stops = stops.into_iter().map(|(key, cron, field)| {
+        let (namespace, name) = parts(&key);
+        let path = match forecast.stopped {
+            Some(Stopped::DataImportCron) => cron.rejected_path.clone(),
+            _ => path(object, cron.template.raw(), field),
+        };
+        let template = cron.template.clone();
         Stop {
             kind,
             namespace,
             name,
-            template: template.clone(),
-            path: path(object, template.raw(), field),
+            template,
+            path,
         }
-    };
-    let of_cron = |cron: &Cron, field| stop("DataImportCron", &cron.key(), &cron.template, field);
-    let crons = || forecast.crons.iter();
-    match forecast.stopped {
-        Some(Stopped::DataSource) => {
-            let sources = rejected_sources(forecast);
-            let stops =
-                sources.map(|(key, cron, field)| stop("DataSource", &key, &cron.template, field));
-            let mut stops: Vec<Stop> = stops.collect();
-            stops.dedup();
-            stops
-        }
-        Some(Stopped::DataImportCron) => {
-            let rejected = crons().filter(|cron| cron.rejected.is_some());
-            let stops = rejected.map(|cron| Stop {
-                path: cron.rejected_path.clone(),
-                ..of_cron(cron, "")
-            });
-            stops.collect()
-        }
-        Some(Stopped::SameName) => {
-            let is_shared = |cron: &&Cron| crons().filter(|it| it.key() == cron.key()).count() > 1;
-            let shared = crons().filter(is_shared);
-            shared.map(|cron| of_cron(cron, ".metadata.name")).collect()
-        }
-        None => Vec::new(),
-    }
+    });
+    let mut stops: Vec<Stop> = stops.collect();
+    stops.dedup();
+    stops
 }
 
 /// The DataSources of SSP that the API server rejects, each with a DataImportCron of its template and the field that
@@ -151,13 +148,10 @@ pub(crate) fn cron_of<'f>(forecast: &'f Forecast, source: &str) -> Option<&'f Cr
 
 /// The finding about the rejection of a template's object.
 pub(crate) fn finding<'r>(report: &'r Report, template: &Foreign) -> Option<&'r Finding> {
-    let rank = |rule: &str| REJECTIONS.iter().position(|it| *it == rule);
-    let findings = report.findings.iter();
-    let of_template = findings.filter(|it| it.template.as_ref() == Some(template));
-    let ranked = of_template.filter_map(|it| Some((rank(&it.rule)?, it)));
-    ranked
-        .min_by_key(|(rank, _)| *rank)
-        .map(|(_, finding)| finding)
+    REJECTIONS.iter().find_map(|rule| {
+        let mut findings = report.findings.iter();
+        findings.find(|it| it.rule == *rule && it.template.as_ref() == Some(template))
+    })
 }
 
 /// The path of a field of a template.
