@@ -74,24 +74,25 @@ pub(crate) struct Status {
     observed: Situation,
 }
 
-/// The first pause between two polls of the cluster, and the longest one.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(15));
+/// The first pause between two polls of the cluster.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
 /// Prints the status. With `--wait`, it polls until all golden images are ready or the time is up.
 pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
-    let (mut pause, longest) = PAUSES;
-    let shortest = pause;
+    let mut pause = SHORTEST_PAUSE;
     // Zero means a single poll without a time limit.
     let wait = args.wait.filter(|wait| !wait.is_zero());
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
-    let mut is_first = true;
+    let mut is_quiet = args.quiet;
     let status = loop {
         let mut notes = Notes::default();
         let observed = stage::observe(args, until, &mut notes);
-        if is_first && !args.quiet {
+        if !is_quiet {
             terminal.notes(&notes);
         }
-        is_first = false;
+        is_quiet = true;
         let status = observed.map(Status::new);
         let is_open = match &status {
             Ok(status) => {
@@ -104,23 +105,21 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
             }
         };
         // If the clock cannot represent the end, there is no limit.
-        let left = until.map_or(longest * 2, |it| {
+        let left = until.map_or(LONGEST_PAUSE * 2, |it| {
             it.saturating_duration_since(Instant::now())
         });
-        if wait.is_none() || !is_open || left < shortest {
+        if wait.is_none() || !is_open || left < SHORTEST_PAUSE {
             break status?;
         }
         // The last poll also takes time.
         std::thread::sleep(pause.min(left / 2));
-        pause = (pause * 2).min(longest);
+        pause = (pause * 2).min(LONGEST_PAUSE);
     };
+    let text = || text::render(&status, &terminal.name);
     match args.output {
-        PlanFormat::Text => terminal.print(&text::render(&status, &terminal.name))?,
+        PlanFormat::Text => terminal.print(&text())?,
         PlanFormat::Json => print_json(&status)?,
-        PlanFormat::Markdown => {
-            let text = text::render(&status, &terminal.name);
-            print_markdown("hco-preflight status", &text)?;
-        }
+        PlanFormat::Markdown => print_markdown("hco-preflight status", &text())?,
     }
     Ok(status.exit())
 }
@@ -197,27 +196,23 @@ fn unnoticed(observed: &Situation) -> Option<String> {
     let listed = observed
         .after()
         .pointer("/status/nodeInfo/workloadsArchitectures")?;
-    let listed: BTreeSet<&str> = listed
-        .as_array()?
-        .iter()
-        .filter_map(Value::as_str)
-        .collect();
+    let listed = listed.as_array()?.iter().filter_map(Value::as_str);
+    let listed: BTreeSet<&str> = listed.collect();
     let current = observed.will_be.workload_architectures.as_ref()?;
     let current: BTreeSet<&str> = current.iter().map(Foreign::raw).collect();
+    if listed == current {
+        return None;
+    }
     let added = current.difference(&listed).next();
-    let node = observed
-        .nodes_after
-        .iter()
-        .find(|node| added.is_some() && architecture(node) == added.copied());
+    let mut nodes = observed.nodes_after.iter();
+    let node = nodes.find(|node| added.is_some() && architecture(node) == added.copied());
     let what = match node {
         Some(node) => format!("node {}", Foreign::from(name(node))),
         None => "that nodes have left".to_owned(),
     };
-    (listed != current).then(|| {
-        format!(
-            "HCO has not noticed {what}: change any label of a node, and HCO reads the nodes again"
-        )
-    })
+    Some(format!(
+        "HCO has not noticed {what}: change any label of a node, and HCO reads the nodes again"
+    ))
 }
 
 /// Why it is unknown whether all forecast objects exist.

@@ -112,14 +112,11 @@ fn rejected(observed: &Situation, message: &str) -> Option<Cause> {
     let (before, object) = message.split_once(" object ")?;
     let object = object.split([':', ' ']).next()?;
     let forecast = observed.will_be.forecast.as_ref()?;
-    let mut crons = forecast.crons.iter();
-    let cron = if before.ends_with("DataImportCron") {
-        crons.find(|cron| cron.key() == object)
-    } else if before.ends_with("DataSource") {
-        stops::cron_of(forecast, object)
-    } else {
-        None
-    }?;
+    let cron = match before.rsplit(['.', '*', ' ']).next()? {
+        "DataImportCron" => forecast.crons.iter().find(|cron| cron.key() == object)?,
+        "DataSource" => stops::cron_of(forecast, object)?,
+        _ => return None,
+    };
     let is = observed.is.as_ref();
     let finding = is.and_then(|is| stops::finding(is, &cron.template));
     let path = finding.map(|it| it.path.clone());

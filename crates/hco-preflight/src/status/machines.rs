@@ -26,7 +26,14 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) fn all(observed: &Situation) -> Vec<Self> {
-        let mut all = Self::excluded(observed);
+        let mut all = Vec::new();
+        // Without an evaluation, it is uncertain which nodes the placement excludes.
+        let is_evaluated = observed.will_be.exit() != Exit::Unjudged;
+        for (node, machines) in excluded(observed).iter().filter(|_| is_evaluated) {
+            let detail = already_without(observed, node);
+            let machines = machines.iter();
+            all.extend(machines.map(|machine| Self::new(machine, Some(node), &detail)));
+        }
         all.extend(Self::waiting(observed));
         all
     }
@@ -50,21 +57,6 @@ impl Machine {
             effect = Effect::AlreadyOrphaned;
         }
         Row::new(effect, "VirtualMachine", &key, &what)
-    }
-
-    /// The VMs on nodes that the placement excludes. Empty if the object cannot be evaluated, because it is then
-    /// uncertain which nodes it excludes.
-    fn excluded(observed: &Situation) -> Vec<Self> {
-        let mut all = Vec::new();
-        if observed.will_be.exit() == Exit::Unjudged {
-            return all;
-        }
-        for (node, machines) in excluded(observed) {
-            let detail = already_without(observed, &node);
-            let machines = machines.iter();
-            all.extend(machines.map(|machine| Self::new(machine, Some(&node), &detail)));
-        }
-        all
     }
 
     /// The VMs whose disks do not exist yet and use a DataSource without a disk. Empty if DataSources were not read.
