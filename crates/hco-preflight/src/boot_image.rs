@@ -87,9 +87,7 @@ pub(crate) fn note_of(compared: &Situation) -> Option<String> {
     let unfinished = unfinished(compared);
     let volumes = DataVolumes::of_world(&compared.world);
     let machines = compared.world.machines.iter().map(|machine| {
-        let image = machine
-            .read()
-            .and_then(|machine| volumes.unstated(&machine));
+        let image = machine.read().and_then(|it| volumes.unstated(&it));
         let image = image.filter(|image| {
             // Snapshots have no DataVolumes whose disk is complete.
             let is_incomplete = || machine.has_disks(unfinished.as_ref()) == Some(false);

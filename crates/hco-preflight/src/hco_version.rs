@@ -48,13 +48,8 @@ impl ShownVersion {
             Some(format!("HCO {written} is {what}: HCO {known} is assumed"))
         });
         let evaluated = unknown.as_ref().map_or("", |_| "evaluated as ");
-        let evaluated = || format!("{evaluated}HCO {known}");
-        let more: Vec<String> = written
-            .as_ref()
-            .map(|_| evaluated())
-            .into_iter()
-            .chain(of)
-            .collect();
+        let evaluated = written.as_ref().map(|_| format!("{evaluated}HCO {known}"));
+        let more: Vec<String> = evaluated.into_iter().chain(of).collect();
         let mut text = written.unwrap_or(known);
         if !more.is_empty() {
             text = format!("{text} ({})", more.join(", "));

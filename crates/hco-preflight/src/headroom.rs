@@ -75,15 +75,6 @@ struct Capacity {
 }
 
 impl Capacity {
-    /// Whether a VM fits, which then takes its part.
-    fn take(&mut self, needs: Self) -> bool {
-        let fits = needs.memory <= self.memory && needs.cpu <= self.cpu;
-        if fits {
-            *self = self.without(needs);
-        }
-        fits
-    }
-
     fn without(self, needs: Self) -> Self {
         Self {
             memory: self.memory.saturating_sub(needs.memory),
@@ -293,8 +284,10 @@ fn drain(node: &Node, index: usize, rooms: &mut [Option<Capacity>]) -> Vec<Strin
     let mut left_over = Vec::new();
     for machine in &node.machines {
         let mut rooms = rooms.iter_mut().flatten();
-        if !rooms.any(|room| room.take(machine.needs)) {
-            left_over.push(machine.name.clone());
+        let needs = machine.needs;
+        match rooms.find(|room| needs.memory <= room.memory && needs.cpu <= room.cpu) {
+            Some(room) => *room = room.without(needs),
+            None => left_over.push(machine.name.clone()),
         }
     }
     left_over

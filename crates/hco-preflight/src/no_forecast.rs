@@ -19,8 +19,6 @@ pub(crate) enum NoForecast {
     RejectedBySsp(String),
     /// Another reason, as a clause.
     Other(String),
-    /// The settings ignore the rule that reports the reason.
-    Unknown,
 }
 
 impl NoForecast {
@@ -46,7 +44,10 @@ impl NoForecast {
         } else if is_patched {
             Self::Other("a jsonpatch annotation changes what SSP gets".to_owned())
         } else {
-            Self::Unknown
+            // The settings ignore the rule that reports the reason.
+            let why =
+                "HCO or SSP rejects the object, or a jsonpatch annotation changes what SSP gets";
+            Self::Other(why.to_owned())
         })
     }
 
@@ -56,10 +57,6 @@ impl NoForecast {
             Self::NotDeployed => "HCO deploys no golden images here".to_owned(),
             Self::RejectedBySsp(why) => format!("SSP rejects the object because of {why}"),
             Self::Other(why) => why.clone(),
-            Self::Unknown => {
-                "HCO or SSP rejects the object, or a jsonpatch annotation changes what SSP gets"
-                    .to_owned()
-            }
         }
     }
 }

@@ -126,9 +126,9 @@ fn rows(
         let nodes = of_architecture(name, nodes, args.arch.is_some());
         let hosts = |hco| nodes.iter().any(|node| stage::hosts_workloads(hco, node));
         let is_workload = world.hyperconvergeds.iter().any(hosts);
-        (name.as_str(), (nodes, is_workload))
+        (name, nodes, is_workload)
     });
-    let candidates: BTreeMap<&str, (Vec<Value>, bool)> = candidates.collect();
+    let candidates: Vec<(&String, Vec<Value>, bool)> = candidates.collect();
     let mut failures = Vec::new();
     let mut asked = Vec::new();
     for (image, found) in found(world) {
@@ -142,14 +142,15 @@ fn rows(
     let contents = look_up(places.collect(), &args.mirror, registries, &names);
     let rows = contents.iter().zip(&asked).map(|(read, (image, found))| {
         let supported = read.architectures();
-        let mut lacks = BTreeMap::new();
-        for (name, (nodes, is_workload)) in &candidates {
-            if supported.as_ref().is_some_and(|all| !all.contains(name)) {
-                let uses = found.values().flatten();
-                let uses = uses.map(|started| started.used_on(nodes, *is_workload));
-                lacks.insert((*name).to_owned(), uses.min().unwrap_or(Use::Elsewhere));
+        let lacks = candidates.iter().filter_map(|(name, nodes, is_workload)| {
+            if supported.as_ref()?.contains(name.as_str()) {
+                return None;
             }
-        }
+            let uses = found.values().flatten();
+            let uses = uses.map(|started| started.used_on(nodes, *is_workload));
+            Some(((*name).clone(), uses.min()?))
+        });
+        let lacks = lacks.collect();
         let error = read.errors().into_iter().next();
         failures.extend(error.iter().map(|why| one_line(&format!("{image}: {why}"))));
         Row {

@@ -1,7 +1,5 @@
 //! The objects that stop SSP because the API server or CDI rejects them, with their templates and fields.
 
-use std::fmt;
-
 use engine::Stopped;
 use operator_models::cdi::data_source::examine_names;
 use serde::Serialize;
@@ -29,7 +27,17 @@ pub(crate) struct Stop {
 impl Stop {
     pub(crate) fn row(&self) -> Row {
         let key = format!("{}/{}", self.namespace.raw(), self.name.raw());
-        Row::new(Effect::StopsSsp, self.kind, &key, &self.to_string())
+        Row::new(Effect::StopsSsp, self.kind, &key, &self.text())
+    }
+
+    fn text(&self) -> String {
+        let (kind, namespace, name) = (self.kind, &self.namespace, &self.name);
+        let path = self.path.as_ref().map(|path| format!(", {path}"));
+        let path = path.unwrap_or_default();
+        format!(
+            "{kind} {namespace}/{name}: template {}{path}",
+            self.template
+        )
     }
 }
 
@@ -51,18 +59,7 @@ pub(crate) fn render(text: &mut String, stopped: Option<Stopped>, stops: &[Stop]
     let what = folded(&format!("  {RED}✘{RED:#} {what}"), 4);
     line!(text, "\n{BOLD}what stops SSP{BOLD:#}\n{what}");
     for stop in stops {
-        line!(text, "{}", folded(&format!("      {stop}"), 8));
-    }
-}
-
-impl fmt::Display for Stop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}/{}", self.kind, self.namespace, self.name)?;
-        write!(f, ": template {}", self.template)?;
-        match &self.path {
-            Some(path) => write!(f, ", {path}"),
-            None => Ok(()),
-        }
+        line!(text, "{}", folded(&format!("      {}", stop.text()), 8));
     }
 }
 
@@ -78,35 +75,36 @@ pub(crate) fn of(report: &Report, object: &Value) -> Vec<Stop> {
     let Some(forecast) = &report.forecast else {
         return Vec::new();
     };
-    let crons = || forecast.crons.iter();
+    let crons = || {
+        forecast
+            .crons
+            .iter()
+            .map(|cron| (cron.key(), cron, ".metadata.name"))
+    };
+    let number = |key: &str| crons().filter(|(other, ..)| other == key).count();
     let (kind, stops): (_, Vec<(String, &Cron, &str)>) = match forecast.stopped {
+        None => return Vec::new(),
         Some(Stopped::DataSource) => ("DataSource", rejected_sources(forecast).collect()),
         Some(Stopped::DataImportCron) => {
-            let rejected = crons().filter(|cron| cron.rejected.is_some());
-            let stops = rejected.map(|cron| (cron.key(), cron, ""));
-            ("DataImportCron", stops.collect())
+            let rejected = crons().filter(|(_, cron, _)| cron.rejected.is_some());
+            ("DataImportCron", rejected.collect())
         }
         Some(Stopped::SameName) => {
-            let is_shared = |cron: &&Cron| crons().filter(|it| it.key() == cron.key()).count() > 1;
-            let stops = crons().filter(is_shared);
-            let stops = stops.map(|cron| (cron.key(), cron, ".metadata.name"));
-            ("DataImportCron", stops.collect())
+            let shared = crons().filter(|(key, ..)| number(key) > 1);
+            ("DataImportCron", shared.collect())
         }
-        None => return Vec::new(),
     };
     let stops = stops.into_iter().map(|(key, cron, field)| {
         let (namespace, name) = parts(&key);
-        let path = match forecast.stopped {
-            Some(Stopped::DataImportCron) => cron.rejected_path.clone(),
-            _ => path(object, cron.template.raw(), field),
-        };
-        let template = cron.template.clone();
         Stop {
             kind,
             namespace,
             name,
-            template,
-            path,
+            template: cron.template.clone(),
+            path: match forecast.stopped {
+                Some(Stopped::DataImportCron) => cron.rejected_path.clone(),
+                _ => path(object, cron.template.raw(), field),
+            },
         }
     });
     let mut stops: Vec<Stop> = stops.collect();

@@ -158,7 +158,7 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
             NoForecast::RejectedBySsp(_) => format!(
                 "stay as they are, and later changes have no effect either, until this is fixed: {why}"
             ),
-            _ => format!("there is no forecast: {why}"),
+            NoForecast::Other(_) => format!("there is no forecast: {why}"),
         };
         let why = folded(&format!("  {why}"), 2);
         line!(text, "\n{BOLD}boot sources{BOLD:#}\n{why}");
