@@ -185,18 +185,15 @@ impl Headroom {
             let is_single = summary.nodes == 1 && node.is_workload;
             // A node of unknown size may have free capacity.
             let is_known = summary.unknown_nodes == usize::from(node.is_unknown);
-            let id = match (is_single, left_over.is_empty()) {
-                (true, _) => Id::HeadroomSingleNode,
-                (false, false) if is_known => Id::HeadroomDoesNotFit,
+            let (id, severity) = match (is_single, left_over.is_empty()) {
+                (true, true) => (Id::HeadroomSingleNode, Severity::Info),
+                (true, false) => (Id::HeadroomSingleNode, Severity::Warning),
+                (false, false) if is_known => (Id::HeadroomDoesNotFit, Severity::Warning),
                 _ => continue,
             };
             self.rows.push(Row {
                 id,
-                severity: if left_over.is_empty() {
-                    Severity::Info
-                } else {
-                    Severity::Warning
-                },
+                severity,
                 architecture: architecture.to_owned(),
                 node: node.name.clone(),
                 virtual_machines: left_over,

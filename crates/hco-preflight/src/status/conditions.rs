@@ -83,7 +83,9 @@ pub(super) fn of(observed: &Situation) -> Vec<Condition> {
             r#type,
             status: Foreign::from(*status),
             reason: condition.reason.as_deref().map(Foreign::from),
-            cause: message.and_then(|it| cause(observed, it)),
+            cause: message.and_then(|it| {
+                rejected(observed, it).or_else(|| unknown_architecture(observed, it))
+            }),
             message: message.map(Foreign::from),
             since: condition.since.as_deref().map(Foreign::from),
         }));
@@ -102,11 +104,8 @@ pub(super) fn of(observed: &Situation) -> Vec<Condition> {
     all
 }
 
-/// The cause of a message of SSP.
-fn cause(observed: &Situation, message: &str) -> Option<Cause> {
-    rejected(observed, message).or_else(|| unknown_architecture(observed, message))
-}
-
+/// The cause of a message of SSP about a rejected object.
+///
 /// MIRRORS: ssp-operator internal/common/resource.go, `Reconcile`: `failed to reconcile %T object %s/%s: %w`.
 fn rejected(observed: &Situation, message: &str) -> Option<Cause> {
     let (before, object) = message.split_once(" object ")?;

@@ -126,23 +126,21 @@ fn fix(text: &mut String, fix: &str) {
 
 /// The reason why SSP stops, if no condition shows it.
 fn stops(text: &mut String, status: &Status, program: &str) {
-    let is_shown = |stop: &&Stop| {
+    let is_shown = |stop: &Stop| {
         let mut causes = status.conditions.iter().filter_map(|it| it.cause.as_ref());
         causes.any(|cause| cause.template.as_ref() == Some(&stop.template))
     };
-    let stops = status.stopped_by.iter().filter(|stop| !is_shown(stop));
-    let stops: Vec<Stop> = stops.cloned().collect();
+    let mut stops = status.stopped_by.clone();
+    stops.retain(|stop| !is_shown(stop));
     stops::render(text, status.stopped, &stops);
     let mut shown = Vec::new();
     for stop in &stops {
-        let Some(finding) = stops::finding(&status.observed.will_be, &stop.template) else {
-            continue;
-        };
-        let (rule, fix) = (&finding.rule, &finding.fix);
-        if !shown.contains(&(rule, fix)) {
-            shown.push((rule, fix));
-            self::fix(text, fix);
-            line!(text, "      {DIM}{program} explain {rule}{DIM:#}");
+        if let Some(finding) = stops::finding(&status.observed.will_be, &stop.template)
+            && !shown.contains(&(&finding.rule, &finding.fix))
+        {
+            shown.push((&finding.rule, &finding.fix));
+            fix(text, &finding.fix);
+            line!(text, "      {DIM}{program} explain {}{DIM:#}", finding.rule);
         }
     }
 }
