@@ -162,7 +162,6 @@ fn without_indexes(path: &str) -> String {
     names.collect()
 }
 
-/// A digest of parts of a text.
 fn fingerprint(parts: &[&str]) -> String {
     let mut fingerprint = Sha256::new();
     for part in parts {

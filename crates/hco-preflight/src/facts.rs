@@ -49,7 +49,6 @@ impl Fact {
         }
     }
 
-    /// The values of these reports.
     pub(crate) fn all(compared: &Situation, reports: [&Report; 2]) -> Vec<Self> {
         let import = |report: &Report| {
             let import = report.multi_arch_import?;
@@ -106,7 +105,6 @@ impl Fact {
         fact
     }
 
-    /// The row of a value that changes.
     pub(crate) fn row(&self, hyperconverged: &str) -> Option<Row> {
         let what = format!("{}: {}", self.label, self.value);
         let row = || {

@@ -17,7 +17,6 @@ pub(crate) struct Failure {
     /// The file, if the error is about one.
     pub(crate) file: Option<String>,
     pub(crate) line: Option<usize>,
-    /// The problem, and advice.
     pub(crate) what: String,
 }
 
@@ -35,7 +34,6 @@ impl Failure {
         Self::new(chain(error))
     }
 
-    /// An error about a file.
     pub(crate) fn in_file(file: &str, line: Option<usize>, what: impl Into<String>) -> Self {
         Self {
             file: Some(file.to_owned()),

@@ -17,7 +17,6 @@ pub(crate) fn items<'o>(
     list.into_iter().flatten()
 }
 
-/// The architecture that a node reports.
 pub(crate) fn architecture(node: &Value) -> Option<&str> {
     text(node, "/status/nodeInfo/architecture")
 }

@@ -72,7 +72,6 @@ fn name(path: &Path) -> String {
     }
 }
 
-/// The results of reading all files.
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     /// The HyperConverged objects, and the VirtualMachines if they were requested.
@@ -91,7 +90,6 @@ pub(crate) struct Files {
 /// The maximum size of a file of `-f`. An object in etcd has at most 1.5 MiB.
 const MANIFEST_LIMIT: u64 = 16 << 20;
 
-/// Reads a file, or standard input.
 pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
     text_up_to(path, LIMIT)
 }

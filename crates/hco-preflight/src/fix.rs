@@ -132,10 +132,8 @@ fn advise(fixes: &[Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Term
     ));
 }
 
-/// An object after its fixes.
 struct Fixed<'q> {
     question: &'q Arc<Question>,
-    /// The object in the file.
     value: Value,
     /// The object that is evaluated, as the API server gets it.
     sent: Value,
@@ -237,12 +235,10 @@ impl<'q> Fixed<'q> {
         (apply::sent(as_if, live, &value) == sent).then_some((value, sent))
     }
 
-    /// The file, if the object comes from one.
     fn source(&self) -> Option<&'q Arc<Source>> {
         Some(&self.question.object.written()?.source)
     }
 
-    /// Whether this is an object of a file.
     fn is(&self, object: &Arc<Object>) -> bool {
         let written = self.question.object.written();
         written.is_some_and(|written| Arc::ptr_eq(&written.object, object))

@@ -12,7 +12,6 @@ pub(crate) struct ShownVersion {
     pub(crate) number: Foreign,
     /// `status`, `settings`, `given`, or `default`.
     pub(crate) origin: Foreign,
-    /// The text for users.
     pub(crate) text: String,
     /// A remark about a version that is newer or older than all known ones.
     pub(crate) unknown: Option<String>,
@@ -63,7 +62,6 @@ impl ShownVersion {
     }
 }
 
-/// The version in the status of a HyperConverged.
 fn operator_version(object: &Value) -> Option<&str> {
     let mut versions = items(object, "/status/versions");
     let operator = versions.find(|it| text(it, "/name") == Some("operator"));

@@ -30,7 +30,6 @@ pub(crate) struct Headroom {
     rows: Vec<Row>,
 }
 
-/// The nodes of an architecture.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Summary {
@@ -89,13 +88,11 @@ struct Node {
     architecture: String,
     /// Whether KubeVirt runs VMs on it.
     is_workload: bool,
-    /// Whether it leaves the cluster.
     leaves: bool,
     /// The capacity that is left for VMs; `None` if it accepts none, or if its size is unknown.
     room: Option<Capacity>,
     /// Whether it accepts VMs, but its size is unknown.
     is_unknown: bool,
-    /// The VMs on it.
     machines: Vec<Machine>,
 }
 
@@ -290,7 +287,6 @@ fn drain(node: &Node, index: usize, rooms: &mut [Option<Capacity>]) -> Vec<Strin
     left_over
 }
 
-/// The size of a node.
 fn allocatable(node: &Value) -> Option<Capacity> {
     let size = |resource| quantity(node.pointer("/status/allocatable")?.get(resource)?);
     Some(Capacity {

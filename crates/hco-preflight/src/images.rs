@@ -28,13 +28,11 @@ use registry::Sources;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// The annotation of a template.
 const ANNOTATION: &str = "ssp.kubevirt.io/dict.architectures";
 
 /// The architectures that KubeVirt supports. The table always has a column for each of them.
 const COLUMNS: [&str; 3] = ["amd64", "arm64", "s390x"];
 
-/// An image to look up.
 pub(crate) struct Row {
     image: Image,
     /// The templates that use it.
@@ -186,7 +184,6 @@ impl Asked {
 
 const WANTED: Wanted = &["VirtualMachine", "DataVolume"];
 
-/// The manifests of `-f` and of `--from`.
 fn read(args: &args::Images) -> Files {
     let mut files = files::read(&args.filename, args.walk.clone(), WANTED);
     if let Some(path) = &args.from {
@@ -290,7 +287,6 @@ impl Row {
         }
     }
 
-    /// Remarks about single architectures.
     fn notes(&self) -> BTreeMap<&str, String> {
         let contents = self.contents.as_ref().ok();
         let availability = contents.into_iter().flat_map(|it| it.availability.iter());

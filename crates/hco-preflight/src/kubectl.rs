@@ -18,7 +18,6 @@ impl Kubectl {
         Self::on(connection, connection.context.as_deref())
     }
 
-    /// A command for the cluster of a context.
     pub(crate) fn on(connection: &Connection, context: Option<&str>) -> Self {
         let kubeconfig = connection.kubeconfig.as_ref();
         let single = [

@@ -89,7 +89,6 @@ fn main() -> ExitCode {
     exit.into()
 }
 
-/// Prints the completion script for a shell.
 fn completions(args: &args::Completions) -> Result<Exit> {
     let mut script = Vec::new();
     let mut command = Args::command();

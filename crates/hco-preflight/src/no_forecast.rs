@@ -10,10 +10,8 @@ use crate::object_name::name;
 use crate::report::{Finding, Report, listed};
 use crate::templates;
 
-/// The reason why there is no forecast.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoForecast {
-    /// HCO does not deploy SSP.
     NotDeployed,
     /// SSP rejects the object that HCO creates, for this reason.
     RejectedBySsp(String),
@@ -22,7 +20,6 @@ pub(crate) enum NoForecast {
 }
 
 impl NoForecast {
-    /// `None` if there is a forecast.
     pub(crate) fn of(report: &Report, object: &Value, nodes: &[Value]) -> Option<Self> {
         if report.forecast.is_some() {
             return None;

@@ -7,7 +7,6 @@ use crate::foreign::one_line;
 pub(crate) struct Notes(Vec<String>);
 
 impl Notes {
-    /// Adds a note, as one line.
     pub(crate) fn push(&mut self, note: &str) {
         self.push_lines(one_line(note));
     }
@@ -19,7 +18,6 @@ impl Notes {
         }
     }
 
-    /// Adds the notes of another list.
     pub(crate) fn append(&mut self, others: Self) {
         for note in others.0 {
             self.push_lines(note);

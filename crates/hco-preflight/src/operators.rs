@@ -248,7 +248,6 @@ impl Started<'_> {
     }
 }
 
-/// Whether a pod can run on one of these nodes.
 fn is_placed(pod: &Workload, nodes: &[Value]) -> bool {
     let affinity = pod.node_affinity.clone();
     let placement = Placement::parse(pod.node_selector.clone(), affinity);

@@ -29,12 +29,10 @@ fn text(id: &str) -> &'static str {
 }
 
 impl Page {
-    /// The sentence below the title.
     pub(crate) fn summary(&self) -> &'static str {
         self.text.split("\n\n").nth(1).unwrap_or_default()
     }
 
-    /// The URL of the page for this version.
     pub(crate) fn url(&self) -> String {
         let tree = concat!(
             env!("CARGO_PKG_REPOSITORY"),

@@ -34,7 +34,6 @@ use crate::world::Gap;
 use self::boot_sources::{BootSources, Wanted};
 use self::storage::Disks;
 
-/// Prints the plan.
 pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
     let compared = stage::compare(args, &mut notes);
@@ -80,7 +79,6 @@ struct Plan<'c> {
     stopped_by: Vec<Stop>,
     /// `None` if the running VMs were not read.
     headroom: Option<Headroom>,
-    /// The effect on each object.
     rows: Vec<Row>,
 }
 
@@ -152,7 +150,6 @@ impl<'c> Plan<'c> {
         rows
     }
 
-    /// Why there is no forecast.
     fn unknown(&self) -> Option<String> {
         let no_forecast = self.no_forecast.as_ref();
         let unknown = no_forecast.filter(|it| **it != NoForecast::NotDeployed);
@@ -193,24 +190,17 @@ struct Json<'p> {
     multi_arch_import: Change<Option<Import>>,
     default_architecture: Change<Option<&'p Foreign>>,
     hco_version: Change<Option<Foreign>>,
-    /// The source of the version.
     hco_version_origin: Change<Option<Foreign>>,
-    /// The architectures of the control-plane nodes.
     control_plane: Change<&'p [Foreign]>,
     nodes: Change<BTreeMap<String, usize>>,
-    /// The names of the nodes that leave.
     leaving_nodes: &'p [Foreign],
-    /// The reason why there is no forecast.
     unknown: Option<String>,
-    /// The reason why SSP stops.
     stopped: Option<Stopped>,
-    /// The objects that stop it.
     stopped_by: &'p [Stop],
     #[serde(flatten)]
     changes: Value,
     pending: Option<Value>,
     virtual_machines: Vec<Machine<'p>>,
-    /// The new disks.
     storage: Vec<Disks>,
     headroom: Option<&'p Headroom>,
     unread: Vec<Gap>,
@@ -292,7 +282,6 @@ impl<'p> Json<'p> {
     }
 }
 
-/// A value before and after the change.
 #[derive(Serialize)]
 struct Change<T> {
     before: T,

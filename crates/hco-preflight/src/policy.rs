@@ -10,7 +10,6 @@ use crate::foreign::Foreign;
 /// The last part of the module's address, in any registry.
 pub(crate) const ARTIFACT: &str = "hco-architecture-guard";
 
-/// A policy of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Policy {
     kind: &'static str,
@@ -43,7 +42,6 @@ impl Policy {
         }
     }
 
-    /// The policy with its mode, and the effect of the mode.
     pub(crate) fn with_mode(&self) -> String {
         match self.mode {
             Mode::Protect => format!("{self} (mode protect)"),

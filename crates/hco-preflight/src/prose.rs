@@ -12,13 +12,10 @@ macro_rules! line {
 }
 pub(crate) use line;
 
-/// A part of a fix.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Part<'t> {
     Fix(&'t str),
-    /// An alternative fix.
     Or(&'t str),
-    /// Lines to type or paste.
     Paste(Vec<&'t str>),
 }
 

@@ -21,7 +21,6 @@ pub(crate) trait Conclusions {
     /// The message, if no finding gives the reason.
     fn unexplained(&self) -> Option<&str>;
 
-    /// Why the module does not evaluate the object.
     fn reason(&self) -> String;
 
     fn version(&self) -> Option<HcoVersion>;
@@ -89,7 +88,6 @@ pub(crate) fn listed(names: &[Foreign]) -> String {
 /// The maximum number of objects that are named for one reason.
 pub(crate) const NAMED: usize = 20;
 
-/// The first names of a list.
 pub(crate) fn some(names: &[Foreign]) -> String {
     let (shown, more) = names.split_at(names.len().min(NAMED));
     match more.len() {
@@ -98,7 +96,6 @@ pub(crate) fn some(names: &[Foreign]) -> String {
     }
 }
 
-/// Whether a list contains a name.
 pub(crate) fn is_in(names: &[Foreign], name: &str) -> bool {
     names.iter().any(|it| it.raw() == name)
 }

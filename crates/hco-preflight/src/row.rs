@@ -36,7 +36,6 @@ pub(crate) enum Effect {
     NoForecast,
     /// A value of the HyperConverged, or one that HCO derives from it, changes.
     ValueChanges,
-    /// It stops SSP.
     StopsSsp,
     /// SSP never stops changing boot sources.
     NeverSettles,
@@ -123,7 +122,6 @@ impl Effect {
         }
     }
 
-    /// Its sign in text.
     pub(crate) fn sign(self) -> (Style, char) {
         match self {
             Self::Ready | Self::ExistingDisk => (GREEN, '✔'),
@@ -146,10 +144,8 @@ impl Effect {
     }
 }
 
-/// A command that corrects something.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct Command {
-    /// When to run it.
     pub(crate) when: String,
     pub(crate) line: String,
 }
@@ -159,7 +155,6 @@ pub(crate) struct Command {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Row {
     pub(crate) effect: Effect,
-    /// The effect, for users.
     pub(crate) detail: Foreign,
     pub(crate) kind: &'static str,
     pub(crate) namespace: Foreign,
@@ -202,7 +197,6 @@ impl Row {
     }
 }
 
-/// The rows of objects of a kind.
 pub(crate) fn of_kind<'r>(rows: &'r [Row], kind: &str) -> Vec<&'r Row> {
     let rows = rows
         .iter()
@@ -210,7 +204,6 @@ pub(crate) fn of_kind<'r>(rows: &'r [Row], kind: &str) -> Vec<&'r Row> {
     rows.collect()
 }
 
-/// A section for each namespace.
 pub(crate) fn by_namespace(text: &mut String, what: &str, rows: &[&Row], end: &str) {
     let mut by_namespace: BTreeMap<&Foreign, Vec<&Row>> = BTreeMap::new();
     for row in rows {

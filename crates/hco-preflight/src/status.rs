@@ -39,22 +39,17 @@ use crate::world::Gap;
 pub(crate) struct Status {
     /// Whether all forecast objects exist; `None` if that is unknown.
     reached: Option<bool>,
-    /// The reason why that is unknown.
     unknown: Option<String>,
     multi_arch_import: Option<Import>,
     default_architecture: Option<Foreign>,
     hco_version: Option<Foreign>,
-    /// The source of the version.
     hco_version_origin: Option<Foreign>,
-    /// The workload nodes by architecture.
     nodes: BTreeMap<String, usize>,
     /// The reason why SSP stops, according to the forecast.
     stopped: Option<Stopped>,
-    /// The objects that stop it.
     stopped_by: Vec<Stop>,
     /// The first node that HCO's status does not reflect, and the architectures in it.
     unnoticed: Option<String>,
-    /// Conditions that stop HCO or SSP.
     conditions: Vec<Condition>,
     golden_images: Vec<GoldenImage>,
     /// The templates that no operator imports, with the reasons.
@@ -68,7 +63,6 @@ pub(crate) struct Status {
     /// `None` if the running VMs were not read.
     headroom: Option<Headroom>,
     unread: Vec<Gap>,
-    /// The state of each object.
     rows: Vec<Row>,
     #[serde(skip)]
     observed: Situation,
@@ -179,7 +173,6 @@ impl Status {
         }
     }
 
-    /// The exit code: the worst row.
     fn exit(&self) -> Exit {
         match self.rows.iter().map(|row| row.severity).max() {
             Some(Severity::Unknown) => Exit::Unjudged,

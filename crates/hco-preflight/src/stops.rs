@@ -13,7 +13,6 @@ use crate::row::{Effect, Row};
 use crate::templates;
 use crate::terminal::{BOLD, RED};
 
-/// An object that stops SSP.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Stop {
     pub(crate) kind: &'static str,
@@ -41,7 +40,6 @@ impl Stop {
     }
 }
 
-/// The section about what stops SSP.
 pub(crate) fn render(text: &mut String, stopped: Option<Stopped>, stops: &[Stop]) {
     let what = match stopped {
         _ if stops.is_empty() => return,
@@ -152,7 +150,6 @@ pub(crate) fn finding<'r>(report: &'r Report, template: &Foreign) -> Option<&'r 
     })
 }
 
-/// The path of a field of a template.
 pub(crate) fn path(object: &Value, template: &str, field: &str) -> Option<Foreign> {
     let mut templates = templates::of_spec(object);
     let (path, _) = templates.find(|(_, it)| name(it) == template)?;

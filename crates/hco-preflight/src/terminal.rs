@@ -11,7 +11,6 @@ use serde::Serialize;
 use crate::foreign;
 use crate::notes::Notes;
 
-/// The width without a terminal.
 const WIDTH: usize = 100;
 
 pub(crate) const RED: Style = AnsiColor::Red.on_default().bold();

@@ -51,7 +51,6 @@ pub(crate) struct Judged {
     pub(crate) report: Report,
 }
 
-/// The result of a check.
 #[derive(Debug, Default)]
 pub(crate) struct Verdicts {
     /// The objects in the order of the files.
@@ -71,7 +70,6 @@ pub(crate) struct Origin {
 }
 
 impl Judged {
-    /// The verdict that determines the exit code.
     pub(crate) fn new(question: Arc<Question>, report: Report) -> Self {
         Self {
             question,

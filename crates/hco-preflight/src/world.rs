@@ -38,7 +38,6 @@ pub(crate) struct Kind {
     readers: &'static [Reader],
 }
 
-/// A command that reads a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {
     Plan,
@@ -60,7 +59,6 @@ pub(crate) struct Gap {
     pub(crate) is_transient: bool,
 }
 
-/// The objects of a kind.
 #[derive(Debug)]
 pub(crate) struct List<T> {
     state: State,
@@ -81,7 +79,6 @@ struct State {
 /// Defines the world, and its lists in the order of a snapshot.
 macro_rules! world {
     ($($list:ident: $object:ident = $name:literal, $version:literal, $readers:expr;)*) => {
-        /// The state of a cluster.
         #[derive(Debug)]
         pub(crate) struct World {
             /// The cluster, unless the state comes from files. `check` and `fix` read its lists when they need them.
@@ -144,7 +141,6 @@ world! {
     service_versions: ClusterServiceVersion = "ClusterServiceVersion", "operators.coreos.com/v1alpha1", &[Operators];
 }
 
-/// A list of any kind.
 trait AnyList {
     fn state(&self) -> &State;
 
@@ -228,7 +224,6 @@ impl<T> List<T> {
         }
     }
 
-    /// The name of the kind.
     pub(crate) fn kind(&self) -> &'static str {
         self.state.kind.name
     }
@@ -343,7 +338,6 @@ impl World {
         writeln!(out, "\n]}}")
     }
 
-    /// The name of the source in messages.
     pub(crate) fn name(&self) -> &'static str {
         match self.cluster {
             Some(_) => "the cluster",

@@ -13,7 +13,6 @@ use crate::foreign::{one_line, shell_word};
 use crate::notes::Notes;
 use crate::prose::count;
 
-/// The files, and the skipped files.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     /// The files, each with the directory that the user named if it was found in one.

@@ -41,7 +41,6 @@ pub(super) fn chosen(
     Ok(to_review.cloned().collect())
 }
 
-/// The fix that a person has to review.
 pub(super) fn to_review(finding: &Finding) -> Option<&Remedy> {
     let remedy = finding.fixes.first()?;
     let is_open = !remedy.complete && !remedy.patch.is_empty();
@@ -77,7 +76,6 @@ fn way(remedy: &Remedy) -> Option<Prefer> {
     })
 }
 
-/// Whether a fix sets the architectures annotation of a template.
 pub(super) fn sets_annotation(remedy: &Remedy) -> bool {
     let mut operations = remedy.patch.iter();
     operations.any(|it| it.path.contains("/ssp.kubevirt.io~1dict.architectures"))

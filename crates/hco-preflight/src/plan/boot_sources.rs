@@ -34,15 +34,11 @@ pub(super) struct BootSources<'c> {
     claims: BTreeSet<String>,
 }
 
-/// A DataImportCron that exists before the change.
 struct CronBefore {
-    /// The DataSource that it manages.
     source: String,
-    /// The source of its image.
     origin: Option<Value>,
     /// Whether CDI keeps its disks when it is deleted.
     keeps_disks: bool,
-    /// Whether it has imported its image.
     has_imported: bool,
 }
 
@@ -76,7 +72,6 @@ pub(super) struct Wanted<'c> {
 }
 
 impl<'c> Wanted<'c> {
-    /// The object after the change.
     pub(super) fn after(compared: &'c Situation) -> Self {
         let report = &compared.will_be;
         Self {
@@ -213,7 +208,6 @@ impl<'c> BootSources<'c> {
         self.templates.get(cron.template.raw()).copied()
     }
 
-    /// The registry of a DataImportCron's image.
     pub(super) fn registry(&self, cron: &Cron) -> Option<&'c Value> {
         self.template(cron)?
             .pointer("/spec/template/spec/source/registry")
@@ -247,7 +241,6 @@ impl<'c> BootSources<'c> {
         crons.map_or(&[], |crons| crons.changed_fields(key))
     }
 
-    /// The DataImportCrons that will be rejected.
     pub(super) fn rejected(&self) -> impl Iterator<Item = &'c Cron> {
         self.after().filter(|cron| cron.rejected.is_some())
     }
@@ -459,7 +452,6 @@ impl<'c> BootSources<'c> {
         self.claims.contains(key) || unsuffixed.is_some_and(|(name, _)| self.claims.contains(name))
     }
 
-    /// The changes in JSON.
     pub(super) fn json(&self) -> Value {
         let not_updated = self
             .not_updating()
@@ -648,7 +640,6 @@ fn sources_before(
     sources.collect()
 }
 
-/// The retention policy of a DataImportCron.
 fn retention(spec: &Value) -> Option<&str> {
     text(spec, "/retentionPolicy")
 }

@@ -18,7 +18,6 @@ use crate::row::{Effect, Row};
 use crate::stage::Situation;
 use crate::world::{self, World};
 
-/// The affected VMs, sorted by effect.
 pub(super) fn affected(compared: &Situation) -> Vec<Row> {
     let mut machines = BTreeSet::new();
     disks(compared, &mut machines);
@@ -230,7 +229,6 @@ impl<'w> Admission<'w> {
     }
 }
 
-/// VMs of an architecture.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Counted {
@@ -359,12 +357,10 @@ fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (String
     })
 }
 
-/// The effect of the change on the architecture of VMs.
 struct Architectures<'w> {
     is: Admission<'w>,
     will_be: Admission<'w>,
     gone: BTreeSet<String>,
-    /// The architectures of the nodes that VMs run on.
     runs_on: BTreeMap<String, String>,
 }
 
@@ -500,7 +496,6 @@ fn pinned(compared: &Situation) -> BTreeMap<String, BTreeMap<String, &'static st
     by_node
 }
 
-/// The architectures of the nodes that VMs run on.
 fn runs_on(compared: &Situation) -> BTreeMap<String, String> {
     let nodes = named(&compared.nodes_before);
     let mut runs_on = BTreeMap::new();
@@ -513,7 +508,6 @@ fn runs_on(compared: &Situation) -> BTreeMap<String, String> {
     runs_on
 }
 
-/// The VMs that run on each node, by the node's name.
 fn running(compared: &Situation) -> BTreeMap<String, Vec<String>> {
     let mut by_node: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for instance in compared.world.running.iter() {
@@ -559,7 +553,6 @@ pub(crate) fn excluded(compared: &Situation) -> BTreeMap<String, Vec<String>> {
     excluded
 }
 
-/// The advice for VMs before virt-handler leaves their nodes.
 struct WaysOut<'w> {
     architectures: Option<&'w Architectures<'w>>,
     /// The VMs by name, if they were read.

@@ -14,7 +14,6 @@ pub(super) type Rows = BTreeMap<String, Vec<Row>>;
 
 type What = (Effect, String);
 
-/// The rows of all DataSources that change.
 pub(super) fn rows(sources: &BootSources<'_>) -> Rows {
     let changes = &sources.changes;
     let mut rows = Rows::new();
@@ -167,7 +166,6 @@ fn is_deleted_with_its_disk(sources: &BootSources<'_>, key: &str) -> bool {
         && sources.pointed_to(key).is_none()
 }
 
-/// The change of a new DataImportCron's DataSource.
 fn created(sources: &BootSources<'_>, cron: &Cron) -> What {
     if let Some(why) = &cron.never_runs {
         return (Effect::NeverImported, format!("never imported: {why}"));
@@ -234,7 +232,6 @@ fn recreated(sources: &BootSources<'_>, cron: &Cron) -> What {
     (Effect::Changed, what)
 }
 
-/// The change of a rejected DataImportCron's DataSource.
 fn rejected(sources: &BootSources<'_>, cron: &Cron) -> What {
     let why = cron.rejected.as_ref().map(Foreign::to_string);
     let why = why.unwrap_or_default();
@@ -338,7 +335,6 @@ fn origin(sources: &BootSources<'_>, cron: &Cron) -> String {
     format!(" from {url} for {architecture}{label}")
 }
 
-/// Why a DataImportCron is deleted and created again.
 fn because(sources: &BootSources<'_>, cron: &str) -> String {
     match sources.changed_fields(cron) {
         [] => String::new(),

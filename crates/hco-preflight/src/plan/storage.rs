@@ -54,7 +54,6 @@ fn bytes(value: &Value) -> Option<u128> {
     u128::try_from(quantity(value)?.value()?).ok()
 }
 
-/// Bytes in the format of a manifest.
 pub(super) fn readable(bytes: u128) -> String {
     for (unit, name) in [
         (1 << 40, "TiB"),

@@ -62,7 +62,6 @@ fn has_boot_sources(plan: &Plan<'_>) -> bool {
     world.crons.is_read() && world.sources.is_read()
 }
 
-/// The effect of the change, in one line.
 fn answer(plan: &Plan<'_>) -> String {
     if let Some(unknown) = plan.unknown() {
         return format!("{YELLOW}no forecast{YELLOW:#}: {}", one_line(&unknown));
@@ -193,7 +192,6 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
     by_namespace(text, "boot sources", &pending, end);
 }
 
-/// Remarks about all boot sources.
 fn remarks(plan: &Plan<'_>) -> Vec<String> {
     let (sources, compared) = (&plan.sources, plan.compared);
     let never_settles = plan

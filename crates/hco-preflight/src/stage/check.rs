@@ -268,7 +268,6 @@ fn wanted(purpose: Purpose) -> Wanted {
     }
 }
 
-/// The objects of `--old`.
 fn old(subject: &Subject, purpose: Purpose, path: &Path) -> Result<Vec<Found>> {
     let read = files::read(&[path.to_owned()], subject.walk.clone(), wanted(purpose));
     if let Some(failure) = read.failures.first() {
@@ -305,7 +304,6 @@ impl Unread {
     }
 }
 
-/// The error for files without objects.
 fn nothing(files: &[PathBuf], notes: &Notes, purpose: Purpose) -> String {
     let files: Vec<String> = files.iter().map(|file| foreign::path(file)).collect();
     let (kinds, files) = (kinds(purpose), files.join(", "));
@@ -455,7 +453,6 @@ impl Sources<'_> {
         })
     }
 
-    /// The object before the update.
     fn before(
         &self,
         identity: &Identity,

@@ -21,7 +21,6 @@ use crate::world::World;
 
 pub(crate) struct Evaluator {
     module: Module,
-    /// The settings of the user, or the defaults.
     settings: Settings,
     /// The settings of the cluster's policies.
     deployed: Vec<Settings>,

@@ -10,10 +10,8 @@ use crate::files;
 use crate::foreign;
 use crate::world::World;
 
-/// The error if the command line does not select nodes.
 pub(super) const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of `kubectl get nodes -o yaml`), --cluster (the cluster of the current context), --from PATH (a snapshot or a must-gather), or --arch amd64=3,arm64=2 (hypothetical nodes)";
 
-/// Rejects cluster flags if no cluster is read.
 pub(crate) fn check_connection(
     connection: &Connection,
     is_cluster: bool,

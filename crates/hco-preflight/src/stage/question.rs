@@ -39,7 +39,6 @@ impl Written {
         }
     }
 
-    /// The object with its file, if it comes from one.
     pub(crate) fn written(&self) -> Option<&Found> {
         match self {
             Self::InFile(written) => Some(written),
@@ -71,7 +70,6 @@ impl Question {
         }
     }
 
-    /// The error that an operation on the object failed.
     pub(crate) fn failure(&self, what: String) -> Failure {
         Failure {
             file: self.place.as_ref().map(|place| place.file.clone()),
@@ -80,7 +78,6 @@ impl Question {
         }
     }
 
-    /// The new object and the old one.
     pub(super) fn objects(&self) -> impl Iterator<Item = &Value> {
         std::iter::once(self.sent()).chain(&self.old)
     }

@@ -31,13 +31,11 @@ pub(crate) struct Target {
 }
 
 impl Settings {
-    /// Whether the cluster enforces a denial.
     pub(crate) fn protects(&self) -> bool {
         let mode = self.policy.as_ref().map(|policy| policy.mode);
         mode != Some(Mode::Monitor)
     }
 
-    /// Whether an object is evaluated with these settings.
     pub(crate) fn apply_to(&self, target: &Target) -> bool {
         let targets = self.applies_to.as_ref();
         targets.is_none_or(|targets| targets.contains(target))

@@ -41,11 +41,8 @@ use crate::world::{Reader, World, hyperconverged};
 /// The states before and after the change, and the engine's reports about them.
 pub(crate) struct Situation {
     pub(crate) world: World,
-    /// The current nodes.
     pub(crate) nodes_before: Arc<[Value]>,
-    /// The nodes after the change.
     pub(crate) nodes_after: Arc<[Value]>,
-    /// The names of the nodes that leave.
     pub(crate) leaving: Vec<Foreign>,
     /// The report about the current object alone; `None` if it does not exist yet.
     pub(crate) is: Option<Report>,
@@ -337,12 +334,10 @@ fn downgrade(is: &Report, will_be: &Report) -> Option<String> {
 }
 
 impl Situation {
-    /// The name of the object.
     pub(crate) fn object(&self) -> String {
         self.question.identity.namespaced_name()
     }
 
-    /// The object after the change.
     pub(crate) fn after(&self) -> &Value {
         self.question.sent()
     }
@@ -352,7 +347,6 @@ impl Situation {
         self.question.old.as_ref()
     }
 
-    /// Builds commands for the cluster.
     pub(crate) fn kubectl(&self) -> &Kubectl {
         &self.evaluator.kubectl
     }

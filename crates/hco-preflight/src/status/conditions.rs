@@ -10,7 +10,6 @@ use crate::stage::Situation;
 use crate::stops;
 use crate::world::{self, Object as _};
 
-/// A condition that stops an operator.
 #[derive(Debug, Serialize)]
 pub(super) struct Condition {
     pub(super) kind: &'static str,
@@ -24,18 +23,15 @@ pub(super) struct Condition {
     pub(super) cause: Option<Cause>,
 }
 
-/// The cause of a condition.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Cause {
     /// The template whose DataImportCron or DataSource is rejected.
     pub(super) template: Option<Foreign>,
-    /// The field of the template.
     pub(super) path: Option<Foreign>,
     /// The nodes with an unknown architecture.
     pub(super) nodes: Vec<Foreign>,
     /// The rule whose page resolves it.
     pub(super) rule: Option<Foreign>,
-    /// The fact that the rule reports.
     pub(super) fact: Option<Foreign>,
     /// The fix. The lines after the first are marked, see `prose::lines`.
     #[serde(skip)]

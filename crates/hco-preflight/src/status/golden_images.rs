@@ -23,9 +23,7 @@ pub(super) struct GoldenImage {
     /// Empty if the DataImportCron is not for a specific architecture.
     pub(super) architecture: Option<Foreign>,
     pub(super) namespace: Foreign,
-    /// The DataImportCron.
     pub(super) cron: Foreign,
-    /// The DataSource that it manages.
     pub(super) data_source: Option<Foreign>,
     pub(super) state: Effect,
     /// The time since which it has this state.
@@ -108,9 +106,7 @@ pub(super) struct DataSource {
     namespace: Foreign,
     name: Foreign,
     state: Effect,
-    /// The DataSource that it points to.
     from: Option<Foreign>,
-    /// The DataSource that it will point to.
     to: Option<Foreign>,
 }
 

@@ -13,14 +13,12 @@ use crate::row::{Effect, Row};
 use crate::stage::Situation;
 use crate::world::condition;
 
-/// A virtual machine.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) struct Machine {
     namespace: Foreign,
     name: Foreign,
     /// The node on which it runs, if the placement excludes the node.
     node: Option<Foreign>,
-    /// The consequence, and advice.
     detail: Foreign,
 }
 

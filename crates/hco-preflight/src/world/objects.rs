@@ -325,7 +325,6 @@ impl Metadata {
         }
     }
 
-    /// `NAMESPACE/NAME`.
     pub(crate) fn key(&self) -> String {
         self.beside(&self.name)
     }
@@ -364,7 +363,6 @@ impl Metadata {
     }
 }
 
-/// The condition with this type.
 pub(crate) fn condition<'c>(conditions: &'c [Condition], kind: &str) -> Option<&'c Condition> {
     conditions.iter().find(|condition| condition.r#type == kind)
 }
@@ -397,7 +395,6 @@ impl DataVolume {
         self.metadata.cron().is_some() || is_unfinished && makes_disk
     }
 
-    /// The image that it imports.
     pub(crate) fn image(&self) -> Option<BootImage> {
         parsed(self, BootImage::of_data_volume)
     }
