@@ -75,6 +75,7 @@ pub(crate) fn path(path: &Path) -> String {
     one_line(&path.display().to_string())
 }
 
+/// A text, quoted for a shell.
 pub(crate) fn shell_word(text: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./:,=@%+".contains(it);
     if text.starts_with(|it: char| it.is_ascii_alphanumeric()) && text.chars().all(is_plain) {

@@ -12,6 +12,7 @@ use crate::templates;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoForecast {
+    /// HCO does not deploy SSP.
     NotDeployed,
     /// SSP rejects the object that HCO creates, for this reason.
     RejectedBySsp(String),
@@ -20,6 +21,7 @@ pub(crate) enum NoForecast {
 }
 
 impl NoForecast {
+    /// `None` if there is a forecast.
     pub(crate) fn of(report: &Report, object: &Value, nodes: &[Value]) -> Option<Self> {
         if report.forecast.is_some() {
             return None;

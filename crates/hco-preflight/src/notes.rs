@@ -7,6 +7,7 @@ use crate::foreign::one_line;
 pub(crate) struct Notes(Vec<String>);
 
 impl Notes {
+    /// Adds a note, as one line.
     pub(crate) fn push(&mut self, note: &str) {
         self.push_lines(one_line(note));
     }

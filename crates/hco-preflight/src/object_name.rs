@@ -5,10 +5,12 @@ use serde_json::Value;
 use crate::field::text;
 use crate::foreign::Foreign;
 
+/// The name of an object; empty if it is missing.
 pub(crate) fn name(object: &Value) -> &str {
     text(object, "/metadata/name").unwrap_or_default()
 }
 
+/// The namespace of an object; empty if it is missing.
 pub(crate) fn namespace(object: &Value) -> &str {
     text(object, "/metadata/namespace").unwrap_or_default()
 }
@@ -18,6 +20,7 @@ pub(crate) fn in_namespace(wanted: Option<&str>, object: &Value) -> bool {
     wanted.is_none_or(|wanted| wanted == namespace(object))
 }
 
+/// `NAMESPACE/NAME` of an object.
 pub(crate) fn key(object: &Value) -> String {
     format!("{}/{}", namespace(object), name(object))
 }

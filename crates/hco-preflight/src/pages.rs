@@ -29,6 +29,7 @@ fn text(id: &str) -> &'static str {
 }
 
 impl Page {
+    /// The sentence below the title.
     pub(crate) fn summary(&self) -> &'static str {
         self.text.split("\n\n").nth(1).unwrap_or_default()
     }

@@ -44,6 +44,7 @@ pub(crate) struct Status {
     default_architecture: Option<Foreign>,
     hco_version: Option<Foreign>,
     hco_version_origin: Option<Foreign>,
+    /// The workload nodes by architecture.
     nodes: BTreeMap<String, usize>,
     /// The reason why SSP stops, according to the forecast.
     stopped: Option<Stopped>,
@@ -173,6 +174,7 @@ impl Status {
         }
     }
 
+    /// The exit code: the worst row.
     fn exit(&self) -> Exit {
         match self.rows.iter().map(|row| row.severity).max() {
             Some(Severity::Unknown) => Exit::Unjudged,

@@ -508,6 +508,7 @@ fn runs_on(compared: &Situation) -> BTreeMap<String, String> {
     runs_on
 }
 
+/// The VMs that run on each node, by the node's name.
 fn running(compared: &Situation) -> BTreeMap<String, Vec<String>> {
     let mut by_node: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for instance in compared.world.running.iter() {

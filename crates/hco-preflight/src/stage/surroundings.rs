@@ -25,8 +25,10 @@ const PREFERENCE_VERSION: &str = "instancetype.kubevirt.io/v1beta1";
 
 /// The HyperConverged that determines the workload nodes.
 pub(super) enum Decisive<'q> {
+    /// It comes from the files.
     New(&'q Question),
     Stored(Box<Question>),
+    /// There are several objects.
     Unknown,
 }
 
