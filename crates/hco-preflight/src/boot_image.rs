@@ -79,14 +79,14 @@ pub(crate) fn note(machines: impl Iterator<Item = (String, Option<BootImage>)>) 
 }
 
 /// The note about the VMs of a cluster whose disk is still to be created, or is created at each start.
-pub(crate) fn note_of(compared: &Situation) -> Option<String> {
-    let workload = compared.will_be.workload_architectures.as_ref()?;
+pub(crate) fn note_of(situation: &Situation) -> Option<String> {
+    let workload = situation.will_be.workload_architectures.as_ref()?;
     if workload.len() < 2 {
         return None;
     }
-    let unfinished = unfinished(compared);
-    let volumes = DataVolumes::of_world(&compared.world);
-    let machines = compared.world.machines.iter().map(|machine| {
+    let unfinished = unfinished(situation);
+    let volumes = DataVolumes::of_world(&situation.world);
+    let machines = situation.world.machines.iter().map(|machine| {
         let image = machine.read().and_then(|it| volumes.unstated(&it));
         let image = image.filter(|image| {
             // Snapshots have no DataVolumes whose disk is complete.

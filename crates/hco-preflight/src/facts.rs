@@ -49,7 +49,7 @@ impl Fact {
         }
     }
 
-    pub(crate) fn all(compared: &Situation, reports: [&Report; 2]) -> Vec<Self> {
+    pub(crate) fn all(situation: &Situation, reports: [&Report; 2]) -> Vec<Self> {
         let import = |report: &Report| {
             let import = report.multi_arch_import?;
             let word = if import == Import::Enabled {
@@ -63,14 +63,14 @@ impl Fact {
             let nodes = report.nodes.as_ref().filter(|it| !it.is_empty());
             nodes.map(counted)
         };
-        let version = |report| compared.version(report).map(|it| it.text);
+        let version = |report| situation.version(report).map(|it| it.text);
         let mut facts = vec![
             Self::compared("multi-architecture import", reports.map(import)),
             Self::compared("HCO", reports.map(version)),
             Self::compared("workload nodes", reports.map(nodes)),
         ];
-        if !compared.leaving.is_empty() {
-            facts.push(Self::new("nodes that leave", listed(&compared.leaving)));
+        if !situation.leaving.is_empty() {
+            facts.push(Self::new("nodes that leave", listed(&situation.leaving)));
         }
         let control_plane = Self::compared(
             "control plane",

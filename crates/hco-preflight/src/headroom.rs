@@ -104,8 +104,8 @@ struct Machine {
 
 impl Headroom {
     /// The state after the change; `None` if the running VMs were not read.
-    pub(crate) fn of(compared: &Situation) -> Option<Self> {
-        let running = &compared.world.running;
+    pub(crate) fn of(situation: &Situation) -> Option<Self> {
+        let running = &situation.world.running;
         if !running.is_read() {
             return None;
         }
@@ -118,12 +118,12 @@ impl Headroom {
                 });
             }
         }
-        let staying: BTreeSet<&str> = compared.nodes_after.iter().map(name).collect();
+        let staying: BTreeSet<&str> = situation.nodes_after.iter().map(name).collect();
         let is_leaving = |node: &&Value| !staying.contains(name(node));
-        let leaving = compared.nodes_before.iter().filter(is_leaving);
-        let nodes = compared.nodes_after.iter().chain(leaving).map(|node| {
+        let leaving = situation.nodes_before.iter().filter(is_leaving);
+        let nodes = situation.nodes_after.iter().chain(leaving).map(|node| {
             let leaves = is_leaving(&node);
-            let is_workload = !leaves && compared.hosts_workloads(node);
+            let is_workload = !leaves && situation.hosts_workloads(node);
             let labels = node.pointer("/metadata/labels");
             let schedulable = labels.and_then(|labels| labels.get(SCHEDULABLE));
             let is_ready = schedulable.is_none_or(|it| it != "false");

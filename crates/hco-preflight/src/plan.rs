@@ -36,15 +36,15 @@ use self::storage::Disks;
 
 pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
-    let compared = stage::compare(args, &mut notes);
+    let situation = stage::compare(args, &mut notes);
     if !args.quiet {
         terminal.notes(&notes);
     }
-    let compared = compared?;
-    if let Some(note) = boot_image::note_of(&compared).filter(|_| !args.quiet) {
+    let situation = situation?;
+    if let Some(note) = boot_image::note_of(&situation).filter(|_| !args.quiet) {
         terminal.note(&note);
     }
-    let plan = Plan::new(&compared)?;
+    let plan = Plan::new(&situation)?;
     match args.output {
         PlanFormat::Text => terminal.print(&text::render(&plan, args.all_vms))?,
         PlanFormat::Json => print_json(&Json::of(&plan))?,
@@ -63,7 +63,7 @@ static NO_OBJECT: LazyLock<Report> = LazyLock::new(Report::default);
 
 /// A change, and what happens because of it.
 struct Plan<'c> {
-    compared: &'c Situation,
+    situation: &'c Situation,
     /// The reports before and after the change. If HCO denies the object, nothing changes, and both are the same.
     reports: [&'c Report; 2],
     /// Why the policy or HCO would deny the changed object. If no file changes the object, why the policy would deny it
@@ -83,32 +83,32 @@ struct Plan<'c> {
 }
 
 impl<'c> Plan<'c> {
-    fn new(compared: &'c Situation) -> Result<Self> {
-        let report = &compared.will_be;
+    fn new(situation: &'c Situation) -> Result<Self> {
+        let report = &situation.will_be;
         if report.exit() == Exit::Unjudged {
             bail!("no plan can be made: {}", report.reason());
         }
-        let by_hco = compared.denied_by_hco();
+        let by_hco = situation.denied_by_hco();
         let is_stored = by_hco.is_empty();
-        let is = compared.is.as_ref().unwrap_or(&NO_OBJECT);
+        let is = situation.is.as_ref().unwrap_or(&NO_OBJECT);
         let reports = [is, if is_stored { report } else { is }];
-        let boot_sources = |wanted| BootSources::new(compared, wanted);
-        let pending = Wanted::before(compared).filter(|_| is_stored);
+        let boot_sources = |wanted| BootSources::new(situation, wanted);
+        let pending = Wanted::before(situation).filter(|_| is_stored);
         let mut plan = Self {
-            compared,
+            situation,
             reports,
-            denied: denied(compared, &by_hco),
+            denied: denied(situation, &by_hco),
             is_denied_by_hco: !is_stored,
-            no_forecast: compared.no_forecast().filter(|_| is_stored),
-            sources: boot_sources(Wanted::after(compared)),
+            no_forecast: situation.no_forecast().filter(|_| is_stored),
+            sources: boot_sources(Wanted::after(situation)),
             pending: pending.map(boot_sources),
-            facts: Fact::all(compared, reports),
+            facts: Fact::all(situation, reports),
             stopped_by: if is_stored {
-                stops::of(report, compared.after())
+                stops::of(report, situation.after())
             } else {
                 Vec::new()
             },
-            headroom: Headroom::of(compared).filter(|_| is_stored),
+            headroom: Headroom::of(situation).filter(|_| is_stored),
             rows: Vec::new(),
         };
         plan.rows = plan.rows();
@@ -116,9 +116,9 @@ impl<'c> Plan<'c> {
     }
 
     fn rows(&self) -> Vec<Row> {
-        let object = self.compared.object();
+        let object = self.situation.object();
         let row = |effect, what: &str| Row::new(effect, "HyperConverged", &object, what);
-        let gaps = self.compared.world.gaps();
+        let gaps = self.situation.world.gaps();
         let mut rows: Vec<Row> = gaps.iter().map(Gap::row).collect();
         rows.extend(self.denied.iter().map(|what| row(Effect::Denied, what)));
         if self.is_denied_by_hco {
@@ -129,7 +129,7 @@ impl<'c> Plan<'c> {
             rows.push(row(Effect::NoForecast, &unknown));
         }
         rows.extend(self.facts.iter().filter_map(|fact| fact.row(&object)));
-        rows.extend(machines::affected(self.compared));
+        rows.extend(machines::affected(self.situation));
         rows.extend(self.stopped_by.iter().map(Stop::row));
         if self.sources.changes.crons.is_none() && self.stopped_by.is_empty() {
             rows.push(row(Effect::NeverSettles, NEVER_SETTLES));
@@ -233,14 +233,14 @@ impl<'p> Machine<'p> {
 
 impl<'p> Json<'p> {
     fn of(plan: &'p Plan<'_>) -> Self {
-        let (compared, reports) = (plan.compared, plan.reports);
+        let (situation, reports) = (plan.situation, plan.reports);
         let [before, after] = reports;
         let default = |it: &'p Report| {
             it.default_architecture
                 .as_ref()
                 .or(before.default_architecture.as_ref())
         };
-        let versions = reports.map(|it| compared.version(it));
+        let versions = reports.map(|it| situation.version(it));
         let version = |of: fn(&ShownVersion) -> &Foreign| {
             Change::of(versions.each_ref(), |it| Some(of(it.as_ref()?).clone()))
         };
@@ -259,7 +259,7 @@ impl<'p> Json<'p> {
                     .unwrap_or_default()
             }),
             nodes: Change::of(reports, |it| it.nodes.clone().unwrap_or_default()),
-            leaving_nodes: if is_stored { &compared.leaving } else { &[] },
+            leaving_nodes: if is_stored { &situation.leaving } else { &[] },
             unknown: plan.unknown(),
             stopped: after
                 .forecast
@@ -276,7 +276,7 @@ impl<'p> Json<'p> {
                 Vec::new()
             },
             headroom: plan.headroom.as_ref(),
-            unread: compared.world.gaps(),
+            unread: situation.world.gaps(),
             rows: &plan.rows,
         }
     }
@@ -298,8 +298,8 @@ impl<T> Change<T> {
 }
 
 /// Why the policy or HCO denies the object. It does not include fixes, because their commands change the live object.
-fn denied(compared: &Situation, by_hco: &[String]) -> Option<String> {
-    let report = &compared.will_be;
+fn denied(situation: &Situation, by_hco: &[String]) -> Option<String> {
+    let report = &situation.will_be;
     if report.allowed && by_hco.is_empty() {
         return None;
     }

@@ -17,7 +17,7 @@ use crate::world::{GOLDEN, Metadata};
 
 /// The boot sources before and after the change. Keys are `NAMESPACE/NAME`.
 pub(super) struct BootSources<'c> {
-    pub(super) compared: &'c Situation,
+    pub(super) situation: &'c Situation,
     wanted: Wanted<'c>,
     pub(super) changes: Changes,
     /// The DataImportCrons of the forecasts before and after the change.
@@ -72,43 +72,43 @@ pub(super) struct Wanted<'c> {
 }
 
 impl<'c> Wanted<'c> {
-    pub(super) fn after(compared: &'c Situation) -> Self {
-        let report = &compared.will_be;
+    pub(super) fn after(situation: &'c Situation) -> Self {
+        let report = &situation.will_be;
         Self {
-            object: compared.after(),
+            object: situation.after(),
             report,
             forecast: report.forecast.as_ref(),
             changes: report.changes.as_ref(),
-            is_outstanding: !compared.is_asked,
+            is_outstanding: !situation.is_asked,
         }
     }
 
     /// The current object, with the outstanding changes; `None` if there is no requested change.
-    pub(super) fn before(compared: &'c Situation) -> Option<Self> {
+    pub(super) fn before(situation: &'c Situation) -> Option<Self> {
         Some(Self {
-            changes: Some(compared.pending.as_ref()?),
+            changes: Some(situation.pending.as_ref()?),
             is_outstanding: true,
-            object: compared.before()?,
-            report: compared.is.as_ref()?,
-            forecast: compared.will_be.forecast_before.as_ref(),
+            object: situation.before()?,
+            report: situation.is.as_ref()?,
+            forecast: situation.will_be.forecast_before.as_ref(),
         })
     }
 }
 
 impl<'c> BootSources<'c> {
     /// The difference between the current and the wanted boot sources.
-    pub(super) fn new(compared: &'c Situation, wanted: Wanted<'c>) -> Self {
-        let before = compared.will_be.forecast_before.as_ref();
+    pub(super) fn new(situation: &'c Situation, wanted: Wanted<'c>) -> Self {
+        let before = situation.will_be.forecast_before.as_ref();
         let forecasts = before.into_iter().chain(wanted.forecast);
         let crons = forecasts.clone().flat_map(|it| &it.crons);
         let sources = forecasts.flat_map(|it| &it.data_sources);
         let after = wanted.forecast.into_iter();
-        let crons_before = crons_before(compared);
+        let crons_before = crons_before(situation);
         let sources_after = after.clone().flat_map(|it| &it.data_sources);
         let sources_after = sources_after.map(|it| (it.key(), it)).collect();
-        let claims = compared.world.claims.iter();
+        let claims = situation.world.claims.iter();
         let mut all = Self {
-            compared,
+            situation,
             wanted,
             // A rejected object changes nothing.
             changes: wanted.changes.cloned().unwrap_or_else(|| Changes {
@@ -117,7 +117,7 @@ impl<'c> BootSources<'c> {
             }),
             crons: crons.map(|cron| (cron.key(), cron)).collect(),
             crons_after: after.flat_map(|it| &it.crons).map(Cron::key).collect(),
-            sources_before: sources_before(compared, &crons_before, &sources_after),
+            sources_before: sources_before(situation, &crons_before, &sources_after),
             sources_after,
             crons_before,
             points_to: sources
@@ -161,7 +161,7 @@ impl<'c> BootSources<'c> {
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `garbageCollectPVCs`.
     fn collected(&self) -> BTreeSet<String> {
         const DEFAULT: u64 = 3;
-        let world = &self.compared.world;
+        let world = &self.situation.world;
         let mut volumes: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for volume in world.volumes.iter().map(|volume| &volume.metadata) {
             if let Some(cron) = volume.cron_key() {
@@ -327,7 +327,7 @@ impl<'c> BootSources<'c> {
     /// Whether a DataSource has a disk; assumed if DataSources were not read.
     fn has_disk(&self, source: &str) -> bool {
         let before = self.sources_before.get(source);
-        !self.compared.world.sources.is_read() || before.is_some_and(|it| it.has_disk)
+        !self.situation.world.sources.is_read() || before.is_some_and(|it| it.has_disk)
     }
 
     /// Whether the disk of a DataSource is deleted with its DataImportCron, and then imported again.
@@ -372,7 +372,7 @@ impl<'c> BootSources<'c> {
                 "it has the label of DataImportCron {}",
                 parts(owner).1
             )),
-            None if self.compared.world.sources.is_read() => {
+            None if self.situation.world.sources.is_read() => {
                 Some("it has no label of a DataImportCron".to_owned())
             }
             None => None,
@@ -412,7 +412,7 @@ impl<'c> BootSources<'c> {
     /// Whether CDI keeps the disk of a DataSource when its DataImportCron is deleted. If DataSources were not read, the
     /// DataImportCrons decide.
     pub(super) fn keeps_disk(&self, source: &str) -> bool {
-        if self.compared.world.sources.is_read() {
+        if self.situation.world.sources.is_read() {
             let before = self.sources_before.get(source);
             return before.is_some_and(|it| it.keeps_disk);
         }
@@ -422,7 +422,7 @@ impl<'c> BootSources<'c> {
 
     /// Whether a DataSource is one of SSP's VM templates.
     fn is_of_ssp(&self, source: &str) -> bool {
-        if self.compared.world.sources.is_read() {
+        if self.situation.world.sources.is_read() {
             let before = self.sources_before.get(source);
             return before.is_some_and(|it| it.is_of_ssp);
         }
@@ -541,8 +541,8 @@ pub(crate) fn is_of_bundle(key: &str) -> bool {
 }
 
 /// The existing DataImportCrons; if they were not read, the DataImportCrons of the forecast that the cluster accepts.
-fn crons_before(compared: &Situation) -> BTreeMap<String, CronBefore> {
-    let crons = &compared.world.crons;
+fn crons_before(situation: &Situation) -> BTreeMap<String, CronBefore> {
+    let crons = &situation.world.crons;
     if crons.is_read() {
         let crons = crons.iter().map(|cron| {
             let managed = cron.managed_data_source().unwrap_or_default();
@@ -556,9 +556,9 @@ fn crons_before(compared: &Situation) -> BTreeMap<String, CronBefore> {
         });
         return crons.collect();
     }
-    let forecast = compared.will_be.forecast_before.as_ref();
+    let forecast = situation.will_be.forecast_before.as_ref();
     let forecast = forecast.filter(|it| it.stopped != Some(Stopped::DataSource));
-    let templates = templates(compared.before().unwrap_or(compared.after()));
+    let templates = templates(situation.before().unwrap_or(situation.after()));
     let crons = forecast.into_iter().flat_map(|it| &it.crons);
     let crons = crons.filter(|cron| cron.rejected.is_none());
     let crons = crons.map(|cron| {
@@ -581,13 +581,13 @@ fn crons_before(compared: &Situation) -> BTreeMap<String, CronBefore> {
 /// The existing DataSources; if they were not read, the DataSources of the forecasts. The DataSources of VM templates
 /// belong to the templates of one side, but exist on both sides.
 fn sources_before(
-    compared: &Situation,
+    situation: &Situation,
     crons: &BTreeMap<String, CronBefore>,
     after: &BTreeMap<String, &DataSource>,
 ) -> BTreeMap<String, SourceBefore> {
-    let world = &compared.world;
+    let world = &situation.world;
     if !world.sources.is_read() {
-        let before = compared.will_be.forecast_before.iter();
+        let before = situation.will_be.forecast_before.iter();
         let before = before.flat_map(|it| &it.data_sources);
         let before = before.map(|source| (source.key(), source.points_to.clone()));
         let all = after.keys().map(|key| (key.clone(), None)).chain(before);

@@ -18,13 +18,13 @@ use crate::row::{Effect, Row};
 use crate::stage::Situation;
 use crate::world::{self, World};
 
-pub(super) fn affected(compared: &Situation) -> Vec<Row> {
+pub(super) fn affected(situation: &Situation) -> Vec<Row> {
     let mut machines = BTreeSet::new();
-    disks(compared, &mut machines);
-    let architectures = Architectures::new(compared);
-    let advised = orphans(compared, architectures.as_ref(), &mut machines);
+    disks(situation, &mut machines);
+    let architectures = Architectures::new(situation);
+    let advised = orphans(situation, architectures.as_ref(), &mut machines);
     if let Some(architectures) = architectures {
-        architectures.add(compared, &advised, &mut machines);
+        architectures.add(situation, &advised, &mut machines);
     }
     machines.into_iter().collect()
 }
@@ -51,7 +51,7 @@ struct Loss {
 impl Loss {
     /// The effect on a disk that a VM creates from a DataSource; `None` if there is no effect.
     fn of(
-        compared: &Situation,
+        situation: &Situation,
         changes: Option<&Changes>,
         source: &str,
         machine: &world::Machine,
@@ -77,7 +77,7 @@ impl Loss {
         let own = machine.own_architecture()?;
         let mut moved = changes.data_sources.retargeted.iter();
         let target = moved.find(|it| it.name.raw() == source)?.to.as_ref()?;
-        let forecast = compared.will_be.forecast.iter();
+        let forecast = situation.will_be.forecast.iter();
         let (namespace, _) = source.split_once('/')?;
         let mut sources = forecast.flat_map(|it| &it.data_sources);
         let target = sources.find(|it| it.namespace.raw() == namespace && it.name == *target)?;
@@ -101,8 +101,8 @@ const AGAIN: &str =
     "delete its DataVolume after the import, and KubeVirt creates the DataVolume again";
 
 /// The UIDs of VMs with a disk that does not exist yet; `None` if that is unknown.
-pub(crate) fn unfinished(compared: &Situation) -> Option<BTreeSet<&str>> {
-    let volumes = &compared.world.volumes;
+pub(crate) fn unfinished(situation: &Situation) -> Option<BTreeSet<&str>> {
+    let volumes = &situation.world.volumes;
     let unfinished = volumes
         .iter()
         .map(|volume| &*volume.machine)
@@ -111,12 +111,12 @@ pub(crate) fn unfinished(compared: &Situation) -> Option<BTreeSet<&str>> {
 }
 
 /// Adds the VMs whose disks use a boot source that is deleted or replaced.
-fn disks(compared: &Situation, machines: &mut BTreeSet<Row>) {
-    let changes = compared.will_be.changes.as_ref();
-    let unfinished = unfinished(compared);
-    for machine in compared.world.machines.iter() {
+fn disks(situation: &Situation, machines: &mut BTreeSet<Row>) {
+    let changes = situation.will_be.changes.as_ref();
+    let unfinished = unfinished(situation);
+    for machine in situation.world.machines.iter() {
         for source in machine.sources() {
-            let Some(loss) = Loss::of(compared, changes, &source, machine) else {
+            let Some(loss) = Loss::of(situation, changes, &source, machine) else {
                 continue;
             };
             let (effect, why) = (loss.effect, &loss.why);
@@ -127,9 +127,9 @@ fn disks(compared: &Situation, machines: &mut BTreeSet<Row>) {
                     format!("the disk stays; {source}, from which it was made, {why}"),
                 ),
                 Some(false) => {
-                    let pending = compared.pending.as_ref();
-                    let goes_anyway = Loss::of(compared, pending, &source, machine).is_some();
-                    let is_in_time = compared.is_asked && !goes_anyway;
+                    let pending = situation.pending.as_ref();
+                    let goes_anyway = Loss::of(situation, pending, &source, machine).is_some();
+                    let is_in_time = situation.is_asked && !goes_anyway;
                     let advice = match (is_in_time, loss.is_back) {
                         (true, true) => format!("let it finish before the change, or {AGAIN}"),
                         (false, true) => AGAIN.to_owned(),
@@ -158,13 +158,16 @@ fn disks(compared: &Situation, machines: &mut BTreeSet<Row>) {
 }
 
 /// The architectures that no workload node has after the change.
-fn gone(compared: &Situation) -> BTreeSet<String> {
+fn gone(situation: &Situation) -> BTreeSet<String> {
     let of = |report: &Report| -> BTreeSet<String> {
         let architectures = report.workload_architectures.iter().flatten();
         architectures.map(|it| it.raw().to_owned()).collect()
     };
-    let before = compared.is.as_ref().map(of).unwrap_or_default();
-    before.difference(&of(&compared.will_be)).cloned().collect()
+    let before = situation.is.as_ref().map(of).unwrap_or_default();
+    before
+        .difference(&of(&situation.will_be))
+        .cloned()
+        .collect()
 }
 
 /// The objects that KubeVirt reads to determine the architecture of a VM.
@@ -178,14 +181,14 @@ struct Admission<'w> {
 
 impl<'w> Admission<'w> {
     fn new(
-        compared: &'w Situation,
+        situation: &'w Situation,
         (report, object): (&Report, &Value),
         default: Option<&Foreign>,
         sources: BTreeMap<String, BootSource>,
     ) -> Self {
         let default = default.map(|name| name.raw().to_owned());
         Self {
-            world: &compared.world,
+            world: &situation.world,
             kubevirt: report.kubevirt(default.unwrap_or_default()),
             sources,
             accepted: accepted(report, object),
@@ -193,15 +196,15 @@ impl<'w> Admission<'w> {
     }
 
     /// The DataSources of the cluster, or as forecast if they were not read.
-    fn sources(compared: &Situation) -> BTreeMap<String, BootSource> {
-        let real = &compared.world.sources;
+    fn sources(situation: &Situation) -> BTreeMap<String, BootSource> {
+        let real = &situation.world.sources;
         if real.is_read() {
             let real = real.iter();
             return real
                 .map(|it| (it.metadata.key(), it.boot_source()))
                 .collect();
         }
-        let before = compared.will_be.forecast_before.as_ref();
+        let before = situation.will_be.forecast_before.as_ref();
         forecast_sources(before).collect()
     }
 
@@ -365,11 +368,11 @@ struct Architectures<'w> {
 }
 
 impl<'w> Architectures<'w> {
-    fn new(compared: &'w Situation) -> Option<Self> {
-        let (is, will_be) = (compared.is.as_ref()?, &compared.will_be);
+    fn new(situation: &'w Situation) -> Option<Self> {
+        let (is, will_be) = (situation.is.as_ref()?, &situation.will_be);
         let before = is.default_architecture.as_ref();
         let after = will_be.default_architecture.as_ref().or(before);
-        let old = Admission::sources(compared);
+        let old = Admission::sources(situation);
         let mut new = old.clone();
         let changes = will_be.changes.iter();
         for deleted in changes.flat_map(|it| &it.data_sources.deleted) {
@@ -377,12 +380,12 @@ impl<'w> Architectures<'w> {
         }
         let forecast = forecast_sources(will_be.forecast.as_ref());
         new.extend(forecast.map(|(key, source)| with_stale_label(&old, key, source)));
-        let object = compared.before().unwrap_or(compared.after());
+        let object = situation.before().unwrap_or(situation.after());
         Some(Self {
-            is: Admission::new(compared, (is, object), before, old),
-            will_be: Admission::new(compared, (will_be, compared.after()), after, new),
-            gone: gone(compared),
-            runs_on: runs_on(compared),
+            is: Admission::new(situation, (is, object), before, old),
+            will_be: Admission::new(situation, (will_be, situation.after()), after, new),
+            gone: gone(situation),
+            runs_on: runs_on(situation),
         })
     }
 
@@ -463,9 +466,9 @@ impl<'w> Architectures<'w> {
 
     /// Adds the VMs that get another architecture, except for VMs whose advice already says so, and VMs of an
     /// architecture that no workload node has after the change.
-    fn add(&self, compared: &Situation, advised: &BTreeSet<String>, machines: &mut BTreeSet<Row>) {
-        let unfinished = unfinished(compared);
-        for machine in compared.world.machines.iter() {
+    fn add(&self, situation: &Situation, advised: &BTreeSet<String>, machines: &mut BTreeSet<Row>) {
+        let unfinished = unfinished(situation);
+        for machine in situation.world.machines.iter() {
             let is_advised = advised.contains(&machine.metadata.key());
             let effects = self.effects(machine, unfinished.as_ref()).into_iter();
             machines.extend(
@@ -485,9 +488,9 @@ fn once_stopped(machine: &world::Machine) -> &'static str {
 
 /// The VMs whose nodeSelector requires a node, by the node's name, with a clause about when they cannot start without
 /// it. The hostname label of a node equals its name on most platforms.
-fn pinned(compared: &Situation) -> BTreeMap<String, BTreeMap<String, &'static str>> {
+fn pinned(situation: &Situation) -> BTreeMap<String, BTreeMap<String, &'static str>> {
     let mut by_node: BTreeMap<String, BTreeMap<String, &'static str>> = BTreeMap::new();
-    for machine in compared.world.machines.iter() {
+    for machine in situation.world.machines.iter() {
         if let Some(node) = &machine.hostname {
             let machines = by_node.entry(node.clone()).or_default();
             machines.insert(machine.metadata.key(), once_stopped(machine));
@@ -496,10 +499,10 @@ fn pinned(compared: &Situation) -> BTreeMap<String, BTreeMap<String, &'static st
     by_node
 }
 
-fn runs_on(compared: &Situation) -> BTreeMap<String, String> {
-    let nodes = named(&compared.nodes_before);
+fn runs_on(situation: &Situation) -> BTreeMap<String, String> {
+    let nodes = named(&situation.nodes_before);
     let mut runs_on = BTreeMap::new();
-    for (node, machines) in running(compared) {
+    for (node, machines) in running(situation) {
         if let Some(architecture) = nodes.get(&*node).and_then(|node| architecture(node)) {
             let machines = machines.into_iter();
             runs_on.extend(machines.map(|machine| (machine, architecture.to_owned())));
@@ -509,9 +512,9 @@ fn runs_on(compared: &Situation) -> BTreeMap<String, String> {
 }
 
 /// The VMs that run on each node, by the node's name.
-fn running(compared: &Situation) -> BTreeMap<String, Vec<String>> {
+fn running(situation: &Situation) -> BTreeMap<String, Vec<String>> {
     let mut by_node: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for instance in compared.world.running.iter() {
+    for instance in situation.world.running.iter() {
         if let Some(node) = instance.node() {
             let instances = by_node.entry(node.to_owned()).or_default();
             instances.push(instance.metadata.key());
@@ -527,10 +530,10 @@ fn running(compared: &Situation) -> BTreeMap<String, Vec<String>> {
 const WITHOUT: &str = "without virt-handler, so KubeVirt can neither migrate it nor open its console, and stopping it cuts its power after the grace period";
 
 /// The same for a VM that already runs without virt-handler, with advice.
-pub(crate) fn already_without(compared: &Situation, node: &str) -> String {
-    let nodes = named(&compared.nodes_after);
+pub(crate) fn already_without(situation: &Situation, node: &str) -> String {
+    let nodes = named(&situation.nodes_after);
     let lost = nodes.get(node).and_then(|node| architecture(node));
-    let workload = compared.will_be.workload_architectures.as_deref();
+    let workload = situation.will_be.workload_architectures.as_deref();
     let then = match lost.filter(|lost| !is_in(workload.unwrap_or_default(), lost)) {
         None => ", or shut it down inside the guest".to_owned(),
         Some(lost) => format!(
@@ -541,12 +544,12 @@ pub(crate) fn already_without(compared: &Situation, node: &str) -> String {
 }
 
 /// The VMs that run on nodes that the placement already excludes, by node.
-pub(crate) fn excluded(compared: &Situation) -> BTreeMap<String, Vec<String>> {
-    let nodes = named(&compared.nodes_after);
+pub(crate) fn excluded(situation: &Situation) -> BTreeMap<String, Vec<String>> {
+    let nodes = named(&situation.nodes_after);
     let mut excluded = BTreeMap::new();
-    for (name, machines) in running(compared) {
+    for (name, machines) in running(situation) {
         if let Some(node) = nodes.get(&*name)
-            && !compared.has_virt_handler(node, true)
+            && !situation.has_virt_handler(node, true)
         {
             excluded.insert(name, machines);
         }
@@ -609,24 +612,27 @@ impl WaysOut<'_> {
 /// Adds the VMs that run on nodes that virt-handler leaves, and the VMs that cannot start on another node. Returns the
 /// VMs whose advice says that they get another architecture.
 fn orphans(
-    compared: &Situation,
+    situation: &Situation,
     architectures: Option<&Architectures<'_>>,
     machines: &mut BTreeSet<Row>,
 ) -> BTreeSet<String> {
-    let all = &compared.world.machines;
+    let all = &situation.world.machines;
     let all_by_name = all.iter().map(|machine| (machine.metadata.key(), machine));
     let mut ways_out = WaysOut {
         architectures,
         machines: all.is_read().then(|| all_by_name.collect()),
-        gone: gone(compared),
+        gone: gone(situation),
         advised: BTreeSet::new(),
     };
-    let mut by_node = running(compared);
-    let pinned = pinned(compared);
+    let mut by_node = running(situation);
+    let pinned = pinned(situation);
     for node in pinned.keys() {
         by_node.entry(node.clone()).or_default();
     }
-    let (before, after) = (named(&compared.nodes_before), named(&compared.nodes_after));
+    let (before, after) = (
+        named(&situation.nodes_before),
+        named(&situation.nodes_after),
+    );
     let none = BTreeMap::new();
     for (node, instances) in by_node {
         let Some(is) = before.get(&*node) else {
@@ -639,13 +645,13 @@ fn orphans(
             .iter()
             .filter(|(machine, _)| !instances.contains(machine) && !is_lost);
         let [what, goes, unless] = if let Some(will_be) = after.get(&*node) {
-            let is_managed = compared.has_virt_handler(is, false);
-            if compared.has_virt_handler(will_be, true) {
+            let is_managed = situation.has_virt_handler(is, false);
+            if situation.has_virt_handler(will_be, true) {
                 continue;
             }
             if !is_managed {
                 for instance in &instances {
-                    let already = already_without(compared, &node);
+                    let already = already_without(situation, &node);
                     let detail =
                         format!("the placement already excludes its node {node}: {already}");
                     add(machines, instance, Effect::AlreadyOrphaned, &detail);

@@ -193,7 +193,7 @@ fn created(sources: &BootSources<'_>, cron: &Cron) -> What {
 fn not_updated(sources: &BootSources<'_>, cron: &Cron) -> Option<Row> {
     let (name, why) = (&cron.name, sources.not_updated_because(cron)?);
     let what = format!("never updated for {name}: {why}");
-    let kubectl = sources.compared.kubectl();
+    let kubectl = sources.situation.kubectl();
     let line = kubectl.hand_over(&cron.namespace, &cron.managed_data_source, name);
     Some(Row {
         command: line.map(|line| Command {

@@ -26,7 +26,7 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     line!(
         text,
         "{BOLD}HyperConverged {}{BOLD:#}\n",
-        plan.compared.object()
+        plan.situation.object()
     );
     if let Some(denied) = &plan.denied {
         denial(&mut text, plan, denied);
@@ -58,7 +58,7 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
 
 /// Whether DataImportCrons and DataSources were read.
 fn has_boot_sources(plan: &Plan<'_>) -> bool {
-    let world = &plan.compared.world;
+    let world = &plan.situation.world;
     world.crons.is_read() && world.sources.is_read()
 }
 
@@ -115,8 +115,8 @@ fn answer(plan: &Plan<'_>) -> String {
 
 /// Why the policy or HCO denies the object, and the consequences.
 fn denial(text: &mut String, plan: &Plan<'_>, denied: &str) {
-    let (is_sent, by_hco) = (plan.compared.is_sent(), plan.is_denied_by_hco);
-    let by_policy = !plan.compared.will_be.allowed;
+    let (is_sent, by_hco) = (plan.situation.is_sent(), plan.is_denied_by_hco);
+    let by_policy = !plan.situation.will_be.allowed;
     match (is_sent, by_policy) {
         (false, _) => line!(text, "{YELLOW}problems{YELLOW:#}:"),
         (true, true) => line!(text, "{RED}denied{RED:#} by the policy:"),
@@ -164,13 +164,13 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
         return;
     }
     let stopped = plan
-        .compared
+        .situation
         .will_be
         .forecast
         .as_ref()
         .and_then(|it| it.stopped);
     stops::render(text, stopped, &plan.stopped_by);
-    if !plan.stopped_by.is_empty() && !plan.compared.is_asked {
+    if !plan.stopped_by.is_empty() && !plan.situation.is_asked {
         line!(text, "      `status` shows how to fix this.");
     }
     let rows = of_kind(&plan.rows, "DataSource").into_iter();
@@ -193,7 +193,7 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
 }
 
 fn remarks(plan: &Plan<'_>) -> Vec<String> {
-    let (sources, compared) = (&plan.sources, plan.compared);
+    let (sources, situation) = (&plan.sources, plan.situation);
     let never_settles = plan
         .rows
         .iter()
@@ -221,10 +221,10 @@ fn remarks(plan: &Plan<'_>) -> Vec<String> {
             "Boot sources that are imported without the multi-architecture import are not labelled with the architecture of their image: new VMs that are made from them get the architecture that they set, that of an older label, or {default}, whatever the architecture of the image, and may not boot."
         ));
     }
-    if compared.is_sent() && !is_on && number_before > 1 && number == 1 {
+    if situation.is_sent() && !is_on && number_before > 1 && number == 1 {
         remarks.push("The placement imports nothing again: disks that were imported on a node of another architecture stay as they are. To import such a disk again, delete it.".to_owned());
     }
-    if compared.after().pointer(PATCH).is_some() {
+    if situation.after().pointer(PATCH).is_some() {
         remarks.push("The plan ignores the jsonpatch annotation for SSP, except for a literal value of the import: HCO applies it, and denies the object if it cannot be applied.".to_owned());
     }
     let missed = sources.often_missed();
@@ -245,7 +245,7 @@ fn remarks(plan: &Plan<'_>) -> Vec<String> {
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go, getDICTPatches.
 fn is_completed(plan: &Plan<'_>) -> bool {
     let [before, after] = plan.reports.map(Report::version);
-    let mut templates = templates::of_spec(plan.compared.after());
+    let mut templates = templates::of_spec(plan.situation.after());
     let lacks_policy = |template: &Value| {
         let spec = template.get("spec");
         spec.is_some_and(|spec| spec.get(POLICY).is_none_or(Value::is_null))

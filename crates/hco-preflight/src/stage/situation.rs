@@ -245,7 +245,7 @@ impl Situation {
         if let Some(note) = is.as_ref().and_then(|is| downgrade(is, &will_be)) {
             notes.push(&note);
         }
-        let compared = Self {
+        let situation = Self {
             leaving: leaving(&is_nodes, &nodes),
             world,
             nodes_before: is_nodes,
@@ -263,12 +263,12 @@ impl Situation {
             question,
             evaluator,
         };
-        let reports = compared.is.iter().chain([&compared.will_be]);
-        let unknown = reports.filter_map(|it| compared.version(it)?.unknown);
+        let reports = situation.is.iter().chain([&situation.will_be]);
+        let unknown = reports.filter_map(|it| situation.version(it)?.unknown);
         for note in unknown.collect::<BTreeSet<_>>() {
             notes.push(&note);
         }
-        Ok(compared)
+        Ok(situation)
     }
 }
 
