@@ -92,11 +92,11 @@ pub(crate) fn run(
         bail!("there are no nodes: specify the architecture with --arch");
     }
     let (rows, mut failures) = rows(&world, &nodes, &architectures, args, registries);
-    if rows.is_empty() && failures.is_empty() {
-        bail!("there are no DaemonSets, Deployments, or Jobs in the namespace of a HyperConverged");
-    }
     for Gap { kind, reason, .. } in world.gaps() {
         failures.push(format!("{kind} was not read: {}", one_line(&reason)));
+    }
+    if rows.is_empty() && failures.is_empty() {
+        bail!("there are no DaemonSets, Deployments, or Jobs in the namespace of a HyperConverged");
     }
     match args.output {
         PlainFormat::Text => terminal.print(&render(&rows, &architectures))?,

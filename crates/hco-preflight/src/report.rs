@@ -8,6 +8,7 @@ pub(crate) use engine::{
     ForecastReport as Forecast, Outcome as Level, Report, RetargetReport as Retarget,
     TemplateReport as Template, VirtualMachineReport as Machine,
 };
+use kube_objects::text::list;
 use operator_models::hco::version::HcoVersion;
 use operator_models::kubevirt::installation::KubeVirt;
 
@@ -89,11 +90,8 @@ pub(crate) fn listed(names: &[Foreign]) -> String {
 pub(crate) const NAMED: usize = 20;
 
 pub(crate) fn some(names: &[Foreign]) -> String {
-    let (shown, more) = names.split_at(names.len().min(NAMED));
-    match more.len() {
-        0 => listed(shown),
-        more => format!("{} and {more} more", listed(shown)),
-    }
+    let names: Vec<String> = names.iter().map(Foreign::to_string).collect();
+    list(&names, NAMED)
 }
 
 pub(crate) fn is_in(names: &[Foreign], name: &str) -> bool {

@@ -58,7 +58,7 @@ pub(crate) enum Effect {
     /// The VM waits for a boot source.
     WaitsForDisk,
 
-    // The state of a boot source, the one whose sign is shown last.
+    // The state of a boot source. If it has several, the text shows the sign of the last one.
     /// The last import is complete, and the image has not changed since.
     Ready,
     /// SSP does not import it, because of a PVC with its name that no DataImportCron created.
@@ -74,7 +74,7 @@ pub(crate) enum Effect {
     NotCreated,
     /// The DataImportCron exists with another spec.
     Outdated,
-    /// It is not wanted any more, and SSP deletes it.
+    /// It is no longer wanted, and SSP deletes it.
     Unwanted,
     /// DataImportCrons were not read, or it is unknown whether it has its own disk.
     Unknown,
@@ -101,14 +101,14 @@ pub(crate) enum Effect {
 }
 
 impl Effect {
-    fn severity(self) -> Severity {
+    pub(crate) fn severity(self) -> Severity {
         match self {
             Self::Ready
             | Self::ExistingDisk
             | Self::NotImported
             | Self::DiskStays
             | Self::NotRead => Severity::Info,
-            Self::AlreadyOrphaned | Self::WaitsForDisk => Severity::Warning,
+            Self::AlreadyOrphaned | Self::WaitsForDisk | Self::Unknown => Severity::Warning,
             Self::ValueChanges
             | Self::Created
             | Self::TemplateSourceCreated
@@ -117,7 +117,7 @@ impl Effect {
             | Self::NeverImported
             | Self::Rejected
             | Self::Deleted => Severity::Change,
-            Self::NoForecast | Self::Unknown => Severity::Unknown,
+            Self::NoForecast => Severity::Unknown,
             _ => Severity::Loss,
         }
     }
@@ -197,10 +197,13 @@ impl Row {
     }
 }
 
+/// The effects that have a section of their own, whatever the kind is.
+const OF_OTHER_SECTIONS: [Effect; 2] = [Effect::NotRead, Effect::StopsSsp];
+
 pub(crate) fn of_kind<'r>(rows: &'r [Row], kind: &str) -> Vec<&'r Row> {
     let rows = rows
         .iter()
-        .filter(|row| row.kind == kind && row.effect != Effect::NotRead);
+        .filter(|row| row.kind == kind && !OF_OTHER_SECTIONS.contains(&row.effect));
     rows.collect()
 }
 

@@ -130,8 +130,8 @@ world! {
     running: Instance = "VirtualMachineInstance", "kubevirt.io/v1", &[Check, Plan, Status];
     volumes: DataVolume = "DataVolume", "cdi.kubevirt.io/v1beta1", &[Plan, Status];
     kubevirts: KubeVirt = "KubeVirt", "kubevirt.io/v1", &[Check];
-    preferences: Preference = "VirtualMachinePreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan];
-    cluster_preferences: Preference = "VirtualMachineClusterPreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan];
+    preferences: Preference = "VirtualMachinePreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan, Status];
+    cluster_preferences: Preference = "VirtualMachineClusterPreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan, Status];
     ssps: Ssp = "SSP", "ssp.kubevirt.io/v1beta3", &[Status];
     cluster_policies: AdmissionPolicy = "ClusterAdmissionPolicy", "policies.kubewarden.io/v1", &[Check];
     policies: AdmissionPolicy = "AdmissionPolicy", "policies.kubewarden.io/v1", &[Check];
@@ -146,8 +146,8 @@ trait AnyList {
 
     fn state_mut(&mut self) -> &mut State;
 
-    /// Adds an object with the fields that are read, unless it was seen before. If a field has the wrong type, there is a
-    /// gap.
+    /// Adds an object with the fields that are read, unless it was seen before. If a field has the wrong type, it
+    /// records a gap.
     fn add(&mut self, object: &Value, seen: Option<&mut Seen>);
 
     /// The objects as JSON.
@@ -188,7 +188,7 @@ impl Kind {
         )
     }
 
-    /// Whether files need not contain it. Without preferences, the shipped ones are used. A cluster need not have Jobs or
+    /// Whether it can be missing from files. Without preferences, the shipped ones apply. A cluster may lack Jobs or
     /// the operator lifecycle manager.
     fn is_optional(&self) -> bool {
         self.name.ends_with("Preference") || matches!(self.name, "Job" | "ClusterServiceVersion")
@@ -401,7 +401,7 @@ impl World {
     fn hyperconverged(&self, identity: &Identity, namespace: &str) -> Result<Option<Value>> {
         if namespace.is_empty() && self.hyperconvergeds.len() > 1 {
             bail!(
-                "the manifest names no namespace, and --from has several HyperConvergeds: specify -n"
+                "the manifest has no namespace, and --from has several HyperConverged objects: specify -n"
             );
         }
         let all = self.hyperconvergeds.iter().chain(&self.converted);
@@ -440,8 +440,11 @@ impl World {
         };
         if let Some(reason) = reason {
             let what = match kind.name {
-                "VirtualMachineInstance" => "running virtual machines are not named".to_owned(),
-                kind => format!("virtual machines are checked without each {kind} of the cluster"),
+                "VirtualMachineInstance" => "running virtual machines are not listed".to_owned(),
+                kind if list.is_read() => {
+                    format!("virtual machines are checked without one {kind} of the cluster")
+                }
+                kind => format!("virtual machines are checked without any {kind} of the cluster"),
             };
             notes.push(&format!("{what}: {reason}"));
         }

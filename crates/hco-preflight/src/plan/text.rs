@@ -50,7 +50,7 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     text.extend(plan.headroom.iter().map(Headroom::render));
     not_read(&mut text, &plan.rows);
     if !has_boot_sources(plan) {
-        let line = "  For boot sources that were not read, the plan uses those that the operators would create from the current object.";
+        let line = "  For boot sources that were not read, the plan assumes that they match the current object.";
         line!(text, "{}", folded(line, 2));
     }
     text
@@ -69,7 +69,7 @@ fn answer(plan: &Plan<'_>) -> String {
     let changes = &plan.sources.changes;
     let crons = changes.crons.as_ref();
     let imports = crons.map_or(0, |it| it.created.len() + it.recreated.len());
-    let machines = |wanted: &[Effect]| {
+    let objects = |wanted: &[Effect]| {
         let rows = plan.rows.iter().filter(|row| wanted.contains(&row.effect));
         let names: BTreeSet<_> = rows.map(|row| (&row.namespace, &row.name)).collect();
         names.len()
@@ -89,8 +89,13 @@ fn answer(plan: &Plan<'_>) -> String {
             " empty until done",
         ),
         (changes.lost_image.len(), "boot source", " lost"),
-        (machines(&[Effect::Orphaned]), "running VM", " orphaned"),
-        (machines(&affected), "VM", " affected"),
+        (
+            objects(&[Effect::NotUpdated]),
+            "boot source",
+            " never updated",
+        ),
+        (objects(&[Effect::Orphaned]), "running VM", " orphaned"),
+        (objects(&affected), "VM", " affected"),
     ];
     let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
     let parts = parts.map(|(number, what, end)| format!("{}{end}", count(number, what)));
@@ -126,14 +131,14 @@ fn denial(text: &mut String, plan: &Plan<'_>, denied: &str) {
         line!(text, "{}", folded(&format!("  {line}"), 4));
     }
     if !is_sent {
-        let line = "  The policy does not stop this, because the HyperConverged does not change. It would deny this object if it were created; later updates are not denied because of existing problems.";
+        let line = "  The policy does not stop this, because the HyperConverged does not change. It would deny this object if it were created; existing problems do not block later updates.";
         line!(text, "{}\n\nThis happens:\n", folded(line, 2));
         return;
     }
     let what = match (by_hco, by_policy) {
         (false, _) => "If the policy did not deny it, this would happen:\n",
         (true, true) => {
-            "HCO denies the object as well, also without the policy. It is not stored, so nothing changes."
+            "HCO denies the object even without the policy. It is not stored, so nothing changes."
         }
         (true, false) => "The object is not stored, so nothing changes.",
     };
@@ -179,7 +184,7 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
         let what = if has_boot_sources(plan) {
             "  nothing changes"
         } else {
-            "  nothing changes, if the boot sources in the cluster are those that the operators create from the current object (not all of them were read)"
+            "  nothing changes, if the boot sources in the cluster match the current object (not all of them were read)"
         };
         line!(text, "\n{BOLD}boot sources{BOLD:#}\n{}", folded(what, 2));
     }
@@ -230,7 +235,7 @@ fn remarks(plan: &Plan<'_>) -> Vec<String> {
     let missed = sources.often_missed();
     if !missed.is_empty() {
         remarks.push(format!(
-            "CDI often misses a new DataImportCron that takes over the DataSource of another one ({}): it imports nothing then, and with retentionPolicy None, the boot source is lost. If that happens, run the command that `status` prints.",
+            "CDI often misses a new DataImportCron that takes over the DataSource of another one ({}): then it imports nothing, and with retentionPolicy None, the boot source is lost. If that happens, run the command that `status` prints.",
             some(&missed)
         ));
     }

@@ -14,7 +14,7 @@ use super::images;
 use super::nodes::{self, check_connection};
 use super::question::{Question, Written};
 use super::settings::Settings;
-use super::surroundings::{Decisive, in_namespace, surroundings};
+use super::surroundings::{Decisive, surroundings, with_namespace};
 use crate::admission::{self, Identity};
 use crate::apply;
 use crate::args::Subject;
@@ -83,7 +83,7 @@ impl<'s> Check<'s> {
         };
         let questions = if subject.filename.is_empty() {
             if purpose == Purpose::Check {
-                notes.push("live objects are checked as new objects; in the cluster, updates are not denied because of existing problems");
+                notes.push("live objects are checked as new objects; in the cluster, existing problems do not block updates");
             }
             of_cluster(world.as_ref(), subject.connection.namespace.as_deref())?
         } else {
@@ -433,7 +433,7 @@ impl Sources<'_> {
             }
             (_, _, Some(world)) if identity.is_virtual_machine() && self.old.is_none() => {
                 let namespace = namespace.unwrap_or(world.namespace());
-                in_namespace(&submitted, namespace).unwrap_or(submitted)
+                with_namespace(&submitted, namespace).unwrap_or(submitted)
             }
             _ => submitted,
         };

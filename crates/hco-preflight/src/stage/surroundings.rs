@@ -87,7 +87,8 @@ pub(super) fn surroundings(
             .iter()
             .filter(move |object| text(object, "/kind") == Some(kind));
         of_kind.map(move |object| {
-            let namespaced = in_namespace(object, namespace).filter(|_| kind != CLUSTER_PREFERENCE);
+            let namespaced =
+                with_namespace(object, namespace).filter(|_| kind != CLUSTER_PREFERENCE);
             namespaced.unwrap_or_else(|| object.clone())
         })
     };
@@ -148,7 +149,7 @@ pub(super) fn surroundings(
 
 /// An object without a namespace, with the namespace in which it will be created. The DataSources of a VirtualMachine
 /// are also read there.
-pub(super) fn in_namespace(object: &Value, namespace: &str) -> Option<Value> {
+pub(super) fn with_namespace(object: &Value, namespace: &str) -> Option<Value> {
     let is_stated = text(object, "/metadata/namespace").is_some_and(|it| !it.is_empty());
     let mut object = Some(object.clone()).filter(|_| !is_stated && !namespace.is_empty())?;
     let metadata = object.get_mut("metadata")?.as_object_mut()?;

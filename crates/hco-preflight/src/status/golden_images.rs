@@ -40,9 +40,9 @@ pub(super) struct GoldenImage {
 impl GoldenImage {
     pub(super) fn severity(&self) -> Severity {
         match self.state {
-            Effect::Ready | Effect::ExistingDisk => Severity::Info,
-            Effect::Unknown => Severity::Warning,
-            _ => Severity::Loss,
+            // In a plan, nothing is lost if an image was not imported before.
+            Effect::Rejected | Effect::NeverImported => Severity::Loss,
+            state => state.severity(),
         }
     }
 
@@ -75,7 +75,7 @@ impl GoldenImage {
         match self.state {
             Effect::Ready => format!("ready{since}"),
             Effect::ExistingDisk => {
-                "SSP does not import it: a PersistentVolumeClaim of its name is there, which no DataImportCron created".to_owned()
+                "SSP does not import it, because a PersistentVolumeClaim with its name exists that no DataImportCron created".to_owned()
             }
             Effect::Importing => format!("importing{message}"),
             Effect::Waiting => format!("not imported yet{message}"),
@@ -118,7 +118,7 @@ impl DataSource {
         };
         let points = || {
             let [from, to] = [&self.from, &self.to].map(shown);
-            format!("still points to {from}, and not to {to}")
+            format!("still points to {from} instead of {to}")
         };
         let (effect, what) = match self.state {
             Effect::NotCreated => (
@@ -171,7 +171,7 @@ pub(super) fn of(observed: &Situation) -> Vec<GoldenImage> {
             (Some(_), Some(changes)) if is_in(&changes.recreated, &key) => {
                 let mut fields = listed(changes.changed_fields(&key));
                 if is_in(empty, &cron.source()) && !fields.is_empty() {
-                    fields.push_str("; it has no disk meanwhile");
+                    fields.push_str("; in the meantime, it has no disk");
                 }
                 let fields = Some(Foreign::from(&*fields)).filter(|it| !it.raw().is_empty());
                 image.with(Effect::Outdated, fields)
@@ -371,7 +371,7 @@ impl GoldenImage {
             (Effect::Ready | Effect::Waiting, _) if !is_managed => {
                 let message = match owner {
                     Some(other) => format!("it has the label of DataImportCron {other}"),
-                    None => "it has no label of a DataImportCron".to_owned(),
+                    None => "it has no DataImportCron label".to_owned(),
                 };
                 self.since = None;
                 let (namespace, source) = (&cron.namespace, &cron.managed_data_source);

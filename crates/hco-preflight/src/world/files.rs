@@ -18,9 +18,6 @@ use crate::notes::Notes;
 use crate::object_name::key;
 use crate::prose::first_of;
 
-/// The API group of HyperConverged.
-const GROUP: &str = "hco.kubevirt.io";
-
 const CLAIM: &str = "PersistentVolumeClaim";
 
 impl World {
@@ -38,22 +35,21 @@ impl World {
         // A must-gather can have PersistentVolumeClaims only of the namespaces of golden images, or also of others.
         let (mut has_claims, mut has_other_claims) = (false, false);
         files::each_object(path, notes, |file, object| {
-            let Identity {
-                api_version, kind, ..
-            } = Identity::of(&object);
+            let identity = Identity::of(&object);
+            let (api_version, kind) = (&identity.api_version, &identity.kind);
             let key = key(&object);
             let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
-            let item = kind.strip_suffix("List").unwrap_or(&kind);
+            let item = kind.strip_suffix("List").unwrap_or(kind);
             if item == CLAIM {
                 let gathered = gathered_namespace(file);
                 let is_golden = gathered.is_none_or(|it| GOLDEN.contains(&it));
                 has_claims |= is_golden;
                 has_other_claims |= !is_golden;
             }
-            // The policies are read because of their settings.
+            // Every command reads the policies, because of their settings.
             let is_known = |list: &&mut dyn AnyList| {
                 let known = list.state().kind;
-                let is_read = known.is_read_by(reader) || known.is_read_by(Reader::Check);
+                let is_read = known.is_read_by(reader) || known.name.ends_with("AdmissionPolicy");
                 is_read && (known.name, known.group()) == (item, group)
             };
             if let Some(list) = world.lists_mut().into_iter().find(is_known) {
@@ -61,17 +57,13 @@ impl World {
                 if item == kind {
                     list.add(&object, Some(&mut seen));
                 }
-            } else if (&*kind, group) == ("Node", "") {
+            } else if (&**kind, group) == ("Node", "") {
                 let mut node = NodeList::default();
                 // It has the kind of a node, so it can be added.
                 let _ = node.add(object, &Labels::All);
                 let texts = node.texts().iter();
-                nodes.extend(
-                    texts
-                        .filter(|node| seen.is_new(&kind, &key, *node))
-                        .cloned(),
-                );
-            } else if (&*kind, group) == ("HyperConverged", GROUP) {
+                nodes.extend(texts.filter(|node| seen.is_new(kind, &key, *node)).cloned());
+            } else if identity.is_hyperconverged() {
                 let object = hyperconverged(&object);
                 let of_version = format!("{kind}.{api_version}");
                 if seen.is_new(&of_version, &key, &object) {
@@ -96,9 +88,9 @@ impl World {
             let (kind, is_read) = (list.state().kind, list.state().is_read);
             if kind.is_read_by(reader) && !kind.is_optional() && !is_read {
                 let what = if is_partial && kind.name == CLAIM {
-                    "has none and no empty list of the namespace of golden images"
+                    "has no objects and no empty list from the namespace of golden images"
                 } else {
-                    "has no object and no empty list of the kind"
+                    "has no objects and no empty list of this kind"
                 };
                 list.state_mut()
                     .set_gap(one_line(&format!("{path} {what}")), false);
@@ -142,7 +134,7 @@ impl World {
             return format!("has {found}");
         }
         let missing = missing.join(", ");
-        format!("has {found}; what depends on other kinds is unchecked: {missing}")
+        format!("has {found}; nothing that depends on other kinds is checked: {missing}")
     }
 }
 
@@ -193,7 +185,7 @@ impl Seen {
     fn note(&self, path: &str, notes: &mut Notes) {
         if let Some(objects) = first_of(self.differing.iter()) {
             notes.push(&format!(
-                "{path} has different states of {objects}: the first one is used, in the order of the files' names; use a file or a directory of one cluster at one time"
+                "{path} has different states of {objects}: the first one, in the order of file names, is used; use the files of one cluster from one point in time"
             ));
         }
     }

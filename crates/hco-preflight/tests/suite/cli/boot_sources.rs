@@ -183,7 +183,7 @@ fn in_golden(names: &[&str]) -> Value {
         .collect()
 }
 
-/// Edits of an imported template, with what its boot sources become.
+/// Edits of an imported template, and their effects on its boot sources.
 #[rstest]
 #[case::another_source("mine", "None", json!({"/spec/managedDataSource": "other"}), &[
     "- mine-amd64 deleted with its disk",
@@ -462,7 +462,7 @@ fn a_data_source_of_a_removed_template_is_not_taken_over() {
     let before = hyperconverged(&[removed, other], true);
     let words = planned(&before, &made, Some(&hyperconverged(&[takes], true)));
     let row = "! mine-amd64 never updated for other-cron-amd64: it has the label of DataImportCron mine-cron-amd64";
-    let fix = "fix, when other-cron-amd64 is there: kubectl label --overwrite datasource.cdi.kubevirt.io -n kubevirt-os-images mine-amd64 cdi.kubevirt.io/dataImportCron=other-cron-amd64";
+    let fix = "fix, after other-cron-amd64 is created: kubectl label --overwrite datasource.cdi.kubevirt.io -n kubevirt-os-images mine-amd64 cdi.kubevirt.io/dataImportCron=other-cron-amd64";
     shows(&words, &[row, fix]);
     assert_eq!(json_of(&words)["notUpdated"], in_golden(&["mine-amd64"]));
 }
@@ -476,7 +476,7 @@ fn a_label_that_is_wrong_already_is_outstanding() {
     let words = unchanged(template, &made);
     let row =
         "! mine-amd64 never updated for mine-cron-amd64: it has the label of DataImportCron gone";
-    shows(&words, &[row]);
+    shows(&words, &["1 import, 1 boot source never updated", row]);
     run(&words).exits(1);
 }
 
@@ -604,7 +604,7 @@ fn a_disk_whose_data_volume_stays_is_imported_again() {
     let objects = [made_for_both(&template), data_volumes("mine-cron").to_vec()].concat();
     let [before, after] = [vec![template], vec![]].map(|it| hyperconverged(&it, true));
     let words = planned(&before, &objects, Some(&after));
-    let row = "- mine-arm64 deleted; its disk is deleted, imported again, and stays, until you delete its DataVolume";
+    let row = "- mine-arm64 deleted; its disk is deleted and imported again, and stays until you delete its DataVolume";
     shows(&words, &[row]);
     let disks = json!([{"architecture": null, "disks": 2, "bytes": null}]);
     assert_eq!(json_of(&words)["storage"], disks);
@@ -628,7 +628,7 @@ fn a_data_import_cron_that_never_imported_imports_when_it_is_recreated() {
 
 /// The DataSource and its disk are the user's, and the disk that the DataImportCron imported is deleted with it.
 #[test]
-fn a_disk_is_imported_again_beside_that_of_a_user() {
+fn a_disk_is_imported_again_beside_a_users_disk() {
     let template = template("mine", "None");
     let mut objects = made_of(&template, &["amd64"]);
     objects[0]["metadata"]["labels"] = json!({});

@@ -54,7 +54,7 @@ fn stored(edits: &[(&str, &str)]) -> String {
     "template: {spec: {source:",
     "template: {spec: {contentType: iso, source:"
 )]
-fn what_hco_denies_changes_nothing(#[case] from: &str, #[case] to: &str) {
+fn an_object_that_hco_denies_changes_nothing(#[case] from: &str, #[case] to: &str) {
     let file = changed(&[(from, to)]);
     let words = format!("plan -f {file} --from plan-objects.yaml");
     let plan = json_of(&words);
@@ -128,7 +128,8 @@ fn a_rejected_pointer_is_traced_to_its_template() {
     let path = "spec.dataImportCronTemplates[0].spec.managedDataSource";
     let line = format!("DataSource {GOLDEN}/My_Image: template my-image-cron, {path}");
     let plan = run(&words).unfolded();
-    plan.prints(&["A DataSource is rejected: ", &line]);
+    let plan = plan.prints(&["A DataSource is rejected: ", &line]);
+    assert_eq!(plan.stdout.matches(&line).count(), 1, "{plan:?}");
     let stopped = json!([{
         "kind": "DataSource", "namespace": GOLDEN, "name": "My_Image",
         "template": "my-image-cron", "path": path,
@@ -266,9 +267,9 @@ fn machine(name: &str, architecture: &str, status: &str) -> Value {
     )
 }
 
-/// A pointer moves to the disk of another architecture: a disk that is still to be created from it would not boot.
+/// A pointer moves to the disk of another architecture, so a disk that is created from it later would not boot.
 #[test]
-fn a_pointer_that_moves_affects_what_is_still_to_be_made() {
+fn a_pointer_that_moves_affects_disks_that_do_not_exist_yet() {
     let file = changed(&[NO_PLACEMENT, SAME_IMAGE, FOR_ARM64]);
     for (status, affected) in [("Provisioning", &["pinned"][..]), ("Running", &[])] {
         let from = beside(&[
@@ -289,7 +290,7 @@ fn a_pointer_that_moves_affects_what_is_still_to_be_made() {
 
 /// A must-gather can lack the namespace of golden images.
 #[test]
-fn disks_are_read_if_those_of_golden_images_are() {
+fn disks_are_read_with_the_namespace_of_golden_images() {
     for (namespace, is_unread) in [("default", true), (GOLDEN, false)] {
         let root = scratch();
         fs::write(root.join("objects.yaml"), super::file("plan-cluster.yaml")).unwrap();
@@ -558,7 +559,7 @@ const LABEL: &str = "/metadata/labels/cdi.kubevirt.io~1dataImportCron";
 #[case::of_none(
     json!({LABEL: null}),
     "not-managed",
-    "CDI does not update its DataSource: it has no label of a DataImportCron\n"
+    "CDI does not update its DataSource: it has no DataImportCron label\n"
 )]
 fn an_import_that_its_data_source_does_not_have_is_not_ready(
     #[case] edits: Value,
