@@ -59,7 +59,7 @@ pub(crate) enum Command {
     Plan(Plan),
     /// Show which golden images are ready, and why others are not
     Status(Status),
-    /// Write what `plan` and `status` read of a cluster to a file
+    /// Write the objects of a cluster that `--from` reads to a file
     Snapshot(Snapshot),
     /// Validate settings and print the effective settings
     Settings(Settings),
@@ -100,7 +100,7 @@ pub(crate) struct Subject {
     #[command(flatten)]
     pub(crate) walk: Walk,
 
-    /// A manifest with the old objects: updates are not denied because of existing problems
+    /// A manifest with the old objects: existing problems do not block updates
     #[arg(long, value_name = "FILE", help_heading = "Objects")]
     pub(crate) old: Option<PathBuf>,
 
@@ -169,11 +169,11 @@ pub(crate) struct Subject {
 /// Where `plan` and `status` read what there is, and with which policy.
 #[derive(Debug, clap::Args)]
 pub(crate) struct WhatIs {
-    /// Read what there is from the cluster of the current kubeconfig
+    /// Read the current state from the cluster of the current kubeconfig
     #[arg(long, help_heading = "What is", conflicts_with = "from")]
     pub(crate) cluster: bool,
 
-    /// Read what there is from a snapshot, a must-gather, files of `kubectl get -o yaml`, or - for standard input
+    /// Read the current state from a snapshot, a must-gather, files of `kubectl get -o yaml`, or - for standard input
     #[arg(long, value_name = "PATH", help_heading = "What is")]
     pub(crate) from: Option<PathBuf>,
 
@@ -440,7 +440,7 @@ const PLAN: &str = "\
 One of --cluster and --from is required. Without -f, --what-if, --nodes, and --hco-version, the plan shows what is still \
 outstanding.
 
-Exit codes: 0 nothing is lost or disturbed, 1 something is, or the policy denies the object, 2 no plan could be made.";
+Exit codes: 0 nothing is lost, 1 something is lost, or the policy or HCO denies the object, 2 there is no plan or forecast.";
 
 /// The format of a plan or a status.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -474,7 +474,7 @@ pub(crate) struct Status {
     #[command(flatten)]
     pub(crate) what_is: WhatIs,
 
-    /// Wait until all golden images are ready, at most for this time, for example 10m; then requests are canceled
+    /// Wait until all golden images are ready, but no longer than this, for example 10m; then cancel requests
     #[arg(long, value_name = "TIME", value_parser = timeout, conflicts_with = "from")]
     pub(crate) wait: Option<Duration>,
 
@@ -551,7 +551,7 @@ pub(crate) struct Images {
     #[command(flatten)]
     pub(crate) walk: Walk,
 
-    /// Say which images of HCO and of what it deploys, in --cluster or --from, lack an architecture
+    /// List the images of HCO and its workloads, in --cluster or --from, that lack an architecture
     #[arg(long, conflicts_with_all = ["names", "filename"])]
     pub(crate) operators: bool,
 

@@ -171,7 +171,7 @@ fn fingerprint(parts: &[&str]) -> String {
     format!("{:x}", fingerprint.finalize())
 }
 
-/// The path of a file in the repository of Git in which the command runs; outside a repository, relative to the current
+/// The path of a file in the Git repository in which the command runs; outside a repository, relative to the current
 /// directory.
 ///
 /// MIRRORS: git setup.c, `setup_git_directory_gently_1`, with `GIT_CEILING_DIRECTORIES`.

@@ -244,7 +244,7 @@ impl Files {
                         Ok(object) => objects.extend(object.unwrapped()),
                         Err(error) if root.is_some() => {
                             let name = format!("{}:{}", one_line(&file), error.line);
-                            self.skip("what is not an object", name);
+                            self.skip("documents that are not objects", name);
                         }
                         Err(error) => self.unreadable(&file, &error, ""),
                     }
@@ -293,7 +293,7 @@ impl Files {
         if identity.is_hyperconverged() || is_wanted && identity.is_virtual_machine() {
             let distributed = found.object.distributed.unwrap_or_default();
             if distributed.has_templates && has_template(value) {
-                return self.fail(&place, "not checked: a value is a template (`{{ }}`), which is evaluated in the cluster; check the object that it becomes");
+                return self.fail(&place, "not checked: a value is a template (`{{ }}`), which is evaluated in the cluster; check the resulting object");
             }
             if distributed.is_merged {
                 self.note(&place, "the policy around this object has `musthave`: fields that are missing here keep their live values, but are checked as missing");

@@ -128,7 +128,7 @@ fn advise(fixes: &[Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Term
     };
     let name = &terminal.name;
     terminal.note(&format!(
-        "before you apply this, `{name} plan {from}-f FILE`, with the corrected file, lists what becomes of boot sources and virtual machines"
+        "before you apply this, `{name} plan {from}-f FILE`, with the corrected file, shows the effects on boot sources and virtual machines"
     ));
 }
 

@@ -1,4 +1,4 @@
-//! The reasons why the module has no forecast of boot sources.
+//! The reasons why the engine has no forecast of boot sources.
 
 use engine::Consequence;
 use operator_models::ssp::architecture::is_known;

@@ -56,12 +56,12 @@ pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
 }
 
 /// The consequence of two DataImportCrons with the same name.
-const NEVER_SETTLES: &str = "Two DataImportCrons have the same name now: it is not determined which one SSP keeps, and whether its disk stays.";
+const NEVER_SETTLES: &str = "Two DataImportCrons have the same name now: which one SSP keeps, and whether its disk stays, is undefined.";
 
 /// The report about an object that does not exist.
 static NO_OBJECT: LazyLock<Report> = LazyLock::new(Report::default);
 
-/// A change, and what happens because of it.
+/// A change and its effects.
 struct Plan<'c> {
     situation: &'c Situation,
     /// The reports before and after the change. If HCO denies the object, nothing changes, and both are the same.
@@ -181,7 +181,7 @@ impl<'c> Plan<'c> {
     }
 }
 
-/// A plan in JSON. Programs read it: after the first release, fields are added, and none is removed.
+/// A plan in JSON. Programs read it, so after the first release, fields are added, but not removed.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Json<'p> {

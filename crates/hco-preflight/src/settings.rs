@@ -1,4 +1,4 @@
-//! `settings`: prints the settings of a file with all defaults, after the module has validated them.
+//! `settings`: prints the settings of a file with all defaults, after the engine has validated them.
 
 use anyhow::{Context, Result};
 use engine::RULES;

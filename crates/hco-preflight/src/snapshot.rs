@@ -1,4 +1,4 @@
-//! `snapshot`: writes the objects that `plan` and `status` read from a cluster, for `--from`.
+//! `snapshot`: writes the objects of a cluster that `--from` reads.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};

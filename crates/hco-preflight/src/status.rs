@@ -1,4 +1,4 @@
-//! `status`: shows which golden images are ready, and why others are not. The module makes the forecast; this file
+//! `status`: shows which golden images are ready, and why others are not. The engine makes the forecast; this file
 //! compares its report with the objects of the operators.
 
 mod conditions;

@@ -224,7 +224,7 @@ impl Verdicts {
             let (at, report) = (object.at(None), &object.report);
             let mut all = report.not_checked.clone();
             all.extend(object.without().map(|flag| format!(
-                "nothing that the policy checks changes, so existing problems are not listed; to list them, run this without {flag}"
+                "the change affects nothing that the policy checks, so existing problems are not listed; to list them, run this without {flag}"
             )));
             let repairs = report.repairs.iter();
             all.extend(repairs.map(|it| format!("the policy would repair this object: {it}")));

@@ -216,12 +216,12 @@ impl Editor<'_> {
         let range = match (next, before) {
             _ if first.form == Form::Elsewhere => return Err(unusual()),
             _ if !is_flow && self.is_blank(line..start) => {
-                // With the line break before it, so that a comment after the value stays in place.
+                // Also remove the line break before it, so that a comment after the value stays in place.
                 let before = self.text.get(..line).unwrap_or_default();
                 let before = before.strip_suffix(self.style.newline).unwrap_or(before);
                 before.len()..end
             }
-            // In a block, it shares its line with the dash of the list around.
+            // In a block, it shares its line with the dash of the surrounding list.
             (Some(next), _) if is_flow || self.is_blank(end..next.start()) => start..next.start(),
             (None, Some(before)) if is_flow => before.text.end..last.text.end,
             _ => return Err(unusual()),

@@ -45,7 +45,7 @@ impl Style {
         format!("{}{}", self.newline, " ".repeat(column))
     }
 
-    /// A field of a map in lines, whose keys are in this column; without a name, an item of a list, whose dashes are there.
+    /// A field of a block map with its keys in this column; without a name, an item of a list with its dashes there.
     pub(crate) fn block_entry(&self, name: Option<&str>, value: &Value, column: usize) -> String {
         match name {
             Some(name) if is_collection(value) => {
@@ -84,7 +84,7 @@ impl Style {
         entries.join(&self.line(column))
     }
 
-    /// A field of a map in brackets; without a name, an item of a list, or any value in one line.
+    /// A field of a flow map; without a name, an item of a list, or any value in one line.
     pub(crate) fn flow_entry(&self, name: Option<&str>, value: &Value) -> String {
         match name {
             Some(name) => format!("{}: {}", self.text(name), self.flow(value)),

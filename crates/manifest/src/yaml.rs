@@ -307,7 +307,7 @@ impl Open {
                     return merge(value, place, fields, &mut self.place.fields);
                 };
                 (place.line, place.key) = (line, Some(text));
-                // kubectl takes the last one of two fields with one name.
+                // If two fields have the same name, kubectl uses the last one.
                 fields.insert(name.clone(), value);
                 self.place.fields.insert(name, place);
                 Ok(())

@@ -60,7 +60,7 @@ fn option_and_file(words: &[OsString]) -> Option<&OsString> {
 
 fn command_of(name: &str) -> clap::Command {
     let (version, rules) = (env!("CARGO_PKG_VERSION"), engine::RULES.len());
-    // clap requires a text that is never freed.
+    // clap requires a string that is never freed.
     let version: &str = Box::leak(format!("{version}\nrules {rules}").into_boxed_str());
     <Args as CommandFactory>::command()
         .mut_subcommand("fix", |fix| fix.mut_arg("old", |it| it.hide(true)))

@@ -18,7 +18,7 @@ pub(super) fn chosen(
         let mut remedies = finding.fixes.iter();
         let remedy = remedies.find(|remedy| way(remedy).as_ref() == Some(prefer));
         let remedy = remedy.ok_or(
-            "the fix of --prefer or --place-on is not possible here; `check` lists the possible fixes",
+            "the fix that --prefer or --place-on selects is not possible here; `check` lists the possible fixes",
         )?;
         if can_be_made(remedy) {
             return Ok(vec![remedy.clone()]);
@@ -90,7 +90,7 @@ fn enables_import(remedy: &Remedy) -> bool {
     })
 }
 
-/// Correcting the name of a gate is not meant: its state stays as the user has set it.
+/// A corrected gate name does not count, because the gate keeps the state that the user set.
 fn is_of_import(operation: &PatchOperation) -> bool {
     let path = &operation.path;
     let is_gate = path.starts_with("/spec/featureGates/") && !path.ends_with("/name");

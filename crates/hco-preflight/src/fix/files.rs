@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_somebody_else_changed_is_not_written() {
+    fn a_file_that_changed_in_the_meantime_is_not_written() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("file.yaml");
         std::fs::write(&path, "theirs").unwrap();

@@ -373,7 +373,7 @@ impl<'c> BootSources<'c> {
                 parts(owner).1
             )),
             None if self.situation.world.sources.is_read() => {
-                Some("it has no label of a DataImportCron".to_owned())
+                Some("it has no DataImportCron label".to_owned())
             }
             None => None,
         }

@@ -110,7 +110,7 @@ fn add_without_disk(sources: &BootSources<'_>, rows: &mut Rows) {
             Some(Some(other)) => (Effect::Created, format!("points to {other}")),
             Some(None) if sources.is_uploaded(key.raw()) => (
                 Effect::Created,
-                "created for the uploaded PersistentVolumeClaim of its name, and not imported"
+                "created for the uploaded PersistentVolumeClaim with its name, not imported"
                     .to_owned(),
             ),
             Some(None) => (Effect::Created, "created without a disk".to_owned()),
@@ -197,7 +197,7 @@ fn not_updated(sources: &BootSources<'_>, cron: &Cron) -> Option<Row> {
     let line = kubectl.hand_over(&cron.namespace, &cron.managed_data_source, name);
     Some(Row {
         command: line.map(|line| Command {
-            when: format!("fix, when {name} is there"),
+            when: format!("fix, after {name} is created"),
             line,
         }),
         ..Row::new(Effect::NotUpdated, "DataSource", &cron.source(), &what)
@@ -274,7 +274,7 @@ fn lost(sources: &BootSources<'_>, key: &Foreign) -> Option<String> {
         (None, false) => "has no disk any more".to_owned(),
         (None, true) if sources.keeps_disk(key.raw()) => "deleted; its disk stays".to_owned(),
         (None, true) if sources.is_reimported(key.raw()) => {
-            "deleted; its disk is deleted, imported again, and stays, until you delete its DataVolume".to_owned()
+            "deleted; its disk is deleted and imported again, and stays until you delete its DataVolume".to_owned()
         }
         (None, true) => "deleted with its disk".to_owned(),
     })

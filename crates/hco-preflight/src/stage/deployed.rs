@@ -56,7 +56,7 @@ pub(super) fn settings(
             if let Some(mistakes) = module.mistakes(&settings.value)? {
                 let module = one_line(text(object, "/spec/module").unwrap_or_default());
                 let what = format!(
-                    "the settings of {policy} are invalid for this version of the module; its module is {module}: {mistakes}"
+                    "the settings of {policy} are invalid for this version of the module (the policy uses {module}): {mistakes}"
                 );
                 unusable.push((settings, what));
             } else {

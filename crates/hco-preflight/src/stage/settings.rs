@@ -69,7 +69,7 @@ fn read(documents: &[Object]) -> Result<(Value, Option<&'static str>), String> {
         (None, [only]) => Some(&only.value),
         (None, several) => {
             return Err(format!(
-                "{} documents, and none is a ClusterAdmissionPolicy; keep only the settings in the file",
+                "{} documents, but no ClusterAdmissionPolicy; keep only the settings in the file",
                 several.len()
             ));
         }

@@ -342,7 +342,7 @@ impl Situation {
         self.question.sent()
     }
 
-    /// The current object; `None` if it does not exist yet, or if it stays unchanged.
+    /// The current object; `None` if it does not exist yet.
     pub(crate) fn before(&self) -> Option<&Value> {
         self.question.old.as_ref()
     }

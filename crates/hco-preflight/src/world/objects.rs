@@ -23,7 +23,7 @@ pub(crate) trait Object: Sized {
     fn to_value(&self) -> Value;
 }
 
-/// Defines types by the places of their fields. A missing field is the default, which is not written.
+/// Defines types by the places of their fields. A missing field gets its default, which is not written.
 macro_rules! types {
     ($($(#[$meta:meta])* $name:ident {
         $($(#[$field_meta:meta])* $field:ident: $type:ty = $place:literal,)*

@@ -252,7 +252,7 @@ fn the_place_of_invalid_utf_8_is_reported() {
 }
 
 #[test]
-fn what_expands_or_nests_without_end_is_refused() {
+fn excessive_aliases_and_nesting_are_refused() {
     const SIZE: &str = "the aliases expand the document to more than 16 MiB; replace the aliases with their values";
     const DEPTH: &str = "the value is nested more than 100 levels deep";
     let nested = |open: &str, levels: usize, close: &str| {

@@ -37,7 +37,7 @@ const ADVICE: &str = "check the context and the proxy, and that the cluster is r
 /// The reason why a cluster cannot be read, with advice. Errors that no caller distinguishes share a variant.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// The API server cannot be reached, or does not answer in time. Other requests would fail too.
+    /// The API server cannot be reached, is busy, or does not answer in time. Other requests would fail too.
     #[error("{0}")]
     Silence(String),
     /// 403.
@@ -60,7 +60,7 @@ pub enum ClusterError {
 }
 
 impl ClusterError {
-    /// Whether another try may succeed: the API server cannot be reached, or does not answer in time.
+    /// Whether another try may succeed: the API server does not answer, or has an error of its own.
     pub fn is_transient(&self) -> bool {
         self.is_silence() || matches!(self, Self::Refused(500.., _))
     }
@@ -173,7 +173,7 @@ impl Cluster {
         })
     }
 
-    /// Sends a request, and repeats it while the server is busy. `verb` and `resource` are those of RBAC.
+    /// Sends a request, and repeats it while the server is busy. `verb` and `resource` are the names in RBAC.
     async fn send(
         &self,
         verb: &str,

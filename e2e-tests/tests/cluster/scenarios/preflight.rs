@@ -66,7 +66,7 @@ fn what_is_there(world: &World<'_>) {
     };
     let now = world.developer.preflight(&["check", "--cluster"]);
     let note = format!(
-        "{}note: live objects are checked as new objects; in the cluster, updates are not denied because of existing problems\n{DEFAULTS}",
+        "{}note: live objects are checked as new objects; in the cluster, existing problems do not block updates\n{DEFAULTS}",
         cluster(world)
     );
     let accepted = format!(

@@ -247,7 +247,7 @@ fn an_update_that_changes_nothing_lists_no_problems() {
         (&*format!("--arch amd64=3 --old {old}"), "--old"),
     ] {
         let note = format!(
-            "hco.json:1: nothing that the policy checks changes, so existing problems are not listed; to list them, run this without {flag}\n"
+            "hco.json:1: the change affects nothing that the policy checks, so existing problems are not listed; to list them, run this without {flag}\n"
         );
         for (edits, is_same) in [
             (json!({}), true),

@@ -111,7 +111,7 @@ fn of_another_module() -> Value {
 /// Without --images, the settings of a policy that looks up images are used without the look-ups. The images are then
 /// unknown, and nothing is reported as unreadable.
 #[test]
-fn images_are_looked_up_only_if_the_user_says_so() {
+fn images_are_looked_up_only_on_request() {
     let note = "note: the settings have `images: verify`, but images are not looked up; to look them up like the policy in the cluster, add --images\n";
     for (settings, is_noted) in [
         (

@@ -311,7 +311,7 @@ fn raw_templates_and_forbidden_objects_are_skipped(#[case] spec: &str, #[case] n
 fn an_object_with_a_template_of_a_policy_is_not_checked() {
     let text = "apiVersion: policy.open-cluster-management.io/v1\nkind: ConfigurationPolicy\nmetadata: {name: hco}\nspec:\n  object-templates:\n    - complianceType: musthave\n      objectDefinition:\n        apiVersion: hco.kubevirt.io/v1beta1\n        kind: HyperConverged\n        metadata: {name: hco}\n        spec: {workloads: {nodePlacement: {nodeSelector: {kubernetes.io/arch: '{{hub index .ManagedClusterLabels \"arch\" hub}}'}}}}\n";
     let words = "check -f file.yaml --arch amd64=3,arm64=2";
-    let error = "file.yaml:7: not checked: a value is a template (`{{ }}`), which is evaluated in the cluster; check the object that it becomes";
+    let error = "file.yaml:7: not checked: a value is a template (`{{ }}`), which is evaluated in the cluster; check the resulting object";
     run_in(tree(&[("file.yaml", text)]), words)
         .exits(2)
         .notes(error);

@@ -174,7 +174,7 @@ fn a_file_without_a_namespace_is_for_that_of_the_flag() {
     let objects = ["aaa", "bbb"];
     let objects = objects.map(|it| edited(&object, &json!({"/metadata/namespace": it})));
     fs::write(directory.join("objects.json"), list(objects).to_string()).unwrap();
-    let several = "--from has several HyperConvergeds: specify -n";
+    let several = "--from has several HyperConverged objects: specify -n";
     let new = "checked as a new object: --from has no HyperConverged other/";
     for (flag, note) in [("", several), ("-n bbb", "can be fixed"), ("-n other", new)] {
         let words = format!("fix -f - --from {} --unsafe {flag}", directory.display());

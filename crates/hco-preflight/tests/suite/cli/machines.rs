@@ -188,6 +188,6 @@ fn what_the_user_may_not_read_is_named() {
         "not for you",
     );
     let server = ApiServer::start([vec![sources], answers(None)].concat());
-    let note = "virtual machines are checked without each DataSource of the cluster: ";
+    let note = "virtual machines are checked without any DataSource of the cluster: ";
     run_on(&server, "check -f machines.yaml --cluster").notes(note);
 }

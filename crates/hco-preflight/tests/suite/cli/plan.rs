@@ -149,7 +149,7 @@ fn machine(source: &str, status: &str) -> Value {
 
 /// With `WaitForFirstConsumer`, the disk of a stopped VM is created when the VM first starts.
 #[test]
-fn a_disk_that_is_made_stays() {
+fn an_existing_disk_stays() {
     for (status, phase, effect) in [
         ("Running", Some("WaitForFirstConsumer"), "disk-stays"),
         ("Stopped", Some("Succeeded"), "disk-stays"),
@@ -183,7 +183,7 @@ fn a_disk_that_is_made_stays() {
 
 /// KubeVirt reads the label of the VM's DataSource first, and then its default.
 #[test]
-fn the_architecture_of_a_virtual_machine_is_that_of_its_data_source() {
+fn a_virtual_machine_gets_the_architecture_of_its_data_source() {
     let arm64 = json!({"template.kubevirt.io/architecture": "arm64"});
     let labelled = |name: &str, labels: Value, source: Value| {
         let fields = json!({"metadata": {"labels": labels}, "spec": {"source": source}});

@@ -89,7 +89,7 @@ fn files_that_are_no_manifests_are_skipped() {
         .prints(&["\n1 object: "])
         .notes(&format!("note: skipped {templates}: {path}/chart.yaml\n"))
         .notes(&format!(
-            "note: skipped what is not an object: {path}/patch.yaml:1\n"
+            "note: skipped documents that are not objects: {path}/patch.yaml:1\n"
         ));
     let deep = format!("a: {}{}", "[".repeat(101), "]".repeat(101));
     for text in [
