@@ -380,8 +380,9 @@ fn is_template(text: &[u8]) -> bool {
     text.windows(2).any(|two| two == b"{{")
 }
 
-/// Whether a text can contain a HyperConverged.
+/// Whether a text can contain a HyperConverged, whose kind can be written with escapes.
 fn names_ours(text: &[u8]) -> bool {
-    const KIND: &str = "HyperConverged";
-    String::from_utf8_lossy(text).contains(KIND)
+    let text = String::from_utf8_lossy(text);
+    let mut marks = ["HyperConverged", r"\x", r"\u", r"\U"].into_iter();
+    marks.any(|mark| text.contains(mark))
 }

@@ -13,7 +13,9 @@ use manifest::Object;
 use policy_host::Cluster;
 use serde_json::Value;
 
-use self::choice::{chosen, is_choice, reason, sets_annotation, to_review};
+use self::choice::{
+    chosen, is_choice, needs_choice, reason, sets_annotation, summary, to_review,
+};
 use crate::apply::{self, json_patch_of};
 use crate::args::{self, FixFormat, Prefer, WITH_ALTERNATIVES};
 use crate::exit::Exit;
@@ -78,6 +80,9 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     }
     let context = check.cluster().and_then(Cluster::context);
     let kubectl = Kubectl::on(&args.subject.connection, context);
+    if args.output.is_some() && !args.quiet {
+        note_summaries(&fixed, terminal);
+    }
     match args.output {
         Some(FixFormat::JsonPatch) => patches::print(&fixed, context, &failures)?,
         Some(FixFormat::Commands) => {
@@ -110,6 +115,17 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         advise(&fixes, args, &kubectl, terminal);
     }
     Ok(exit)
+}
+
+/// Notes the changes with their costs, before they are made.
+fn note_summaries(fixed: &[Fixed<'_>], terminal: &Terminal) {
+    let mut notes = Notes::default();
+    for it in fixed {
+        for fix in &it.fixes {
+            notes.push(&it.question.failure(summary(fix)).to_string());
+        }
+    }
+    terminal.notes(&notes);
 }
 
 /// Notes what to do before the changes are applied.
@@ -171,7 +187,7 @@ impl<'q> Fixed<'q> {
         let mut fixed = Self::unchanged(question, report);
         for _ in 0..ROUNDS {
             let can_be_made = |remedy: &Remedy| fixed.after(remedy, args).is_some();
-            let remedies = chosen(&fixed.report.findings, args, can_be_made);
+            let remedies = chosen(&fixed.report, args, can_be_made);
             let before = fixed.sent.clone();
             for mut remedy in remedies.map_err(|what| question.failure(what.to_owned()))? {
                 remedy.patch.retain(|operation| !fixed.has_added(operation));
@@ -257,7 +273,7 @@ impl<'q> Fixed<'q> {
 
 /// Prints the findings that need manual changes or a review, the images that could not be read, and the counts.
 fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, terminal: &Terminal) {
-    let (mut by_hand, mut to_confirm) = (0, 0);
+    let (mut by_hand, mut to_confirm, mut to_choose) = (0, 0, 0);
     for object in &verdicts.objects {
         if let Some(message) = object.message() {
             terminal.failure(&format!("{}: {message}", object.at(None)));
@@ -268,7 +284,9 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
             || findings.any(|it| it.rule == WITH_ALTERNATIVES);
         for finding in &object.report.findings {
             let is_denied = finding.level == Level::Deny;
-            let review = to_review(finding).filter(|_| !args.r#unsafe);
+            let needs_choice = |it: &Remedy| needs_choice(&object.report, it);
+            let review = to_review(finding);
+            let review = review.filter(|it| !args.r#unsafe || needs_choice(it));
             let is_open = is_denied || is_choice(finding) && !is_decided;
             let (at, rule, fact) = (object.at(Some(finding)), &finding.rule, &finding.fact);
             let mut text = format!("{at}: [{rule}] {fact}");
@@ -277,8 +295,14 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
                 let _ = write!(text, "\n  fix: {fix}");
             }
             if let Some(remedy) = review {
-                to_confirm += 1;
-                let _ = write!(text, "\n  review: {}", reason(remedy, args));
+                let which = if needs_choice(remedy) {
+                    &mut to_choose
+                } else {
+                    &mut to_confirm
+                };
+                *which += 1;
+                let why = reason(&object.report, remedy, args);
+                let _ = write!(text, "\n  review: {why}");
             } else if is_open {
                 by_hand += 1;
             }
@@ -309,6 +333,10 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
     if to_confirm > 0 {
         let what = "to review: fix manually, or run again with --unsafe";
         parts.push(format!("{} {what}", findings(to_confirm)));
+    }
+    if to_choose > 0 {
+        let what = format!("to decide: run again with --prefer {WITH_ALTERNATIVES}=enable-import, or with --place-on ARCH");
+        parts.push(format!("{} {what}", findings(to_choose)));
     }
     if by_hand > 0 {
         parts.push(format!("{} to fix manually", findings(by_hand)));

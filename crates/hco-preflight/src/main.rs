@@ -61,7 +61,7 @@ fn main() -> ExitCode {
             let code = error.exit_code();
             let text = error.render().to_string();
             // The text repeats the command line.
-            let escaped = foreign::masked(&foreign::lines(&text));
+            let escaped = foreign::inert(&foreign::masked(&foreign::lines(&text)));
             if error.use_stderr() && escaped != text {
                 let _ = std::io::stderr().write_all(escaped.as_bytes());
             } else {

@@ -3,15 +3,16 @@
 use engine::PatchOperation;
 
 use crate::args::{self, Prefer, WITH_ALTERNATIVES};
-use crate::report::{Finding, Remedy};
+use crate::report::{Conclusions as _, Finding, Remedy, Report};
 
 /// The fixes to apply together: only the preferred one, else all complete ones, else the fixes of one rule that a
 /// person has to review. Fixes of two rules can be two ways to resolve the same problem.
 pub(super) fn chosen(
-    findings: &[Finding],
+    report: &Report,
     args: &args::Fix,
     can_be_made: impl Fn(&Remedy) -> bool,
 ) -> Result<Vec<Remedy>, &'static str> {
+    let findings = &report.findings;
     let with_alternatives = findings.iter().find(|it| it.rule == WITH_ALTERNATIVES);
     let prefer = args.prefer();
     if let (Some(prefer), Some(finding)) = (&prefer, with_alternatives) {
@@ -36,6 +37,7 @@ pub(super) fn chosen(
     let mut first = None;
     let to_review = findings.iter().filter_map(|finding| {
         let remedy = to_review(finding).filter(is_wanted)?;
+        let remedy = Some(remedy).filter(|it| !needs_choice(report, it))?;
         (*first.get_or_insert(&finding.rule) == &finding.rule).then_some(remedy)
     });
     Ok(to_review.cloned().collect())
@@ -53,14 +55,32 @@ pub(super) fn is_choice(finding: &Finding) -> bool {
     finding.rule == "architectures-ignored"
 }
 
-pub(super) fn reason(remedy: &Remedy, args: &args::Fix) -> &'static str {
-    if enables_import(remedy) {
+/// Whether a fix enables the import where it is a preview feature. Only `--prefer` chooses that.
+pub(super) fn needs_choice(report: &Report, remedy: &Remedy) -> bool {
+    let version = report.version();
+    enables_import(remedy) && version.is_some_and(|it| !it.has_finished_import())
+}
+
+pub(super) fn reason(report: &Report, remedy: &Remedy, args: &args::Fix) -> &'static str {
+    if needs_choice(report, remedy) {
+        "the import is a preview feature in this version of HCO, so only --prefer enables it"
+    } else if enables_import(remedy) {
         "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"
     } else if sets_annotation(remedy) && !args.subject.images {
         "the architectures of the image are unknown, because it was not looked up; --images looks it up"
     } else {
         "check that this change is correct"
     }
+}
+
+/// The summary of a fix with its cost. The module states the cost of a placement.
+pub(super) fn summary(remedy: &Remedy) -> String {
+    let cost = if enables_import(remedy) {
+        "; each golden image is imported again, once for each of its architectures"
+    } else {
+        ""
+    };
+    format!("{}{cost}", remedy.summary)
 }
 
 /// The preference that a fix corresponds to.

@@ -11,12 +11,11 @@ use manifest::{EditError, Edited, edited};
 use similar::TextDiff;
 use tempfile::NamedTempFile;
 
-use super::Fixed;
+use super::{Fixed, note_summaries};
 use crate::args;
 use crate::failure::Failure;
 use crate::files::Source;
 use crate::foreign::{self, chain};
-use crate::notes::Notes;
 use crate::terminal::{CYAN, GREEN, RED, Terminal, print_raw};
 
 /// Writes the fixed files, or shows the changes. The changes of a file that cannot be written are reverted.
@@ -64,18 +63,6 @@ pub(super) fn write_or_show(
         }
     }
     Ok(())
-}
-
-/// Notes the costs of the changes before they are made.
-fn note_summaries(of_file: &[Fixed<'_>], terminal: &Terminal) {
-    let mut notes = Notes::default();
-    for fixed in of_file {
-        for fix in &fixed.fixes {
-            let note = fixed.question.failure(fix.summary.clone());
-            notes.push(&note.to_string());
-        }
-    }
-    terminal.notes(&notes);
 }
 
 /// The text of a file with the fixed objects in it. An object that the editor cannot change stays unchanged.

@@ -43,6 +43,27 @@ fn a_file_is_written_once() {
     assert_eq!(files.count(), 1, "nothing is left beside it");
 }
 
+/// Only the user's choice enables a preview feature.
+#[test]
+fn a_preview_feature_is_not_enabled_without_a_choice() {
+    let settings = |version: &str| written("settings.yaml", format!("hcoVersion: \"{version}\""));
+    let fix = |version: &str, more: &str| {
+        let settings = settings(version);
+        let words = format!("fix -f denied.yaml --arch amd64=3,arm64=2 --settings {settings}");
+        run(&format!("{words} {more}")).exits(1)
+    };
+    for more in ["", "--unsafe"] {
+        let fix = fix("1.18", more).notes("so only --prefer enables it");
+        let fix = fix.notes("1 finding to decide: run again with --prefer");
+        assert_eq!(fix.stdout, "");
+    }
+    let enabled = "+    enableMultiArchBootImageImport: true";
+    let chosen = "--prefer multi-arch-import-disabled=enable-import";
+    fix("1.18", chosen).prints(&[enabled]);
+    let fix = fix("1.19", "").prints(&[enabled]);
+    fix.notes("each golden image is imported again, once for each of its architectures");
+}
+
 #[test]
 fn the_standard_input_becomes_the_standard_output() {
     let words = "fix -f - --arch amd64=3,arm64=2 --unsafe --write -q";

@@ -84,6 +84,15 @@ fn every_shell_is_completed() {
     }
 }
 
+/// The message repeats the words, which can be the names of files.
+#[test]
+fn mistakes_have_no_commands_for_a_runner() {
+    let mistake = run("check --no-such=##vso[task.setvariable] ##[error]x").exits(2);
+    assert!(!mistake.stderr.contains("##"), "{mistake:?}");
+    let mistake = run("images -o ##vso[x]").exits(2).notes("# #vso[x]");
+    assert!(!mistake.stderr.contains("##"), "{mistake:?}");
+}
+
 #[test]
 fn a_level_can_be_set_for_one_run() {
     let words = "check -f denied.yaml --arch amd64=3,arm64=2 --level";
