@@ -14,7 +14,7 @@ use crate::verdict::Verdicts;
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
     let verdicts = match Check::read(&args.subject, Purpose::Check, &mut notes) {
-        Ok(check) => check.judge(&mut notes),
+        Ok(check) => check.judge(),
         Err(unread) if unread.is_nothing && args.allow_empty => {
             for failure in unread.failures {
                 notes.push_lines(failure.what);

@@ -1,6 +1,7 @@
 //! `explain`: a rule's page, or the table of rules.
 
 use anyhow::{Result, bail};
+use kube_objects::text::nearest;
 use serde_json::{Value, json};
 
 use crate::args::{self, PlainFormat};
@@ -33,11 +34,8 @@ fn page(typed: &str, program: &str) -> Result<Page> {
     if let Some(page) = pages::all().find(|page| page.rule.id == typed) {
         return Ok(page);
     }
-    let near = |id: &str| strsim::jaro_winkler(typed, id);
-    let nearest = pages::all()
-        .map(|page| page.rule.id)
-        .filter(|id| id.contains(typed) || near(id) > 0.8)
-        .max_by(|one, other| near(one).total_cmp(&near(other)));
+    let ids: Vec<&str> = pages::all().map(|page| page.rule.id).collect();
+    let nearest = nearest(typed, &ids);
     let hint = nearest.map_or_else(String::new, |id| format!(" Did you mean `{id}`?"));
     bail!("there is no rule `{typed}`.{hint} `{program} explain` lists them all.")
 }
@@ -71,7 +69,7 @@ fn shown(markdown: &str, width: usize) -> String {
     let mut in_code = false;
     for line in markdown.lines().chain([""]) {
         let is_fence = line.starts_with("```");
-        let begins_anew = is_fence || line.is_empty() || line.starts_with(['#', '-', '|']);
+        let begins_anew = is_fence || line.is_empty() || line.starts_with(['#', '-']);
         if begins_anew {
             let indent = if prose.starts_with("- ") { "  " } else { "" };
             for (index, line) in wrap(&prose, width.min(100)).iter().enumerate() {
@@ -88,8 +86,6 @@ fn shown(markdown: &str, width: usize) -> String {
             text.push_str(if text.ends_with("\n\n") { "" } else { "\n" });
         } else if title.len() < line.len() {
             line!(text, "{BOLD}{}{BOLD:#}", title.trim());
-        } else if line.starts_with('|') {
-            line!(text, "{line}");
         } else {
             prose.push_str(if prose.is_empty() { "" } else { " " });
             prose.push_str(line.trim());

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use engine::Import;
 
-use crate::foreign::Foreign;
+use crate::foreign::{Foreign, one_line};
 use crate::prose::folded;
 use crate::report::{Conclusions as _, Report, counted, listed};
 use crate::row::{Effect, Row};
@@ -65,6 +65,7 @@ impl Fact {
         };
         let version = |report| situation.version(report).map(|it| it.text);
         let mut facts = vec![
+            Self::new("HyperConverged", one_line(&situation.object())),
             Self::compared("multi-architecture import", reports.map(import)),
             Self::compared("HCO", reports.map(version)),
             Self::compared("workload nodes", reports.map(nodes)),

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use globset::GlobMatcher;
+use kube_objects::text::list;
 use manifest::{
     LIMIT, ManifestError, Object, decoded, documents, each_in_json, objects, read_up_to,
 };
@@ -21,7 +22,7 @@ use crate::admission::Identity;
 use crate::failure::{Failure, Place};
 use crate::foreign::{chain, one_line, shell_word};
 use crate::notes::Notes;
-use crate::prose::{count, first_of};
+use crate::prose::count;
 
 /// The path of standard input and standard output.
 const STDIN: &str = "-";
@@ -180,8 +181,8 @@ pub(crate) fn each_object(
             Err(error) => return Err(error),
         }
     }
-    if let Some(files) = first_of(skipped.iter()) {
-        notes.push(&format!("skipped {files}"));
+    if !skipped.is_empty() {
+        notes.push(&format!("skipped {}", list(&skipped, 1)));
     }
     Ok(())
 }

@@ -13,9 +13,7 @@ use manifest::Object;
 use policy_host::Cluster;
 use serde_json::Value;
 
-use self::choice::{
-    chosen, is_choice, needs_choice, reason, sets_annotation, summary, to_review,
-};
+use self::choice::{chosen, is_choice, needs_choice, reason, sets_annotation, summary, to_review};
 use crate::apply::{self, json_patch_of};
 use crate::args::{self, FixFormat, Prefer, WITH_ALTERNATIVES};
 use crate::exit::Exit;
@@ -335,7 +333,9 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
         parts.push(format!("{} {what}", findings(to_confirm)));
     }
     if to_choose > 0 {
-        let what = format!("to decide: run again with --prefer {WITH_ALTERNATIVES}=enable-import, or with --place-on ARCH");
+        let what = format!(
+            "to decide: run again with --prefer {WITH_ALTERNATIVES}=enable-import, or with --place-on ARCH"
+        );
         parts.push(format!("{} {what}", findings(to_choose)));
     }
     if by_hand > 0 {

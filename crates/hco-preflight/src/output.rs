@@ -4,16 +4,17 @@ mod github;
 mod gitlab;
 mod json;
 mod junit;
-mod markdown;
 mod sarif;
 mod text;
 
 use anyhow::Result;
 
 use crate::args::Format;
+use crate::exit::Exit;
 use crate::foreign;
-use crate::terminal::{Terminal, print_json, print_raw, width};
-use crate::verdict::Verdicts;
+use crate::prose::line;
+use crate::terminal::{Terminal, WIDTH, print_json, print_markdown, print_raw, width};
+use crate::verdict::{Judged, Verdicts};
 
 pub(crate) fn print(verdicts: &Verdicts, format: Format, terminal: &Terminal) -> Result<()> {
     let text = match format {
@@ -21,10 +22,34 @@ pub(crate) fn print(verdicts: &Verdicts, format: Format, terminal: &Terminal) ->
         Format::Json => return print_json(&json::render(verdicts)),
         Format::Sarif => return print_json(&sarif::render(verdicts)),
         Format::Gitlab => return print_json(&gitlab::render(verdicts)),
+        Format::Markdown => return markdown(verdicts, &terminal.name),
         // These formats have no colors, so all control characters in them come from external text.
-        Format::Markdown => foreign::inert(&foreign::lines(&markdown::render(verdicts))),
         Format::Junit => foreign::inert(&foreign::lines(&junit::render(verdicts))),
         Format::Github => foreign::inert_anywhere(&foreign::lines(&github::render(verdicts))),
     };
     print_raw(text.as_bytes())
+}
+
+/// The text below a heading with the result, for a comment on a merge request.
+fn markdown(verdicts: &Verdicts, name: &str) -> Result<()> {
+    let denied = verdicts.objects.iter();
+    let mut denied = denied.filter(|it| it.exit() == Exit::Denied);
+    let (sign, result) = match verdicts.exit() {
+        Exit::Accepted => ("✅", "accepted"),
+        Exit::Denied if denied.clone().all(Judged::is_only_reported) => {
+            ("⚠", "reported, not denied")
+        }
+        Exit::Denied if denied.all(|it| it.existing_problems().is_some()) => ("⚠", "problems"),
+        Exit::Denied => ("❌", "denied"),
+        Exit::Unjudged => ("❗", "not everything was checked"),
+    };
+    let mut text = String::new();
+    if let Some(cluster) = &verdicts.cluster {
+        line!(text, "API server {}\n", cluster.server);
+    }
+    text += &text::render(verdicts, WIDTH, name);
+    for failure in &verdicts.failures {
+        line!(text, "error: {failure}");
+    }
+    print_markdown(&format!("{sign} hco-preflight check: {result}"), &text)
 }

@@ -200,35 +200,11 @@ struct Json<'p> {
     #[serde(flatten)]
     changes: Value,
     pending: Option<Value>,
-    virtual_machines: Vec<Machine<'p>>,
+    virtual_machines: Vec<&'p Row>,
     storage: Vec<Disks>,
     headroom: Option<&'p Headroom>,
     unread: Vec<Gap>,
     rows: &'p [Row],
-}
-
-/// A VM, and the effect of the change on it.
-#[derive(Serialize)]
-struct Machine<'p> {
-    effect: Effect,
-    detail: &'p Foreign,
-    namespace: &'p Foreign,
-    name: &'p Foreign,
-    /// The object or the default that decides its new architecture.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    decides: Option<&'p Foreign>,
-}
-
-impl<'p> Machine<'p> {
-    fn of(row: &'p Row) -> Self {
-        Self {
-            effect: row.effect,
-            detail: &row.detail,
-            namespace: &row.namespace,
-            name: &row.name,
-            decides: row.decides.as_ref(),
-        }
-    }
 }
 
 impl<'p> Json<'p> {
@@ -245,7 +221,6 @@ impl<'p> Json<'p> {
             Change::of(versions.each_ref(), |it| Some(of(it.as_ref()?).clone()))
         };
         let is_stored = !plan.is_denied_by_hco;
-        let machines = of_kind(&plan.rows, "VirtualMachine");
         Self {
             denied: plan.denied.as_deref(),
             denied_by_hco: plan.is_denied_by_hco,
@@ -269,7 +244,7 @@ impl<'p> Json<'p> {
             stopped_by: &plan.stopped_by,
             changes: plan.sources.json(),
             pending: plan.pending.as_ref().map(BootSources::json),
-            virtual_machines: machines.into_iter().map(Machine::of).collect(),
+            virtual_machines: of_kind(&plan.rows, "VirtualMachine"),
             storage: if is_stored {
                 storage::requested(&plan.sources)
             } else {

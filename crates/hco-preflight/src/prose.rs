@@ -2,6 +2,9 @@
 
 use textwrap::{Options, WordSeparator, WordSplitter};
 
+use crate::foreign;
+use crate::terminal::{GREEN, WIDTH};
+
 /// Adds a line to a String, which cannot fail.
 macro_rules! line {
     ($text:expr) => {{ $text.push('\n'); }};
@@ -11,22 +14,6 @@ macro_rules! line {
     }};
 }
 pub(crate) use line;
-
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Part<'t> {
-    Fix(&'t str),
-    Or(&'t str),
-    Paste(Vec<&'t str>),
-}
-
-/// The first item, and the number of further ones; `None` if there are no items.
-pub(crate) fn first_of<'t>(mut all: impl ExactSizeIterator<Item = &'t String>) -> Option<String> {
-    let first = all.next()?;
-    Some(match all.len() {
-        0 => first.clone(),
-        more => format!("{first} and {more} more"),
-    })
-}
 
 fn options<'o>(width: usize) -> Options<'o> {
     Options::new(width)
@@ -43,9 +30,6 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines.map(std::borrow::Cow::into_owned).collect()
 }
 
-/// The width of plans and statuses.
-const WIDTH: usize = 100;
-
 /// Breaks a line of a plan or a status, and indents its further lines.
 pub(crate) fn folded(line: &str, indent: usize) -> String {
     let indent = " ".repeat(indent);
@@ -59,18 +43,20 @@ pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{s}")
 }
 
-/// The parts of a fix, as the module marks them.
-pub(crate) fn parts(fix: &str) -> Vec<Part<'_>> {
-    let mut parts = Vec::new();
-    for line in fix.lines() {
-        match (line.strip_prefix("  "), parts.last_mut()) {
-            (Some(paste), Some(Part::Paste(lines))) => lines.push(paste),
-            (Some(paste), _) => parts.push(Part::Paste(vec![paste])),
-            (None, _) => parts.push(match line.strip_prefix("or: ") {
-                Some(alternative) => Part::Or(alternative),
-                None => Part::Fix(line),
-            }),
+/// Adds the fix of a finding: commands and manifests to paste keep their lines.
+pub(crate) fn fix(text: &mut String, fix: &str, width: usize) {
+    for line in foreign::lines(fix).lines() {
+        if let Some(paste) = line.strip_prefix("  ") {
+            line!(text, "           {paste}");
+            continue;
+        }
+        let (mut label, prose) = match line.strip_prefix("or: ") {
+            Some(alternative) => ("or", alternative),
+            None => ("fix", line),
+        };
+        for line in wrap(prose, width.saturating_sub(9)) {
+            line!(text, "    {GREEN}{label:<3}{GREEN:#}  {line}");
+            label = "";
         }
     }
-    parts
 }

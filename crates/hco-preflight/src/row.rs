@@ -207,18 +207,20 @@ pub(crate) fn of_kind<'r>(rows: &'r [Row], kind: &str) -> Vec<&'r Row> {
     rows.collect()
 }
 
-pub(crate) fn by_namespace(text: &mut String, what: &str, rows: &[&Row], end: &str) {
+/// Sections by namespace, with a line for each object. With `grouped`, objects about which the same is said share one.
+pub(crate) fn by_namespace(text: &mut String, what: &str, rows: &[&Row], end: &str, grouped: bool) {
     let mut by_namespace: BTreeMap<&Foreign, Vec<&Row>> = BTreeMap::new();
     for row in rows {
         by_namespace.entry(&row.namespace).or_default().push(row);
     }
     for (namespace, rows) in by_namespace {
-        by_object(text, &format!("{what} in {namespace}{end}"), &rows);
+        let title = format!("{what} in {namespace}{end}");
+        by_object(text, &title, &rows, grouped);
     }
 }
 
 /// A section with a line for each object, which all its rows share.
-fn by_object(text: &mut String, title: &str, rows: &[&Row]) {
+fn by_object(text: &mut String, title: &str, rows: &[&Row], grouped: bool) {
     line!(text, "\n{BOLD}{title}{BOLD:#}");
     let mut by_name: BTreeMap<&Foreign, Vec<&Row>> = BTreeMap::new();
     let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
@@ -229,14 +231,29 @@ fn by_object(text: &mut String, title: &str, rows: &[&Row]) {
             _ => by_name.entry(&row.name).or_default().push(row),
         }
     }
-    let widths = by_name.keys().map(|name| name.to_string().chars().count());
-    let width = widths.max().unwrap_or_default().min(40);
+    let mut alike: Vec<(Vec<String>, Vec<&Row>)> = Vec::new();
     for (name, rows) in by_name {
+        let mut others = alike.iter_mut().filter(|_| grouped);
+        match others.find(|(_, other)| is_same(other, &rows)) {
+            Some((names, _)) => names.push(name.to_string()),
+            None => alike.push((vec![name.to_string()], rows)),
+        }
+    }
+    let alone = alike.iter().filter(|(names, _)| names.len() == 1);
+    let widths = alone
+        .flat_map(|(names, _)| names)
+        .map(|name| name.chars().count());
+    let width = widths.max().unwrap_or_default().min(40);
+    for (names, rows) in alike {
         let effect = rows.iter().map(|row| row.effect).max();
         let (style, sign) = effect.unwrap_or(Effect::Unknown).sign();
         let details: Vec<String> = rows.iter().map(|row| row.detail.to_string()).collect();
         let details = details.join("; ");
-        let line = format!("  {style}{sign}{style:#} {name:<width$}  {details}");
+        let subject = match names.as_slice() {
+            [name] => format!("{name:<width$} "),
+            names => names.join(", ") + ":",
+        };
+        let line = format!("  {style}{sign}{style:#} {subject} {details}");
         line!(text, "{}", folded(&line, 6));
         for command in rows.iter().filter_map(|row| row.command.as_ref()) {
             line!(text, "      {}: {}", command.when, command.line);
@@ -249,6 +266,16 @@ fn by_object(text: &mut String, title: &str, rows: &[&Row]) {
             "  {DIM}{what} without a disk: {sources} of SSP's VM templates{DIM:#}"
         );
     }
+}
+
+/// Whether the rows of two objects say the same.
+fn is_same(one: &[&Row], other: &[&Row]) -> bool {
+    let all = |rows: &[&Row]| -> Vec<_> {
+        let rows = rows.iter();
+        rows.map(|row| (row.effect, row.detail.clone(), row.command.clone()))
+            .collect()
+    };
+    all(one) == all(other)
 }
 
 /// A section with a line for each effect, which names at most this number of its objects. The hint is for the others.

@@ -6,26 +6,22 @@ mod golden_images;
 mod machines;
 mod text;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use engine::{Import, Stopped};
 use policy_host::ClusterError;
 use serde::Serialize;
-use serde_json::Value;
 
 use self::conditions::Condition;
 use self::golden_images::{DataSource, GoldenImage};
 use self::machines::Machine;
 use crate::args::{self, PlanFormat};
 use crate::exit::Exit;
-use crate::field::architecture;
 use crate::foreign::Foreign;
 use crate::headroom::Headroom;
 use crate::notes::Notes;
-use crate::object_name::name;
-use crate::plan::machines::{Counted, counted_now};
 use crate::report::Conclusions as _;
 use crate::row::{Effect, Row, Severity};
 use crate::stage::{self, Situation};
@@ -49,8 +45,6 @@ pub(crate) struct Status {
     /// The reason why SSP stops, according to the forecast.
     stopped: Option<Stopped>,
     stopped_by: Vec<Stop>,
-    /// The first node that HCO's status does not reflect, and the architectures in it.
-    unnoticed: Option<String>,
     conditions: Vec<Condition>,
     golden_images: Vec<GoldenImage>,
     /// The templates that no operator imports, with the reasons.
@@ -59,8 +53,6 @@ pub(crate) struct Status {
     data_sources: Vec<DataSource>,
     /// VMs on nodes that the placement excludes, and VMs whose disks do not exist.
     virtual_machines: Vec<Machine>,
-    /// All VMs, by architecture.
-    virtual_machine_architectures: Vec<Counted>,
     /// `None` if the running VMs were not read.
     headroom: Option<Headroom>,
     unread: Vec<Gap>,
@@ -81,9 +73,10 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
     let wait = args.wait.filter(|wait| !wait.is_zero());
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
     let mut is_quiet = args.quiet;
+    let mut policies = None;
     let status = loop {
         let mut notes = Notes::default();
-        let observed = stage::observe(args, until, &mut notes);
+        let observed = stage::observe(args, until, &mut policies, &mut notes);
         if !is_quiet {
             terminal.notes(&notes);
         }
@@ -132,8 +125,7 @@ impl Status {
         let stopped_by = stops::of(report, observed.after());
         let virtual_machines = Machine::all(&observed);
         let conditions = conditions::of(&observed);
-        let stops_ssp = |it: &Condition| it.kind == "SSP" || it.cause.is_some();
-        let is_stopped = !stopped_by.is_empty() || conditions.iter().any(stops_ssp);
+        let is_stopped = !stopped_by.is_empty() || conditions.iter().any(|it| it.kind == "SSP");
         let mut rows: Vec<Row> = stopped_by.iter().map(Stop::row).collect();
         rows.extend(golden_images.iter().map(|image| image.row(is_stopped)));
         rows.extend(not_imported);
@@ -160,13 +152,11 @@ impl Status {
             nodes: report.nodes.clone().unwrap_or_default(),
             stopped: report.forecast.as_ref().and_then(|it| it.stopped),
             stopped_by,
-            unnoticed: unnoticed(&observed),
             conditions,
             golden_images,
             not_imported: left_out,
             data_sources,
             virtual_machines,
-            virtual_machine_architectures: counted_now(&observed),
             headroom: Headroom::of(&observed),
             unread: observed.world.gaps(),
             rows,
@@ -182,32 +172,6 @@ impl Status {
             _ => Exit::Accepted,
         }
     }
-}
-
-/// HCO compares only the labels of nodes, so it overlooks a node that gets another architecture under its name.
-///
-/// MIRRORS: hyperconverged-cluster-operator controllers/nodes/predicates.go, `nodeCountChangePredicate`.
-fn unnoticed(observed: &Situation) -> Option<String> {
-    let listed = observed
-        .after()
-        .pointer("/status/nodeInfo/workloadsArchitectures")?;
-    let listed = listed.as_array()?.iter().filter_map(Value::as_str);
-    let listed: BTreeSet<&str> = listed.collect();
-    let current = observed.will_be.workload_architectures.as_ref()?;
-    let current: BTreeSet<&str> = current.iter().map(Foreign::raw).collect();
-    if listed == current {
-        return None;
-    }
-    let added = current.difference(&listed).next();
-    let mut nodes = observed.nodes_after.iter();
-    let node = nodes.find(|node| added.is_some() && architecture(node) == added.copied());
-    let what = match node {
-        Some(node) => format!("node {}", Foreign::from(name(node))),
-        None => "that nodes have left".to_owned(),
-    };
-    Some(format!(
-        "HCO has not noticed {what}: change any label of a node, and HCO reads the nodes again"
-    ))
 }
 
 /// Why it is unknown whether all forecast objects exist.

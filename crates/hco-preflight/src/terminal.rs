@@ -11,7 +11,8 @@ use serde::Serialize;
 use crate::foreign;
 use crate::notes::Notes;
 
-const WIDTH: usize = 100;
+/// The width of text that is not for a terminal.
+pub(crate) const WIDTH: usize = 100;
 
 pub(crate) const RED: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
@@ -99,8 +100,10 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
 /// Prints a text as Markdown, without its colors.
 pub(crate) fn print_markdown(title: &str, text: &str) -> Result<()> {
     let plain = anstream::adapter::strip_str(text).to_string();
-    // A name cannot end the block, because other text precedes it on its line.
-    let markdown = format!("### {title}\n\n```text\n{plain}```\n");
+    // No text in the block can end it.
+    let ticks = plain.split(|letter| letter != '`').map(str::len).max();
+    let fence = "`".repeat(ticks.unwrap_or_default().max(2) + 1);
+    let markdown = format!("### {title}\n\n{fence}text\n{plain}{fence}\n");
     print_raw(foreign::inert(&foreign::lines(&markdown)).as_bytes())
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use policy_host::{Counts, NodeList};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::field::architecture;
 use crate::foreign::one_line;
@@ -106,24 +106,22 @@ impl WhatIf {
 
 impl Part {
     fn made_up(&self) -> Vec<Value> {
-        let architecture = &self.architecture;
+        let counts = [(self.architecture.clone(), self.number)].into();
         if !self.is_control_plane {
-            let counts = [(architecture.clone(), self.number)];
-            return NodeList::workers(&counts.into(), "joined-").to_objects();
+            return NodeList::workers(&counts, "joined-").to_objects();
         }
-        let node = |index| {
-            json!({
-                "metadata": {
-                    "name": format!("joined-control-plane-{architecture}-{index}"),
-                    "labels": {
-                        "kubernetes.io/arch": architecture,
-                        "node-role.kubernetes.io/control-plane": "",
-                    },
-                },
-                "status": {"nodeInfo": {"architecture": architecture}},
-            })
-        };
-        (0..self.number).map(node).collect()
+        let mut nodes = NodeList::workers(&counts, "joined-control-plane-").to_objects();
+        let labels = nodes
+            .iter_mut()
+            .filter_map(|it| it.pointer_mut("/metadata/labels"));
+        for labels in labels.filter_map(Value::as_object_mut) {
+            labels.remove("node-role.kubernetes.io/worker");
+            labels.insert(
+                "node-role.kubernetes.io/control-plane".to_owned(),
+                Value::from(""),
+            );
+        }
+        nodes
     }
 
     fn matches(&self, node: &Value) -> bool {

@@ -127,7 +127,7 @@ world! {
     claims: Disk = "PersistentVolumeClaim", "v1", &[Plan, Status];
     snapshots: Disk = "VolumeSnapshot", "snapshot.storage.k8s.io/v1", &[Plan, Status];
     machines: Machine = "VirtualMachine", "kubevirt.io/v1", &[Check, Plan, Status];
-    running: Instance = "VirtualMachineInstance", "kubevirt.io/v1", &[Check, Plan, Status];
+    running: Instance = "VirtualMachineInstance", "kubevirt.io/v1", &[Plan, Status];
     volumes: DataVolume = "DataVolume", "cdi.kubevirt.io/v1beta1", &[Plan, Status];
     kubevirts: KubeVirt = "KubeVirt", "kubevirt.io/v1", &[Check];
     preferences: Preference = "VirtualMachinePreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan, Status];
@@ -440,7 +440,6 @@ impl World {
         };
         if let Some(reason) = reason {
             let what = match kind.name {
-                "VirtualMachineInstance" => "running virtual machines are not listed".to_owned(),
                 kind if list.is_read() => {
                     format!("virtual machines are checked without one {kind} of the cluster")
                 }
@@ -470,7 +469,7 @@ impl World {
             Some(_) => &self.policies,
         };
         if let Some(cluster) = &self.cluster {
-            return cluster.policies(&list.state.kind.resource(), namespace);
+            return cluster.all(&list.state.kind.path(namespace), |it| Some(it.clone()));
         }
         let policies = list.iter().map(AdmissionPolicy::to_value);
         Ok(policies.filter(|it| in_namespace(namespace, it)).collect())

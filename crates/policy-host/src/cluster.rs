@@ -140,18 +140,6 @@ impl Cluster {
         Ok(self.get("/apis", KUBEWARDEN)?.is_some())
     }
 
-    /// The objects of a resource of Kubewarden, in all namespaces or in one; empty if the cluster does not serve it.
-    pub fn policies(
-        &self,
-        resource: &str,
-        namespace: Option<&str>,
-    ) -> Result<Vec<Value>, ClusterError> {
-        match path(&format!("{KUBEWARDEN}/v1"), namespace, resource) {
-            Some(path) => self.all(&path, |policy| Some(policy.clone())),
-            None => Ok(Vec::new()),
-        }
-    }
-
     /// An object of a namespace; `None` if it does not exist.
     fn named(
         &self,

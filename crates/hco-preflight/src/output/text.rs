@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::exit::Exit;
 use crate::foreign::{self, one_line};
-use crate::prose::{Part, count, line, parts, wrap};
+use crate::prose::{count, fix, line, wrap};
 use crate::report::{Boot, Finding, Level};
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::verdict::{Judged, Verdicts};
@@ -114,8 +114,30 @@ fn images(text: &mut String, object: &Judged) {
         }
         line!(text, "{}", row.trim_end());
     }
+    for (boot, meaning) in LEGEND {
+        let mut cells = templates.iter().flat_map(|it| it.architectures.values());
+        if cells.any(|cell| *cell == boot) {
+            line!(text, "  {DIM}{meaning}{DIM:#}");
+        }
+    }
     text.push('\n');
 }
+
+/// The meaning of the states in the table that need an explanation.
+const LEGEND: [(Boot, &str); 3] = [
+    (
+        Boot::Boots,
+        "boots: imported, and the image was looked up: it has the architecture",
+    ),
+    (
+        Boot::Imported,
+        "imported: the images were not looked up (--images does), so the annotations are trusted",
+    ),
+    (
+        Boot::Unknown,
+        "unknown: the node that imports the image decides, or the image could not be read",
+    ),
+];
 
 /// The findings of one rule and level. Findings with the same fix share it.
 fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
@@ -142,26 +164,6 @@ fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
         }
     }
     text.push('\n');
-}
-
-fn fix(text: &mut String, fix: &str, width: usize) {
-    let fix = foreign::lines(fix);
-    for part in parts(&fix) {
-        let (mut label, prose) = match part {
-            Part::Paste(lines) => {
-                for line in lines {
-                    line!(text, "           {line}");
-                }
-                continue;
-            }
-            Part::Fix(prose) => ("fix", prose),
-            Part::Or(prose) => ("or", prose),
-        };
-        for line in wrap(prose, width.saturating_sub(9)) {
-            line!(text, "    {GREEN}{label:<3}{GREEN:#}  {line}");
-            label = "";
-        }
-    }
 }
 
 /// The number of objects by result, for example `2 accepted, 1 denied`.

@@ -7,7 +7,6 @@ use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
 use operator_models::kubevirt::virtual_machine::{BootSource, Lookup, Reason, VirtualMachine};
 use operator_models::ssp::bundle;
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::field::architecture;
@@ -230,43 +229,6 @@ impl<'w> Admission<'w> {
             Reason::Default => "KubeVirt's default".to_owned(),
         }
     }
-}
-
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Counted {
-    /// `None` if KubeVirt's default decides, and HCO does not set it.
-    pub(crate) architecture: Option<Foreign>,
-    /// The reason for it, as in the reports of VMs.
-    pub(crate) reason: &'static str,
-    pub(crate) virtual_machines: usize,
-}
-
-/// The number of VMs by architecture and by what decides it.
-pub(crate) fn counted_now(observed: &Situation) -> Vec<Counted> {
-    let (report, object) = (&observed.will_be, observed.after());
-    let sources = Admission::sources(observed);
-    let default = report.default_architecture.as_ref();
-    let now = Admission::new(observed, (report, object), default, sources);
-    let mut numbers: BTreeMap<(String, &str), usize> = BTreeMap::new();
-    for machine in observed.world.machines.iter() {
-        let resolved = match machine.own_architecture() {
-            // Most VMs set an architecture, and need not be parsed.
-            Some(own) => Some((own.to_owned(), Reason::Explicit)),
-            None => machine
-                .read()
-                .map(|it| it.resolve(&now.kubevirt, &mut { &now })),
-        };
-        if let Some((architecture, reason)) = resolved {
-            *numbers.entry((architecture, reason.name())).or_default() += 1;
-        }
-    }
-    let counted = numbers.into_iter().map(|((name, reason), number)| Counted {
-        architecture: (!name.is_empty()).then(|| Foreign::from(&*name)),
-        reason,
-        virtual_machines: number,
-    });
-    counted.collect()
 }
 
 impl Lookup for &Admission<'_> {

@@ -23,18 +23,13 @@ use crate::terminal::{BOLD, GREEN, RED, YELLOW};
 /// Renders the plan. With `all`, it names all VMs.
 pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     let mut text = String::new();
-    line!(
-        text,
-        "{BOLD}HyperConverged {}{BOLD:#}\n",
-        plan.situation.object()
-    );
     if let Some(denied) = &plan.denied {
         denial(&mut text, plan, denied);
         if plan.is_denied_by_hco {
             return text;
         }
     }
-    line!(text, "{}\n", answer(plan));
+    line!(text, "{}\n", folded(&answer(plan), 2));
     text.extend(plan.facts.iter().map(Fact::render));
     let machines = of_kind(&plan.rows, "VirtualMachine");
     let limit = if all { usize::MAX } else { NAMED };
@@ -123,7 +118,7 @@ fn denial(text: &mut String, plan: &Plan<'_>, denied: &str) {
     let (is_sent, by_hco) = (plan.situation.is_sent(), plan.is_denied_by_hco);
     let by_policy = !plan.situation.will_be.allowed;
     match (is_sent, by_policy) {
-        (false, _) => line!(text, "{YELLOW}problems{YELLOW:#}:"),
+        (false, _) => line!(text, "{YELLOW}problems{YELLOW:#} of the object as it is:"),
         (true, true) => line!(text, "{RED}denied{RED:#} by the policy:"),
         (true, false) => line!(text, "{RED}denied{RED:#} by HCO:"),
     }
@@ -188,13 +183,13 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
         };
         line!(text, "\n{BOLD}boot sources{BOLD:#}\n{}", folded(what, 2));
     }
-    by_namespace(text, "boot sources", &asked, "");
+    by_namespace(text, "boot sources", &asked, "", false);
     for remark in remarks(plan) {
         let line = format!("  {YELLOW}!{YELLOW:#} {remark}");
         line!(text, "{}", folded(&line, 4));
     }
     let end = ": still outstanding without this change";
-    by_namespace(text, "boot sources", &pending, end);
+    by_namespace(text, "boot sources", &pending, end, false);
 }
 
 fn remarks(plan: &Plan<'_>) -> Vec<String> {

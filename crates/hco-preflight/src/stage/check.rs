@@ -1,11 +1,9 @@
 //! The input of `check` and `fix`: the objects of the files, or of the cluster, and everything that the module reads.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use kube_objects::text::list;
 use policy_host::{Cluster, ClusterError, HostCalls, Labels, Objects};
 use serde_json::{Value, json};
 
@@ -20,13 +18,11 @@ use crate::apply;
 use crate::args::Subject;
 use crate::boot_image::{self, DataVolumes};
 use crate::failure::{Failure, Place};
-use crate::field::text;
 use crate::files::{self, Found, Wanted};
 use crate::foreign::{self, Foreign, chain, one_line};
 use crate::module::Module;
 use crate::notes::Notes;
-use crate::object_name::key;
-use crate::report::{NAMED, Report};
+use crate::report::Report;
 use crate::verdict::{Against, Judged, Origin, Verdicts};
 use crate::world::{Reader, World};
 
@@ -96,7 +92,14 @@ impl<'s> Check<'s> {
             sources.questions(files.found, &mut files.failures, notes)?
         };
         let module = Module::load(subject.policy.as_deref(), subject.no_cache, notes)?;
-        let mut evaluator = Evaluator::new(module, subject, world.as_ref(), &questions, notes)?;
+        let mut evaluator = Evaluator::new(
+            module,
+            subject,
+            world.as_ref(),
+            &questions,
+            &mut None,
+            notes,
+        )?;
         if purpose == Purpose::Fix {
             // With repairs, the module would only report what it repairs, without a patch.
             for settings in evaluator.all_settings().filter_map(Value::as_object_mut) {
@@ -171,7 +174,7 @@ impl<'s> Check<'s> {
         self.world.as_ref()?.cluster.as_ref()
     }
 
-    pub(crate) fn judge(&self, notes: &mut Notes) -> Verdicts {
+    pub(crate) fn judge(&self) -> Verdicts {
         let mut verdicts = Verdicts {
             failures: self.failures.clone(),
             cluster: self.cluster().map(|cluster| Origin {
@@ -193,32 +196,7 @@ impl<'s> Check<'s> {
                 Err(error) => verdicts.failures.push(question.failure(chain(&error))),
             }
         }
-        self.note_running(&verdicts, notes);
         verdicts
-    }
-
-    /// Notes the running VMs on architectures that an update excludes.
-    fn note_running(&self, verdicts: &Verdicts, notes: &mut Notes) {
-        let rule = "placement-drops-architecture";
-        let excludes = |it: &&Judged| it.report.findings.iter().any(|it| it.rule == rule);
-        let object = verdicts.objects.iter().find(excludes);
-        let (Some(object), Some(world)) = (object, &self.world) else {
-            return;
-        };
-        let left = object.report.workload_architectures.iter().flatten();
-        let left: BTreeSet<&str> = left.map(Foreign::raw).collect();
-        let running = world.all(&world.running, notes);
-        let lost = running.iter().flatten().filter(|machine| {
-            text(machine, "/spec/architecture").is_some_and(|it| !left.contains(it))
-        });
-        let lost: Vec<String> = lost.map(|machine| one_line(&key(machine))).collect();
-        if !lost.is_empty() {
-            notes.push(&format!(
-                "{}: virtual machines run on the excluded nodes, and lose virt-handler: {}",
-                object.at(None),
-                list(&lost, NAMED)
-            ));
-        }
     }
 
     /// Each object with all settings that apply to it.

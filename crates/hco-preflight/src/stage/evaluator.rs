@@ -19,6 +19,9 @@ use crate::notes::Notes;
 use crate::report::{Conclusions as _, Report};
 use crate::world::World;
 
+/// The settings of the cluster's policies, and whether there may be policies that the user may not list.
+pub(crate) type Policies = (Vec<Settings>, bool);
+
 pub(crate) struct Evaluator {
     module: Module,
     settings: Settings,
@@ -32,12 +35,13 @@ pub(crate) struct Evaluator {
 }
 
 impl Evaluator {
-    /// Reads the settings of the user, or of the cluster's policies. The module validates them.
+    /// Reads the settings of the user, or of the cluster's policies unless they are known. The module validates them.
     pub(super) fn new(
         module: Module,
         subject: &Subject,
         world: Option<&World>,
         questions: &[Question],
+        policies: &mut Option<Policies>,
         notes: &mut Notes,
     ) -> Result<Self> {
         let mut settings = validated(subject.settings.as_deref(), &module, notes)?;
@@ -48,14 +52,16 @@ impl Evaluator {
             }
         }
         let namespace = world.map_or("", World::namespace).to_owned();
-        let (mut deployed, has_unread_policies) = match world {
-            Some(world) if subject.settings.is_none() => {
+        let (mut deployed, has_unread_policies) = match (world, &*policies) {
+            (_, Some(known)) => known.clone(),
+            (Some(world), None) if subject.settings.is_none() => {
                 let targets = questions.iter().map(|it| it.target(&namespace));
                 let targets: BTreeSet<_> = targets.collect();
                 deployed::settings(world, &targets, &module, notes)?
             }
-            _ => (Vec::new(), false),
+            _ => Policies::default(),
         };
+        *policies = Some((deployed.clone(), has_unread_policies));
         for settings in &mut deployed {
             set_levels(&mut settings.value, &subject.level);
         }

@@ -14,12 +14,11 @@ use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::golden_image::SHIPPED;
 use operator_models::hco::hyperconverged::LocatedFields;
 use operator_models::hco::node::census;
-use operator_models::hco::version::HcoVersion;
 use policy_host::{Connection, HostCalls, Labels, NodeList};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
-use super::evaluator::Evaluator;
+use super::evaluator::{Evaluator, Policies};
 use super::nodes::{check_connection, of_file};
 use super::question::{Question, Written};
 use crate::admission::Identity;
@@ -104,13 +103,15 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
         (None, None) => None,
     };
     let asked = (nodes, args.hco_version.as_deref());
-    Situation::of(&what_is.subject(), world, question, asked, notes)
+    Situation::of(&what_is.subject(), world, question, asked, &mut None, notes)
 }
 
-/// Reads the data for `status` until this time, and finds outstanding changes.
+/// Reads the data for `status` until this time, and finds outstanding changes. It reads the policies unless they are
+/// known.
 pub(crate) fn observe(
     args: &Status,
     until: Option<Instant>,
+    policies: &mut Option<Policies>,
     notes: &mut Notes,
 ) -> Result<Situation> {
     let reading = Reading {
@@ -128,6 +129,7 @@ pub(crate) fn observe(
         world,
         question,
         (None, None),
+        policies,
         notes,
     )
 }
@@ -202,13 +204,15 @@ impl Situation {
         world: World,
         question: Question,
         (nodes, version): (Option<Vec<Value>>, Option<&str>),
+        policies: &mut Option<Policies>,
         notes: &mut Notes,
     ) -> Result<Self> {
         let is_nodes: Arc<[Value]> = world.nodes.to_objects().into();
         let nodes = nodes.map_or_else(|| Arc::clone(&is_nodes), Into::into);
         let questions = std::slice::from_ref(&question);
         let module = Module::Linked;
-        let mut evaluator = Evaluator::new(module, subject, Some(&world), questions, notes)?;
+        let mut evaluator =
+            Evaluator::new(module, subject, Some(&world), questions, policies, notes)?;
         let given: Vec<&Value> = question.old.iter().chain([question.sent()]).collect();
         // Another version can ship other templates.
         if version.is_none()
@@ -242,9 +246,6 @@ impl Situation {
         let beside = BTreeMap::from([("hcoVersion", to_raw_value(&version)?), ("before", before)]);
         let (sent, host) = (question.sent(), host(&nodes));
         let will_be = evaluator.report(&question, sent, &beside, &host)?;
-        if let Some(note) = is.as_ref().and_then(|is| downgrade(is, &will_be)) {
-            notes.push(&note);
-        }
         let situation = Self {
             leaving: leaving(&is_nodes, &nodes),
             world,
@@ -317,20 +318,6 @@ fn hosts(placement: &Placement, node: &Value) -> bool {
     let list = json!({"items": [node]}).to_string();
     let census = census(list.as_bytes(), &[placement]);
     census.is_ok_and(|census| census.iter().any(|census| !census.workload.is_empty()))
-}
-
-/// A remark about a version of HCO that is older than the cluster's.
-fn downgrade(is: &Report, will_be: &Report) -> Option<String> {
-    let version = |report: &Report| {
-        let number = &report.version.as_ref()?.number;
-        Some((HcoVersion::parse(number)?, one_line(number)))
-    };
-    let ((before, is), (after, will_be)) = (version(is)?, version(will_be)?);
-    (after < before).then(|| {
-        format!(
-            "HCO {will_be} is older than the HCO {is} of the cluster: the plan keeps the defaults that {is} has set, and OLM does not support a downgrade"
-        )
-    })
 }
 
 impl Situation {

@@ -1,42 +1,31 @@
 //! The text output of a status.
 
 use super::Status;
-use super::conditions::{Cause, Condition};
+use super::conditions::Condition;
 use crate::facts::Fact;
-use crate::foreign::{self, Foreign, one_line};
+use crate::foreign::{Foreign, one_line};
 use crate::headroom::Headroom;
-use crate::plan::machines::Counted;
-use crate::prose::{count, folded, line};
-use crate::report::{NAMED, some};
+use crate::no_forecast::NoForecast;
+use crate::prose::{count, fix, folded, line};
+use crate::report::{Finding, NAMED};
 use crate::row::{Effect, Severity, by_effect, by_namespace, not_read, of_kind};
-use crate::stops::{self, Stop};
-use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
+use crate::stops;
+use crate::terminal::{BOLD, DIM, GREEN, RED, WIDTH, YELLOW};
 
 pub(super) fn render(status: &Status, program: &str) -> String {
     let mut text = String::new();
-    let object = status.observed.object();
-    line!(text, "{BOLD}HyperConverged {object}{BOLD:#}\n");
-    result(&mut text, status);
-    text.push('\n');
+    line!(text, "{}\n", folded(&answer(status), 2));
     let report = &status.observed.will_be;
-    let mut facts = Fact::all(&status.observed, [report, report]);
-    let machines = &status.virtual_machine_architectures;
-    let machines: Vec<String> = machines.iter().map(architecture).collect();
-    if !machines.is_empty() {
-        facts.push(Fact::new("VMs", machines.join(", ")));
-    }
+    let facts = Fact::all(&status.observed, [report, report]);
     text.extend(facts.iter().map(Fact::render));
-    if let Some(unnoticed) = &status.unnoticed {
-        line!(text, "\n{YELLOW}!{YELLOW:#} {unnoticed}");
-    }
-    conditions(&mut text, &status.conditions, program);
+    conditions(&mut text, &status.conditions);
     stops(&mut text, status, program);
     let images = of_kind(&status.rows, "DataSource");
     if images.is_empty() {
         let none = status.unknown.as_ref().map_or("none", |_| "unknown");
         line!(text, "\n{BOLD}golden images{BOLD:#}\n  {none}");
     }
-    by_namespace(&mut text, "golden images", &images, "");
+    by_namespace(&mut text, "golden images", &images, "", true);
     let left_out = of_kind(&status.rows, "DataImportCronTemplate");
     let title = "templates that are not imported";
     by_effect(&mut text, title, &left_out, NAMED, "");
@@ -47,25 +36,12 @@ pub(super) fn render(status: &Status, program: &str) -> String {
     text
 }
 
-fn architecture(of: &Counted) -> String {
-    let architecture = of.architecture.as_ref();
-    let name = architecture.map_or_else(|| "unknown".to_owned(), Foreign::to_string);
-    let decides = match of.reason {
-        "explicit" => "",
-        "preference" => " by preference",
-        "datasource" => " by boot source",
-        _ => " by KubeVirt's default",
-    };
-    format!("{name}{decides} ({})", of.virtual_machines)
-}
-
-fn conditions(text: &mut String, conditions: &[Condition], program: &str) {
+fn conditions(text: &mut String, conditions: &[Condition]) {
     if conditions.is_empty() {
         return;
     }
     line!(text, "\n{BOLD}conditions{BOLD:#}");
     let mut messages: Vec<&Foreign> = Vec::new();
-    let mut shown: Vec<&Cause> = Vec::new();
     // Several conditions can show the same problem.
     for alike in conditions.chunk_by(|one, other| one.problem() == other.problem()) {
         let [condition, ..] = alike else { continue };
@@ -78,10 +54,8 @@ fn conditions(text: &mut String, conditions: &[Condition], program: &str) {
         let (kind, namespace, name) = (condition.kind, &condition.namespace, &condition.name);
         let since = condition.since.as_ref();
         let since = since.map_or_else(String::new, |time| format!(" since {time}"));
-        line!(
-            text,
-            "  {RED}✘{RED:#} {kind} {namespace}/{name} {words}{since}"
-        );
+        let line = format!("  {RED}✘{RED:#} {kind} {namespace}/{name} {words}{since}");
+        line!(text, "{}", folded(&line, 6));
         if let Some(message) = &condition.message {
             // The HyperConverged repeats SSP's message.
             let mut repeated = messages.iter();
@@ -93,76 +67,58 @@ fn conditions(text: &mut String, conditions: &[Condition], program: &str) {
             line!(text, "{}", folded(&format!("      {message}"), 6));
         }
         messages.extend(&condition.message);
-        let Some(cause) = &condition.cause else {
-            continue;
-        };
-        if shown.contains(&cause) {
-            line!(text, "    {BOLD}cause{BOLD:#} same as above");
-            continue;
-        }
-        shown.push(cause);
-        let nodes = (!cause.nodes.is_empty()).then(|| format!("nodes {}", some(&cause.nodes)));
-        let template = cause.template.as_ref().map(|it| format!("template `{it}`"));
-        let path = cause.path.as_ref().map(Foreign::to_string);
-        let what: Vec<String> = [template, path, nodes].into_iter().flatten().collect();
-        line!(text, "    {BOLD}cause{BOLD:#} {}", what.join(", "));
-        if let Some(fact) = &cause.fact {
-            line!(text, "{}", folded(&format!("      {fact}"), 6));
-        }
-        if let Some(rule) = &cause.rule {
-            fix(text, cause.fix.as_deref().unwrap_or_default());
-            line!(text, "      {DIM}{program} explain {rule}{DIM:#}");
-        }
     }
 }
 
-fn fix(text: &mut String, fix: &str) {
-    let mut lead = "fix: ";
-    for line in foreign::lines(fix).lines() {
-        line!(text, "      {lead}{line}");
-        lead = "";
-    }
-}
+/// The rule about nodes because of which SSP rejects the object.
+const NODES: &str = "cluster-architecture-unknown";
 
-/// The reason why SSP stops, if no condition shows it.
+/// What stops SSP, with the fixes.
 fn stops(text: &mut String, status: &Status, program: &str) {
-    let is_shown = |stop: &Stop| {
-        let mut causes = status.conditions.iter().filter_map(|it| it.cause.as_ref());
-        causes.any(|cause| cause.template.as_ref() == Some(&stop.template))
-    };
-    let mut stops = status.stopped_by.clone();
-    stops.retain(|stop| !is_shown(stop));
-    stops::render(text, status.stopped, &stops);
+    stops::render(text, status.stopped, &status.stopped_by);
+    let situation = &status.observed;
+    let rejected = situation
+        .no_forecast()
+        .filter(|it| matches!(it, NoForecast::RejectedBySsp(_)));
+    let of_nodes = situation.is.iter().flat_map(|is| &is.findings);
+    let of_nodes = of_nodes.filter(|it| rejected.is_some() && it.rule == NODES);
+    let stops = status.stopped_by.iter();
+    let of_templates = stops.filter_map(|it| stops::finding(&situation.will_be, &it.template));
     let mut shown = Vec::new();
-    for stop in &stops {
-        if let Some(finding) = stops::finding(&status.observed.will_be, &stop.template)
-            && !shown.contains(&(&finding.rule, &finding.fix))
-        {
-            shown.push((&finding.rule, &finding.fix));
-            fix(text, &finding.fix);
-            line!(text, "      {DIM}{program} explain {}{DIM:#}", finding.rule);
+    for Finding { rule, fix: how, .. } in of_templates.chain(of_nodes) {
+        if !shown.contains(&(rule, how)) {
+            shown.push((rule, how));
+            fix(text, how, WIDTH);
+            line!(text, "         {DIM}{program} explain {rule}{DIM:#}");
         }
     }
 }
 
-fn result(text: &mut String, status: &Status) {
+fn answer(status: &Status) -> String {
     let images = &status.golden_images;
     let are_imported = images.iter().all(|it| it.state == Effect::Ready);
-    let (style, word, what) = match status.reached {
-        Some(true) if images.is_empty() => (GREEN, "ready", "there are no golden images"),
-        Some(true) if are_imported => (GREEN, "ready", "all golden images are imported"),
-        Some(true) => (
-            GREEN,
-            "ready",
-            "all golden images are imported, or have a disk of their own",
-        ),
-        Some(false) => (YELLOW, "not ready", &*not_ready(status)),
-        None => {
-            let why = status.unknown.as_deref();
-            (YELLOW, "unknown", why.unwrap_or_default())
+    let (style, word, mut what) = match status.reached {
+        Some(true) if images.is_empty() => {
+            (GREEN, "ready", "there are no golden images".to_owned())
         }
+        Some(true) if are_imported => (GREEN, "ready", "all golden images are imported".to_owned()),
+        Some(true) => {
+            let what = "all golden images are imported, or have a disk of their own";
+            (GREEN, "ready", what.to_owned())
+        }
+        Some(false) => (YELLOW, "not ready", not_ready(status)),
+        None => (
+            YELLOW,
+            "unknown",
+            status.unknown.clone().unwrap_or_default(),
+        ),
     };
-    line!(text, "{style}{word}{style:#}: {what}");
+    let mut unhealthy: Vec<&str> = status.conditions.iter().map(|it| it.kind).collect();
+    unhealthy.dedup();
+    if !unhealthy.is_empty() && status.reached == Some(true) {
+        what = format!("{what}, but {} reports an error", unhealthy.join(" and "));
+    }
+    format!("{style}{word}{style:#}: {}", one_line(&what))
 }
 
 /// The golden images and objects that are not ready yet, as a sentence.
@@ -172,7 +128,7 @@ fn not_ready(status: &Status) -> String {
     let images = status.golden_images.iter();
     let missing = images.filter(|it| it.severity() == Severity::Loss);
     let missing = [
-        (missing.count(), "DataImportCron"),
+        (missing.count(), "import"),
         (status.data_sources.len(), "DataSource"),
     ];
     let missing = missing.into_iter().filter(|(number, _)| *number > 0);

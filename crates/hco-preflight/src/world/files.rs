@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use kube_objects::text::list;
 use policy_host::{Labels, NodeList};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -16,7 +17,6 @@ use crate::files;
 use crate::foreign::one_line;
 use crate::notes::Notes;
 use crate::object_name::key;
-use crate::prose::first_of;
 
 const CLAIM: &str = "PersistentVolumeClaim";
 
@@ -183,7 +183,9 @@ impl Seen {
 
     /// Notes that only one of several states of an object is used.
     fn note(&self, path: &str, notes: &mut Notes) {
-        if let Some(objects) = first_of(self.differing.iter()) {
+        let objects: Vec<&String> = self.differing.iter().collect();
+        if !objects.is_empty() {
+            let objects = list(&objects, 1);
             notes.push(&format!(
                 "{path} has different states of {objects}: the first one, in the order of file names, is used; use the files of one cluster from one point in time"
             ));

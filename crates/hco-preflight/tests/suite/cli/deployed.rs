@@ -216,8 +216,8 @@ fn a_policy_with_unknown_settings_alone_is_an_error() {
     true
 )]
 #[case::markdown(
-    "### ⚠ HyperConverged `kubevirt-hyperconverged/kubevirt-hyperconverged` would be reported, not denied",
-    "❌ deny",
+    "### ⚠ hco-preflight check: reported, not denied\n",
+    "check: problems",
     false
 )]
 fn outputs_for_programs_name_the_mode(

@@ -23,6 +23,7 @@ fn no_page_loses_a_word() {
         let shown = run(&format!("explain {}", rule.id)).stdout;
         let shown = shown.strip_suffix(&link).unwrap();
         assert_eq!(words(shown), words(page), "{}", rule.id);
+        assert!(!page.contains("\n|"), "a terminal shows no tables");
     }
 }
 

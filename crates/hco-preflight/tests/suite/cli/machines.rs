@@ -62,12 +62,6 @@ fn an_image_of_unstated_architecture_is_noted() {
     }
 }
 
-#[test]
-fn running_machines_on_excluded_nodes_are_named() {
-    let note = "virtual machines run on the excluded nodes, and lose virt-handler: default/arm\n";
-    run("check -f plan.yaml --from plan-objects.yaml").notes(note);
-}
-
 /// A person has to decide what to change.
 #[test]
 fn fix_leaves_them_alone() {

@@ -65,8 +65,9 @@ fn a_wait_ends_when_everything_is_there() {
     let (status, code) = status(&server, "--wait 10m");
     assert_eq!((code, &status["reached"]), (0, &json!(true)), "{status}");
     let asked = server.asked();
-    let lists = asked.iter().filter(|it| it.contains("dataimportcrons"));
-    assert_eq!(lists.count(), 2);
+    let number = |path: &str| asked.iter().filter(|it| it.contains(path)).count();
+    assert_eq!(number("dataimportcrons"), 2);
+    assert_eq!(number("/apis/policies.kubewarden.io"), 1);
 }
 
 /// For example, the API server restarts.
