@@ -119,21 +119,3 @@ pub(crate) fn payload(request: &Value, settings: &Value, beside: &impl Serialize
     // All keys are strings, so it can always be written as JSON.
     serde_json::to_vec(&payload).unwrap_or_default()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_api_server_sets_is_not_taken_from_a_file() {
-        let object = json!({
-            "metadata": {"name": "n", "uid": "u", "deletionTimestamp": "2026-01-01T00:00:00Z"},
-            "spec": {},
-            "status": {"relatedObjects": [{"kind": "KubeVirt"}]},
-        });
-        assert_eq!(
-            submitted(&object),
-            json!({"metadata": {"name": "n"}, "spec": {}})
-        );
-    }
-}

@@ -140,14 +140,4 @@ mod tests {
             })
         );
     }
-
-    #[test]
-    fn without_what_was_applied_nothing_is_removed() {
-        let mut live = live();
-        live["metadata"]["annotations"] = json!({LAST_APPLIED: "no JSON"});
-        let file = json!({"spec": {"a": null, "b": 2}});
-        let spec = &sent(AsIf::Apply, &live, &file)["spec"];
-        assert_eq!(spec["gates"], live["spec"]["gates"]);
-        assert_eq!((spec.get("a"), &spec["b"]), (None, &json!(2)));
-    }
 }

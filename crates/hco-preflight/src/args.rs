@@ -156,7 +156,7 @@ pub(crate) struct Subject {
     #[arg(long, help_heading = "Policy")]
     pub(crate) images: bool,
 
-    /// Insecure registries, certificate authorities, and proxies, in the format of kwctl's sources.yml
+    /// Insecure registries and certificate authorities, in the format of kwctl's sources.yml; proxies come from the environment
     #[arg(
         long,
         value_name = "FILE",
@@ -570,7 +570,7 @@ pub(crate) struct Images {
     #[arg(long, value_name = "FROM=TO")]
     pub(crate) mirror: Vec<Mirror>,
 
-    /// Insecure registries, certificate authorities, and proxies, in the format of kwctl's sources.yml
+    /// Insecure registries and certificate authorities, in the format of kwctl's sources.yml; proxies come from the environment
     #[arg(long, value_name = "FILE")]
     pub(crate) sources_path: Option<PathBuf>,
 

@@ -16,7 +16,6 @@ use serde::Serialize;
 
 use self::conditions::Condition;
 use self::golden_images::{DataSource, GoldenImage};
-use self::machines::Machine;
 use crate::args::{self, PlanFormat};
 use crate::exit::Exit;
 use crate::foreign::Foreign;
@@ -52,7 +51,7 @@ pub(crate) struct Status {
     /// DataSources that differ from the ones that SSP wants.
     data_sources: Vec<DataSource>,
     /// VMs on nodes that the placement excludes, and VMs whose disks do not exist.
-    virtual_machines: Vec<Machine>,
+    virtual_machines: Vec<Row>,
     /// `None` if the running VMs were not read.
     headroom: Option<Headroom>,
     unread: Vec<Gap>,
@@ -123,14 +122,14 @@ impl Status {
         });
         let left_out = left_out.collect();
         let stopped_by = stops::of(report, observed.after());
-        let virtual_machines = Machine::all(&observed);
+        let virtual_machines = machines::affected(&observed);
         let conditions = conditions::of(&observed);
         let is_stopped = !stopped_by.is_empty() || conditions.iter().any(|it| it.kind == "SSP");
         let mut rows: Vec<Row> = stopped_by.iter().map(Stop::row).collect();
         rows.extend(golden_images.iter().map(|image| image.row(is_stopped)));
         rows.extend(not_imported);
         rows.extend(data_sources.iter().map(DataSource::row));
-        rows.extend(virtual_machines.iter().map(Machine::row));
+        rows.extend(virtual_machines.iter().cloned());
         rows.extend(observed.world.gaps().iter().map(Gap::row));
         let is_missing = rows.iter().any(|row| row.severity == Severity::Loss);
         let mut states = golden_images.iter().map(|image| image.state);

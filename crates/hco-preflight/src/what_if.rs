@@ -132,15 +132,3 @@ impl Part {
         architecture(node) == Some(&self.architecture) && is_control_plane == self.is_control_plane
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn other_roles_and_repeated_architectures_are_refused() {
-        for text in ["", "x:arm64=1", "arm64=1,arm64=-1"] {
-            assert!(text.parse::<WhatIf>().is_err(), "{text}");
-        }
-    }
-}

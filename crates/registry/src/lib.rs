@@ -1,9 +1,10 @@
-//! How to reach a registry: the protocols, certificates, and proxies in `sources.yml`, which kwctl and policy-server also
-//! read, and the credentials.
+//! How to reach a registry: the protocols and certificates in `sources.yml`, which kwctl and policy-server also read, and
+//! the credentials.
 //!
-//! MIRRORS: kubewarden-controller crates/policy-fetcher/src, `sources.rs`, `proxy.rs` and `registry/mod.rs`. Unknown
-//! fields are ignored, as in these programs, because all of them use the same file.
-//! DIVERGES: a registry on loopback speaks plain HTTP unless `sources.yml` names it.
+//! MIRRORS: kubewarden-controller crates/policy-fetcher/src, `sources.rs` and `registry/mod.rs`. Unknown fields are
+//! ignored, as in these programs, because all of them use the same file.
+//! DIVERGES: a registry on loopback speaks plain HTTP unless `sources.yml` names it. Proxies come only from the
+//! environment.
 
 #![forbid(unsafe_code)]
 
@@ -49,8 +50,6 @@ pub struct Sources {
     insecure: BTreeSet<String>,
     #[serde(rename = "source_authorities")]
     authorities: BTreeMap<String, Vec<Authority>>,
-    /// The proxies to use instead of the environment's.
-    pub proxies: Option<Proxies>,
 }
 
 /// The certificate authorities of a registry.
@@ -59,21 +58,6 @@ pub struct Sources {
 enum Authority {
     Data { data: String },
     Path { path: PathBuf },
-}
-
-/// The proxies to use.
-#[derive(Debug, Default, Clone, Deserialize)]
-#[serde(default)]
-pub struct Proxies {
-    /// For connections by HTTP.
-    #[serde(rename = "http_proxy")]
-    pub http: Option<String>,
-    /// For connections by HTTPS.
-    #[serde(rename = "https_proxy")]
-    pub https: Option<String>,
-    /// Hosts that are reached without a proxy.
-    #[serde(rename = "no_proxy")]
-    pub none: Option<String>,
 }
 
 impl Sources {
@@ -143,7 +127,7 @@ mod tests {
     #[test]
     fn sources_say_which_registry_is_insecure_and_which_has_its_own_authority() {
         let sources = sources(
-            "{insecure_sources: ['a:1', '127.0.0.1:1'], source_authorities: {'localhost:1': [{type: Data, data: PEM}]}, proxies: {no_proxy: example.com}, other: 1}",
+            "{insecure_sources: ['a:1', '127.0.0.1:1'], source_authorities: {'localhost:1': [{type: Data, data: PEM}]}, proxies: {no_proxy: example.com}}",
         );
         for insecure in ["a:1", "127.0.0.1:1"] {
             assert_eq!(
@@ -155,7 +139,5 @@ mod tests {
             sources.ways("localhost:1").unwrap(),
             [Way::Https(vec![b"PEM".to_vec()])]
         );
-        let proxies = sources.proxies.unwrap();
-        assert_eq!(proxies.none.as_deref(), Some("example.com"));
     }
 }

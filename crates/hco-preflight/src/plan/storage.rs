@@ -71,24 +71,3 @@ pub(super) fn readable(bytes: u128) -> String {
     }
     format!("{bytes} B")
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn sizes_are_written_in_units() {
-        for (quantity, size) in [
-            (json!("30Gi"), "30 GiB"),
-            (json!("1500M"), "1.3 GiB"),
-            (json!(5), "5 B"),
-        ] {
-            assert_eq!(readable(bytes(&quantity).unwrap()), size);
-        }
-        for quantity in ["", "Gi", "-1", "9e18k"] {
-            assert_eq!(bytes(&json!(quantity)), None, "{quantity}");
-        }
-    }
-}

@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::Import;
-use operator_models::hco::version::HcoVersion;
-use serde_json::Value;
 
 use super::Plan;
 use super::storage::{self, readable};
@@ -12,12 +10,10 @@ use crate::facts::Fact;
 use crate::foreign::{Foreign, lines, one_line};
 use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
-use crate::object_name::name;
 use crate::prose::{count, folded, line};
-use crate::report::{Conclusions as _, NAMED, Report, is_in, some};
+use crate::report::{NAMED, some};
 use crate::row::{Effect, Severity, by_effect, by_namespace, not_read, of_kind};
 use crate::stops;
-use crate::templates;
 use crate::terminal::{BOLD, GREEN, RED, YELLOW};
 
 /// Renders the plan. With `all`, it names all VMs.
@@ -137,16 +133,10 @@ fn denial(text: &mut String, plan: &Plan<'_>, denied: &str) {
         }
         (true, false) => "The object is not stored, so nothing changes.",
     };
-    // `check` uses the current version, so for another version it may not find the problem.
-    let [before, after] = plan
-        .reports
-        .map(|it| it.version.as_ref().map(|it| &it.number));
-    let fix = if before == after {
-        "`check` with the same file and options"
-    } else {
-        "`explain` with the name of the rule"
-    };
-    line!(text, "  {fix} prints how to fix it.\n\n{what}");
+    line!(
+        text,
+        "  `check` prints how to fix it; for another version, `explain` with the name of the rule does.\n\n{what}"
+    );
 }
 
 fn boot_sources(text: &mut String, plan: &Plan<'_>) {
@@ -234,37 +224,8 @@ fn remarks(plan: &Plan<'_>) -> Vec<String> {
             some(&missed)
         ));
     }
-    if is_completed(plan) {
-        remarks.push("HCO 1.18 and later sets retentionPolicy None and importsToKeep 1 where they are not set, as soon as the HyperConverged is written: SSP creates these DataImportCrons again, and later changes of such a template delete its disks. To avoid this, set retentionPolicy All.".to_owned());
-    }
     remarks
 }
-
-/// Whether HCO sets the retention policy of a template, with this change or after the upgrade.
-///
-/// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go, getDICTPatches.
-fn is_completed(plan: &Plan<'_>) -> bool {
-    let [before, after] = plan.reports.map(Report::version);
-    let mut templates = templates::of_spec(plan.situation.after());
-    let lacks_policy = |template: &Value| {
-        let spec = template.get("spec");
-        spec.is_some_and(|spec| spec.get(POLICY).is_none_or(Value::is_null))
-    };
-    let is_recreated = |template: &Value| {
-        let changes = plan.sources.changes.crons.iter();
-        let mut crons = changes.flat_map(|it| &it.recreated);
-        crons.any(|key| {
-            let cron = plan.sources.crons.get(key.raw());
-            cron.is_some_and(|cron| cron.template.raw() == name(template))
-                && is_in(plan.sources.changed_fields(key.raw()), POLICY)
-        })
-    };
-    let is_upgrade = before.is_some() && before < after;
-    after.is_some_and(HcoVersion::sets_defaults)
-        && templates.any(|(_, it)| lacks_policy(it) && (is_upgrade || is_recreated(it)))
-}
-
-const POLICY: &str = "retentionPolicy";
 
 /// The annotation with the patch that HCO applies to SSP.
 const PATCH: &str = "/metadata/annotations/ssp.kubevirt.io~1jsonpatch";

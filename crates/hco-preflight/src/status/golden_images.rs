@@ -116,23 +116,22 @@ impl DataSource {
             let source = source.as_ref();
             source.map_or_else(|| "no DataSource".to_owned(), Foreign::to_string)
         };
-        let points = || {
-            let [from, to] = [&self.from, &self.to].map(shown);
-            format!("still points to {from} instead of {to}")
-        };
         let (effect, what) = match self.state {
             Effect::NotCreated => (
                 Effect::SourceNotCreated,
-                "the DataSource is not created yet",
+                "the DataSource is not created yet".to_owned(),
             ),
             Effect::Unwanted => (
                 Effect::SourceUnwanted,
-                "the DataSource is no longer wanted, and will be deleted",
+                "the DataSource is no longer wanted, and will be deleted".to_owned(),
             ),
-            state => (state, &*points()),
+            state => {
+                let [from, to] = [&self.from, &self.to].map(shown);
+                (state, format!("still points to {from} instead of {to}"))
+            }
         };
         let key = format!("{}/{}", self.namespace.raw(), self.name.raw());
-        Row::new(effect, "DataSource", &key, what)
+        Row::new(effect, "DataSource", &key, &what)
     }
 }
 

@@ -12,9 +12,9 @@ use oci_client::manifest::{
     OCI_IMAGE_MEDIA_TYPE, OciImageManifest, OciManifest, Versioned,
 };
 use oci_client::secrets::RegistryAuth;
-use registry::{Login, Sources, Way};
+use registry::{Login, Way};
 use reqwest::header::{ACCEPT, HeaderMap, WWW_AUTHENTICATE};
-use reqwest::{Certificate, NoProxy, Proxy, Response, StatusCode, Url, redirect};
+use reqwest::{Certificate, Response, StatusCode, Url, redirect};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256, Sha512};
@@ -45,16 +45,11 @@ pub(super) struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    pub(super) fn new(
-        reference: &'a Reference,
-        login: &'a Login,
-        sources: &Sources,
-        way: &Way,
-    ) -> Result<Self> {
+    pub(super) fn new(reference: &'a Reference, login: &'a Login, way: &Way) -> Result<Self> {
         Ok(Self {
             reference,
             login,
-            http: client(sources, way)?,
+            http: client(way)?,
             scheme: match way {
                 Way::Http => "http",
                 Way::Https(_) | Way::HttpsUnverified => "https",
@@ -269,7 +264,7 @@ async fn body(response: &mut Response) -> Result<Vec<u8>> {
 }
 
 /// A client that trusts the authorities of the system and of sources.yml.
-fn client(sources: &Sources, way: &Way) -> Result<reqwest::Client> {
+fn client(way: &Way) -> Result<reqwest::Client> {
     let mut authorities = Vec::new();
     if let Way::Https(own) = way {
         for pem in own {
@@ -278,24 +273,14 @@ fn client(sources: &Sources, way: &Way) -> Result<reqwest::Client> {
     }
     // Fails if the process has a provider already.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut client = reqwest::Client::builder()
+    let client = reqwest::Client::builder()
         .user_agent("hco-preflight")
         .connect_timeout(CONNECT_TIMEOUT)
         .redirect(redirect::Policy::limited(REDIRECTS))
         .https_only(*way != Way::Http)
         .tls_danger_accept_invalid_certs(*way == Way::HttpsUnverified)
-        .tls_certs_merge(authorities);
-    if let Some(proxies) = &sources.proxies {
-        let exceptions = proxies.none.as_deref().and_then(NoProxy::from_string);
-        client = client.no_proxy();
-        if let Some(proxy) = &proxies.https {
-            client = client.proxy(Proxy::https(proxy)?.no_proxy(exceptions.clone()));
-        }
-        if let Some(proxy) = &proxies.http {
-            client = client.proxy(Proxy::http(proxy)?.no_proxy(exceptions));
-        }
-    }
-    let client = client.build();
+        .tls_certs_merge(authorities)
+        .build();
     client.context(
         "if the system has no certificate authorities, name a file of them in SSL_CERT_FILE",
     )
@@ -307,7 +292,7 @@ fn client(sources: &Sources, way: &Way) -> Result<reqwest::Client> {
 pub(super) struct Unreached(pub(super) String);
 
 /// This text is before the cause, because the policy shows the end of a long reason.
-pub(super) const UNREACHED: &str = "the registry cannot be reached; check the name, the network, the proxy, and the certificate authorities in sources.yml";
+pub(super) const UNREACHED: &str = "the registry cannot be reached; check the name, the network, HTTPS_PROXY, and the certificate authorities in sources.yml";
 
 /// The reason why there is no answer.
 fn unreached(error: reqwest::Error) -> Error {

@@ -309,28 +309,6 @@ fn an_image_is_read_once() {
 }
 
 #[test]
-fn a_proxy_is_asked_unless_it_is_not_for_the_registry() {
-    let proxy = ScriptedRegistry::answering(|request| match &*request.path {
-        path if path.ends_with("/v2/") => response(200, ""),
-        path => response(200, &arm64(path)),
-    });
-    let host = format!("{}", e2e_tests::ports::free_address().unwrap());
-    let read = |none: &str| {
-        let proxies = json!({"http_proxy": format!("http://{}", proxy.host), "no_proxy": none});
-        let sources = sources(&json!({"proxies": proxies}).to_string());
-        architectures(&Registries::new(sources), &format!("{host}/a:1"))
-    };
-    assert_eq!(read("example.com").as_deref(), Ok("arm64"));
-    let asked = proxy.paths();
-    assert_eq!(asked[1], format!("http://{host}/v2/a/manifests/1"));
-    let is_of_host = |path: &String| path.starts_with(&format!("http://{host}/v2/"));
-    assert!(asked.iter().all(is_of_host), "{asked:?}");
-    let error = read("127.0.0.1").unwrap_err();
-    assert!(error.contains("Connection refused"), "{error}");
-    assert_eq!(proxy.paths().len(), asked.len());
-}
-
-#[test]
 fn nothing_else_is_asked_of_registries() {
     let error = call(&registries(), "v1/oci_manifest", "a b").unwrap_err();
     assert_eq!(

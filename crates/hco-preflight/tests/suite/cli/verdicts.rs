@@ -104,3 +104,17 @@ fn files_that_are_no_manifests_are_skipped() {
         assert_eq!(check().code, 2, "{text}");
     }
 }
+
+/// The API server sets the deletion timestamp, and only HCO writes the status.
+#[test]
+fn what_the_api_server_sets_is_not_taken_from_a_file() {
+    let metadata = "\nmetadata:\n";
+    let deleted = format!("{metadata}  deletionTimestamp: \"2026-01-01T00:00:00Z\"\n  uid: u\n");
+    let status =
+        "status: {relatedObjects: [{kind: KubeVirt, name: a, apiVersion: kubevirt.io/v1}]}";
+    let text = file("denied.yaml").replacen(metadata, &deleted, 1);
+    for text in [text.clone(), format!("{text}{status}\n")] {
+        let check = run_with("check -f - --arch amd64=3,arm64=2", &text);
+        check.exits(1).prints(&["multi-arch-import-disabled"]);
+    }
+}
