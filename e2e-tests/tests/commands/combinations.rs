@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use e2e_tests::repository::{documents, root, text};
 
-use crate::manifests::{kustomize, one, policies, policy};
+use crate::manifests::{kustomize, policies, policy, server};
 use crate::schema::{crd, mistakes, schema};
 
 /// A platform, the namespace of its HCO, and what its policies have in their settings.
@@ -212,7 +212,7 @@ fn fits_together(
             assert_eq!(mistakes(schema, manifest), [""; 0], "{what}");
         }
     }
-    let server = one(manifests, "PolicyServer");
+    let server = server(manifests);
     let account = server["spec"]["serviceAccountName"].as_str().unwrap();
     let accounts = manifests.iter().filter(|it| it["kind"] == "ServiceAccount");
     let accounts: Vec<&Value> = accounts.map(|it| &it["metadata"]["name"]).collect();
@@ -330,10 +330,15 @@ fn the_policy_for_virtual_machines_warns(manifests: &[Value], what: &str) {
     let is_named = |it: &&Value| it["metadata"]["name"] == VIRTUAL_MACHINES;
     let spec = &policies(manifests).find(is_named).unwrap()["spec"];
     let first = &policy(manifests)["spec"];
-    for same in ["module", "policyServer"] {
-        assert_eq!(spec[same], first[same], "{what}: {same}");
-    }
+    assert_eq!(spec["module"], first["module"], "{what}");
     let account = &first["settings"]["serviceAccount"];
+    let mut servers = manifests.iter().filter(|it| it["kind"] == "PolicyServer");
+    let own = &servers.find(is_named).unwrap()["spec"];
+    assert_eq!(spec["policyServer"], VIRTUAL_MACHINES, "{what}");
+    let shared = &server(manifests)["spec"];
+    for same in ["image", "serviceAccountName"] {
+        assert_eq!(own[same], shared[same], "{what}: {same}");
+    }
     let settings = json!({"denialsAsWarnings": true, "serviceAccount": account});
     assert_eq!(spec["settings"], settings, "{what}");
     assert_eq!(spec["mode"], "monitor", "{what}");

@@ -55,6 +55,13 @@ pub(crate) fn one<'m>(manifests: &'m [Value], kind: &str) -> &'m Value {
     one
 }
 
+/// The `PolicyServer` of the first policy.
+pub(crate) fn server(manifests: &[Value]) -> &Value {
+    let name = policy(manifests)["spec"]["policyServer"].clone();
+    let mut all = manifests.iter().filter(|it| it["kind"] == "PolicyServer");
+    all.find(|it| it["metadata"]["name"] == name).unwrap()
+}
+
 /// The policy that only checks.
 pub(crate) fn policy(manifests: &[Value]) -> &Value {
     let mut policies = policies(manifests);
