@@ -48,12 +48,12 @@ impl Kubectl {
 
     /// A fix of the module, with the flags in its commands.
     pub(crate) fn in_fix(&self, fix: &str) -> String {
-        let line = |line: &str| {
-            if line.trim_start().starts_with("kubectl ") {
-                line.replace("kubectl ", &format!("kubectl {}", self.flags))
-            } else {
-                line.to_owned()
+        let line = |line: &str| match line.trim_start().strip_prefix("kubectl ") {
+            Some(rest) => {
+                let indent = line.len() - line.trim_start().len();
+                format!("{:indent$}kubectl {}{rest}", "", self.flags)
             }
+            None => line.to_owned(),
         };
         let lines: Vec<String> = fix.split('\n').map(line).collect();
         lines.join("\n")

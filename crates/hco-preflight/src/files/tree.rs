@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use globset::{Glob, GlobMatcher};
 use ignore::{DirEntry, WalkBuilder};
+use kube_objects::text::list;
 
 use super::kustomization::Kustomizations;
 use super::{STDIN, Walk};
@@ -12,6 +13,7 @@ use crate::failure::Failure;
 use crate::foreign::{one_line, shell_word};
 use crate::notes::Notes;
 use crate::prose::count;
+use crate::report::NAMED;
 
 #[derive(Debug, Default)]
 pub(super) struct Tree {
@@ -20,8 +22,8 @@ pub(super) struct Tree {
     pub(super) kustomizations: Kustomizations,
     pub(super) notes: Notes,
     pub(super) failures: Vec<Failure>,
-    /// The number of skipped files in directories, by reason.
-    skipped: BTreeMap<&'static str, usize>,
+    /// The skipped files in directories, by reason.
+    skipped: BTreeMap<&'static str, Vec<String>>,
     seen: BTreeSet<PathBuf>,
     walk: Walk,
 }
@@ -42,27 +44,24 @@ impl Tree {
         };
         for path in paths {
             if tree.is_excluded(path) {
-                tree.skip("--exclude", 1);
+                tree.skip("--exclude", path);
             } else if path != Path::new(STDIN) && path.is_dir() {
                 tree.directory(path);
             } else {
                 tree.file(path, None);
             }
         }
-        let skipped = tree.skipped.iter();
-        let skipped: Vec<String> = skipped
-            .map(|(why, number)| format!("{} ({why})", count(*number, "file")))
-            .collect();
-        if !skipped.is_empty() {
-            tree.notes.push(&format!("skipped {}", skipped.join(", ")));
+        for (why, files) in &tree.skipped {
+            let (number, files) = (count(files.len(), "file"), list(files, NAMED));
+            tree.notes
+                .push(&format!("skipped {number} ({why}): {files}"));
         }
         tree
     }
 
-    fn skip(&mut self, reason: &'static str, files: usize) {
-        if files > 0 {
-            *self.skipped.entry(reason).or_default() += files;
-        }
+    fn skip(&mut self, reason: &'static str, file: &Path) {
+        let files = self.skipped.entry(reason).or_default();
+        files.push(file.display().to_string());
     }
 
     /// Whether the user excludes a path, or a directory around it.
@@ -88,11 +87,11 @@ impl Tree {
     fn directory(&mut self, root: &Path) {
         let follows_git = self.walk.recursive && !self.walk.include_ignored;
         let is_file = |entry: &DirEntry| is_manifest(entry.path()) && !entry.path().is_dir();
-        let mut read = 0;
+        let mut read = BTreeSet::new();
         for entry in self.entries(root, follows_git) {
             match entry {
                 Ok(entry) => {
-                    read += usize::from(is_file(&entry));
+                    read.insert(entry.path().to_owned());
                     self.entry(&entry, root);
                 }
                 Err(error) => {
@@ -103,9 +102,11 @@ impl Tree {
             }
         }
         if follows_git {
-            let all = self.entries(root, false).flatten().filter(is_file).count();
-            let why = "in .gitignore; --include-ignored includes it";
-            self.skip(why, all.saturating_sub(read));
+            let all = self.entries(root, false).flatten().filter(is_file);
+            for entry in all.filter(|it| !read.contains(it.path())) {
+                let why = "in .gitignore; --include-ignored includes it";
+                self.skip(why, entry.path());
+            }
         }
     }
 
@@ -132,7 +133,9 @@ impl Tree {
             return;
         }
         if self.is_excluded(path) {
-            self.skip("--exclude", usize::from(!is_directory));
+            if !is_directory {
+                self.skip("--exclude", path);
+            }
         } else if is_directory && !self.walk.recursive {
             let path = one_line(&path.display().to_string());
             self.notes.push(&format!(
@@ -140,11 +143,12 @@ impl Tree {
                 shell_word(&path)
             ));
         } else if is_directory {
-            let is_link = entry.path_is_symlink();
-            self.skip("a link to a directory", usize::from(is_link));
+            if entry.path_is_symlink() {
+                self.skip("a link to a directory", path);
+            }
         } else if path.exists() && !path.is_file() {
             // Reading a pipe would block until another process writes to it.
-            self.skip("not a regular file", 1);
+            self.skip("not a regular file", path);
         } else {
             self.file(path, Some(root));
         }

@@ -1,7 +1,8 @@
 //! The login command of a kubeconfig.
 //!
 //! kube runs it several times for each client. The command may ask for a one-time password, so this file runs it once.
-//! Its output contains the credentials and is never printed.
+//! Its standard output contains the credentials and is never printed. Its standard error is the user's, as with kubectl,
+//! because the command asks there.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
