@@ -207,7 +207,7 @@ pub(crate) fn of_kind<'r>(rows: &'r [Row], kind: &str) -> Vec<&'r Row> {
     rows.collect()
 }
 
-/// Sections by namespace, with a line for each object. With `grouped`, objects about which the same is said share one.
+/// Sections by namespace, with a line for each object. With `grouped`, objects in the same state share one.
 pub(crate) fn by_namespace(text: &mut String, what: &str, rows: &[&Row], end: &str, grouped: bool) {
     let mut by_namespace: BTreeMap<&Foreign, Vec<&Row>> = BTreeMap::new();
     for row in rows {

@@ -73,7 +73,7 @@ fn conditions(text: &mut String, conditions: &[Condition]) {
 /// The rule about nodes because of which SSP rejects the object.
 const NODES: &str = "cluster-architecture-unknown";
 
-/// What stops SSP, with the fixes.
+/// The reasons why SSP stops, with the fixes.
 fn stops(text: &mut String, status: &Status, program: &str) {
     stops::render(text, status.stopped, &status.stopped_by);
     let situation = &status.observed;

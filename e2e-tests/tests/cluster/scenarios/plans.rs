@@ -224,7 +224,7 @@ impl BootSources<'_> {
         api.must("PUT", &format!("{ssps}/ssp/status"), Some(&ssp));
         let status = self.sees(&["status"]);
         assert_eq!(status.code, Some(1), "{status:?}");
-        for part in ["cause template `wrong-cron`", ".schedule"] {
+        for part in ["template wrong-cron", ".schedule"] {
             assert!(status.stdout.contains(part), "{part}\n\n{}", status.stdout);
         }
     }

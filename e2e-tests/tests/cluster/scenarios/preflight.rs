@@ -24,6 +24,10 @@ fn cluster(world: &World<'_>) -> String {
     format!("note: using the context `e2e`; API server {server}/\n")
 }
 
+/// The legend of the table of golden images.
+const IMPORTED: &str =
+    "imported: the images were not looked up (--images does), so the annotations are trusted";
+
 /// `check` evaluates the object that `kubectl apply` would create from the live object, the last applied one, and the file.
 fn merges_as_kubectl(world: &World<'_>) {
     let (crd, developer) = (world.crd, &world.developer);
@@ -71,7 +75,7 @@ fn what_is_there(world: &World<'_>) {
     );
     let accepted = format!(
         "{}  workload nodes             amd64 (3)\n  control plane              amd64\n  multi-architecture import  disabled\n\n  \
-         golden images               amd64 (3)\n  centos-stream10-image-cron  ✔ imported\n  centos-stream9-image-cron   ✔ imported\n  fedora-image-cron           ✔ imported\n\n\
+         golden images               amd64 (3)\n  centos-stream10-image-cron  ✔ imported\n  centos-stream9-image-cron   ✔ imported\n  fedora-image-cron           ✔ imported\n  {IMPORTED}\n\n\
          1 object: accepted\n",
         begins("✔ accepted")
     );
@@ -105,7 +109,7 @@ fn what_comes(world: &World<'_>) {
             "{verdict}  kubevirt-hyperconverged/kubevirt-hyperconverged\n  new.yaml:1 · hco.kubevirt.io/{version} · checked as an update of the live object\n\n  \
              workload nodes             amd64 (3), arm64 (2)\n  control plane              amd64\n  multi-architecture import  enabled\n\n  \
              golden images               amd64 (3)       arm64 (2)\n  mine                        {mine}\n  \
-             centos-stream10-image-cron  ✔ imported      ✔ imported\n  centos-stream9-image-cron   ✔ imported      ✔ imported\n  fedora-image-cron           ✔ imported      ✔ imported\n\n"
+             centos-stream10-image-cron  ✔ imported      ✔ imported\n  centos-stream9-image-cron   ✔ imported      ✔ imported\n  fedora-image-cron           ✔ imported      ✔ imported\n  {IMPORTED}\n"
         )
     };
     let notes = format!("{}{DEFAULTS}", cluster(world));
@@ -115,7 +119,7 @@ fn what_comes(world: &World<'_>) {
     };
     // The live object imports for one architecture, so the update replaces the disks of the golden images.
     let accepted = format!(
-        "{}  ! warn  boot-source-replaced\n    \
+        "{}\n  ! warn  boot-source-replaced\n    \
          New VMs cannot use `centos-stream10`, `centos-stream9`, `fedora` until an import is done: the\n    \
          update replaces the disk.\n    \
          new.yaml:1  {field}\n    \
