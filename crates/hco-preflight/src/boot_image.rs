@@ -72,7 +72,7 @@ pub(crate) fn note(machines: impl Iterator<Item = (String, Option<BootImage>)>) 
     let unstated: Vec<String> = unstated.collect();
     (!unstated.is_empty()).then(|| {
         format!(
-            "{}: nothing states the architecture of these boot disks. If an image has several, the node that imports it decides, or KubeVirt's default for a containerDisk. Set `platform.architecture` in the registry source, or the architecture of the VM; `hco-preflight images` shows the architectures of an image",
+            "{}: nothing states the architecture of these boot disks. If an image has several, the node that imports it decides, or KubeVirt's default for a containerDisk. Set `platform.architecture` in the registry source, or the architecture of the VM; `images` shows the architectures of an image",
             list(&unstated, NAMED)
         )
     })

@@ -237,43 +237,43 @@ impl Files {
                 "skipped the kustomization {name} and its patches; to include what it builds, pipe `kubectl kustomize {name}` to -f -"
             ));
         }
-        match documents(&text) {
-            Ok(documents) => {
-                let mut objects = Vec::new();
-                for document in documents {
-                    match document {
-                        Ok(object) => objects.extend(object.unwrapped()),
-                        Err(error) if root.is_some() => {
-                            let name = format!("{}:{}", one_line(&file), error.line);
-                            self.skip("documents that are not objects", name);
-                        }
-                        Err(error) => self.unreadable(&file, &error, ""),
-                    }
+        let (documents, error) = documents(&text);
+        let mut objects = Vec::new();
+        for document in documents {
+            match document {
+                Ok(object) => objects.extend(object.unwrapped()),
+                Err(error) if root.is_some() => {
+                    let name = format!("{}:{}", one_line(&file), error.line);
+                    self.skip("documents that are not objects", name);
                 }
-                let source = Arc::new(Source {
-                    path: path.to_owned(),
-                    root,
-                    // Files that are not text were already rejected.
-                    text: decoded(&text).unwrap_or_default().to_owned(),
-                    objects: objects.into_iter().map(Arc::new).collect(),
-                });
-                for object in &source.objects {
-                    self.object(Found {
-                        source: Arc::clone(&source),
-                        object: Arc::clone(object),
-                        identity: Identity::of(&object.value),
-                    });
-                }
+                Err(error) => self.unreadable(&file, &error, ""),
             }
-            Err(_) if root.is_some() && is_template(&text) && !names_ours(&text) => {
+        }
+        match error {
+            Some(_) if root.is_some() && is_template(&text) && !names_ours(&text) => {
                 let what = "templates (`{{ }}`) that do not name a HyperConverged";
                 self.skip(what, one_line(&file));
             }
-            Err(error) => {
+            Some(error) => {
                 let hint = "; if it is a Helm template, pipe `helm template CHART` to -f -";
                 let hint = if is_template(&text) { hint } else { "" };
                 self.unreadable(&file, &error, hint);
             }
+            None => {}
+        }
+        let source = Arc::new(Source {
+            path: path.to_owned(),
+            root,
+            // Files that are not text have no objects.
+            text: decoded(&text).unwrap_or_default().to_owned(),
+            objects: objects.into_iter().map(Arc::new).collect(),
+        });
+        for object in &source.objects {
+            self.object(Found {
+                source: Arc::clone(&source),
+                object: Arc::clone(object),
+                identity: Identity::of(&object.value),
+            });
         }
     }
 
@@ -284,7 +284,7 @@ impl Files {
         };
         let (what, column) = (one_line(&error.what), error.column);
         self.fail(&place, &format!(
-            "cannot be read as YAML or JSON, so nothing in it was checked: {what} (column {column}){hint}"
+            "cannot be read as YAML or JSON, so nothing from there on was checked: {what} (column {column}){hint}"
         ));
     }
 
@@ -381,9 +381,7 @@ fn is_template(text: &[u8]) -> bool {
     text.windows(2).any(|two| two == b"{{")
 }
 
-/// Whether a text can contain a HyperConverged, whose kind can be written with escapes.
+/// Whether a text contains the kind.
 fn names_ours(text: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(text);
-    let mut marks = ["HyperConverged", r"\x", r"\u", r"\U"].into_iter();
-    marks.any(|mark| text.contains(mark))
+    String::from_utf8_lossy(text).contains("HyperConverged")
 }

@@ -125,7 +125,8 @@ impl<'c> Plan<'c> {
             return rows;
         }
         // A denied object is not stored, so its forecast does not matter.
-        if let Some(unknown) = self.unknown().filter(|_| self.denied.is_none()) {
+        let is_denied = self.denied.is_some() && self.situation.is_sent();
+        if let Some(unknown) = self.unknown().filter(|_| !is_denied) {
             rows.push(row(Effect::NoForecast, &unknown));
         }
         rows.extend(self.facts.iter().filter_map(|fact| fact.row(&object)));

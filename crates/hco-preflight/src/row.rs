@@ -232,9 +232,12 @@ fn by_object(text: &mut String, title: &str, rows: &[&Row], grouped: bool) {
         }
     }
     let mut alike: Vec<(Vec<String>, Vec<&Row>)> = Vec::new();
+    let mut places: BTreeMap<Vec<_>, usize> = BTreeMap::new();
     for (name, rows) in by_name {
-        let mut others = alike.iter_mut().filter(|_| grouped);
-        match others.find(|(_, other)| is_same(other, &rows)) {
+        let state = rows.iter();
+        let state = state.map(|row| (row.effect, &row.detail, row.command.as_ref()));
+        let place = *places.entry(state.collect()).or_insert(alike.len());
+        match alike.get_mut(place).filter(|_| grouped) {
             Some((names, _)) => names.push(name.to_string()),
             None => alike.push((vec![name.to_string()], rows)),
         }
@@ -266,16 +269,6 @@ fn by_object(text: &mut String, title: &str, rows: &[&Row], grouped: bool) {
             "  {DIM}{what} without a disk: {sources} of SSP's VM templates{DIM:#}"
         );
     }
-}
-
-/// Whether the rows of two objects say the same.
-fn is_same(one: &[&Row], other: &[&Row]) -> bool {
-    let all = |rows: &[&Row]| -> Vec<_> {
-        let rows = rows.iter();
-        rows.map(|row| (row.effect, row.detail.clone(), row.command.clone()))
-            .collect()
-    };
-    all(one) == all(other)
 }
 
 /// A section with a line for each effect, which names at most this number of its objects. The hint is for the others.

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use anyhow::{Result, bail};
+use kube_objects::name::is_dns1123_label;
 use operator_models::ssp::data_sources::{
     GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE,
 };
@@ -79,7 +80,6 @@ struct State {
 /// Defines the world, and its lists in the order of a snapshot.
 macro_rules! world {
     ($($list:ident: $object:ident = $name:literal, $version:literal, $readers:expr;)*) => {
-        #[derive(Debug)]
         pub(crate) struct World {
             /// The cluster, unless the state comes from files. `check` and `fix` read its lists when they need them.
             pub(crate) cluster: Option<Cluster>,
@@ -468,6 +468,10 @@ impl World {
             None => &self.cluster_policies,
             Some(_) => &self.policies,
         };
+        // Another name would change the path of the request.
+        if !namespace.is_none_or(is_dns1123_label) {
+            return Ok(Vec::new());
+        }
         if let Some(cluster) = &self.cluster {
             return cluster.all(&list.state.kind.path(namespace), |it| Some(it.clone()));
         }

@@ -28,25 +28,30 @@ pub struct Object {
 /// MIRRORS: kubernetes apimachinery v0.37.2 pkg/util/yaml/decoder.go, `YAMLOrJSONDecoder.Decode`: JSON first,
 /// and YAML from where that fails, unless more than one value was read.
 pub fn objects(text: &[u8]) -> Result<Vec<Object>, ManifestError> {
-    documents(text)?.into_iter().collect()
+    let (documents, error) = documents(text);
+    error.map_or(Ok(()), Err)?;
+    documents.into_iter().collect()
 }
 
-/// The same, with a separate error for each document that is not an object.
-pub fn documents(text: &[u8]) -> Result<Vec<Result<Object, ManifestError>>, ManifestError> {
-    let file = decoded(text)?;
+/// The documents before the first syntax error, and that error. A document that is not an object has its own error.
+pub fn documents(text: &[u8]) -> (Vec<Result<Object, ManifestError>>, Option<ManifestError>) {
+    let file = match decoded(text) {
+        Ok(file) => file,
+        Err(error) => return (Vec::new(), Some(error)),
+    };
     let text = file.strip_prefix('\u{feff}').unwrap_or(file);
     let start = file.len() - text.len();
     let mut documents = Vec::new();
-    if text.trim_start().starts_with('{') {
-        in_json(file, start, &mut documents)?;
+    let read = if text.trim_start().starts_with('{') {
+        in_json(file, start, &mut documents)
     } else {
-        yaml::documents(file, start..file.len(), 0, &mut documents)?;
-    }
+        yaml::documents(file, start..file.len(), 0, &mut documents)
+    };
     let mut objects = Vec::new();
     for (value, place) in documents {
         flatten(value, place, &mut objects);
     }
-    Ok(objects)
+    (objects, read.err())
 }
 
 /// Reads JSON values, and YAML after the first one. JSON is YAML too, so this function only separates the values. The few

@@ -209,11 +209,3 @@ fn is_name(text: &str) -> bool {
     let is_of_name = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
     !text.is_empty() && !text.starts_with('.') && text.bytes().all(is_of_name)
 }
-
-impl std::fmt::Debug for Cluster {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Cluster")
-            .field("server", &self.server)
-            .finish_non_exhaustive()
-    }
-}

@@ -37,8 +37,8 @@ pub(super) fn chosen(
     let mut first = None;
     let to_review = findings.iter().filter_map(|finding| {
         let remedy = to_review(finding).filter(is_wanted)?;
-        let remedy = Some(remedy).filter(|it| !needs_choice(report, it))?;
-        (*first.get_or_insert(&finding.rule) == &finding.rule).then_some(remedy)
+        let is_first = *first.get_or_insert(&finding.rule) == &finding.rule;
+        (is_first && !needs_choice(report, remedy)).then_some(remedy)
     });
     Ok(to_review.cloned().collect())
 }

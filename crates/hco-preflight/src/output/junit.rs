@@ -1,11 +1,8 @@
 //! The JUnit XML output of a check: a suite for each file, and a test for each object.
 //!
-//! There is no test for each finding, because GitLab and Jenkins compare the tests of two runs by name. A fixed finding
-//! would appear as a missing test and not as a fixed one. If a test has several failures, GitLab shows only the first
-//! one, so each test has one failure with all problems in it.
-//!
-//! The project has its own writer because quick-junit 0.8 depends on four crates, and writes an attribute that the
-//! schema of Jenkins does not allow (`skipped` of `testsuites`).
+//! There is no test for each finding, because GitLab and Jenkins compare the tests of two runs by name. GitLab shows only
+//! the first failure of a test, so each test has one with all problems. quick-junit 0.8 writes an attribute that the schema
+//! of Jenkins does not allow (`skipped` of `testsuites`).
 
 use std::collections::BTreeMap;
 

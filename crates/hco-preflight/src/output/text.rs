@@ -15,6 +15,7 @@ pub(crate) fn render(verdicts: &Verdicts, width: usize, name: &str) -> String {
     for object in &verdicts.objects {
         block(&mut text, object, width);
     }
+    legend(&mut text, &verdicts.objects);
     if !verdicts.objects.is_empty() {
         closing(&mut text, verdicts, name);
     }
@@ -114,30 +115,38 @@ fn images(text: &mut String, object: &Judged) {
         }
         line!(text, "{}", row.trim_end());
     }
-    for (boot, meaning) in LEGEND {
-        let mut cells = templates.iter().flat_map(|it| it.architectures.values());
-        if cells.any(|cell| *cell == boot) {
-            line!(text, "  {DIM}{meaning}{DIM:#}");
-        }
-    }
     text.push('\n');
 }
 
-/// The meaning of the states in the table that need an explanation.
-const LEGEND: [(Boot, &str); 3] = [
+/// The states in the tables of images, with their meanings.
+const LEGEND: [(Boot, &str); 4] = [
     (
         Boot::Boots,
-        "boots: imported, and the image was looked up: it has the architecture",
+        "boots: imported, and the image has the architecture",
     ),
     (
         Boot::Imported,
-        "imported: the images were not looked up (--images does), so the annotations are trusted",
+        "imported: by the annotation; not looked up (--images looks images up while the import is on)",
+    ),
+    (
+        Boot::NotImported,
+        "not imported: no disk of this architecture, or the image lacks it",
     ),
     (
         Boot::Unknown,
         "unknown: the node that imports the image decides, or the image could not be read",
     ),
 ];
+
+fn legend(text: &mut String, objects: &[Judged]) {
+    for (boot, meaning) in LEGEND {
+        let tables = objects.iter().filter_map(|object| object.images());
+        let mut cells = tables.flat_map(|(templates, _)| templates);
+        if cells.any(|it| it.architectures.values().any(|cell| *cell == boot)) {
+            line!(text, "{DIM}{meaning}{DIM:#}");
+        }
+    }
+}
 
 /// The findings of one rule and level. Findings with the same fix share it.
 fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {

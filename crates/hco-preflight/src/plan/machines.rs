@@ -662,33 +662,28 @@ fn named(nodes: &[Value]) -> BTreeMap<&str, &Value> {
 mod tests {
     use super::*;
 
-    fn labelled(label: &str, points_to: Option<&str>) -> BootSource {
-        BootSource {
-            architecture_label: Some(label.to_owned()).filter(|label| !label.is_empty()),
-            points_to: points_to.map(|name| ("images".to_owned(), name.to_owned())),
-            ..BootSource::default()
-        }
-    }
-
     #[test]
     fn a_data_source_of_vm_templates_keeps_the_label_of_the_one_it_pointed_to() {
-        let old = BTreeMap::from([
-            (
-                "images/fedora".to_owned(),
-                labelled("", Some("fedora-arm64")),
-            ),
-            ("images/mine".to_owned(), labelled("", Some("mine-arm64"))),
-            ("images/fedora-arm64".to_owned(), labelled("arm64", None)),
-            ("images/mine-arm64".to_owned(), labelled("arm64", None)),
-        ]);
-        let label = |name: &str, new: BootSource| {
-            let (_, source) = with_stale_label(&old, format!("images/{name}"), new);
-            source.architecture_label.unwrap_or_default()
+        let source = |label: &str, target: &str| BootSource {
+            architecture_label: Some(label.to_owned()).filter(|it| !it.is_empty()),
+            points_to: (!target.is_empty()).then(|| ("images".to_owned(), target.to_owned())),
+            ..BootSource::default()
         };
-        assert_eq!(label("fedora", labelled("", None)), "arm64");
-        assert_eq!(label("fedora", labelled("amd64", None)), "amd64");
-        assert_eq!(label("fedora", labelled("", Some("fedora-amd64"))), "");
-        // SSP deletes this pointer, and CDI creates the DataSource again.
-        assert_eq!(label("mine", labelled("", None)), "");
+        let old = BTreeMap::from([
+            ("images/fedora".to_owned(), source("", "fedora-arm64")),
+            ("images/mine".to_owned(), source("", "mine-arm64")),
+            ("images/fedora-arm64".to_owned(), source("arm64", "")),
+            ("images/mine-arm64".to_owned(), source("arm64", "")),
+        ]);
+        for (name, new, label) in [
+            ("fedora", source("", ""), "arm64"),
+            ("fedora", source("amd64", ""), "amd64"),
+            ("fedora", source("", "fedora-amd64"), ""),
+            // SSP deletes this pointer, and CDI creates the DataSource again.
+            ("mine", source("", ""), ""),
+        ] {
+            let (_, source) = with_stale_label(&old, format!("images/{name}"), new);
+            assert_eq!(source.architecture_label.unwrap_or_default(), label);
+        }
     }
 }

@@ -19,7 +19,8 @@ use crate::terminal::{BOLD, GREEN, RED, YELLOW};
 /// Renders the plan. With `all`, it names all VMs.
 pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     let mut text = String::new();
-    if let Some(denied) = &plan.denied {
+    let is_sent = plan.situation.is_sent();
+    if let Some(denied) = plan.denied.as_ref().filter(|_| is_sent) {
         denial(&mut text, plan, denied);
         if plan.is_denied_by_hco {
             return text;
@@ -27,6 +28,12 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     }
     line!(text, "{}\n", folded(&answer(plan), 2));
     text.extend(plan.facts.iter().map(Fact::render));
+    if let Some(problems) = plan.denied.as_ref().filter(|_| !is_sent) {
+        line!(text, "\n{BOLD}problems{BOLD:#}");
+        reasons(&mut text, problems);
+        let line = "  The policy would deny this object if it were created; existing problems do not block later updates.";
+        line!(text, "{}", folded(line, 2));
+    }
     let machines = of_kind(&plan.rows, "VirtualMachine");
     let limit = if all { usize::MAX } else { NAMED };
     by_effect(
@@ -109,23 +116,18 @@ fn answer(plan: &Plan<'_>) -> String {
     format!("{GREEN}{what}{GREEN:#}")
 }
 
-/// Why the policy or HCO denies the object, and the consequences.
-fn denial(text: &mut String, plan: &Plan<'_>, denied: &str) {
-    let (is_sent, by_hco) = (plan.situation.is_sent(), plan.is_denied_by_hco);
-    let by_policy = !plan.situation.will_be.allowed;
-    match (is_sent, by_policy) {
-        (false, _) => line!(text, "{YELLOW}problems{YELLOW:#} of the object as it is:"),
-        (true, true) => line!(text, "{RED}denied{RED:#} by the policy:"),
-        (true, false) => line!(text, "{RED}denied{RED:#} by HCO:"),
-    }
-    for line in lines(denied).lines() {
+fn reasons(text: &mut String, reasons: &str) {
+    for line in lines(reasons).lines() {
         line!(text, "{}", folded(&format!("  {line}"), 4));
     }
-    if !is_sent {
-        let line = "  The policy does not stop this, because the HyperConverged does not change. It would deny this object if it were created; existing problems do not block later updates.";
-        line!(text, "{}\n\nThis happens:\n", folded(line, 2));
-        return;
-    }
+}
+
+/// Why the policy or HCO denies the object, and the consequences.
+fn denial(text: &mut String, plan: &Plan<'_>, denied: &str) {
+    let (by_hco, by_policy) = (plan.is_denied_by_hco, !plan.situation.will_be.allowed);
+    let who = if by_policy { "the policy" } else { "HCO" };
+    line!(text, "{RED}denied{RED:#} by {who}:");
+    reasons(text, denied);
     let what = match (by_hco, by_policy) {
         (false, _) => "If the policy did not deny it, this would happen:\n",
         (true, true) => {
@@ -135,7 +137,7 @@ fn denial(text: &mut String, plan: &Plan<'_>, denied: &str) {
     };
     line!(
         text,
-        "  `check` prints how to fix it; for another version, `explain` with the name of the rule does.\n\n{what}"
+        "  `check` with the same options prints how to fix it; for another version, `explain` with the\n  name of the rule does.\n\n{what}"
     );
 }
 

@@ -148,7 +148,7 @@ impl Reading<'_> {
         let (cluster, from) = (self.what_is.cluster, &self.what_is.from);
         if !cluster && from.is_none() {
             bail!(
-                "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `hco-preflight snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
+                "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
             );
         }
         check_connection(&self.what_is.connection, cluster, from.is_some())

@@ -115,8 +115,8 @@ fn answer(status: &Status) -> String {
     };
     let mut unhealthy: Vec<&str> = status.conditions.iter().map(|it| it.kind).collect();
     unhealthy.dedup();
-    if !unhealthy.is_empty() && status.reached == Some(true) {
-        what = format!("{what}, but {} reports an error", unhealthy.join(" and "));
+    if !unhealthy.is_empty() {
+        what = format!("{what}; see the conditions of {}", unhealthy.join(" and "));
     }
     format!("{style}{word}{style:#}: {}", one_line(&what))
 }

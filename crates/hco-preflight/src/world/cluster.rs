@@ -13,24 +13,9 @@ use crate::notes::Notes;
 use crate::object_name::{name, namespace};
 
 impl World {
-    /// Connects to the cluster that the user named, and reads nothing yet. A note tells which one it is.
+    /// The cluster that the user named, of which nothing is read yet.
     pub(crate) fn connect(connection: &Connection, notes: &mut Notes) -> Result<Self> {
-        let cluster = Cluster::connect(connection)?;
-        let whose = match cluster.context() {
-            Some(context) => format!("the context `{context}`"),
-            None => "the service account of this Pod, because there is no kubeconfig".to_owned(),
-        };
-        let user = connection.impersonate.as_ref();
-        let user = user.map(|user| format!(", as the user `{user}`"));
-        notes.push(&format!(
-            "using {whose}{}; API server {}",
-            user.unwrap_or_default(),
-            cluster.server()
-        ));
-        if let Some(warning) = cluster.warning() {
-            notes.push(warning);
-        }
-        Ok(Self::new(Some(cluster)))
+        Ok(Self::new(Some(connected(connection, notes)?)))
     }
 
     /// Reads a cluster. It fails if the nodes or the HyperConverged cannot be read, because a comparison needs both.
@@ -42,10 +27,8 @@ impl World {
         reader: Reader,
         notes: &mut Notes,
     ) -> Result<Self> {
-        let mut world = Self::connect(connection, notes)?;
-        let Some(cluster) = world.cluster.take() else {
-            return Ok(world);
-        };
+        let cluster = connected(connection, notes)?;
+        let mut world = Self::new(None);
         let own = connection.namespace.as_deref();
         let live = match cluster.hyperconvergeds(own) {
             Err(ClusterError::NotServed) => Vec::new(),
@@ -80,6 +63,26 @@ impl World {
         world.cluster = Some(cluster);
         Ok(world)
     }
+}
+
+/// Connects to the cluster that the user named. A note tells which one it is.
+fn connected(connection: &Connection, notes: &mut Notes) -> Result<Cluster> {
+    let cluster = Cluster::connect(connection)?;
+    let whose = match cluster.context() {
+        Some(context) => format!("the context `{context}`"),
+        None => "the service account of this Pod, because there is no kubeconfig".to_owned(),
+    };
+    let user = connection.impersonate.as_ref();
+    let user = user.map(|user| format!(", as the user `{user}`"));
+    notes.push(&format!(
+        "using {whose}{}; API server {}",
+        user.unwrap_or_default(),
+        cluster.server()
+    ));
+    if let Some(warning) = cluster.warning() {
+        notes.push(warning);
+    }
+    Ok(cluster)
 }
 
 /// Reads the lists at these paths. Returns whether the cluster does not answer.

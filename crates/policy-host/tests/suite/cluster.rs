@@ -199,7 +199,7 @@ fn a_broken_kubeconfig_is_not_quoted() {
         kubeconfig: Some(path.clone()),
         ..Connection::default()
     });
-    let error = cluster.unwrap_err().to_string();
+    let error = cluster.err().unwrap().to_string();
     let start = format!(
         "the kubeconfig `{}` cannot be read: failed to parse kubeconfig YAML: error: line 1 column ",
         path.display()

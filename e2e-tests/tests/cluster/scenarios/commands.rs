@@ -138,12 +138,20 @@ fn clone_with_a_choice() -> tempfile::TempDir {
 
 /// As Kubewarden's controller does after it has cleaned up.
 fn without_finalizers(world: &World<'_>) {
-    let name = "policyserver/hco-architecture-guard";
     let patch = r#"{"metadata":{"finalizers":null}}"#;
-    // It is not there before the first `apply`, and after the last block.
-    world
-        .admin
-        .run(&["patch", name, "--type", "merge", "-p", patch]);
+    for name in ["hco-architecture-guard", "hco-architecture-guard-vms"] {
+        // It is not there before the first `apply`, and after the last block.
+        let words = [
+            "patch",
+            "policyserver",
+            name,
+            "--type",
+            "merge",
+            "-p",
+            patch,
+        ];
+        world.admin.run(&words);
+    }
 }
 
 /// Runs commands as the administrator; returns the exit code, and all that they print.

@@ -26,7 +26,7 @@ fn cluster(world: &World<'_>) -> String {
 
 /// The legend of the table of golden images.
 const IMPORTED: &str =
-    "imported: the images were not looked up (--images does), so the annotations are trusted";
+    "imported: by the annotation; not looked up (--images looks images up while the import is on)";
 
 /// `check` evaluates the object that `kubectl apply` would create from the live object, the last applied one, and the file.
 fn merges_as_kubectl(world: &World<'_>) {
@@ -75,7 +75,7 @@ fn what_is_there(world: &World<'_>) {
     );
     let accepted = format!(
         "{}  workload nodes             amd64 (3)\n  control plane              amd64\n  multi-architecture import  disabled\n\n  \
-         golden images               amd64 (3)\n  centos-stream10-image-cron  ✔ imported\n  centos-stream9-image-cron   ✔ imported\n  fedora-image-cron           ✔ imported\n  {IMPORTED}\n\n\
+         golden images               amd64 (3)\n  centos-stream10-image-cron  ✔ imported\n  centos-stream9-image-cron   ✔ imported\n  fedora-image-cron           ✔ imported\n\n{IMPORTED}\n\
          1 object: accepted\n",
         begins("✔ accepted")
     );
@@ -109,7 +109,7 @@ fn what_comes(world: &World<'_>) {
             "{verdict}  kubevirt-hyperconverged/kubevirt-hyperconverged\n  new.yaml:1 · hco.kubevirt.io/{version} · checked as an update of the live object\n\n  \
              workload nodes             amd64 (3), arm64 (2)\n  control plane              amd64\n  multi-architecture import  enabled\n\n  \
              golden images               amd64 (3)       arm64 (2)\n  mine                        {mine}\n  \
-             centos-stream10-image-cron  ✔ imported      ✔ imported\n  centos-stream9-image-cron   ✔ imported      ✔ imported\n  fedora-image-cron           ✔ imported      ✔ imported\n  {IMPORTED}\n"
+             centos-stream10-image-cron  ✔ imported      ✔ imported\n  centos-stream9-image-cron   ✔ imported      ✔ imported\n  fedora-image-cron           ✔ imported      ✔ imported\n\n"
         )
     };
     let notes = format!("{}{DEFAULTS}", cluster(world));
@@ -119,12 +119,12 @@ fn what_comes(world: &World<'_>) {
     };
     // The live object imports for one architecture, so the update replaces the disks of the golden images.
     let accepted = format!(
-        "{}\n  ! warn  boot-source-replaced\n    \
+        "{}  ! warn  boot-source-replaced\n    \
          New VMs cannot use `centos-stream10`, `centos-stream9`, `fedora` until an import is done: the\n    \
          update replaces the disk.\n    \
          new.yaml:1  {field}\n    \
          fix  apply the update when no new VM needs these boot sources; running VMs have disks of their\n         own\n\n\
-         1 object: accepted, 1 warning\n",
+         {IMPORTED}\n1 object: accepted, 1 warning\n",
         output("✔ accepted", "✔ imported      ✔ imported")
     );
     check(Some("amd64,arm64")).prints_and_warns(&accepted, &notes);

@@ -245,6 +245,24 @@ fn outputs_for_programs_name_the_mode(
     }
 }
 
+/// A manifest must not choose the path of a request.
+#[test]
+fn a_namespace_that_is_no_name_is_not_asked_for() {
+    let server = ApiServer::start(with_policies(&[]));
+    let name = "metadata:\n  name: kubevirt-hyperconverged\n";
+    let wrong = format!("{name}  namespace: '../../../../api/v1/secrets?x=#'\n");
+    let text = file("denied.yaml").replacen(
+        &format!("{name}  namespace: kubevirt-hyperconverged\n"),
+        &wrong,
+        1,
+    );
+    assert!(text.contains("secrets"), "{text}");
+    let path = written("hco.yaml", text);
+    run_on(&server, &format!("check -f {path} --cluster")).exits(1);
+    let asked = server.asked();
+    assert!(!asked.iter().any(|it| it.contains("secrets")), "{asked:?}");
+}
+
 /// An `AdmissionPolicy` applies to the objects of its namespace.
 #[test]
 fn a_policy_of_the_namespace_counts() {

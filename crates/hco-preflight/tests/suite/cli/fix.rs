@@ -57,6 +57,11 @@ fn a_preview_feature_is_not_enabled_without_a_choice() {
         let fix = fix.notes("1 finding to decide: run again with --prefer");
         assert_eq!(fix.stdout, "");
     }
+    // Another fix of the same problem is also a choice.
+    let settings = settings("1.18");
+    let words = "fix -f preferred.yaml --arch amd64=3,arm64=2 --unsafe --settings";
+    let other = run(&format!("{words} {settings}")).exits(1);
+    assert!(!other.stdout.contains("nodeSelector"), "{other:?}");
     let enabled = "+    enableMultiArchBootImageImport: true";
     let chosen = "--prefer multi-arch-import-disabled=enable-import";
     fix("1.18", chosen).prints(&[enabled]);

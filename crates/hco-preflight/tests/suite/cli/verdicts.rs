@@ -97,7 +97,7 @@ fn files_that_are_no_manifests_are_skipped() {
         "kind: HyperConverged\n{{ include }}: [",
         "a: [\n---\nkind: \"Hyper\\x43onverged\"\n",
         "kind: \"Hyper\\x43onverged\"\n---\na: [\n",
-        "kind: \"Hyper\\x43onverged\" # {{ x }}\n---\na: [\n",
+        "apiVersion: hco.kubevirt.io/v1\nkind: \"Hyper\\\n  Converged\" # {{ x }}\nspec: 1\n---\na: [\n",
         &deep,
     ] {
         write("chart.yaml", text);
