@@ -235,6 +235,13 @@ impl<'c> BootSources<'c> {
         })
     }
 
+    /// The DataImportCrons that import an image.
+    pub(super) fn imported(&self) -> impl Iterator<Item = &'c Cron> {
+        let runs = |cron: &&Cron| cron.rejected.is_none() && cron.never_runs.is_none();
+        self.after()
+            .filter(move |cron| self.imports(cron) && runs(cron))
+    }
+
     /// The changed fields that cause a DataImportCron to be deleted and created again.
     pub(super) fn changed_fields(&self, key: &str) -> &[Foreign] {
         let crons = self.changes.crons.as_ref();

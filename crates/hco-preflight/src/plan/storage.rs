@@ -23,10 +23,7 @@ pub(super) struct Disks {
 /// The disks that the DataImportCrons of the forecast import, and the deleted disks that are imported again.
 pub(super) fn requested(sources: &BootSources<'_>) -> Vec<Disks> {
     let mut numbers: BTreeMap<(&Foreign, Option<u128>), usize> = BTreeMap::new();
-    for cron in sources.after() {
-        if !sources.imports(cron) || cron.rejected.is_some() || cron.never_runs.is_some() {
-            continue;
-        }
+    for cron in sources.imported() {
         let size = sources.template(cron).and_then(|template| {
             let volume = template.pointer("/spec/template/spec")?;
             let volume = volume.get("storage").or(volume.get("pvc"))?;

@@ -65,13 +65,11 @@ fn answer(plan: &Plan<'_>) -> String {
         return format!("{YELLOW}no forecast{YELLOW:#}: {}", one_line(&unknown));
     }
     let changes = &plan.sources.changes;
-    let crons = changes.crons.as_ref();
-    let imports = crons.map_or(0, |it| it.created.len() + it.recreated.len());
-    let objects = |wanted: &[Effect]| {
+    let objects = |wanted: &[Effect]| -> BTreeSet<_> {
         let rows = plan.rows.iter().filter(|row| wanted.contains(&row.effect));
-        let names: BTreeSet<_> = rows.map(|row| (&row.namespace, &row.name)).collect();
-        names.len()
+        rows.map(|row| (&row.namespace, &row.name)).collect()
     };
+    let orphaned = objects(&[Effect::Orphaned]);
     let affected = [
         Effect::NoNode,
         Effect::RejectedByKubeVirt,
@@ -80,7 +78,7 @@ fn answer(plan: &Plan<'_>) -> String {
         Effect::ArchitectureChanges,
     ];
     let parts = [
-        (imports, "import", ""),
+        (plan.sources.imported().count(), "import", ""),
         (
             changes.empty_meanwhile.len(),
             "boot source",
@@ -88,12 +86,12 @@ fn answer(plan: &Plan<'_>) -> String {
         ),
         (changes.lost_image.len(), "boot source", " lost"),
         (
-            objects(&[Effect::NotUpdated]),
+            objects(&[Effect::NotUpdated]).len(),
             "boot source",
             " never updated",
         ),
-        (objects(&[Effect::Orphaned]), "running VM", " orphaned"),
-        (objects(&affected), "VM", " affected"),
+        (orphaned.len(), "running VM", " orphaned"),
+        ((&objects(&affected) - &orphaned).len(), "VM", " affected"),
     ];
     let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
     let parts = parts.map(|(number, what, end)| format!("{}{end}", count(number, what)));
