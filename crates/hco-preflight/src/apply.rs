@@ -112,32 +112,20 @@ fn delete(live: &mut Map<String, Value>, last: &Map<String, Value>, file: &Map<S
 mod tests {
     use super::*;
 
-    fn live() -> Value {
-        let last =
-            json!({"spec": {"a": 1, "gates": {"applied": true, "both": true}, "list": [1, 2]}});
-        json!({
-            "metadata": {"annotations": {LAST_APPLIED: last.to_string()}, "uid": "u"},
-            "spec": {
-                "a": 1,
-                "gates": {"applied": true, "both": true, "patched": true},
-                "list": [1, 2],
-                "defaulted": {"x": 1},
-            },
-            "status": {"known": true},
-        })
-    }
-
     #[test]
     fn apply_keeps_what_others_set_and_removes_what_was_applied_before() {
-        let file =
-            json!({"spec": {"gates": {"both": false, "new": true}, "list": [3]}, "status": {}});
-        assert_eq!(
-            sent(AsIf::Apply, &live(), &file)["spec"],
-            json!({
-                "gates": {"both": false, "new": true, "patched": true},
-                "list": [3],
-                "defaulted": {"x": 1},
-            })
-        );
+        let gates = json!({"applied": true, "both": true});
+        let last = json!({"spec": {"a": 1, "gates": gates, "list": [1, 2]}}).to_string();
+        let gates = json!({"applied": true, "both": true, "patched": true});
+        let live = json!({
+            "metadata": {"annotations": {LAST_APPLIED: last}, "uid": "u"},
+            "spec": {"a": 1, "gates": gates, "list": [1, 2], "defaulted": {"x": 1}},
+            "status": {"known": true},
+        });
+        let gates = json!({"both": false, "new": true});
+        let file = json!({"spec": {"gates": gates, "list": [3]}, "status": {}});
+        let gates = json!({"both": false, "new": true, "patched": true});
+        let wanted = json!({"gates": gates, "list": [3], "defaulted": {"x": 1}});
+        assert_eq!(sent(AsIf::Apply, &live, &file)["spec"], wanted);
     }
 }

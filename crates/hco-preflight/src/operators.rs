@@ -78,7 +78,7 @@ pub(crate) fn run(
     let mut notes = Notes::default();
     let world = match &args.from {
         Some(path) => World::of_files(path, None, Reader::Operators, &mut notes),
-        None => World::of_cluster(&args.connection, None, Reader::Operators, &mut notes),
+        None => World::of_cluster(None, &args.connection, None, Reader::Operators, &mut notes),
     };
     terminal.notes(&notes);
     let world = world?;

@@ -17,7 +17,7 @@ use crate::world::{Gap, Reader, World};
 /// the file, and a note names them.
 pub(crate) fn run(args: &args::Snapshot, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
-    let world = World::of_cluster(&args.connection, None, Reader::Snapshot, &mut notes);
+    let world = World::of_cluster(None, &args.connection, None, Reader::Snapshot, &mut notes);
     for Gap { kind, reason, .. } in world.iter().flat_map(World::gaps) {
         notes.push(&format!("{kind} is not in the snapshot: {reason}"));
     }

@@ -23,7 +23,7 @@ use crate::headroom::Headroom;
 use crate::notes::Notes;
 use crate::report::Conclusions as _;
 use crate::row::{Effect, Row, Severity};
-use crate::stage::{self, Situation};
+use crate::stage::{self, Kept, Situation};
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
 use crate::world::Gap;
@@ -72,10 +72,10 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
     let wait = args.wait.filter(|wait| !wait.is_zero());
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
     let mut is_quiet = args.quiet;
-    let mut policies = None;
+    let mut kept = Kept::default();
     let status = loop {
         let mut notes = Notes::default();
-        let observed = stage::observe(args, until, &mut policies, &mut notes);
+        let observed = stage::observe(args, until, &mut kept, &mut notes);
         if !is_quiet {
             terminal.notes(&notes);
         }
@@ -98,6 +98,7 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
         if wait.is_none() || !is_open || left < SHORTEST_PAUSE {
             break status?;
         }
+        kept.cluster = status.ok().and_then(|it| it.observed.world.cluster);
         // The last poll also takes time.
         std::thread::sleep(pause.min(left / 2));
         pause = (pause * 2).min(LONGEST_PAUSE);

@@ -67,11 +67,7 @@ impl FromStr for WhatIf {
 }
 
 impl WhatIf {
-    /// The nodes after the change. The last nodes by name leave.
-    ///
-    /// # Errors
-    ///
-    /// If more nodes leave than exist.
+    /// The nodes after the change. The last nodes by name leave. It fails if more leave than exist.
     pub(crate) fn apply(&self, nodes: &[Value]) -> Result<Vec<Value>> {
         let mut left = BTreeSet::new();
         let mut joined = Vec::new();

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use policy_host::{Cluster, ClusterError, HostCalls, Labels, Objects};
 use serde_json::{Value, json};
 
-use super::evaluator::Evaluator;
+use super::evaluator::{Evaluator, Kept};
 use super::images;
 use super::nodes::{self, check_connection};
 use super::question::{Question, Written};
@@ -97,7 +97,7 @@ impl<'s> Check<'s> {
             subject,
             world.as_ref(),
             &questions,
-            &mut None,
+            &mut Kept::default(),
             notes,
         )?;
         if purpose == Purpose::Fix {

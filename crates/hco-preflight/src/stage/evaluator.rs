@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use policy_host::HostCalls;
+use policy_host::{Cluster, HostCalls};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -19,8 +19,13 @@ use crate::notes::Notes;
 use crate::report::{Conclusions as _, Report};
 use crate::world::World;
 
-/// The settings of the cluster's policies, and whether there may be policies that the user may not list.
-pub(crate) type Policies = (Vec<Settings>, bool);
+/// The part of an observation that the next one uses.
+#[derive(Default)]
+pub(crate) struct Kept {
+    pub(crate) cluster: Option<Cluster>,
+    /// The settings of the cluster's policies, and whether there may be policies that the user may not list.
+    policies: Option<(Vec<Settings>, bool)>,
+}
 
 pub(crate) struct Evaluator {
     module: Module,
@@ -41,7 +46,7 @@ impl Evaluator {
         subject: &Subject,
         world: Option<&World>,
         questions: &[Question],
-        policies: &mut Option<Policies>,
+        kept: &mut Kept,
         notes: &mut Notes,
     ) -> Result<Self> {
         let mut settings = validated(subject.settings.as_deref(), &module, notes)?;
@@ -52,16 +57,16 @@ impl Evaluator {
             }
         }
         let namespace = world.map_or("", World::namespace).to_owned();
-        let (mut deployed, has_unread_policies) = match (world, &*policies) {
+        let (mut deployed, has_unread_policies) = match (world, &kept.policies) {
             (_, Some(known)) => known.clone(),
             (Some(world), None) if subject.settings.is_none() => {
                 let targets = questions.iter().map(|it| it.target(&namespace));
                 let targets: BTreeSet<_> = targets.collect();
                 deployed::settings(world, &targets, &module, notes)?
             }
-            _ => Policies::default(),
+            _ => (Vec::new(), false),
         };
-        *policies = Some((deployed.clone(), has_unread_policies));
+        kept.policies = Some((deployed.clone(), has_unread_policies));
         for settings in &mut deployed {
             set_levels(&mut settings.value, &subject.level);
         }

@@ -18,7 +18,7 @@ use policy_host::{Connection, HostCalls, Labels, NodeList};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
-use super::evaluator::{Evaluator, Policies};
+use super::evaluator::{Evaluator, Kept};
 use super::nodes::{check_connection, of_file};
 use super::question::{Question, Written};
 use crate::admission::Identity;
@@ -82,7 +82,8 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
         )));
     }
     let object = found.as_ref().map(|found| &found.object.value);
-    let world = reading.read(object, notes)?;
+    let mut kept = Kept::default();
+    let world = reading.read(object, &mut kept, notes)?;
     let question = match found {
         Some(found) => {
             let live = world.object(&found.identity, wanted.map(String::as_str))?;
@@ -103,15 +104,14 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
         (None, None) => None,
     };
     let asked = (nodes, args.hco_version.as_deref());
-    Situation::of(&what_is.subject(), world, question, asked, &mut None, notes)
+    Situation::of(&what_is.subject(), world, question, asked, &mut kept, notes)
 }
 
-/// Reads the data for `status` until this time, and finds outstanding changes. It reads the policies unless they are
-/// known.
+/// Reads the data for `status` until this time, and finds outstanding changes.
 pub(crate) fn observe(
     args: &Status,
     until: Option<Instant>,
-    policies: &mut Option<Policies>,
+    kept: &mut Kept,
     notes: &mut Notes,
 ) -> Result<Situation> {
     let reading = Reading {
@@ -122,14 +122,14 @@ pub(crate) fn observe(
     let named = [&args.what_is.from, &args.what_is.settings];
     files::check_stdin(named.into_iter().flatten())?;
     reading.check()?;
-    let world = reading.read(None, notes)?;
+    let world = reading.read(None, kept, notes)?;
     let question = unchanged(reading.only(&world)?);
     Situation::of(
         &args.what_is.subject(),
         world,
         question,
         (None, None),
-        policies,
+        kept,
         notes,
     )
 }
@@ -155,14 +155,15 @@ impl Reading<'_> {
     }
 
     /// The current state. It includes the labels of nodes that matter to this object.
-    fn read(&self, object: Option<&Value>, notes: &mut Notes) -> Result<World> {
+    fn read(&self, object: Option<&Value>, kept: &mut Kept, notes: &mut Notes) -> Result<World> {
         let connection = Connection {
             until: self.until,
             ..self.what_is.connection.clone()
         };
+        let cluster = kept.cluster.take();
         let world = match &self.what_is.from {
             Some(path) => World::of_files(path, object, self.reader, notes)?,
-            None => World::of_cluster(&connection, object, self.reader, notes)?,
+            None => World::of_cluster(cluster, &connection, object, self.reader, notes)?,
         };
         if world.nodes.is_empty() {
             bail!("{}: there are no nodes", self.unknown());
@@ -204,15 +205,14 @@ impl Situation {
         world: World,
         question: Question,
         (nodes, version): (Option<Vec<Value>>, Option<&str>),
-        policies: &mut Option<Policies>,
+        kept: &mut Kept,
         notes: &mut Notes,
     ) -> Result<Self> {
         let is_nodes: Arc<[Value]> = world.nodes.to_objects().into();
         let nodes = nodes.map_or_else(|| Arc::clone(&is_nodes), Into::into);
         let questions = std::slice::from_ref(&question);
         let module = Module::Linked;
-        let mut evaluator =
-            Evaluator::new(module, subject, Some(&world), questions, policies, notes)?;
+        let mut evaluator = Evaluator::new(module, subject, Some(&world), questions, kept, notes)?;
         let given: Vec<&Value> = question.old.iter().chain([question.sent()]).collect();
         // Another version can ship other templates.
         if version.is_none()

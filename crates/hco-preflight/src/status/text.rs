@@ -97,21 +97,22 @@ fn stops(text: &mut String, status: &Status, program: &str) {
 fn answer(status: &Status) -> String {
     let images = &status.golden_images;
     let are_imported = images.iter().all(|it| it.state == Effect::Ready);
+    let or = if are_imported {
+        ""
+    } else {
+        ", or have a disk of their own"
+    };
+    let why = status.unknown.clone().unwrap_or_default();
+    let none = "there are no golden images".to_owned();
     let (style, word, mut what) = match status.reached {
-        Some(true) if images.is_empty() => {
-            (GREEN, "ready", "there are no golden images".to_owned())
-        }
-        Some(true) if are_imported => (GREEN, "ready", "all golden images are imported".to_owned()),
-        Some(true) => {
-            let what = "all golden images are imported, or have a disk of their own";
-            (GREEN, "ready", what.to_owned())
-        }
-        Some(false) => (YELLOW, "not ready", not_ready(status)),
-        None => (
-            YELLOW,
-            "unknown",
-            status.unknown.clone().unwrap_or_default(),
+        Some(true) if images.is_empty() => (GREEN, "ready", none),
+        Some(true) => (
+            GREEN,
+            "ready",
+            format!("all golden images are imported{or}"),
         ),
+        Some(false) => (YELLOW, "not ready", not_ready(status)),
+        None => (YELLOW, "unknown", why),
     };
     let mut unhealthy: Vec<&str> = status.conditions.iter().map(|it| it.kind).collect();
     unhealthy.dedup();

@@ -18,16 +18,18 @@ impl World {
         Ok(Self::new(Some(connected(connection, notes)?)))
     }
 
-    /// Reads a cluster. It fails if the nodes or the HyperConverged cannot be read, because a comparison needs both.
+    /// Reads a cluster, and connects to it first unless there is a connection. It fails if the nodes or the
+    /// HyperConverged cannot be read, because a comparison needs both.
     /// Other kinds that cannot be read are recorded. It reads the labels of nodes that matter to the HyperConverged and
     /// to this object.
     pub(crate) fn of_cluster(
+        cluster: Option<Cluster>,
         connection: &Connection,
         object: Option<&Value>,
         reader: Reader,
         notes: &mut Notes,
     ) -> Result<Self> {
-        let cluster = connected(connection, notes)?;
+        let cluster = cluster.map_or_else(|| connected(connection, notes), Ok)?;
         let mut world = Self::new(None);
         let own = connection.namespace.as_deref();
         let live = match cluster.hyperconvergeds(own) {
