@@ -284,7 +284,7 @@ impl Files {
         };
         let (what, column) = (one_line(&error.what), error.column);
         self.fail(&place, &format!(
-            "cannot be read as YAML or JSON, so nothing from there on was checked: {what} (column {column}){hint}"
+            "cannot be read as YAML or JSON, so nothing from this line on was checked: {what} (column {column}){hint}"
         ));
     }
 

@@ -334,7 +334,7 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
     }
     if to_choose > 0 {
         let what = format!(
-            "to decide: run again with --prefer {WITH_ALTERNATIVES}=enable-import, or with --place-on ARCH"
+            "for you to decide: run again with --prefer {WITH_ALTERNATIVES}=enable-import, or with --place-on ARCH"
         );
         parts.push(format!("{} {what}", findings(to_choose)));
     }

@@ -55,7 +55,7 @@ pub(super) fn is_choice(finding: &Finding) -> bool {
     finding.rule == "architectures-ignored"
 }
 
-/// Whether a fix enables the import where it is a preview feature. Only `--prefer` chooses that.
+/// Whether a fix enables the import where it is a preview feature, which requires `--prefer`.
 pub(super) fn needs_choice(report: &Report, remedy: &Remedy) -> bool {
     let version = report.version();
     enables_import(remedy) && version.is_some_and(|it| !it.has_finished_import())
@@ -63,7 +63,7 @@ pub(super) fn needs_choice(report: &Report, remedy: &Remedy) -> bool {
 
 pub(super) fn reason(report: &Report, remedy: &Remedy, args: &args::Fix) -> &'static str {
     if needs_choice(report, remedy) {
-        "the import is a preview feature in this version of HCO, so only --prefer enables it"
+        "the import is a preview feature in this version of HCO, so `fix` enables it only with --prefer"
     } else if enables_import(remedy) {
         "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"
     } else if sets_annotation(remedy) && !args.subject.images {

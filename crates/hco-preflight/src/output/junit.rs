@@ -1,8 +1,8 @@
 //! The JUnit XML output of a check: a suite for each file, and a test for each object.
 //!
-//! There is no test for each finding, because GitLab and Jenkins compare the tests of two runs by name. GitLab shows only
-//! the first failure of a test, so each test has one with all problems. quick-junit 0.8 writes an attribute that the schema
-//! of Jenkins does not allow (`skipped` of `testsuites`).
+//! All findings of an object are one failure: GitLab and Jenkins compare the tests of two runs by name, and GitLab shows
+//! only the first failure of a test. The writer is our own, because quick-junit 0.8 writes an attribute that the schema of
+//! Jenkins does not allow (`skipped` of `testsuites`).
 
 use std::collections::BTreeMap;
 

@@ -126,7 +126,7 @@ const LEGEND: [(Boot, &str); 4] = [
     ),
     (
         Boot::Imported,
-        "imported: by the annotation; not looked up (--images looks images up while the import is on)",
+        "imported: as the annotation says; the image was not looked up (with the import on, --images does)",
     ),
     (
         Boot::NotImported,

@@ -25,8 +25,7 @@ fn cluster(world: &World<'_>) -> String {
 }
 
 /// The legend of the table of golden images.
-const IMPORTED: &str =
-    "imported: by the annotation; not looked up (--images looks images up while the import is on)";
+const IMPORTED: &str = "imported: as the annotation says; the image was not looked up (with the import on, --images does)";
 
 /// `check` evaluates the object that `kubectl apply` would create from the live object, the last applied one, and the file.
 fn merges_as_kubectl(world: &World<'_>) {

@@ -53,8 +53,8 @@ fn a_preview_feature_is_not_enabled_without_a_choice() {
         run(&format!("{words} {more}")).exits(1)
     };
     for more in ["", "--unsafe"] {
-        let fix = fix("1.18", more).notes("so only --prefer enables it");
-        let fix = fix.notes("1 finding to decide: run again with --prefer");
+        let fix = fix("1.18", more).notes("so `fix` enables it only with --prefer");
+        let fix = fix.notes("1 finding for you to decide: run again with --prefer");
         assert_eq!(fix.stdout, "");
     }
     // Another fix of the same problem is also a choice.
