@@ -133,6 +133,25 @@ pub trait Cluster {
     }
 }
 
+/// A list of nodes, and nothing else.
+pub(crate) struct OnlyNodes<'n>(pub(crate) &'n str);
+
+impl Cluster for OnlyNodes<'_> {
+    fn nodes(&self) -> Result<Vec<u8>, String> {
+        Ok(self.0.into())
+    }
+}
+
+impl Registry for OnlyNodes<'_> {
+    fn manifest(&self, _: &str) -> Result<Vec<u8>, String> {
+        Err("images are not read".to_owned())
+    }
+
+    fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String> {
+        self.manifest(image)
+    }
+}
+
 /// The verb that a service account needs to list objects, and that the API server clearly denies. Without the permission,
 /// the host never answers (nodes-unreadable.md).
 pub(crate) fn forbidden_verb(

@@ -2,7 +2,8 @@
 
 use kube_objects::json::Json;
 
-use crate::cluster::Host;
+use crate::cluster::{Host, OnlyNodes};
+use crate::comparison::Comparison;
 use crate::facts::Facts;
 use crate::finding::find;
 use crate::fixes::Fixes;
@@ -20,20 +21,18 @@ use crate::world::World;
 ///
 /// Never fails: if the object cannot be evaluated, the report says so.
 pub fn evaluate(payload: &[u8], cluster: &dyn Host) -> Report {
-    evaluate_parsed(Parsed::parse(payload, Detail::Verdict), cluster)
+    evaluate_parsed(Parsed::parse(payload, Detail::Verdict, None), cluster)
 }
 
 /// Evaluates a request for the `report` operation: the report also contains the golden images.
 pub fn report(payload: &[u8], cluster: &dyn Host) -> Report {
-    evaluate_parsed(Parsed::parse(payload, Detail::Everything), cluster)
+    evaluate_parsed(Parsed::parse(payload, Detail::Everything, None), cluster)
 }
 
-/// Evaluates a change for `plan` and `status`.
-///
-/// Besides the request and the settings, the payload may contain `hcoVersion`, the version of HCO after the change, and
-/// `before: {nodes, objects}`, the cluster before the change.
-pub fn report_change(payload: &[u8], cluster: &dyn Host) -> Report {
-    evaluate_parsed(Parsed::parse_change(payload), cluster)
+/// Evaluates a request like [`report`], on a list of nodes as JSON, and without images. A comparison adds the changes.
+pub fn report_change(payload: &[u8], nodes: &str, comparison: Option<&Comparison<'_>>) -> Report {
+    let parsed = Parsed::parse(payload, Detail::Everything, comparison);
+    evaluate_parsed(parsed, &OnlyNodes(nodes))
 }
 
 fn evaluate_parsed(parsed: Parsed<'_>, cluster: &dyn Host) -> Report {
@@ -56,16 +55,13 @@ fn evaluate_hyperconverged(request: &HyperConvergedRequest<'_>, cluster: &dyn Ho
     };
     let proposed = request.proposed_placements();
     let needs = Needs::new(&new, &request.settings, &proposed, request.detail);
-    let world = World::read(
-        &needs,
-        &new,
-        &request.settings,
-        request.comparison.as_ref(),
-        cluster,
-    );
+    let world = World::read(&needs, &new, &request.settings, request.comparison, cluster);
     let world = match world {
         Ok(world) => world,
-        Err(error) => return render::unreadable_payload(&format!("before.nodes: {error}")),
+        Err(error) => {
+            let what = format!("the nodes before the change: {error}");
+            return render::unreadable_payload(&what);
+        }
     };
     let evaluation = Evaluation {
         request,

@@ -48,6 +48,7 @@ mod world;
 
 pub use architecture::is_architecture;
 pub use cluster::{Cluster, Host, Permission, Resource, ServiceAccount};
+pub use comparison::Comparison;
 pub use evaluate::{evaluate, report, report_change, validate_settings};
 pub use finding::{Consequence, Outcome};
 pub use kube_objects::edit::PatchOperation;
@@ -57,7 +58,7 @@ pub use kube_objects::value::Value;
 pub use operator_models::cdi::image::{
     Availability, Contents, Image, ImageKind, Registry, Unimportable, Unknown,
 };
-pub use operator_models::forecast::Stopped;
+pub use operator_models::forecast::{Objects, Stopped};
 pub use operator_models::hco::import::Import;
 pub use operator_models::hco::node;
 pub use operator_models::kubevirt::preference::PreferenceName;

@@ -42,7 +42,7 @@ pub(crate) struct HyperConvergedRequest<'a> {
     /// The rules whose repairs were removed from the settings, because the object is too large for them.
     pub(crate) unrepaired: Vec<&'static str>,
     /// Only for `report_change`, never in the module.
-    pub(crate) comparison: Option<Comparison<'a>>,
+    pub(crate) comparison: Option<&'a Comparison<'a>>,
     pub(crate) detail: Detail,
 }
 
@@ -61,20 +61,18 @@ type Answered = Box<Report>;
 
 impl<'a> Parsed<'a> {
     /// Parses a payload.
-    pub(crate) fn parse(payload: &'a [u8], detail: Detail) -> Self {
-        Self::try_parse(payload, detail, |_| Ok(None)).unwrap_or_else(Self::Answered)
-    }
-
-    /// Parses a payload with a comparison.
-    pub(crate) fn parse_change(payload: &'a [u8]) -> Self {
-        let parsed = Self::try_parse(payload, Detail::Everything, Comparison::read);
-        parsed.unwrap_or_else(Self::Answered)
+    pub(crate) fn parse(
+        payload: &'a [u8],
+        detail: Detail,
+        comparison: Option<&'a Comparison<'a>>,
+    ) -> Self {
+        Self::try_parse(payload, detail, comparison).unwrap_or_else(Self::Answered)
     }
 
     fn try_parse(
         payload: &'a [u8],
         detail: Detail,
-        comparison: impl FnOnce(&Object<'a>) -> Result<Option<Comparison<'a>>, String>,
+        comparison: Option<&'a Comparison<'a>>,
     ) -> Result<Self, Answered> {
         let payload = Json::parse(payload)
             .map_err(|error| unreadable(&format!("it is not valid JSON: {error}")))?;
@@ -83,7 +81,6 @@ impl<'a> Parsed<'a> {
         if payload.fields().is_ok() && !request.is_present() {
             return Err(unreadable("the payload has no request"));
         }
-        let comparison = comparison(&payload).map_err(|error| unreadable(&error))?;
         let request = Request::read(&request).map_err(|error| unreadable(&error.to_string()))?;
         if request.operation == Operation::Other || !request.sub_resource.is_empty() {
             return Err(accepted());
@@ -139,7 +136,7 @@ impl<'a> HyperConvergedRequest<'a> {
         request: &Request<'a>,
         requested: &str,
         settings: &Field<'a>,
-        comparison: Option<Comparison<'a>>,
+        comparison: Option<&'a Comparison<'a>>,
         detail: Detail,
     ) -> Result<Self, Answered> {
         let name = object_name(HYPER_CONVERGED, request);
@@ -192,8 +189,7 @@ impl<'a> HyperConvergedRequest<'a> {
 
     /// The environments of the old object and of the new one.
     pub(crate) fn environments(&self) -> (Environment<'_>, Environment<'_>) {
-        let now = self.comparison.as_ref();
-        let now = now.and_then(|given| given.version.as_deref());
+        let now = self.comparison.and_then(|given| given.version);
         (self.environment(None), self.environment(now))
     }
 

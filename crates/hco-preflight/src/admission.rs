@@ -1,6 +1,5 @@
 //! Builds the admission request that the API server would send.
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::field;
@@ -81,14 +80,20 @@ pub(crate) fn submitted(object: &Value) -> Value {
     object
 }
 
-/// The request for an object: an update if there is an old object, else a creation.
-pub(crate) fn request(identity: &Identity, object: &Value, old: Option<&Value>) -> Value {
+/// The payload of the engine and of the module: the request for an object, which is an update if there is an old object,
+/// and else a creation.
+pub(crate) fn payload(
+    identity: &Identity,
+    object: &Value,
+    old: Option<&Value>,
+    settings: &Value,
+) -> Vec<u8> {
     let (group, version) = identity
         .api_version
         .split_once('/')
         .unwrap_or(("", &identity.api_version));
     // kwctl rejects a request without these fields.
-    json!({
+    let request = json!({
         "uid": "00000000-0000-0000-0000-000000000000",
         "kind": {"group": group, "version": version, "kind": identity.kind},
         "resource": {"group": group, "version": version, "resource": identity.resource()},
@@ -99,23 +104,8 @@ pub(crate) fn request(identity: &Identity, object: &Value, old: Option<&Value>) 
         "object": object,
         "oldObject": old,
         "dryRun": false,
-    })
-}
-
-/// The payload of the module's `validate` and `report`, with additional fields beside the request.
-pub(crate) fn payload(request: &Value, settings: &Value, beside: &impl Serialize) -> Vec<u8> {
-    #[derive(Serialize)]
-    struct Payload<'p, B> {
-        request: &'p Value,
-        settings: &'p Value,
-        #[serde(flatten)]
-        beside: &'p B,
-    }
-    let payload = Payload {
-        request,
-        settings,
-        beside,
-    };
-    // All keys are strings, so it can always be written as JSON.
-    serde_json::to_vec(&payload).unwrap_or_default()
+    });
+    json!({"request": request, "settings": settings})
+        .to_string()
+        .into_bytes()
 }

@@ -4,6 +4,7 @@ use kube_objects::name::is_dns1123_subdomain;
 use policy_host::Connection;
 
 use crate::foreign::{Foreign, masked, one_line, shell_word};
+use crate::report::Report;
 
 /// `kubectl` with the flags that the user gave to select a cluster.
 #[derive(Debug, Clone, Default)]
@@ -46,8 +47,20 @@ impl Kubectl {
         &self.flags
     }
 
-    /// A fix of the module, with the flags in its commands.
-    pub(crate) fn in_fix(&self, fix: &str) -> String {
+    /// A report, with the flags in its commands.
+    pub(crate) fn complete(&self, mut report: Report) -> Report {
+        let texts = report.findings.iter_mut().flat_map(|finding| {
+            let commands = finding.fixes.iter_mut();
+            let commands = commands.filter_map(|it| it.command.as_mut());
+            commands.chain([&mut finding.fix])
+        });
+        for text in texts.chain(&mut report.message) {
+            *text = self.in_fix(text);
+        }
+        report
+    }
+
+    fn in_fix(&self, fix: &str) -> String {
         let line = |line: &str| match line.trim_start().strip_prefix("kubectl ") {
             Some(rest) => {
                 let indent = line.len() - line.trim_start().len();

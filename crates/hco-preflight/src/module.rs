@@ -1,4 +1,4 @@
-//! The code of the policy: the embedded module, another build of it, or the engine in this program.
+//! The module that `check` and `fix` run, so that the verdict is the cluster's: the embedded one, or another build of it.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,17 +8,20 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use manifest::{LIMIT, read_up_to};
 use policy_host::{HostCalls, Options, Policy, cache_directory, private};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::foreign::{self, one_line};
 use crate::notes::Notes;
 use crate::report::Report;
 
-pub(crate) enum Module {
-    /// A module, so that the verdict is the cluster's.
-    Compiled(Box<Policy>),
-    /// The engine in this program. It reads only nodes.
-    Linked,
+pub(crate) struct Module(Policy);
+
+/// Determines why settings are rejected, if they are.
+pub(crate) type Mistakes<'m> = &'m dyn Fn(&Value) -> Result<Option<String>>;
+
+/// Why the engine in this program rejects settings, if it does.
+pub(crate) fn mistakes(settings: &Value) -> Option<String> {
+    engine::validate_settings(settings.to_string().as_bytes()).err()
 }
 
 impl Module {
@@ -50,28 +53,18 @@ impl Module {
                 "the module is compiled on every run, because the cache cannot be used: {why}"
             ));
         }
-        Ok(Self::Compiled(Box::new(policy)))
+        Ok(Self(policy))
     }
 
     /// Why the settings are rejected, if they are.
     pub(crate) fn mistakes(&self, settings: &Value) -> Result<Option<String>> {
-        let settings = settings.to_string();
-        match self {
-            Self::Compiled(policy) => {
-                let verdict = policy.validate_settings(settings.as_bytes())?;
-                let no_reason = || "the module does not report a reason".to_owned();
-                Ok((!verdict.valid).then(|| verdict.message.unwrap_or_else(no_reason)))
-            }
-            Self::Linked => Ok(engine::validate_settings(settings.as_bytes()).err()),
-        }
+        let verdict = self.0.validate_settings(settings.to_string().as_bytes())?;
+        let no_reason = || "the module does not report a reason".to_owned();
+        Ok((!verdict.valid).then(|| verdict.message.unwrap_or_else(no_reason)))
     }
 
     pub(crate) fn judge(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Report> {
-        let policy = match self {
-            Self::Compiled(policy) => policy,
-            Self::Linked => return Ok(engine::report_change(payload, &NodesOnly(host))),
-        };
-        let answer = policy.report(payload, host)?;
+        let answer = self.0.report(payload, host)?;
         let report = serde_json::from_slice(&answer).context(
             "the module's report cannot be read; --policy supports only builds of this policy",
         )?;
@@ -94,26 +87,6 @@ fn escaped(mut report: Report) -> Report {
         }
     }
     report
-}
-
-struct NodesOnly(Arc<dyn HostCalls>);
-
-impl engine::Cluster for NodesOnly {
-    fn nodes(&self) -> Result<Vec<u8>, String> {
-        let request = json!({"kind": engine::Resource::Nodes.kind()}).to_string();
-        self.0
-            .call("kubernetes", "list_resources_all", request.as_bytes())
-    }
-}
-
-impl engine::Registry for NodesOnly {
-    fn manifest(&self, _: &str) -> Result<Vec<u8>, String> {
-        Err("images are not read".to_owned())
-    }
-
-    fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String> {
-        self.manifest(image)
-    }
 }
 
 /// The time limit of an evaluation. It is longer than policy-server's limit, because no API server waits for it.

@@ -6,16 +6,16 @@ use anyhow::{Result, bail};
 use engine::Image;
 use kube_objects::placement::Placement;
 use policy_host::{NodeList, Registries};
-use serde::{Deserialize as _, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
-use crate::field::architecture;
+use crate::field::{architecture, node};
 use crate::foreign::one_line;
 use crate::images::look_up;
 use crate::notes::Notes;
-use crate::object_name::{name, namespace};
+use crate::object_name::namespace;
 use crate::prose::{count, line};
 use crate::stage;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
@@ -251,11 +251,7 @@ impl Started<'_> {
 fn is_placed(pod: &Workload, nodes: &[Value]) -> bool {
     let affinity = pod.node_affinity.clone();
     let placement = Placement::parse(pod.node_selector.clone(), affinity);
-    nodes.iter().any(|node| {
-        let labels = node.pointer("/metadata/labels");
-        let labels = labels.and_then(|it| BTreeMap::<&str, &str>::deserialize(it).ok());
-        placement.matches(name(node), labels.unwrap_or_default())
-    })
+    nodes.iter().any(|it| placement.selects(&node(it)))
 }
 
 /// The nodes of an architecture, and a worker that joins if there are none or if the user asks about the architecture.

@@ -3,17 +3,16 @@
 
 mod check;
 mod deployed;
-mod evaluator;
 mod images;
 mod nodes;
+mod policies;
 mod question;
 mod settings;
 mod situation;
 mod surroundings;
 
 pub(crate) use self::check::{Check, Purpose};
-pub(crate) use self::evaluator::Kept;
 pub(crate) use self::nodes::check_connection;
 pub(crate) use self::question::{Question, Written};
 pub(crate) use self::settings::validated;
-pub(crate) use self::situation::{Situation, compare, hosts_workloads, observe};
+pub(crate) use self::situation::{Kept, Situation, compare, hosts_workloads, observe};

@@ -296,7 +296,7 @@ impl World {
 
     /// The lists for the engine's comparison. For a kind that was not read, the engine uses its forecast. Without
     /// DataImportCrons, it uses the forecast for all kinds, because no disk would belong to an existing one.
-    pub(crate) fn boot_sources(&self) -> Vec<Value> {
+    pub(crate) fn boot_sources(&self) -> Value {
         fn listed<T: Object>(list: &List<T>) -> Option<Value> {
             let items: Vec<Value> = list.iter().map(T::to_value).collect();
             let kind = format!("{}List", list.kind());
@@ -304,7 +304,7 @@ impl World {
                 .then(|| json!({"kind": kind, "items": items}))
         }
         if !self.crons.is_read() {
-            return Vec::new();
+            return json!([]);
         }
         let lists = [
             listed(&self.crons),

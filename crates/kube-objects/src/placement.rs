@@ -94,20 +94,6 @@ impl Placement {
         !self.node_selector.is_empty() || self.required.is_some()
     }
 
-    /// Whether a pod with this placement can run on a node with this name and these labels.
-    pub fn matches<'n>(
-        &self,
-        name: &'n str,
-        labels: impl IntoIterator<Item = (&'n str, &'n str)>,
-    ) -> bool {
-        let labels = labels.into_iter();
-        self.selects(&Node {
-            name: name.into(),
-            labels: labels.map(|(key, value)| (key, value.into())).collect(),
-            ..Node::default()
-        })
-    }
-
     /// The fields of nodes that decide whether the placement selects them.
     pub fn add_needed<'p>(&'p self, needed: &mut Needed<'p>) {
         for (key, _) in &self.node_selector {

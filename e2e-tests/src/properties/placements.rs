@@ -7,6 +7,7 @@ use engine::placement::{Placement, check_required};
 use k8s_openapi::api::core::v1::{
     NodeAffinity, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm,
 };
+use kube_objects::node_list;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -63,17 +64,15 @@ pub fn placement(input: &[u8]) {
 
     let mut expected = Census::default();
     for node in &input.nodes {
-        let labels = node
-            .labels
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_str()));
+        let labels = node.labels.iter();
+        let labels = labels.map(|(key, value)| (key.as_str(), value.into()));
+        let read = node_list::Node {
+            name: (&node.name).into(),
+            labels: labels.collect(),
+            ..Default::default()
+        };
         let is_selected = selects(&input.node_selector, selector, node);
-        assert_eq!(
-            placement.matches(&node.name, labels),
-            is_selected,
-            "{:?}",
-            node.labels
-        );
+        assert_eq!(placement.selects(&read), is_selected, "{read:?}");
         count(
             &mut expected,
             node,

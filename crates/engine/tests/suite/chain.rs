@@ -16,8 +16,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use e2e_tests::FakeCluster;
-use engine::Report;
+use engine::{Comparison, Report};
 use serde_json::{Value, json};
 
 use super::drift::Difference;
@@ -106,12 +105,12 @@ const WITH_BEFORE: &[(&str, usize)] = &[
 ];
 
 fn report(operation: &str, object: &Value, old: &Value, nodes: &Value) -> Report {
-    report_beside(&json!({"settings": {}}), operation, object, old, nodes)
+    compared(None, operation, object, old, nodes)
 }
 
-/// The report on a payload with these fields beside the request.
-fn report_beside(
-    beside: &Value,
+/// The report on a request, compared with these nodes before it.
+fn compared(
+    before: Option<&Value>,
     operation: &str,
     object: &Value,
     old: &Value,
@@ -122,15 +121,20 @@ fn report_beside(
         .unwrap()
         .split_once('/')
         .unwrap();
-    let mut payload = beside.clone();
-    payload["request"] = json!({
+    let request = json!({
         "kind": {"group": group, "version": version, "kind": "HyperConverged"},
         "operation": operation,
         "object": object,
         "oldObject": old,
     });
-    let cluster = FakeCluster::returning(Ok(list(nodes).to_string().into_bytes()));
-    engine::report_change(payload.to_string().as_bytes(), &cluster)
+    let payload = json!({"request": request, "settings": {}}).to_string();
+    let before = before.map(|nodes| list(nodes).to_string());
+    let comparison = before.as_deref().map(|nodes| Comparison {
+        nodes_before: Some(nodes),
+        ..Comparison::default()
+    });
+    let nodes = list(nodes).to_string();
+    engine::report_change(payload.as_bytes(), &nodes, comparison.as_ref())
 }
 
 fn list(nodes: &Value) -> Value {
@@ -462,9 +466,9 @@ fn compare_with_before(row: &Value) -> Result<Class, Difference> {
     if row["before"]["apiVersion"] != row["after"]["apiVersion"] {
         return Ok(Some(VERSIONS));
     }
-    let beside = json!({"settings": {}, "before": {"nodes": list(&row["nodesBefore"])}});
     let (before, after) = (&row["before"], &row["after"]);
-    let report = report_beside(&beside, "UPDATE", after, before, &row["nodesAfter"]);
+    let nodes_before = Some(&row["nodesBefore"]);
+    let report = compared(nodes_before, "UPDATE", after, before, &row["nodesAfter"]);
     if let Some(class) = left_out(row, &report)? {
         return Ok(Some(class));
     }

@@ -1,7 +1,7 @@
-//! Extra input of `report_change`: another version of HCO, other nodes, and the existing objects.
+//! Comparisons with the state before a change: another version of HCO, other nodes, and the existing objects.
 
-use e2e_tests::FakeCluster;
-use engine::Report;
+use engine::{Comparison, Objects, Report};
+use kube_objects::json::{Field, Json};
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -46,21 +46,42 @@ fn object() -> Value {
 }
 
 /// The report on an object that stays as it is, on nodes of these architectures.
-fn report(beside: &Value, architectures: &[&str]) -> Report {
-    report_on(beside, "UPDATE", &object(), architectures)
+fn report(comparison: Option<&Comparison<'_>>, architectures: &[&str]) -> Report {
+    report_on(comparison, "UPDATE", &object(), architectures)
 }
 
-fn report_on(beside: &Value, operation: &str, object: &Value, architectures: &[&str]) -> Report {
-    let mut payload = beside.clone();
-    payload["settings"] = json!({});
-    payload["request"] = json!({
+fn report_on(
+    comparison: Option<&Comparison<'_>>,
+    operation: &str,
+    object: &Value,
+    architectures: &[&str],
+) -> Report {
+    let request = json!({
         "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
         "operation": operation,
         "object": object,
         "oldObject": object,
     });
-    let cluster = FakeCluster::with_nodes(architectures.iter().map(|it| node(it)));
-    engine::report_change(payload.to_string().as_bytes(), &cluster)
+    let payload = json!({"request": request, "settings": {}}).to_string();
+    let nodes: Vec<Value> = architectures.iter().map(|it| node(it)).collect();
+    let nodes = list("Node", &nodes).to_string();
+    engine::report_change(payload.as_bytes(), &nodes, comparison)
+}
+
+/// A comparison with the same state.
+fn same() -> Comparison<'static> {
+    Comparison::default()
+}
+
+/// The report on an object that stays as it is, in a cluster with these objects.
+fn report_with(objects: &Value) -> Report {
+    let text = objects.to_string();
+    let list = Field::root(Json::parse(text.as_bytes()).unwrap());
+    let comparison = Comparison {
+        objects: Objects::read(&list).unwrap(),
+        ..same()
+    };
+    report(Some(&comparison), &["amd64"])
 }
 
 fn changes(report: &Report) -> Value {
@@ -69,9 +90,9 @@ fn changes(report: &Report) -> Value {
 
 #[test]
 fn an_update_that_changes_nothing_judged_is_compared_with_what_was_before() {
-    let plain = report(&json!({}), &["amd64"]);
+    let plain = report(None, &["amd64"]);
     assert_eq!((plain.changes, plain.hco_version), (None, None));
-    let report = report(&json!({"before": {}}), &["amd64"]);
+    let report = report(Some(&same()), &["amd64"]);
     assert!(report.forecast_before.is_some() && report.forecast_before == report.forecast);
     let changes = changes(&report);
     assert_eq!(changes["crons"]["created"], json!([]));
@@ -80,8 +101,12 @@ fn an_update_that_changes_nothing_judged_is_compared_with_what_was_before() {
 
 #[test]
 fn new_nodes_are_compared_with_those_before() {
-    let before = json!({"before": {"nodes": list("Node", &[node("amd64")])}});
-    let report = report(&before, &["amd64", "arm64", "arm64"]);
+    let before = list("Node", &[node("amd64")]).to_string();
+    let comparison = Comparison {
+        nodes_before: Some(&before),
+        ..same()
+    };
+    let report = report(Some(&comparison), &["amd64", "arm64", "arm64"]);
     assert_eq!(
         changes(&report)["dataSources"]["created"],
         json!([]),
@@ -97,9 +122,13 @@ fn new_nodes_are_compared_with_those_before() {
 fn with_the_import_on_the_boot_sources_follow_the_nodes() {
     let mut object = object();
     object["spec"]["featureGates"] = json!({"enableMultiArchBootImageImport": true});
-    let both = list("Node", &[node("amd64"), node("arm64")]);
-    let before = json!({"before": {"nodes": both}});
-    let changes = changes(&report_on(&before, "UPDATE", &object, &["amd64"]));
+    let both = list("Node", &[node("amd64"), node("arm64")]).to_string();
+    let comparison = Comparison {
+        nodes_before: Some(&both),
+        ..same()
+    };
+    let report = report_on(Some(&comparison), "UPDATE", &object, &["amd64"]);
+    let changes = changes(&report);
     let golden = "kubevirt-os-images/golden";
     assert_eq!(
         changes["crons"]["deleted"],
@@ -110,13 +139,17 @@ fn with_the_import_on_the_boot_sources_follow_the_nodes() {
 
 #[test]
 fn a_version_that_is_given_wins_over_the_status() {
-    let given = report(&json!({"hcoVersion": "4.23"}), &["amd64"]);
+    let comparison = Comparison {
+        version: Some("4.23"),
+        ..same()
+    };
+    let given = report(Some(&comparison), &["amd64"]);
     assert_eq!(given.hco_version.as_deref(), Some("1.19 (given)"));
     assert_eq!(given.default_architecture.as_deref(), Some("amd64"));
     // The status has an upstream version of HCO, whose namespace of golden images stays.
     let forecast = serde_json::to_value(&given.forecast).unwrap();
     assert_eq!(forecast["crons"][0]["namespace"], "kubevirt-os-images");
-    let status = report(&json!({"before": {}}), &["amd64"]);
+    let status = report(Some(&same()), &["amd64"]);
     assert_eq!(status.hco_version.as_deref(), Some("1.18.0 (status)"));
 }
 
@@ -141,8 +174,11 @@ fn a_template_that_hco_completes_is_imported_again_after_an_upgrade_that_writes_
         } else {
             &[]
         };
-        let upgrade = json!({"hcoVersion": version});
-        let report = report_on(&upgrade, "UPDATE", &object, &["amd64"]);
+        let upgrade = Comparison {
+            version: Some(version),
+            ..same()
+        };
+        let report = report_on(Some(&upgrade), "UPDATE", &object, &["amd64"]);
         assert_eq!(
             changes(&report)["crons"]["recreated"],
             json!(recreated),
@@ -154,7 +190,7 @@ fn a_template_that_hco_completes_is_imported_again_after_an_upgrade_that_writes_
 #[test]
 fn the_objects_that_are_there_take_the_place_of_their_forecast() {
     let nothing = ["DataImportCron", "DataSource", "PersistentVolumeClaim"].map(|it| list(it, &[]));
-    let outstanding = report(&json!({"before": {"objects": nothing}}), &["amd64"]);
+    let outstanding = report_with(&json!(nothing));
     assert_eq!(
         changes(&outstanding)["crons"]["created"],
         json!(["kubevirt-os-images/golden-cron"])
@@ -169,7 +205,7 @@ fn the_objects_that_are_there_take_the_place_of_their_forecast() {
         "spec": {"managedDataSource": "left", "schedule": "@daily"},
     });
     let objects = json!([list("PersistentVolumeClaim", &[uploaded]), cron]);
-    let left = report(&json!({"before": {"objects": objects}}), &["amd64"]);
+    let left = report_with(&objects);
     assert_eq!(
         changes(&left)["crons"]["deleted"],
         json!(["kubevirt-os-images/left"])
@@ -178,9 +214,9 @@ fn the_objects_that_are_there_take_the_place_of_their_forecast() {
 
 #[test]
 fn before_an_object_is_created_there_is_what_is_given() {
-    let plain = report_on(&json!({}), "CREATE", &object(), &["amd64"]);
+    let plain = report_on(None, "CREATE", &object(), &["amd64"]);
     assert_eq!(plain.changes, None);
-    let compared = report_on(&json!({"before": {}}), "CREATE", &object(), &["amd64"]);
+    let compared = report_on(Some(&same()), "CREATE", &object(), &["amd64"]);
     assert_eq!(
         changes(&compared)["crons"]["created"],
         json!(["kubevirt-os-images/golden-cron"])
@@ -200,13 +236,13 @@ fn a_common_template_without_a_schedule_gets_that_of_the_status() {
     new["spec"]["dataImportCronTemplates"][0]["spec"]["schedule"] = json!("");
     for (schedule, is_recreated) in [("0 */12 * * *", true), ("52 8/12 * * *", false)] {
         old["spec"]["dataImportCronTemplates"][0]["spec"]["schedule"] = json!(schedule);
-        let mut payload = json!({"before": {}});
-        payload["request"] = json!({
+        let request = json!({
             "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
             "operation": "UPDATE", "object": new, "oldObject": old,
         });
-        let cluster = FakeCluster::with_nodes([node("amd64")]);
-        let report = engine::report_change(payload.to_string().as_bytes(), &cluster);
+        let payload = json!({"request": request}).to_string();
+        let nodes = list("Node", &[node("amd64")]).to_string();
+        let report = engine::report_change(payload.as_bytes(), &nodes, Some(&same()));
         let recreated = changes(&report)["crons"]["recreated"]
             .as_array()
             .unwrap()
@@ -216,49 +252,16 @@ fn a_common_template_without_a_schedule_gets_that_of_the_status() {
 }
 
 #[test]
-fn what_cannot_be_read_is_a_sentence() {
-    for (beside, reason) in [
-        (
-            json!({"hcoVersion": 1.19}),
-            "hcoVersion must be a string, but it is a number",
-        ),
-        (
-            json!({"hcoVersion": "newest"}),
-            "hcoVersion is not a version such as 1.19 or 4.22",
-        ),
-        (
-            json!({"before": []}),
-            "before must be an object, but it is a list",
-        ),
-        (
-            json!({"before": {"objects": {}}}),
-            "before.objects must be a list, but it is an object",
-        ),
-        (
-            json!({"before": {"objects": [{"kind": "DataSource", "metadata": {"name": 1}}]}}),
-            "before.objects[0].metadata.name must be a string, but it is a number",
-        ),
-        (json!({"before": {"nodes": {"items": 1}}}), "before.nodes: "),
-    ] {
-        let report = report(&beside, &["amd64"]);
-        assert_eq!(report.code, Some(400), "{beside}");
-        let message = report.message.unwrap();
-        assert!(message.contains(&format!(": {reason}")), "{message}");
-    }
-}
-
-#[test]
-fn the_module_compares_nothing() {
-    let mut payload = json!({"hcoVersion": 1, "before": [], "settings": {}});
-    payload["request"] = json!({
-        "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
-        "operation": "UPDATE",
-        "object": object(),
-        "oldObject": object(),
-    });
-    let cluster = FakeCluster::with_nodes([node("amd64")]);
-    for evaluate in [engine::evaluate, engine::report] {
-        let report = evaluate(payload.to_string().as_bytes(), &cluster);
-        assert!(report.allowed && report.hco_version.is_none());
-    }
+fn nodes_that_cannot_be_read_are_a_sentence() {
+    let comparison = Comparison {
+        nodes_before: Some(r#"{"items":1}"#),
+        ..same()
+    };
+    let report = report(Some(&comparison), &["amd64"]);
+    assert_eq!(report.code, Some(400));
+    let message = report.message.unwrap();
+    assert!(
+        message.contains(": the nodes before the change: items is a number"),
+        "{message}"
+    );
 }

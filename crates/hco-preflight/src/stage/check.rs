@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use policy_host::{Cluster, ClusterError, HostCalls, Labels, Objects};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::evaluator::{Evaluator, Kept};
 use super::images;
 use super::nodes::{self, check_connection};
+use super::policies::Policies;
 use super::question::{Question, Written};
 use super::settings::Settings;
 use super::surroundings::{Decisive, surroundings, with_namespace};
@@ -20,6 +20,7 @@ use crate::boot_image::{self, DataVolumes};
 use crate::failure::{Failure, Place};
 use crate::files::{self, Found, Wanted};
 use crate::foreign::{self, Foreign, chain, one_line};
+use crate::kubectl::Kubectl;
 use crate::module::Module;
 use crate::notes::Notes;
 use crate::report::Report;
@@ -40,7 +41,8 @@ pub(crate) struct Check<'s> {
     pub(crate) failures: Vec<Failure>,
     /// The cluster, or the objects of `--from`.
     world: Option<World>,
-    evaluator: Evaluator,
+    module: Module,
+    policies: Policies,
     /// Answers requests for nodes and images.
     host: Arc<dyn HostCalls>,
     /// Answers requests for the objects that VirtualMachines depend on, if there are any.
@@ -92,29 +94,30 @@ impl<'s> Check<'s> {
             sources.questions(files.found, &mut files.failures, notes)?
         };
         let module = Module::load(subject.policy.as_deref(), subject.no_cache, notes)?;
-        let mut evaluator = Evaluator::new(
-            module,
+        let mut policies = Policies::read(
             subject,
+            &|settings| module.mistakes(settings),
             world.as_ref(),
             &questions,
-            &mut Kept::default(),
+            &mut None,
             notes,
         )?;
         if purpose == Purpose::Fix {
             // With repairs, the module would only report what it repairs, without a patch.
-            for settings in evaluator.all_settings().filter_map(Value::as_object_mut) {
+            for settings in policies.all_settings().filter_map(Value::as_object_mut) {
                 settings.remove("repair");
             }
         }
         let labels = Labels::named_in(questions.iter().flat_map(Question::objects));
         let nodes = nodes::read(subject, world.as_ref(), &labels)?;
-        let registries = images::verify(subject, evaluator.all_settings(), notes)?;
+        let registries = images::verify(subject, policies.all_settings(), notes)?;
         let mut check = Self {
             subject,
             questions: questions.into_iter().map(Arc::new).collect(),
             failures: files.failures,
             world,
-            evaluator,
+            module,
+            policies,
             host: Arc::new(nodes),
             surroundings: None,
         };
@@ -157,7 +160,7 @@ impl<'s> Check<'s> {
             }
         }
         let named = self.subject.connection.namespace.as_deref();
-        let namespace = named.unwrap_or(&self.evaluator.namespace);
+        let namespace = named.unwrap_or(&self.policies.namespace);
         let mut objects = self.questions.iter().map(|it| it.object.value());
         let has_preferences = objects.any(|it| it.pointer("/spec/preference").is_some());
         Ok(surroundings(
@@ -188,9 +191,9 @@ impl<'s> Check<'s> {
                 Ok(report) => verdicts.objects.push(Judged {
                     question: Arc::clone(question),
                     policy: settings.policy.clone(),
-                    policies_unread: self.evaluator.has_unread_policies,
-                    is_one_of_several: self.evaluator.settings_for(question).len() > 1,
-                    decides: self.evaluator.decides(settings, question),
+                    policies_unread: self.policies.has_unread,
+                    is_one_of_several: self.policies.settings_for(question).len() > 1,
+                    decides: self.policies.decides(settings, question),
                     report,
                 }),
                 Err(error) => verdicts.failures.push(question.failure(chain(&error))),
@@ -201,7 +204,7 @@ impl<'s> Check<'s> {
 
     /// Each object with all settings that apply to it.
     fn pairs(&self) -> Vec<(&Arc<Question>, &Settings)> {
-        let settings = |question| self.evaluator.settings_for(question);
+        let settings = |question| self.policies.settings_for(question);
         let questions = self.questions.iter();
         questions
             .flat_map(|it| settings(it).into_iter().map(move |settings| (it, settings)))
@@ -219,15 +222,28 @@ impl<'s> Check<'s> {
             Some(objects) if question.identity.is_virtual_machine() => Arc::clone(objects) as _,
             _ => Arc::clone(host),
         };
-        self.evaluator
-            .evaluate(question, question.sent(), settings, &json!({}), host)
+        self.evaluate(question, question.sent(), settings, host)
     }
 
     /// The module's report about this version of a question's object, for all settings that determine the exit code.
     pub(crate) fn report(&self, question: &Question, object: &Value) -> Result<Report, Failure> {
-        self.evaluator
-            .report(question, object, &json!({}), &self.host)
+        let host = || Arc::clone(&self.host);
+        self.policies
+            .worst(question, |it| self.evaluate(question, object, it, host()))
             .map_err(|error| question.failure(chain(&error)))
+    }
+
+    fn evaluate(
+        &self,
+        question: &Question,
+        object: &Value,
+        settings: &Settings,
+        host: Arc<dyn HostCalls>,
+    ) -> Result<Report> {
+        let report = self
+            .module
+            .judge(&question.payload(object, settings), host)?;
+        Ok(Kubectl::of(&self.subject.connection).complete(report))
     }
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::settings::Target;
-use crate::admission::Identity;
+use super::settings::{Settings, Target};
+use crate::admission::{self, Identity};
 use crate::failure::{Failure, Place};
 use crate::files::Found;
 use crate::verdict::Against;
@@ -85,6 +85,11 @@ impl Question {
     /// The object as the API server gets it.
     pub(crate) fn sent(&self) -> &Value {
         self.sent.as_ref().unwrap_or(self.object.value())
+    }
+
+    /// The payload of the engine and of the module for a version of the object.
+    pub(super) fn payload(&self, object: &Value, settings: &Settings) -> Vec<u8> {
+        admission::payload(&self.identity, object, self.old.as_ref(), &settings.value)
     }
 
     /// The object for the check of VirtualMachines. If it is not in the cluster, it has the status of the file.

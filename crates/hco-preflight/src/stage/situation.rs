@@ -1,34 +1,34 @@
 //! Turns the command line of `plan` or `status` into two reports: about the current state, and about the state after
 //! the change.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
-use engine::Consequence;
-use kube_objects::json::Json;
+use anyhow::{Result, anyhow, bail};
+use engine::{Comparison, Consequence, Objects};
+use kube_objects::json::{Field, Json};
 use kube_objects::placement::Placement;
 use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::golden_image::SHIPPED;
 use operator_models::hco::hyperconverged::LocatedFields;
-use operator_models::hco::node::census;
-use policy_host::{Connection, HostCalls, Labels, NodeList};
-use serde_json::value::to_raw_value;
-use serde_json::{Map, Value, json};
+use operator_models::hco::node::is_workload;
+use policy_host::{Cluster, Connection, Labels, NodeList};
+use serde_json::{Map, Value};
 
-use super::evaluator::{Evaluator, Kept};
 use super::nodes::{check_connection, of_file};
+use super::policies::{Deployed, Policies};
 use super::question::{Question, Written};
 use crate::admission::Identity;
 use crate::apply;
 use crate::args::{Plan, Status, Subject, WhatIs};
+use crate::field;
 use crate::files::{self, Found};
 use crate::foreign::{self, Foreign, one_line};
 use crate::hco_version::ShownVersion;
 use crate::kubectl::Kubectl;
-use crate::module::Module;
+use crate::module::mistakes;
 use crate::no_forecast::{NoForecast, denied_by_hco, unknown_in_status};
 use crate::notes::Notes;
 use crate::object_name::{in_namespace, key, name};
@@ -57,7 +57,14 @@ pub(crate) struct Situation {
     question: Question,
     /// The placements of the workloads before and after the change.
     placements: [Option<Placement>; 2],
-    evaluator: Evaluator,
+    kubectl: Kubectl,
+}
+
+/// The part of an observation that the next one uses.
+#[derive(Default)]
+pub(crate) struct Kept {
+    pub(crate) cluster: Option<Cluster>,
+    policies: Option<Deployed>,
 }
 
 /// Reads the data for a plan, and evaluates it.
@@ -211,41 +218,51 @@ impl Situation {
         let is_nodes: Arc<[Value]> = world.nodes.to_objects().into();
         let nodes = nodes.map_or_else(|| Arc::clone(&is_nodes), Into::into);
         let questions = std::slice::from_ref(&question);
-        let module = Module::Linked;
-        let mut evaluator = Evaluator::new(module, subject, Some(&world), questions, kept, notes)?;
+        let known = &mut kept.policies;
+        let mut policies = Policies::read(
+            subject,
+            &|it| Ok(mistakes(it)),
+            Some(&world),
+            questions,
+            known,
+            notes,
+        )?;
         let given: Vec<&Value> = question.old.iter().chain([question.sent()]).collect();
         // Another version can ship other templates.
         if version.is_none()
             && let Some(common) = common_templates(&given)
         {
-            evaluator.set_default("commonTemplates", &common);
+            policies.set_default("commonTemplates", &common);
         }
-        let host = |nodes: &[Value]| Arc::new(NodeList::of_objects(nodes)) as Arc<dyn HostCalls>;
-        let objects = world.boot_sources();
+        let kubectl = Kubectl::of(&subject.connection);
+        let report = |question: &Question, nodes: &str, comparison: Option<&Comparison<'_>>| {
+            policies.worst(question, |settings| {
+                let payload = question.payload(question.sent(), settings);
+                let report = engine::report_change(&payload, nodes, comparison);
+                Ok(kubectl.complete(report))
+            })
+        };
+        let objects = world.boot_sources().to_string();
+        let objects = Field::root(Json::parse(objects.as_bytes())?);
+        let objects = Objects::read(&objects).map_err(|error| anyhow!("{error}"))?;
+        let mut comparison = Comparison {
+            objects,
+            ..Comparison::default()
+        };
+        let [nodes_before, nodes_after] =
+            [&is_nodes, &nodes].map(|nodes| NodeList::of_objects(nodes).to_json());
         let is_asked = question.place.is_some() || nodes != is_nodes || version.is_some();
         let (mut is, mut pending) = (None, None);
         if let Some(old) = &question.old {
-            let host = host(&is_nodes);
-            let alone = Question::live(old.clone());
-            is = Some(evaluator.report(&alone, old, &json!({}), &host)?);
-            if is_asked && !objects.is_empty() {
-                let beside = json!({"before": {"objects": objects}});
+            is = Some(report(&Question::live(old.clone()), &nodes_before, None)?);
+            if is_asked && world.crons.is_read() {
                 let unchanged = unchanged(old.clone());
-                let report = evaluator.report(&unchanged, old, &beside, &host)?;
-                pending = report.changes;
+                pending = report(&unchanged, &nodes_before, Some(&comparison))?.changes;
             }
         }
-        // As text, because there can be thousands of nodes.
-        let mut before = BTreeMap::from([("objects", to_raw_value(&objects)?)]);
-        if nodes != is_nodes {
-            let kind = to_raw_value("NodeList")?;
-            let list = BTreeMap::from([("kind", kind), ("items", to_raw_value(&*is_nodes)?)]);
-            before.insert("nodes", to_raw_value(&list)?);
-        }
-        let before = to_raw_value(&before)?;
-        let beside = BTreeMap::from([("hcoVersion", to_raw_value(&version)?), ("before", before)]);
-        let (sent, host) = (question.sent(), host(&nodes));
-        let will_be = evaluator.report(&question, sent, &beside, &host)?;
+        comparison.version = version;
+        comparison.nodes_before = (nodes != is_nodes).then_some(&*nodes_before);
+        let will_be = report(&question, &nodes_after, Some(&comparison))?;
         let situation = Self {
             leaving: leaving(&is_nodes, &nodes),
             world,
@@ -262,7 +279,7 @@ impl Situation {
             ]
             .map(placement),
             question,
-            evaluator,
+            kubectl,
         };
         let reports = situation.is.iter().chain([&situation.will_be]);
         let unknown = reports.filter_map(|it| situation.version(it)?.unknown);
@@ -310,14 +327,7 @@ fn placement(object: &Value) -> Option<Placement> {
 }
 
 pub(crate) fn hosts_workloads(hyperconverged: &Value, node: &Value) -> bool {
-    placement(hyperconverged).is_some_and(|placement| hosts(&placement, node))
-}
-
-/// Whether a node is a workload node that HCO counts.
-fn hosts(placement: &Placement, node: &Value) -> bool {
-    let list = json!({"items": [node]}).to_string();
-    let census = census(list.as_bytes(), &[placement]);
-    census.is_ok_and(|census| census.iter().any(|census| !census.workload.is_empty()))
+    placement(hyperconverged).is_some_and(|placement| is_workload(&field::node(node), &placement))
 }
 
 impl Situation {
@@ -335,7 +345,7 @@ impl Situation {
     }
 
     pub(crate) fn kubectl(&self) -> &Kubectl {
-        &self.evaluator.kubectl
+        &self.kubectl
     }
 
     /// Whether a file changes the object, so that the cluster's policy evaluates it.
@@ -389,13 +399,15 @@ impl Situation {
     /// MIRRORS: kubevirt pkg/virt-operator/resource/placement/placement.go, `InjectPlacementMetadata`.
     pub(crate) fn has_virt_handler(&self, node: &Value, after: bool) -> bool {
         let placement = self.placement(after);
-        placement.is_none_or(|placement| !placement.has_requirements() || hosts(placement, node))
+        placement.is_none_or(|placement| {
+            !placement.has_requirements() || is_workload(&field::node(node), placement)
+        })
     }
 
     /// Whether a node is a workload node after the change.
     pub(crate) fn hosts_workloads(&self, node: &Value) -> bool {
         let placement = self.placement(true);
-        placement.is_some_and(|placement| hosts(placement, node))
+        placement.is_some_and(|placement| is_workload(&field::node(node), placement))
     }
 
     /// The placement before or after the change.

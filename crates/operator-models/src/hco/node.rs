@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kube_objects::node_list::{self, Groups, ListError, Needed};
+use kube_objects::node_list::{self, Groups, ListError, Needed, Node};
 use kube_objects::placement::Placement;
 use kube_objects::text::cut;
 
@@ -44,9 +44,20 @@ pub fn census(list: &[u8], placements: &[&Placement]) -> Result<Vec<Census>, Lis
     Ok(censuses.collect())
 }
 
+/// Whether a node is a workload node that is counted.
+///
+/// MIRRORS: hyperconverged-cluster-operator pkg/internal/nodeinfo/architectures.go, hasWorkloadRequirements: a placement
+/// with requirements replaces the worker label as the condition.
+pub fn is_workload(node: &Node<'_>, placement: &Placement) -> bool {
+    !node.architecture.is_empty()
+        && if placement.has_requirements() {
+            placement.selects(node)
+        } else {
+            node.label(WORKER).is_some()
+        }
+}
+
 impl Census {
-    /// MIRRORS: hyperconverged-cluster-operator pkg/internal/nodeinfo/architectures.go, hasWorkloadRequirements: a
-    /// placement with requirements replaces the worker label as the condition.
     fn new(groups: &Groups<'_>, placement: &Placement) -> Self {
         let mut census = Self::default();
         for (node, count) in groups
@@ -54,15 +65,10 @@ impl Census {
             .filter(|(node, _)| !node.architecture.is_empty())
         {
             let architecture = cut(node.architecture.to_string(), LONGEST);
-            let is_workload = if placement.has_requirements() {
-                placement.selects(node)
-            } else {
-                node.label(WORKER).is_some()
-            };
             if CONTROL_PLANE.iter().any(|role| node.label(role).is_some()) {
                 census.control_plane.insert(architecture.clone());
             }
-            if is_workload {
+            if is_workload(node, placement) {
                 *census.workload.entry(architecture).or_default() += count;
             }
         }

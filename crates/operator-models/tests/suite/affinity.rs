@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::{Affinity, Node};
+use kube_objects::node_list;
 use kube_objects::placement::{Placement, check_required};
 use operator_models::hco::node::census;
 use serde::Deserialize;
@@ -65,10 +66,13 @@ fn disagreement(row: &Row) -> Option<String> {
 
     let node: Node = serde_json::from_value(row.node.clone()).unwrap();
     let labels = node.metadata.labels.unwrap_or_default();
-    let labels = labels
-        .iter()
-        .map(|(key, value)| (key.as_str(), value.as_str()));
-    let matches = placement.matches(&node.metadata.name.unwrap_or_default(), labels);
+    let labels = labels.iter();
+    let labels = labels.map(|(key, value)| (key.as_str(), value.into()));
+    let matches = placement.selects(&node_list::Node {
+        name: node.metadata.name.unwrap_or_default().into(),
+        labels: labels.collect(),
+        ..Default::default()
+    });
     if matches != row.matches {
         return Some(format!("Go: {}, we: {matches}", row.matches));
     }

@@ -1,85 +1,71 @@
-//! The module, and the settings with which it evaluates objects.
+//! The settings with which objects are evaluated: those of the user, or those of the cluster's policies.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use policy_host::{Cluster, HostCalls};
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::deployed;
 use super::question::Question;
 use super::settings::{Settings, validated};
-use crate::admission;
 use crate::args::Subject;
-use crate::kubectl::Kubectl;
-use crate::module::Module;
+use crate::module::Mistakes;
 use crate::notes::Notes;
 use crate::report::{Conclusions as _, Report};
 use crate::world::World;
 
-/// The part of an observation that the next one uses.
-#[derive(Default)]
-pub(crate) struct Kept {
-    pub(crate) cluster: Option<Cluster>,
-    /// The settings of the cluster's policies, and whether there may be policies that the user may not list.
-    policies: Option<(Vec<Settings>, bool)>,
-}
+/// The settings of the cluster's policies, and whether there may be policies that the user may not list.
+pub(super) type Deployed = (Vec<Settings>, bool);
 
-pub(crate) struct Evaluator {
-    module: Module,
+pub(super) struct Policies {
     settings: Settings,
     /// The settings of the cluster's policies.
     deployed: Vec<Settings>,
     /// Whether there may be other policies, which the user may not list.
-    pub(super) has_unread_policies: bool,
+    pub(super) has_unread: bool,
     /// The namespace of objects without a namespace.
     pub(super) namespace: String,
-    pub(crate) kubectl: Kubectl,
 }
 
-impl Evaluator {
-    /// Reads the settings of the user, or of the cluster's policies unless they are known. The module validates them.
-    pub(super) fn new(
-        module: Module,
+impl Policies {
+    /// Reads the settings of the user, or of the cluster's policies unless they are known.
+    pub(super) fn read(
         subject: &Subject,
+        mistakes: Mistakes<'_>,
         world: Option<&World>,
         questions: &[Question],
-        kept: &mut Kept,
+        known: &mut Option<Deployed>,
         notes: &mut Notes,
     ) -> Result<Self> {
-        let mut settings = validated(subject.settings.as_deref(), &module, notes)?;
+        let mut settings = validated(subject.settings.as_deref(), mistakes, notes)?;
         if !subject.level.is_empty() {
             set_levels(&mut settings, &subject.level);
-            if let Some(mistakes) = module.mistakes(&settings)? {
+            if let Some(mistakes) = mistakes(&settings)? {
                 bail!("--level: {mistakes}");
             }
         }
         let namespace = world.map_or("", World::namespace).to_owned();
-        let (mut deployed, has_unread_policies) = match (world, &kept.policies) {
+        let (mut deployed, has_unread) = match (world, &*known) {
             (_, Some(known)) => known.clone(),
             (Some(world), None) if subject.settings.is_none() => {
                 let targets = questions.iter().map(|it| it.target(&namespace));
                 let targets: BTreeSet<_> = targets.collect();
-                deployed::settings(world, &targets, &module, notes)?
+                deployed::settings(world, &targets, mistakes, notes)?
             }
             _ => (Vec::new(), false),
         };
-        kept.policies = Some((deployed.clone(), has_unread_policies));
+        *known = Some((deployed.clone(), has_unread));
         for settings in &mut deployed {
             set_levels(&mut settings.value, &subject.level);
         }
         Ok(Self {
-            module,
             settings: Settings {
                 value: settings,
                 ..Settings::default()
             },
             deployed,
-            has_unread_policies,
+            has_unread,
             namespace,
-            kubectl: Kubectl::of(&subject.connection),
         })
     }
 
@@ -114,42 +100,16 @@ impl Evaluator {
         settings.protects() || !all.any(Settings::protects)
     }
 
-    /// The module's report about a version of a question's object, for these settings. `beside` has additional fields of
-    /// the payload. Commands in the report get the flags of the cluster.
-    pub(super) fn evaluate(
+    /// The report with the most severe verdict, of all settings that determine the exit code.
+    pub(super) fn worst(
         &self,
         question: &Question,
-        object: &Value,
-        settings: &Settings,
-        beside: &impl Serialize,
-        host: Arc<dyn HostCalls>,
-    ) -> Result<Report> {
-        let request = admission::request(&question.identity, object, question.old.as_ref());
-        let payload = admission::payload(&request, &settings.value, beside);
-        let mut report = self.module.judge(&payload, host)?;
-        let texts = report.findings.iter_mut().flat_map(|finding| {
-            let commands = finding.fixes.iter_mut();
-            let commands = commands.filter_map(|it| it.command.as_mut());
-            commands.chain([&mut finding.fix])
-        });
-        for text in texts.chain(&mut report.message) {
-            *text = self.kubectl.in_fix(text);
-        }
-        Ok(report)
-    }
-
-    /// The same for all settings that determine the exit code: the report with the most severe verdict.
-    pub(super) fn report(
-        &self,
-        question: &Question,
-        object: &Value,
-        beside: &impl Serialize,
-        host: &Arc<dyn HostCalls>,
+        report: impl Fn(&Settings) -> Result<Report>,
     ) -> Result<Report> {
         let mut worst: Option<Report> = None;
         for settings in self.settings_for(question) {
             if self.decides(settings, question) {
-                let report = self.evaluate(question, object, settings, beside, Arc::clone(host))?;
+                let report = report(settings)?;
                 if worst
                     .as_ref()
                     .is_none_or(|worst| worst.exit() < report.exit())
