@@ -77,7 +77,7 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         }
     }
     let context = check.cluster().and_then(Cluster::context);
-    let kubectl = Kubectl::on(&args.subject.connection, context);
+    let kubectl = Kubectl::new(&args.subject.connection, context);
     if args.output.is_some() && !args.quiet {
         note_summaries(&fixed, terminal);
     }

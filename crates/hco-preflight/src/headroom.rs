@@ -12,8 +12,8 @@ use crate::field::{architecture, quantity};
 use crate::foreign::one_line;
 use crate::object_name::name;
 use crate::prose::{count, line};
-use crate::row::Severity;
-use crate::stage::Situation;
+use crate::row::{Effect, Row, Severity};
+use crate::stage::{Situation, hosts_workloads};
 use crate::terminal::{BOLD, DIM, GREEN, YELLOW};
 use crate::world::{Amounts, Instance};
 
@@ -27,7 +27,7 @@ pub(crate) const SCHEDULABLE: &str = "kubevirt.io/schedulable";
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Headroom {
     architectures: Vec<Summary>,
-    rows: Vec<Row>,
+    rows: Vec<Drain>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
@@ -49,21 +49,14 @@ impl Summary {
 /// A node that cannot drain.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
-    id: Id,
+struct Drain {
+    id: Effect,
     /// `Info` if no VM runs on the node.
     severity: Severity,
     architecture: String,
     node: String,
     /// The VMs that are left over after the others have been placed.
     virtual_machines: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum Id {
-    HeadroomSingleNode,
-    HeadroomDoesNotFit,
 }
 
 /// Memory in bytes, and CPU in thousandths.
@@ -123,7 +116,7 @@ impl Headroom {
         let leaving = situation.nodes_before.iter().filter(is_leaving);
         let nodes = situation.nodes_after.iter().chain(leaving).map(|node| {
             let leaves = is_leaving(&node);
-            let is_workload = !leaves && situation.hosts_workloads(node);
+            let is_workload = !leaves && hosts_workloads(situation.placement_after.as_ref(), node);
             let labels = node.pointer("/metadata/labels");
             let schedulable = labels.and_then(|labels| labels.get(SCHEDULABLE));
             let is_ready = schedulable.is_none_or(|it| it != "false");
@@ -183,12 +176,12 @@ impl Headroom {
             // A node of unknown size may have free capacity.
             let is_known = summary.unknown_nodes == usize::from(node.is_unknown);
             let (id, severity) = match (is_single, left_over.is_empty()) {
-                (true, true) => (Id::HeadroomSingleNode, Severity::Info),
-                (true, false) => (Id::HeadroomSingleNode, Severity::Warning),
-                (false, false) if is_known => (Id::HeadroomDoesNotFit, Severity::Warning),
+                (true, true) => (Effect::HeadroomSingleNode, Severity::Info),
+                (true, false) => (Effect::HeadroomSingleNode, Severity::Warning),
+                (false, false) if is_known => (Effect::HeadroomDoesNotFit, Severity::Warning),
                 _ => continue,
             };
-            self.rows.push(Row {
+            self.rows.push(Drain {
                 id,
                 severity,
                 architecture: architecture.to_owned(),
@@ -199,13 +192,15 @@ impl Headroom {
         self.architectures.push(summary);
     }
 
-    /// Whether VMs have nowhere to go when a node drains; `None` if that is unknown.
-    pub(crate) fn is_short(&self) -> Option<bool> {
-        let mut rows = self.rows.iter();
-        let is_short = rows.any(|row| row.severity == Severity::Warning);
-        let mut all = self.architectures.iter();
-        let is_unknown = all.any(Summary::is_unknown);
-        (is_short || !is_unknown).then_some(is_short)
+    /// The nodes that cannot drain, and the architectures about which that is unknown.
+    pub(crate) fn rows(&self) -> Vec<Row> {
+        let unknown = self.architectures.iter().filter(|of| of.is_unknown());
+        let unknown = unknown.map(|of| {
+            let (number, name) = (count(of.unknown_nodes, "node"), &of.architecture);
+            let detail = format!("the size of {number} of {name} is unknown");
+            Row::new(Effect::HeadroomUnknown, "Node", "", &detail)
+        });
+        self.rows.iter().map(Drain::row).chain(unknown).collect()
     }
 
     /// The section of `plan` and `status`. It leaves out architectures about which there is nothing to say.
@@ -214,7 +209,7 @@ impl Headroom {
         for of in &self.architectures {
             let rows = self.rows.iter();
             let rows = rows.filter(|row| row.architecture == of.architecture);
-            let rows: Vec<String> = rows.map(Row::text).collect();
+            let rows: Vec<Row> = rows.map(Drain::row).collect();
             let (style, sign, end) = if !rows.is_empty() {
                 (YELLOW, '!', String::new())
             } else if of.is_unknown() {
@@ -234,7 +229,7 @@ impl Headroom {
                 "  {style}{sign}{style:#} {name}: {nodes}, {machines}{end}"
             );
             for row in rows.iter().take(NAMED) {
-                line!(text, "      {row}");
+                line!(text, "      {} {}", row.name, row.detail);
             }
             if let Some(more @ 1..) = rows.len().checked_sub(NAMED) {
                 line!(text, "      and {more} more");
@@ -243,7 +238,11 @@ impl Headroom {
         if text.is_empty() {
             return text;
         }
-        if self.is_short() == Some(true) {
+        if self
+            .rows
+            .iter()
+            .any(|row| row.severity == Severity::Warning)
+        {
             text.push_str("  Before you drain such a node, add another one of its architecture, or shut these VMs down.\n");
         }
         format!(
@@ -252,20 +251,23 @@ impl Headroom {
     }
 }
 
-impl Row {
-    fn text(&self) -> String {
-        let node = one_line(&self.node);
+impl Drain {
+    fn row(&self) -> Row {
         let machines = self.virtual_machines.iter();
         let machines: Vec<String> = machines.map(|it| one_line(it)).collect();
         let machines = list(&machines, NAMED);
-        match (self.id, self.severity) {
-            (Id::HeadroomSingleNode, Severity::Info) => format!("{node} is the only node"),
-            (Id::HeadroomSingleNode, _) => {
-                format!("{node} is the only node, so its VMs have nowhere to go: {machines}")
+        let detail = match (self.id, self.severity) {
+            (Effect::HeadroomDoesNotFit, _) => {
+                format!(
+                    "cannot drain: not all of its VMs fit on the other nodes; left over: {machines}"
+                )
             }
-            (Id::HeadroomDoesNotFit, _) => {
-                format!("{node}: not all of its VMs fit on the other nodes; left over: {machines}")
-            }
+            (_, Severity::Info) => "is the only node".to_owned(),
+            _ => format!("is the only node, so its VMs have nowhere to go: {machines}"),
+        };
+        Row {
+            severity: self.severity,
+            ..Row::new(self.id, "Node", &format!("/{}", self.node), &detail)
         }
     }
 }
@@ -358,24 +360,29 @@ mod tests {
         unknown.is_unknown = true;
         let two_machines = node("a", 10, &[3, 6]);
         let three_nodes = [two_machines.clone(), node("b", 10, &[3]), node("c", 3, &[])];
-        for (nodes, left_over, is_short) in [
-            (&[a.clone(), b.clone()][..], "", Some(false)),
-            (&[a.clone(), cordoned(b.clone())], "a/0", Some(true)),
+        let single = Some(Effect::HeadroomSingleNode);
+        let no_fit = Some(Effect::HeadroomDoesNotFit);
+        let no_size = Some(Effect::HeadroomUnknown);
+        for (nodes, left_over, effect) in [
+            (&[a.clone(), b.clone()][..], "", None),
+            (&[a.clone(), cordoned(b.clone())], "a/0", no_fit),
             // An unknown node may have free capacity.
-            (&[a.clone(), unknown], "", None),
+            (&[a.clone(), unknown], "", no_size),
             // Machines of leaving nodes are placed first.
-            (&[a, b, leaving], "b/0", Some(true)),
+            (&[a, b, leaving], "b/0", no_fit),
             // The largest machine is placed first.
-            (&three_nodes, "", Some(false)),
-            (&[two_machines, node("b", 10, &[4])], "a/0 b/0", Some(true)),
-            (&[node("a", 10, &[1])], "a/0", Some(true)),
-            (&[node("a", 10, &[])], "", Some(false)),
+            (&three_nodes, "", None),
+            (&[two_machines, node("b", 10, &[4])], "a/0 b/0", no_fit),
+            (&[node("a", 10, &[1])], "a/0", single),
+            (&[node("a", 10, &[])], "", None),
         ] {
             let headroom = Headroom::new(nodes.to_vec());
             let machines = headroom.rows.iter().flat_map(|row| &row.virtual_machines);
             let machines: Vec<&str> = machines.map(String::as_str).collect();
             assert_eq!(machines.join(" "), left_over, "{nodes:?}");
-            assert_eq!(headroom.is_short(), is_short, "{nodes:?}");
+            let rows = headroom.rows();
+            let mut rows = rows.iter().filter(|row| row.severity == Severity::Warning);
+            assert_eq!(rows.next().map(|row| row.effect), effect, "{nodes:?}");
         }
     }
 

@@ -14,12 +14,7 @@ pub(crate) struct Kubectl {
 }
 
 impl Kubectl {
-    /// A command for the cluster that the user named.
-    pub(crate) fn of(connection: &Connection) -> Self {
-        Self::on(connection, connection.context.as_deref())
-    }
-
-    pub(crate) fn on(connection: &Connection, context: Option<&str>) -> Self {
+    pub(crate) fn new(connection: &Connection, context: Option<&str>) -> Self {
         let kubeconfig = connection.kubeconfig.as_ref();
         let single = [
             ("--context", context.map(str::to_owned)),

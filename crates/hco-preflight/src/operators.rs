@@ -124,8 +124,11 @@ fn rows(
 ) -> (Vec<Row>, Vec<String>) {
     let candidates = architectures.iter().map(|name| {
         let nodes = of_architecture(name, nodes, args.arch.is_some());
-        let hosts = |hco| nodes.iter().any(|node| stage::hosts_workloads(hco, node));
-        let is_workload = world.hyperconvergeds.iter().any(hosts);
+        let is_workload = world.hyperconvergeds.iter().any(|hco| {
+            let placement = stage::placement(hco);
+            let hosts = |node| stage::hosts_workloads(placement.as_ref(), node);
+            nodes.iter().any(hosts)
+        });
         (name, nodes, is_workload)
     });
     let candidates: Vec<(&String, Vec<Value>, bool)> = candidates.collect();

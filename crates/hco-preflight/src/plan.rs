@@ -124,6 +124,7 @@ impl<'c> Plan<'c> {
         if self.is_denied_by_hco {
             return rows;
         }
+        rows.extend(self.headroom.iter().flat_map(Headroom::rows));
         // A denied object is not stored, so its forecast does not matter.
         let is_denied = self.denied.is_some() && self.situation.is_sent();
         if let Some(unknown) = self.unknown().filter(|_| !is_denied) {
@@ -158,17 +159,22 @@ impl<'c> Plan<'c> {
     }
 
     fn exit(&self, args: &args::Plan) -> Exit {
-        let is_short = self.headroom.as_ref().and_then(Headroom::is_short);
-        let of_headroom = match (args.fail_on, is_short) {
-            (PlanFailOn::Headroom, None) => Severity::Unknown,
-            (PlanFailOn::Headroom, Some(true)) => Severity::Loss,
-            _ => Severity::Info,
+        let is_gate = args.fail_on == PlanFailOn::Headroom;
+        let running = self.situation.world.running.kind();
+        let is_short = |row: &Row| {
+            let short = [Effect::HeadroomSingleNode, Effect::HeadroomDoesNotFit];
+            is_gate && short.contains(&row.effect) && row.severity == Severity::Warning
         };
+        let is_unknown = is_gate && !self.rows.iter().any(is_short);
         let rows = self.rows.iter().map(|row| match row.effect {
-            Effect::NotRead if args.require_all => Severity::Unknown,
+            Effect::NotRead if args.require_all || is_gate && row.kind == running => {
+                Severity::Unknown
+            }
+            Effect::HeadroomUnknown if is_unknown => Severity::Unknown,
+            _ if is_short(row) => Severity::Loss,
             _ => row.severity,
         });
-        let worst = rows.max().unwrap_or(Severity::Info).max(of_headroom);
+        let worst = rows.max().unwrap_or(Severity::Info);
         let fails = match args.fail_on {
             PlanFailOn::Never => false,
             PlanFailOn::Lost | PlanFailOn::Headroom => worst == Severity::Loss,

@@ -40,6 +40,14 @@ pub(crate) enum Effect {
     /// SSP never stops changing boot sources.
     NeverSettles,
     NotRead,
+    /// A condition of SSP or of the HyperConverged shows a problem.
+    Unhealthy,
+    /// The node is the only workload node of its architecture.
+    HeadroomSingleNode,
+    /// Not all VMs of the node fit on the other nodes of its architecture.
+    HeadroomDoesNotFit,
+    /// The size of nodes is unknown.
+    HeadroomUnknown,
 
     /// The node of the VM leaves, or virt-handler leaves the node.
     Orphaned,
@@ -108,7 +116,13 @@ impl Effect {
             | Self::NotImported
             | Self::DiskStays
             | Self::NotRead => Severity::Info,
-            Self::AlreadyOrphaned | Self::WaitsForDisk | Self::Unknown => Severity::Warning,
+            Self::Unhealthy
+            | Self::HeadroomSingleNode
+            | Self::HeadroomDoesNotFit
+            | Self::HeadroomUnknown
+            | Self::AlreadyOrphaned
+            | Self::WaitsForDisk
+            | Self::Unknown => Severity::Warning,
             Self::ValueChanges
             | Self::Created
             | Self::TemplateSourceCreated
@@ -136,8 +150,9 @@ impl Effect {
             | Self::Failing
             | Self::SourceNotReady
             | Self::NotManaged
+            | Self::Unhealthy
             | Self::StopsSsp => (RED, '✘'),
-            Self::Unknown => (YELLOW, '?'),
+            Self::Unknown | Self::HeadroomUnknown => (YELLOW, '?'),
             Self::DiskStays | Self::NotImported => (DIM, '·'),
             _ => (YELLOW, '!'),
         }

@@ -15,4 +15,6 @@ pub(crate) use self::check::{Check, Purpose};
 pub(crate) use self::nodes::check_connection;
 pub(crate) use self::question::{Question, Written};
 pub(crate) use self::settings::validated;
-pub(crate) use self::situation::{Kept, Situation, compare, hosts_workloads, observe};
+pub(crate) use self::situation::{
+    Kept, Situation, compare, has_virt_handler, hosts_workloads, observe, placement,
+};

@@ -56,8 +56,6 @@ pub(crate) struct Status {
     headroom: Option<Headroom>,
     unread: Vec<Gap>,
     rows: Vec<Row>,
-    #[serde(skip)]
-    observed: Situation,
 }
 
 /// The first pause between two polls of the cluster.
@@ -73,16 +71,16 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
     let until = wait.and_then(|wait| Instant::now().checked_add(wait));
     let mut is_quiet = args.quiet;
     let mut kept = Kept::default();
-    let status = loop {
+    let (status, situation) = loop {
         let mut notes = Notes::default();
         let observed = stage::observe(args, until, &mut kept, &mut notes);
         if !is_quiet {
             terminal.notes(&notes);
         }
         is_quiet = true;
-        let status = observed.map(Status::new);
-        let is_open = match &status {
-            Ok(status) => {
+        let seen = observed.map(|it| (Status::new(&it), it));
+        let is_open = match &seen {
+            Ok((status, _)) => {
                 let mut unread = status.unread.iter();
                 status.reached == Some(false) || unread.any(|it| it.is_transient)
             }
@@ -96,14 +94,14 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
             it.saturating_duration_since(Instant::now())
         });
         if wait.is_none() || !is_open || left < SHORTEST_PAUSE {
-            break status?;
+            break seen?;
         }
-        kept.cluster = status.ok().and_then(|it| it.observed.world.cluster);
+        kept.cluster = seen.ok().and_then(|(_, it)| it.world.cluster);
         // The last poll also takes time.
         std::thread::sleep(pause.min(left / 2));
         pause = (pause * 2).min(LONGEST_PAUSE);
     };
-    let text = || text::render(&status, &terminal.name);
+    let text = || text::render(&status, &situation, &terminal.name);
     match args.output {
         PlanFormat::Text => terminal.print(&text())?,
         PlanFormat::Json => print_json(&status)?,
@@ -113,30 +111,33 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
 }
 
 impl Status {
-    fn new(observed: Situation) -> Self {
+    fn new(observed: &Situation) -> Self {
         let report = &observed.will_be;
-        let golden_images = golden_images::of(&observed);
-        let data_sources = golden_images::data_sources(&observed);
+        let golden_images = golden_images::of(observed);
+        let data_sources = golden_images::data_sources(observed);
         let not_imported = golden_images::not_imported(report);
         let left_out = not_imported.iter().map(|row| {
             BTreeMap::from([("template", row.name.clone()), ("why", row.detail.clone())])
         });
         let left_out = left_out.collect();
         let stopped_by = stops::of(report, observed.after());
-        let virtual_machines = machines::affected(&observed);
-        let conditions = conditions::of(&observed);
+        let virtual_machines = machines::affected(observed);
+        let conditions = conditions::of(observed);
         let is_stopped = !stopped_by.is_empty() || conditions.iter().any(|it| it.kind == "SSP");
         let mut rows: Vec<Row> = stopped_by.iter().map(Stop::row).collect();
         rows.extend(golden_images.iter().map(|image| image.row(is_stopped)));
         rows.extend(not_imported);
         rows.extend(data_sources.iter().map(DataSource::row));
         rows.extend(virtual_machines.iter().cloned());
+        let headroom = Headroom::of(observed);
+        rows.extend(headroom.iter().flat_map(Headroom::rows));
+        rows.extend(conditions::rows(&conditions));
         rows.extend(observed.world.gaps().iter().map(Gap::row));
         let is_missing = rows.iter().any(|row| row.severity == Severity::Loss);
         let mut states = golden_images.iter().map(|image| image.state);
         let is_uncertain = states.any(|state| state == Effect::Unknown) && !is_missing;
         let claims = "PersistentVolumeClaims were not read, so an image without a DataImportCron may have a disk of its own";
-        let unknown = unknown(&observed).or(is_uncertain.then(|| claims.to_owned()));
+        let unknown = unknown(observed).or(is_uncertain.then(|| claims.to_owned()));
         if let Some(why) = &unknown {
             let object = observed.object();
             rows.push(Row::new(Effect::NoForecast, "HyperConverged", &object, why));
@@ -157,10 +158,9 @@ impl Status {
             not_imported: left_out,
             data_sources,
             virtual_machines,
-            headroom: Headroom::of(&observed),
+            headroom,
             unread: observed.world.gaps(),
             rows,
-            observed,
         }
     }
 

@@ -56,7 +56,7 @@ pub(crate) struct Gap {
     pub(crate) kind: &'static str,
     pub(crate) reason: String,
     /// Whether another try may succeed.
-    #[serde(skip)]
+    #[serde(rename = "transient")]
     pub(crate) is_transient: bool,
 }
 

@@ -14,7 +14,7 @@ use crate::foreign::Foreign;
 use crate::object_name::name;
 use crate::report::{Changes, Conclusions as _, Forecast, Report, is_in};
 use crate::row::{Effect, Row};
-use crate::stage::Situation;
+use crate::stage::{Situation, has_virt_handler};
 use crate::world::{self, World};
 
 pub(super) fn affected(situation: &Situation) -> Vec<Row> {
@@ -511,7 +511,7 @@ pub(crate) fn excluded(situation: &Situation) -> BTreeMap<String, Vec<String>> {
     let mut excluded = BTreeMap::new();
     for (name, machines) in running(situation) {
         if let Some(node) = nodes.get(&*name)
-            && !situation.has_virt_handler(node, true)
+            && !has_virt_handler(situation.placement_after.as_ref(), node)
         {
             excluded.insert(name, machines);
         }
@@ -607,8 +607,8 @@ fn orphans(
             .iter()
             .filter(|(machine, _)| !instances.contains(machine) && !is_lost);
         let [what, goes, unless] = if let Some(will_be) = after.get(&*node) {
-            let is_managed = situation.has_virt_handler(is, false);
-            if situation.has_virt_handler(will_be, true) {
+            let is_managed = has_virt_handler(situation.placement_before.as_ref(), is);
+            if has_virt_handler(situation.placement_after.as_ref(), will_be) {
                 continue;
             }
             if !is_managed {

@@ -243,7 +243,8 @@ impl<'s> Check<'s> {
         let report = self
             .module
             .judge(&question.payload(object, settings), host)?;
-        Ok(Kubectl::of(&self.subject.connection).complete(report))
+        let connection = &self.subject.connection;
+        Ok(Kubectl::new(connection, connection.context.as_deref()).complete(report))
     }
 }
 

@@ -55,8 +55,8 @@ pub(crate) struct Situation {
     /// The version of HCO that the user named.
     version: Option<String>,
     question: Question,
-    /// The placements of the workloads before and after the change.
-    placements: [Option<Placement>; 2],
+    pub(crate) placement_before: Option<Placement>,
+    pub(crate) placement_after: Option<Placement>,
     kubectl: Kubectl,
 }
 
@@ -219,14 +219,8 @@ impl Situation {
         let nodes = nodes.map_or_else(|| Arc::clone(&is_nodes), Into::into);
         let questions = std::slice::from_ref(&question);
         let known = &mut kept.policies;
-        let mut policies = Policies::read(
-            subject,
-            &|it| Ok(mistakes(it)),
-            Some(&world),
-            questions,
-            known,
-            notes,
-        )?;
+        let check = |settings: &_| Ok(mistakes(settings));
+        let mut policies = Policies::read(subject, &check, Some(&world), questions, known, notes)?;
         let given: Vec<&Value> = question.old.iter().chain([question.sent()]).collect();
         // Another version can ship other templates.
         if version.is_none()
@@ -234,7 +228,7 @@ impl Situation {
         {
             policies.set_default("commonTemplates", &common);
         }
-        let kubectl = Kubectl::of(&subject.connection);
+        let kubectl = Kubectl::new(&subject.connection, subject.connection.context.as_deref());
         let report = |question: &Question, nodes: &str, comparison: Option<&Comparison<'_>>| {
             policies.worst(question, |settings| {
                 let payload = question.payload(question.sent(), settings);
@@ -273,11 +267,8 @@ impl Situation {
             pending,
             is_asked,
             version: version.map(str::to_owned),
-            placements: [
-                question.old.as_ref().unwrap_or(question.sent()),
-                question.sent(),
-            ]
-            .map(placement),
+            placement_before: placement(question.old.as_ref().unwrap_or(question.sent())),
+            placement_after: placement(question.sent()),
             question,
             kubectl,
         };
@@ -315,7 +306,7 @@ fn common_templates(objects: &[&Value]) -> Option<Value> {
 }
 
 /// How the workloads of a HyperConverged are placed; `None` if HCO cannot read it.
-fn placement(object: &Value) -> Option<Placement> {
+pub(crate) fn placement(object: &Value) -> Option<Placement> {
     let text = object.to_string();
     let json = Json::parse(text.as_bytes()).ok()?;
     let version = match Identity::of(object).api_version.as_str() {
@@ -326,8 +317,17 @@ fn placement(object: &Value) -> Option<Placement> {
     hco.ok().map(|hco| hco.placement)
 }
 
-pub(crate) fn hosts_workloads(hyperconverged: &Value, node: &Value) -> bool {
-    placement(hyperconverged).is_some_and(|placement| is_workload(&field::node(node), &placement))
+/// Whether a node is a workload node.
+pub(crate) fn hosts_workloads(placement: Option<&Placement>, node: &Value) -> bool {
+    placement.is_some_and(|placement| is_workload(&field::node(node), placement))
+}
+
+/// Whether KubeVirt runs virt-handler on a node. Without a placement, it runs on every node, including nodes that are
+/// not workers for HCO.
+///
+/// MIRRORS: kubevirt pkg/virt-operator/resource/placement/placement.go, `InjectPlacementMetadata`.
+pub(crate) fn has_virt_handler(placement: Option<&Placement>, node: &Value) -> bool {
+    placement.is_none_or(|it| !it.has_requirements() || is_workload(&field::node(node), it))
 }
 
 impl Situation {
@@ -391,29 +391,6 @@ impl Situation {
         let object = self.before().unwrap_or(self.after());
         let given = self.version.as_deref();
         Some(ShownVersion::of(report.version.as_ref()?, object, given))
-    }
-
-    /// Whether KubeVirt runs virt-handler on a node, for the object before or after the change. Without a placement, it
-    /// runs on every node, including nodes that are not workers for HCO.
-    ///
-    /// MIRRORS: kubevirt pkg/virt-operator/resource/placement/placement.go, `InjectPlacementMetadata`.
-    pub(crate) fn has_virt_handler(&self, node: &Value, after: bool) -> bool {
-        let placement = self.placement(after);
-        placement.is_none_or(|placement| {
-            !placement.has_requirements() || is_workload(&field::node(node), placement)
-        })
-    }
-
-    /// Whether a node is a workload node after the change.
-    pub(crate) fn hosts_workloads(&self, node: &Value) -> bool {
-        let placement = self.placement(true);
-        placement.is_some_and(|placement| is_workload(&field::node(node), placement))
-    }
-
-    /// The placement before or after the change.
-    fn placement(&self, after: bool) -> Option<&Placement> {
-        let [before, changed] = &self.placements;
-        if after { changed } else { before }.as_ref()
     }
 }
 

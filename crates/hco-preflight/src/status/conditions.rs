@@ -3,28 +3,22 @@
 use serde::Serialize;
 
 use crate::field::items;
-use crate::foreign::Foreign;
+use crate::foreign::{Foreign, one_line};
 use crate::object_name::{key, parts};
+use crate::row::{Effect, Row};
 use crate::stage::Situation;
 use crate::world::{self, Object as _};
 
 #[derive(Debug, Serialize)]
 pub(super) struct Condition {
     pub(super) kind: &'static str,
-    pub(super) namespace: Foreign,
-    pub(super) name: Foreign,
-    pub(super) r#type: &'static str,
-    pub(super) status: Foreign,
-    pub(super) reason: Option<Foreign>,
-    pub(super) message: Option<Foreign>,
-    pub(super) since: Option<Foreign>,
-}
-
-impl Condition {
-    /// The problem that it shows.
-    pub(super) fn problem(&self) -> (&str, &Foreign, Option<&Foreign>) {
-        (self.kind, &self.name, self.message.as_ref())
-    }
+    namespace: Foreign,
+    name: Foreign,
+    r#type: &'static str,
+    status: Foreign,
+    reason: Option<Foreign>,
+    message: Option<Foreign>,
+    since: Option<Foreign>,
 }
 
 /// The condition types, and the status that shows that an operator stopped.
@@ -66,4 +60,34 @@ pub(super) fn of(observed: &Situation) -> Vec<Condition> {
         }
     }
     all
+}
+
+/// The problems that the conditions show. Several conditions can show the same one.
+pub(super) fn rows(all: &[Condition]) -> Vec<Row> {
+    let mut messages: Vec<&Foreign> = Vec::new();
+    let problem = |it: &Condition| (it.kind, it.name.clone(), it.message.clone());
+    let rows = all.chunk_by(|one, other| problem(one) == problem(other));
+    let rows = rows.filter_map(|alike| {
+        let condition = alike.first()?;
+        let words = alike.iter().map(|condition| match condition.r#type {
+            "Degraded" => "is degraded",
+            "Available" => "is not available",
+            _ => "does not complete its reconcile",
+        });
+        let words = words.collect::<Vec<_>>().join(" and ");
+        let since = condition.since.as_ref();
+        let since = since.map_or_else(String::new, |time| format!(" since {time}"));
+        let message = condition.message.as_ref().map(|message| {
+            // The HyperConverged repeats SSP's message.
+            let mut ends = messages.iter();
+            let own = ends.find_map(|it| message.raw().strip_suffix(it.raw()));
+            let own = own.map_or(message.raw(), |own| own.trim_end_matches([':', ' ']));
+            format!(": {}", one_line(own))
+        });
+        messages.extend(&condition.message);
+        let detail = format!("{words}{since}{}", message.unwrap_or_default());
+        let key = format!("{}/{}", condition.namespace.raw(), condition.name.raw());
+        Some(Row::new(Effect::Unhealthy, condition.kind, &key, &detail))
+    });
+    rows.collect()
 }

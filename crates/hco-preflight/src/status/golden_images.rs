@@ -33,7 +33,6 @@ pub(super) struct GoldenImage {
     /// A command that makes CDI continue.
     pub(super) command: Option<String>,
     /// Whether its DataSource has a disk from an earlier import.
-    #[serde(skip)]
     has_older_disk: bool,
 }
 

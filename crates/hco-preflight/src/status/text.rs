@@ -1,25 +1,25 @@
 //! The text output of a status.
 
 use super::Status;
-use super::conditions::Condition;
 use crate::facts::Fact;
-use crate::foreign::{Foreign, one_line};
+use crate::foreign::one_line;
 use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
 use crate::prose::{count, fix, folded, line};
 use crate::report::{Finding, NAMED};
-use crate::row::{Effect, Severity, by_effect, by_namespace, not_read, of_kind};
+use crate::row::{Effect, Row, Severity, by_effect, by_namespace, not_read, of_kind};
+use crate::stage::Situation;
 use crate::stops;
 use crate::terminal::{BOLD, DIM, GREEN, RED, WIDTH, YELLOW};
 
-pub(super) fn render(status: &Status, program: &str) -> String {
+pub(super) fn render(status: &Status, situation: &Situation, program: &str) -> String {
     let mut text = String::new();
     line!(text, "{}\n", folded(&answer(status), 2));
-    let report = &status.observed.will_be;
-    let facts = Fact::all(&status.observed, [report, report]);
+    let report = &situation.will_be;
+    let facts = Fact::all(situation, [report, report]);
     text.extend(facts.iter().map(Fact::render));
-    conditions(&mut text, &status.conditions);
-    stops(&mut text, status, program);
+    conditions(&mut text, &status.rows);
+    stops(&mut text, status, situation, program);
     let images = of_kind(&status.rows, "DataSource");
     if images.is_empty() {
         let none = status.unknown.as_ref().map_or("none", |_| "unknown");
@@ -36,37 +36,15 @@ pub(super) fn render(status: &Status, program: &str) -> String {
     text
 }
 
-fn conditions(text: &mut String, conditions: &[Condition]) {
-    if conditions.is_empty() {
-        return;
-    }
-    line!(text, "\n{BOLD}conditions{BOLD:#}");
-    let mut messages: Vec<&Foreign> = Vec::new();
-    // Several conditions can show the same problem.
-    for alike in conditions.chunk_by(|one, other| one.problem() == other.problem()) {
-        let [condition, ..] = alike else { continue };
-        let words = alike.iter().map(|condition| match condition.r#type {
-            "Degraded" => "is degraded",
-            "Available" => "is not available",
-            _ => "does not complete its reconcile",
-        });
-        let words = words.collect::<Vec<_>>().join(" and ");
-        let (kind, namespace, name) = (condition.kind, &condition.namespace, &condition.name);
-        let since = condition.since.as_ref();
-        let since = since.map_or_else(String::new, |time| format!(" since {time}"));
-        let line = format!("  {RED}✘{RED:#} {kind} {namespace}/{name} {words}{since}");
-        line!(text, "{}", folded(&line, 6));
-        if let Some(message) = &condition.message {
-            // The HyperConverged repeats SSP's message.
-            let mut repeated = messages.iter();
-            let own = repeated.find_map(|it| message.raw().strip_suffix(it.raw()));
-            let message = match own.map(|own| one_line(own.trim_end_matches([':', ' ']))) {
-                Some(own) => format!("{own} (the message above)"),
-                None => message.to_string(),
-            };
-            line!(text, "{}", folded(&format!("      {message}"), 6));
+fn conditions(text: &mut String, rows: &[Row]) {
+    let unhealthy = rows.iter().filter(|row| row.effect == Effect::Unhealthy);
+    for (index, row) in unhealthy.enumerate() {
+        if index == 0 {
+            line!(text, "\n{BOLD}conditions{BOLD:#}");
         }
-        messages.extend(&condition.message);
+        let (kind, namespace, name, detail) = (row.kind, &row.namespace, &row.name, &row.detail);
+        let line = format!("  {RED}✘{RED:#} {kind} {namespace}/{name} {detail}");
+        line!(text, "{}", folded(&line, 6));
     }
 }
 
@@ -74,9 +52,8 @@ fn conditions(text: &mut String, conditions: &[Condition]) {
 const NODES: &str = "cluster-architecture-unknown";
 
 /// The reasons why SSP stops, with the fixes.
-fn stops(text: &mut String, status: &Status, program: &str) {
+fn stops(text: &mut String, status: &Status, situation: &Situation, program: &str) {
     stops::render(text, status.stopped, &status.stopped_by);
-    let situation = &status.observed;
     let rejected = situation
         .no_forecast()
         .filter(|it| matches!(it, NoForecast::RejectedBySsp(_)));

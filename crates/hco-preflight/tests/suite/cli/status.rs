@@ -188,6 +188,24 @@ fn the_conditions_of_cdi_are_shown(
     assert_eq!(code, 1);
 }
 
+/// SSP also manages objects that are not golden images.
+#[test]
+fn a_degraded_ssp_does_not_make_imported_images_not_ready() {
+    let mut objects = objects("status-ready.yaml");
+    let ssp = objects.iter_mut().find(|it| it["kind"] == "SSP").unwrap();
+    ssp["status"]["conditions"] =
+        json!([{"type": "Degraded", "status": "True", "message": "no validator"}]);
+    let (status, code) = status(&ApiServer::start(cluster(&objects)), "");
+    assert_eq!((code, &status["reached"]), (0, &json!(true)));
+    let mut rows = status["rows"].as_array().unwrap().iter();
+    let row = rows.find(|row| row["effect"] == "unhealthy").unwrap();
+    assert_eq!(row["detail"], "is degraded: no validator");
+    assert_eq!(
+        (&row["kind"], &row["severity"]),
+        (&json!("SSP"), &json!("warning"))
+    );
+}
+
 #[test]
 fn of_several_hyperconvergeds_the_namespace_chooses_one() {
     let mut objects = objects("status-ready.yaml");
