@@ -1,5 +1,5 @@
 //! YAML and JSON with the position of each value, read as kubectl reads them, and edits that keep everything else as it
-//! was: comments, order, quotation marks, indentation.
+//! was: comments, order, quotation marks, indentation. `docs/preflight.md` lists what kubectl accepts and this crate rejects.
 //!
 //! The crate does not depend on the policy. It knows only the kinds that contain other objects: the lists of Kubernetes,
 //! and the kinds with which Open Cluster Management distributes objects.

@@ -1,4 +1,4 @@
-//! The settings with which objects are evaluated: those of the user, or those of the cluster's policies.
+//! The settings with which objects are evaluated: from the user, or from the policies of the cluster.
 
 use std::collections::BTreeSet;
 
