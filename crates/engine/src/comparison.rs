@@ -1,4 +1,4 @@
-//! What `plan` and `status` know beside a request. The module never has it.
+//! The state before a change, for `plan` and `status`. The module never has it.
 
 use operator_models::forecast::Objects;
 

@@ -86,14 +86,14 @@ pub(crate) fn shell_word(text: &str) -> String {
 }
 
 /// JSON in which these characters, and commands for the runner of a pipeline, are escaped. They only occur in strings.
-pub(crate) fn json(text: &str) -> String {
+pub(crate) fn json(text: String) -> String {
+    let is_shown = |it: char| it == '\n' || !is_invisible(it);
+    if !text.contains("##") && text.chars().all(is_shown) {
+        return text;
+    }
     let text = text
         .replace("##[", "\\u0023#[")
         .replace("##vso[", "\\u0023#vso[");
-    let is_shown = |it: char| it == '\n' || !is_invisible(it);
-    if text.chars().all(is_shown) {
-        return text;
-    }
     let mut json = String::new();
     for character in text.chars() {
         if is_shown(character) {
@@ -129,7 +129,7 @@ mod tests {
             assert_eq!(inert(text), wanted);
         }
         let text = "##[error] ##vso[x]";
-        let escaped = json(&serde_json::to_string(text).unwrap());
+        let escaped = json(serde_json::to_string(text).unwrap());
         assert_eq!(escaped, "\"\\u0023#[error] \\u0023#vso[x]\"");
         assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
     }
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn json_means_the_same() {
         let text = "\u{202e}\u{e0041}\u{7f}é";
-        let escaped = json(&serde_json::to_string(text).unwrap());
+        let escaped = json(serde_json::to_string(text).unwrap());
         assert_eq!(escaped, "\"\\u202e\\udb40\\udc41\\u007fé\"");
         assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
     }

@@ -374,7 +374,7 @@ fn in_text(rows: &[Row]) -> String {
         let value = annotation(&architectures);
         if !value.is_empty() {
             // Quoted as JSON, which is valid YAML, because the name of an architecture in an image can be any text.
-            let value = foreign::json(&Value::from(value).to_string());
+            let value = foreign::json(Value::from(value).to_string());
             line!(text, "  {ANNOTATION}: {value}");
         }
     }

@@ -94,7 +94,7 @@ pub(crate) fn print_with(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
 /// Prints JSON for a program.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<()> {
     let json = serde_json::to_string_pretty(value)? + "\n";
-    print_raw(foreign::json(&json).as_bytes())
+    print_raw(foreign::json(json).as_bytes())
 }
 
 /// Prints a text as Markdown, without its colors.

@@ -282,7 +282,7 @@ fn write_list(
     )?;
     for (index, text) in texts.enumerate() {
         let separator = if index == 0 { "" } else { "," };
-        write!(out, "{separator}\n{}", foreign::json(&text))?;
+        write!(out, "{separator}\n{}", foreign::json(text))?;
     }
     write!(out, "]}}")
 }
@@ -329,7 +329,7 @@ impl World {
             self.nodes.texts().iter().map(ToString::to_string),
         )?;
         for object in self.hyperconvergeds.iter().chain(&self.converted) {
-            write!(out, ",\n{}", foreign::json(&object.to_string()))?;
+            write!(out, ",\n{}", foreign::json(object.to_string()))?;
         }
         for list in self.lists().into_iter().filter(|list| list.state().is_read) {
             writeln!(out, ",")?;

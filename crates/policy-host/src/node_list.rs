@@ -143,13 +143,6 @@ impl NodeList {
         &self.items
     }
 
-    /// The list as a cluster returns it.
-    pub fn to_json(&self) -> String {
-        let items: Vec<&str> = self.items.iter().map(|item| item.get()).collect();
-        let items = items.join(",");
-        format!(r#"{{"apiVersion":"v1","kind":"NodeList","items":[{items}]}}"#)
-    }
-
     /// The number of nodes.
     pub fn len(&self) -> usize {
         self.items.len()
@@ -191,7 +184,10 @@ impl HostCalls for NodeList {
     fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
         let is_list = (namespace, operation) == ("kubernetes", "list_resources_all");
         if is_list && read::<Value>(payload)?.get("kind") == Some(&Value::from("Node")) {
-            return Ok(self.to_json().into_bytes());
+            let items: Vec<&str> = self.items.iter().map(|item| item.get()).collect();
+            let items = items.join(",");
+            let list = format!(r#"{{"apiVersion":"v1","kind":"NodeList","items":[{items}]}}"#);
+            return Ok(list.into_bytes());
         }
         Objects::default().call(namespace, operation, payload)
     }

@@ -25,7 +25,7 @@ pub(super) fn print(
         if let Some(fields) = record.as_object_mut() {
             fields.retain(|name, value| !value.is_null() || name == "file" || name == "line");
         }
-        text.push_str(&(foreign::json(&record.to_string()) + "\n"));
+        text.push_str(&(foreign::json(record.to_string()) + "\n"));
     };
     for failure in failures {
         add(json!({"file": failure.file, "line": failure.line, "error": failure.what}));
@@ -120,7 +120,7 @@ fn command(fixed: &Fixed<'_>, kubectl: &Kubectl) -> Result<String> {
         None => String::new(),
     };
     let flags = kubectl.flags();
-    let patch = shell_word(&foreign::json(&serde_json::to_string(&patch(fixed)?)?));
+    let patch = shell_word(&foreign::json(serde_json::to_string(&patch(fixed)?)?));
     Ok(format!(
         "kubectl patch {resource} {name} {namespace}{flags}--type json -p {patch}\n"
     ))

@@ -1,7 +1,7 @@
 //! Turns the command line of `plan` or `status` into two reports: about the current state, and about the state after
 //! the change.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::golden_image::SHIPPED;
 use operator_models::hco::hyperconverged::LocatedFields;
 use operator_models::hco::node::is_workload;
-use policy_host::{Cluster, Connection, Labels, NodeList};
+use policy_host::{Cluster, Connection, Labels};
 use serde_json::{Map, Value};
 
 use super::nodes::{check_connection, of_file};
@@ -243,20 +243,22 @@ impl Situation {
             objects,
             ..Comparison::default()
         };
-        let [nodes_before, nodes_after] =
-            [&is_nodes, &nodes].map(|nodes| NodeList::of_objects(nodes).to_json());
+        let list = |nodes: &[Value]| serde_json::to_string(&BTreeMap::from([("items", nodes)]));
+        let list_before = list(&is_nodes)?;
         let is_asked = question.place.is_some() || nodes != is_nodes || version.is_some();
         let (mut is, mut pending) = (None, None);
         if let Some(old) = &question.old {
-            is = Some(report(&Question::live(old.clone()), &nodes_before, None)?);
+            is = Some(report(&Question::live(old.clone()), &list_before, None)?);
             if is_asked && world.crons.is_read() {
                 let unchanged = unchanged(old.clone());
-                pending = report(&unchanged, &nodes_before, Some(&comparison))?.changes;
+                pending = report(&unchanged, &list_before, Some(&comparison))?.changes;
             }
         }
+        let list_after = (nodes != is_nodes).then(|| list(&nodes)).transpose()?;
         comparison.version = version;
-        comparison.nodes_before = (nodes != is_nodes).then_some(&*nodes_before);
-        let will_be = report(&question, &nodes_after, Some(&comparison))?;
+        comparison.nodes_before = list_after.as_ref().map(|_| &*list_before);
+        let list_after = list_after.as_ref().unwrap_or(&list_before);
+        let will_be = report(&question, list_after, Some(&comparison))?;
         let situation = Self {
             leaving: leaving(&is_nodes, &nodes),
             world,
