@@ -133,7 +133,7 @@ pub trait Cluster {
     }
 }
 
-/// A list of nodes, and nothing else.
+/// A host that serves only nodes.
 pub(crate) struct OnlyNodes<'n>(pub(crate) &'n str);
 
 impl Cluster for OnlyNodes<'_> {

@@ -29,7 +29,8 @@ pub fn report(payload: &[u8], cluster: &dyn Host) -> Report {
     evaluate_parsed(Parsed::parse(payload, Detail::Everything, None), cluster)
 }
 
-/// Evaluates a request like [`report`], on a list of nodes as JSON, and without images. A comparison adds the changes.
+/// Evaluates a request against a list of nodes as JSON, without looking up images. With a comparison, the report contains
+/// the changes.
 pub fn report_change(payload: &[u8], nodes: &str, comparison: Option<&Comparison<'_>>) -> Report {
     let parsed = Parsed::parse(payload, Detail::Everything, comparison);
     evaluate_parsed(parsed, &OnlyNodes(nodes))
@@ -56,13 +57,6 @@ fn evaluate_hyperconverged(request: &HyperConvergedRequest<'_>, cluster: &dyn Ho
     let proposed = request.proposed_placements();
     let needs = Needs::new(&new, &request.settings, &proposed, request.detail);
     let world = World::read(&needs, &new, &request.settings, request.comparison, cluster);
-    let world = match world {
-        Ok(world) => world,
-        Err(error) => {
-            let what = format!("the nodes before the change: {error}");
-            return render::unreadable_payload(&what);
-        }
-    };
     let evaluation = Evaluation {
         request,
         world: &world,

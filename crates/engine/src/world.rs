@@ -3,7 +3,6 @@
 //!
 //! [`Context`]: crate::context::Context
 
-use kube_objects::node_list::ListError;
 use kube_objects::placement::Placement;
 use operator_models::forecast::Objects;
 use operator_models::hco::node::Census;
@@ -40,16 +39,15 @@ impl<'a> World<'a> {
         settings: &Settings,
         comparison: Option<&'a Comparison<'a>>,
         cluster: &dyn Host,
-    ) -> Result<Self, ListError> {
+    ) -> Self {
         let account = settings.service_account.as_ref();
         let nodes = needs.reads_nodes().then(|| match needs.node_info {
             Some(info) => Ok(Nodes::from_status(info, &new.hco.placement)),
             None => Nodes::read(cluster, account, &needs.placements),
         });
         let nodes_before = comparison.and_then(|comparison| comparison.nodes_before);
-        let nodes_before = nodes_before
-            .map(|list| Nodes::parse(list.as_bytes(), &needs.placements))
-            .transpose()?;
+        let nodes_before =
+            nodes_before.and_then(|list| Nodes::parse(list.as_bytes(), &needs.placements).ok());
         let mut world = Self {
             nodes,
             nodes_before,
@@ -59,7 +57,7 @@ impl<'a> World<'a> {
             could_nodes_deny: needs.could_nodes_deny,
         };
         world.images = Images::read(new, &world, settings, cluster);
-        Ok(world)
+        world
     }
 
     /// The nodes for a placement that a fix proposes.

@@ -11,10 +11,10 @@ use serde_json::Value;
 use crate::field::{architecture, quantity};
 use crate::foreign::one_line;
 use crate::object_name::name;
-use crate::prose::{count, line};
+use crate::prose::{count, folded, line};
 use crate::row::{Effect, Row, Severity};
 use crate::stage::{Situation, hosts_workloads};
-use crate::terminal::{BOLD, DIM, GREEN, YELLOW};
+use crate::terminal::{BOLD, DIM, GREEN};
 use crate::world::{Amounts, Instance};
 
 /// The number of nodes and of VMs that the text names.
@@ -46,7 +46,7 @@ impl Summary {
     }
 }
 
-/// A node that cannot drain.
+/// A node that cannot drain, or that is the only one of its architecture.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Drain {
@@ -192,34 +192,52 @@ impl Headroom {
         self.architectures.push(summary);
     }
 
-    /// The nodes that cannot drain, and the architectures about which that is unknown.
-    pub(crate) fn rows(&self) -> Vec<Row> {
-        let unknown = self.architectures.iter().filter(|of| of.is_unknown());
-        let unknown = unknown.map(|of| {
+    /// The rows of all architectures. With a gate, they decide the exit code.
+    pub(crate) fn rows(&self, is_gate: bool) -> Vec<Row> {
+        let mut drains = self.rows.iter();
+        let is_short = drains.any(|it| it.severity == Severity::Warning);
+        let (short, unknown) = match (is_gate, is_short) {
+            (false, _) => (Severity::Warning, Severity::Warning),
+            (true, true) => (Severity::Loss, Severity::Warning),
+            (true, false) => (Severity::Loss, Severity::Unknown),
+        };
+        let rows = self.architectures.iter().flat_map(|of| self.rows_of(of));
+        let rows = rows.map(|row| Row {
+            severity: match (row.effect, row.severity) {
+                (Effect::HeadroomUnknown, _) => unknown,
+                (_, Severity::Warning) => short,
+                (_, severity) => severity,
+            },
+            ..row
+        });
+        rows.collect()
+    }
+
+    /// A row for each node that cannot drain, and one for nodes of unknown size unless the answer is certain.
+    fn rows_of(&self, of: &Summary) -> Vec<Row> {
+        let drains = self.rows.iter();
+        let drains = drains.filter(|it| it.architecture == of.architecture);
+        let mut rows: Vec<Row> = drains.map(Drain::row).collect();
+        let is_short = rows.iter().any(|row| row.severity == Severity::Warning);
+        if of.is_unknown() && !is_short {
             let (number, name) = (count(of.unknown_nodes, "node"), &of.architecture);
             let detail = format!("the size of {number} of {name} is unknown");
-            Row::new(Effect::HeadroomUnknown, "Node", "", &detail)
-        });
-        self.rows.iter().map(Drain::row).chain(unknown).collect()
+            rows.push(Row::new(Effect::HeadroomUnknown, "Node", "", &detail));
+        }
+        rows
     }
 
     /// The section of `plan` and `status`. It leaves out architectures about which there is nothing to say.
     pub(crate) fn render(&self) -> String {
         let mut text = String::new();
         for of in &self.architectures {
-            let rows = self.rows.iter();
-            let rows = rows.filter(|row| row.architecture == of.architecture);
-            let rows: Vec<Row> = rows.map(Drain::row).collect();
-            let (style, sign, end) = if !rows.is_empty() {
-                (YELLOW, '!', String::new())
-            } else if of.is_unknown() {
-                let nodes = count(of.unknown_nodes, "node");
-                (YELLOW, '?', format!("; the size of {nodes} is unknown"))
-            } else if of.virtual_machines > 0 {
-                let end = ": the VMs of each node fit on the others";
-                (GREEN, '✔', end.to_owned())
-            } else {
-                continue;
+            let rows = self.rows_of(of);
+            let ((style, sign), end) = match rows.last() {
+                Some(row) => (row.effect.sign(), ""),
+                None if of.virtual_machines > 0 => {
+                    ((GREEN, '✔'), ": the VMs of each node fit on the others")
+                }
+                None => continue,
             };
             let name = one_line(&of.architecture);
             let nodes = count(of.nodes, "workload node");
@@ -229,7 +247,8 @@ impl Headroom {
                 "  {style}{sign}{style:#} {name}: {nodes}, {machines}{end}"
             );
             for row in rows.iter().take(NAMED) {
-                line!(text, "      {} {}", row.name, row.detail);
+                let line = format!("      {}", row.detail);
+                line!(text, "{}", folded(&line, 8));
             }
             if let Some(more @ 1..) = rows.len().checked_sub(NAMED) {
                 line!(text, "      and {more} more");
@@ -256,14 +275,15 @@ impl Drain {
         let machines = self.virtual_machines.iter();
         let machines: Vec<String> = machines.map(|it| one_line(it)).collect();
         let machines = list(&machines, NAMED);
+        let (node, of) = (one_line(&self.node), one_line(&self.architecture));
         let detail = match (self.id, self.severity) {
             (Effect::HeadroomDoesNotFit, _) => {
-                format!(
-                    "cannot drain: not all of its VMs fit on the other nodes; left over: {machines}"
-                )
+                format!("{node}: not all of its VMs fit on the other nodes; left over: {machines}")
             }
-            (_, Severity::Info) => "is the only node".to_owned(),
-            _ => format!("is the only node, so its VMs have nowhere to go: {machines}"),
+            (_, Severity::Info) => format!("{node} is the only workload node of {of}"),
+            _ => format!(
+                "{node} is the only workload node of {of}, so its VMs have nowhere to go: {machines}"
+            ),
         };
         Row {
             severity: self.severity,
@@ -380,7 +400,7 @@ mod tests {
             let machines = headroom.rows.iter().flat_map(|row| &row.virtual_machines);
             let machines: Vec<&str> = machines.map(String::as_str).collect();
             assert_eq!(machines.join(" "), left_over, "{nodes:?}");
-            let rows = headroom.rows();
+            let rows = headroom.rows(false);
             let mut rows = rows.iter().filter(|row| row.severity == Severity::Warning);
             assert_eq!(rows.next().map(|row| row.effect), effect, "{nodes:?}");
         }

@@ -16,12 +16,15 @@ use crate::report::Report;
 
 pub(crate) struct Module(Policy);
 
-/// Determines why settings are rejected, if they are.
-pub(crate) type Mistakes<'m> = &'m dyn Fn(&Value) -> Result<Option<String>>;
-
-/// Why the engine in this program rejects settings, if it does.
-pub(crate) fn mistakes(settings: &Value) -> Option<String> {
-    engine::validate_settings(settings.to_string().as_bytes()).err()
+/// Why a module, or else the engine in this program, rejects settings; `None` if they are valid.
+pub(crate) fn mistakes(module: Option<&Module>, settings: &Value) -> Result<Option<String>> {
+    let settings = settings.to_string();
+    let Some(Module(policy)) = module else {
+        return Ok(engine::validate_settings(settings.as_bytes()).err());
+    };
+    let verdict = policy.validate_settings(settings.as_bytes())?;
+    let no_reason = || "the module does not report a reason".to_owned();
+    Ok((!verdict.valid).then(|| verdict.message.unwrap_or_else(no_reason)))
 }
 
 impl Module {
@@ -54,13 +57,6 @@ impl Module {
             ));
         }
         Ok(Self(policy))
-    }
-
-    /// Why the settings are rejected, if they are.
-    pub(crate) fn mistakes(&self, settings: &Value) -> Result<Option<String>> {
-        let verdict = self.0.validate_settings(settings.to_string().as_bytes())?;
-        let no_reason = || "the module does not report a reason".to_owned();
-        Ok((!verdict.valid).then(|| verdict.message.unwrap_or_else(no_reason)))
     }
 
     pub(crate) fn judge(&self, payload: &[u8], host: Arc<dyn HostCalls>) -> Result<Report> {

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     if let Some(note) = boot_image::note_of(&situation).filter(|_| !args.quiet) {
         terminal.note(&note);
     }
-    let plan = Plan::new(&situation)?;
+    let plan = Plan::new(&situation, args)?;
     match args.output {
         PlanFormat::Text => terminal.print(&text::render(&plan, args.all_vms))?,
         PlanFormat::Json => print_json(&Json::of(&plan))?,
@@ -83,9 +83,14 @@ struct Plan<'c> {
 }
 
 impl<'c> Plan<'c> {
-    fn new(situation: &'c Situation) -> Result<Self> {
+    fn new(situation: &'c Situation, args: &args::Plan) -> Result<Self> {
         let report = &situation.will_be;
-        if report.exit() == Exit::Unjudged {
+        // The nodes before the change are unreadable.
+        let before = situation.is.iter().filter(|is| is.code == Some(500));
+        let mut unjudged = before
+            .chain([report])
+            .filter(|it| it.exit() == Exit::Unjudged);
+        if let Some(report) = unjudged.next() {
             bail!("no plan can be made: {}", report.reason());
         }
         let by_hco = situation.denied_by_hco();
@@ -111,20 +116,26 @@ impl<'c> Plan<'c> {
             headroom: Headroom::of(situation).filter(|_| is_stored),
             rows: Vec::new(),
         };
-        plan.rows = plan.rows();
+        plan.rows = plan.rows(args);
         Ok(plan)
     }
 
-    fn rows(&self) -> Vec<Row> {
-        let object = self.situation.object();
+    fn rows(&self, args: &args::Plan) -> Vec<Row> {
+        let (object, world) = (self.situation.object(), &self.situation.world);
         let row = |effect, what: &str| Row::new(effect, "HyperConverged", &object, what);
-        let gaps = self.situation.world.gaps();
-        let mut rows: Vec<Row> = gaps.iter().map(Gap::row).collect();
+        let is_gate = args.fail_on == PlanFailOn::Headroom;
+        let mut rows: Vec<Row> = world.gaps().iter().map(Gap::row).collect();
+        for row in &mut rows {
+            let is_needed = is_gate && self.headroom.is_none() && row.kind == world.running.kind();
+            if args.require_all || is_needed {
+                row.severity = Severity::Unknown;
+            }
+        }
         rows.extend(self.denied.iter().map(|what| row(Effect::Denied, what)));
         if self.is_denied_by_hco {
             return rows;
         }
-        rows.extend(self.headroom.iter().flat_map(Headroom::rows));
+        rows.extend(self.headroom.iter().flat_map(|it| it.rows(is_gate)));
         // A denied object is not stored, so its forecast does not matter.
         let is_denied = self.denied.is_some() && self.situation.is_sent();
         if let Some(unknown) = self.unknown().filter(|_| !is_denied) {
@@ -159,29 +170,14 @@ impl<'c> Plan<'c> {
     }
 
     fn exit(&self, args: &args::Plan) -> Exit {
-        let is_gate = args.fail_on == PlanFailOn::Headroom;
-        let running = self.situation.world.running.kind();
-        let is_short = |row: &Row| {
-            let short = [Effect::HeadroomSingleNode, Effect::HeadroomDoesNotFit];
-            is_gate && short.contains(&row.effect) && row.severity == Severity::Warning
-        };
-        let is_unknown = is_gate && !self.rows.iter().any(is_short);
-        let rows = self.rows.iter().map(|row| match row.effect {
-            Effect::NotRead if args.require_all || is_gate && row.kind == running => {
-                Severity::Unknown
-            }
-            Effect::HeadroomUnknown if is_unknown => Severity::Unknown,
-            _ if is_short(row) => Severity::Loss,
-            _ => row.severity,
-        });
-        let worst = rows.max().unwrap_or(Severity::Info);
+        let worst = self.rows.iter().map(|row| row.severity).max();
         let fails = match args.fail_on {
             PlanFailOn::Never => false,
-            PlanFailOn::Lost | PlanFailOn::Headroom => worst == Severity::Loss,
-            PlanFailOn::Changed => worst >= Severity::Change,
+            PlanFailOn::Lost | PlanFailOn::Headroom => worst == Some(Severity::Loss),
+            PlanFailOn::Changed => worst >= Some(Severity::Change),
         };
         match worst {
-            Severity::Unknown => Exit::Unjudged,
+            Some(Severity::Unknown) => Exit::Unjudged,
             _ if fails => Exit::Denied,
             _ => Exit::Accepted,
         }

@@ -307,8 +307,8 @@ pub(crate) fn by_effect(text: &mut String, title: &str, rows: &[&Row], limit: us
     }
 }
 
-/// The kinds that could not be read, with the reasons.
-pub(crate) fn not_read(text: &mut String, rows: &[Row]) {
-    let rows = rows.iter().filter(|row| row.effect == Effect::NotRead);
-    by_effect(text, "not read", &rows.collect::<Vec<_>>(), usize::MAX, "");
+/// A section with the rows of one effect.
+pub(crate) fn of_effect(text: &mut String, title: &str, rows: &[Row], effect: Effect) {
+    let rows = rows.iter().filter(|row| row.effect == effect);
+    by_effect(text, title, &rows.collect::<Vec<_>>(), usize::MAX, "");
 }

@@ -130,7 +130,7 @@ impl Status {
         rows.extend(data_sources.iter().map(DataSource::row));
         rows.extend(virtual_machines.iter().cloned());
         let headroom = Headroom::of(observed);
-        rows.extend(headroom.iter().flat_map(Headroom::rows));
+        rows.extend(headroom.iter().flat_map(|it| it.rows(false)));
         rows.extend(conditions::rows(&conditions));
         rows.extend(observed.world.gaps().iter().map(Gap::row));
         let is_missing = rows.iter().any(|row| row.severity == Severity::Loss);

@@ -250,18 +250,3 @@ fn a_common_template_without_a_schedule_gets_that_of_the_status() {
         assert_eq!(recreated > 0, is_recreated, "{schedule}");
     }
 }
-
-#[test]
-fn nodes_that_cannot_be_read_are_a_sentence() {
-    let comparison = Comparison {
-        nodes_before: Some(r#"{"items":1}"#),
-        ..same()
-    };
-    let report = report(Some(&comparison), &["amd64"]);
-    assert_eq!(report.code, Some(400));
-    let message = report.message.unwrap();
-    assert!(
-        message.contains(": the nodes before the change: items is a number"),
-        "{message}"
-    );
-}

@@ -12,7 +12,7 @@ use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
 use crate::prose::{count, folded, line};
 use crate::report::{NAMED, some};
-use crate::row::{Effect, Severity, by_effect, by_namespace, not_read, of_kind};
+use crate::row::{Effect, Severity, by_effect, by_namespace, of_effect, of_kind};
 use crate::stops;
 use crate::terminal::{BOLD, GREEN, RED, YELLOW};
 
@@ -46,7 +46,7 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     boot_sources(&mut text, plan);
     storage(&mut text, plan);
     text.extend(plan.headroom.iter().map(Headroom::render));
-    not_read(&mut text, &plan.rows);
+    of_effect(&mut text, "not read", &plan.rows, Effect::NotRead);
     if !has_boot_sources(plan) {
         let line = "  For boot sources that were not read, the plan assumes that they match the current object.";
         line!(text, "{}", folded(line, 2));
@@ -77,6 +77,8 @@ fn answer(plan: &Plan<'_>) -> String {
         Effect::DiskSourceReplaced,
         Effect::ArchitectureChanges,
     ];
+    let short = plan.rows.iter().filter(|row| row.kind == "Node");
+    let short = short.filter(|row| row.severity == Severity::Loss);
     let parts = [
         (plan.sources.imported().count(), "import", ""),
         (
@@ -92,6 +94,7 @@ fn answer(plan: &Plan<'_>) -> String {
         ),
         (orphaned.len(), "running VM", " orphaned"),
         ((&objects(&affected) - &orphaned).len(), "VM", " affected"),
+        (short.count(), "node", " cannot drain"),
     ];
     let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
     let parts = parts.map(|(number, what, end)| format!("{}{end}", count(number, what)));
@@ -102,16 +105,21 @@ fn answer(plan: &Plan<'_>) -> String {
         .any(|row| row.effect == Effect::NeverSettles);
     let unknown = never_settles.then(|| "boot sources are unknown".to_owned());
     let parts: Vec<String> = parts.chain(stops).chain(unknown).collect();
-    if !parts.is_empty() {
-        return format!("{BOLD}{}{BOLD:#}", parts.join(", "));
-    }
-    let changes = plan.rows.iter().any(|row| row.severity >= Severity::Change);
-    let what = if changes {
-        "nothing is lost"
-    } else {
-        "nothing changes"
+    let changes = [Severity::Change, Severity::Loss];
+    let changes = plan.rows.iter().any(|row| changes.contains(&row.severity));
+    let (style, what) = match (parts.is_empty(), changes) {
+        (false, _) => (BOLD, parts.join(", ")),
+        (true, true) => (GREEN, "nothing is lost".to_owned()),
+        (true, false) => (GREEN, "nothing changes".to_owned()),
     };
-    format!("{GREEN}{what}{GREEN:#}")
+    let mut rows = plan.rows.iter();
+    let is_partial = rows.any(|row| row.severity == Severity::Unknown);
+    let end = if is_partial {
+        "; not everything is known"
+    } else {
+        ""
+    };
+    format!("{style}{what}{style:#}{end}")
 }
 
 fn reasons(text: &mut String, reasons: &str) {

@@ -96,7 +96,7 @@ impl<'s> Check<'s> {
         let module = Module::load(subject.policy.as_deref(), subject.no_cache, notes)?;
         let mut policies = Policies::read(
             subject,
-            &|settings| module.mistakes(settings),
+            Some(&module),
             world.as_ref(),
             &questions,
             &mut None,

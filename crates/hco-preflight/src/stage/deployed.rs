@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::settings::{Settings, Target, without_effect};
 use crate::field::{items, text};
 use crate::foreign::one_line;
-use crate::module::Mistakes;
+use crate::module::{Module, mistakes};
 use crate::notes::Notes;
 use crate::policy::{ARTIFACT, Policy, is_ours};
 use crate::world::World;
@@ -20,7 +20,7 @@ use crate::world::World;
 pub(super) fn settings(
     world: &World,
     targets: &BTreeSet<Target>,
-    mistakes: Mistakes<'_>,
+    by: Option<&Module>,
     notes: &mut Notes,
 ) -> Result<(Vec<Settings>, bool)> {
     if let Some(why) = world.without_kubewarden()? {
@@ -53,7 +53,7 @@ pub(super) fn settings(
             let Some(settings) = applying(object, policy.clone(), targets, notes) else {
                 continue;
             };
-            if let Some(mistakes) = mistakes(&settings.value)? {
+            if let Some(mistakes) = mistakes(by, &settings.value)? {
                 let module = one_line(text(object, "/spec/module").unwrap_or_default());
                 let what = format!(
                     "the settings of {policy} are invalid for this version of the module (the policy uses {module}): {mistakes}"

@@ -9,7 +9,7 @@ use super::deployed;
 use super::question::Question;
 use super::settings::{Settings, validated};
 use crate::args::Subject;
-use crate::module::Mistakes;
+use crate::module::{Module, mistakes};
 use crate::notes::Notes;
 use crate::report::{Conclusions as _, Report};
 use crate::world::World;
@@ -28,19 +28,19 @@ pub(super) struct Policies {
 }
 
 impl Policies {
-    /// Reads the settings of the user, or of the cluster's policies unless they are known.
+    /// Reads the settings of the user, or of the cluster's policies, or reuses them from the last poll.
     pub(super) fn read(
         subject: &Subject,
-        mistakes: Mistakes<'_>,
+        module: Option<&Module>,
         world: Option<&World>,
         questions: &[Question],
         known: &mut Option<Deployed>,
         notes: &mut Notes,
     ) -> Result<Self> {
-        let mut settings = validated(subject.settings.as_deref(), mistakes, notes)?;
+        let mut settings = validated(subject.settings.as_deref(), module, notes)?;
         if !subject.level.is_empty() {
             set_levels(&mut settings, &subject.level);
-            if let Some(mistakes) = mistakes(&settings)? {
+            if let Some(mistakes) = mistakes(module, &settings)? {
                 bail!("--level: {mistakes}");
             }
         }
@@ -50,7 +50,7 @@ impl Policies {
             (Some(world), None) if subject.settings.is_none() => {
                 let targets = questions.iter().map(|it| it.target(&namespace));
                 let targets: BTreeSet<_> = targets.collect();
-                deployed::settings(world, &targets, mistakes, notes)?
+                deployed::settings(world, &targets, module, notes)?
             }
             _ => (Vec::new(), false),
         };
@@ -100,7 +100,7 @@ impl Policies {
         settings.protects() || !all.any(Settings::protects)
     }
 
-    /// The report with the most severe verdict, of all settings that determine the exit code.
+    /// The report with the most severe verdict, among all settings that determine the exit code.
     pub(super) fn worst(
         &self,
         question: &Question,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::field::{items, text};
 use crate::files;
 use crate::foreign::{self, one_line};
-use crate::module::Mistakes;
+use crate::module::{Module, mistakes};
 use crate::notes::Notes;
 use crate::policy::{Mode, Policy};
 
@@ -45,7 +45,7 @@ impl Settings {
 /// The settings of a file or the defaults, unless there are mistakes in them.
 pub(crate) fn validated(
     path: Option<&Path>,
-    mistakes: Mistakes<'_>,
+    module: Option<&Module>,
     notes: &mut Notes,
 ) -> Result<Value> {
     let Some(path) = path else {
@@ -55,7 +55,7 @@ pub(crate) fn validated(
     let documents = objects(&files::text(path)?)
         .map_err(|error| anyhow!("{file}:{}: {}", error.line, one_line(&error.what)))?;
     let (settings, note) = read(&documents).map_err(|what| anyhow!("{file}: {what}"))?;
-    if let Some(mistakes) = mistakes(&settings)? {
+    if let Some(mistakes) = mistakes(module, &settings)? {
         bail!("{file}: {mistakes}");
     }
     if let Some(note) = note {

@@ -28,7 +28,6 @@ use crate::files::{self, Found};
 use crate::foreign::{self, Foreign, one_line};
 use crate::hco_version::ShownVersion;
 use crate::kubectl::Kubectl;
-use crate::module::mistakes;
 use crate::no_forecast::{NoForecast, denied_by_hco, unknown_in_status};
 use crate::notes::Notes;
 use crate::object_name::{in_namespace, key, name};
@@ -219,8 +218,7 @@ impl Situation {
         let nodes = nodes.map_or_else(|| Arc::clone(&is_nodes), Into::into);
         let questions = std::slice::from_ref(&question);
         let known = &mut kept.policies;
-        let check = |settings: &_| Ok(mistakes(settings));
-        let mut policies = Policies::read(subject, &check, Some(&world), questions, known, notes)?;
+        let mut policies = Policies::read(subject, None, Some(&world), questions, known, notes)?;
         let given: Vec<&Value> = question.old.iter().chain([question.sent()]).collect();
         // Another version can ship other templates.
         if version.is_none()

@@ -1,4 +1,4 @@
-//! The conditions that show that HCO or SSP stopped.
+//! The conditions of SSP and of the HyperConverged that report a problem.
 
 use serde::Serialize;
 
@@ -62,32 +62,35 @@ pub(super) fn of(observed: &Situation) -> Vec<Condition> {
     all
 }
 
-/// The problems that the conditions show. Several conditions can show the same one.
+/// The problems in the conditions. Several conditions can report the same problem.
 pub(super) fn rows(all: &[Condition]) -> Vec<Row> {
-    let mut messages: Vec<&Foreign> = Vec::new();
+    let of_ssp = all.iter().filter(|it| it.kind == "SSP");
+    let of_ssp = of_ssp.filter_map(|it| it.message.as_ref());
+    let of_ssp: Vec<&str> = of_ssp
+        .map(Foreign::raw)
+        .filter(|it| !it.is_empty())
+        .collect();
     let problem = |it: &Condition| (it.kind, it.name.clone(), it.message.clone());
     let rows = all.chunk_by(|one, other| problem(one) == problem(other));
     let rows = rows.filter_map(|alike| {
-        let condition = alike.first()?;
+        let condition @ Condition { kind, .. } = alike.first()?;
         let words = alike.iter().map(|condition| match condition.r#type {
             "Degraded" => "is degraded",
             "Available" => "is not available",
-            _ => "does not complete its reconcile",
+            _ => "does not finish reconciling",
         });
         let words = words.collect::<Vec<_>>().join(" and ");
         let since = condition.since.as_ref();
         let since = since.map_or_else(String::new, |time| format!(" since {time}"));
-        let message = condition.message.as_ref().map(|message| {
-            // The HyperConverged repeats SSP's message.
-            let mut ends = messages.iter();
-            let own = ends.find_map(|it| message.raw().strip_suffix(it.raw()));
-            let own = own.map_or(message.raw(), |own| own.trim_end_matches([':', ' ']));
-            format!(": {}", one_line(own))
-        });
-        messages.extend(&condition.message);
-        let detail = format!("{words}{since}{}", message.unwrap_or_default());
+        let message = condition.message.as_ref().map_or("", Foreign::raw);
+        // The HyperConverged repeats SSP's message.
+        let mut ends = of_ssp.iter().filter_map(|it| message.strip_suffix(it));
+        let own = ends.next().map(|own| own.trim_end_matches([':', ' ']));
+        let message = own.filter(|own| !own.is_empty()).unwrap_or(message);
+        let colon = if message.is_empty() { "" } else { ": " };
+        let detail = format!("{kind} {words}{since}{colon}{}", one_line(message));
         let key = format!("{}/{}", condition.namespace.raw(), condition.name.raw());
-        Some(Row::new(Effect::Unhealthy, condition.kind, &key, &detail))
+        Some(Row::new(Effect::Unhealthy, kind, &key, &detail))
     });
     rows.collect()
 }

@@ -7,10 +7,10 @@ use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
 use crate::prose::{count, fix, folded, line};
 use crate::report::{Finding, NAMED};
-use crate::row::{Effect, Row, Severity, by_effect, by_namespace, not_read, of_kind};
+use crate::row::{Effect, Severity, by_effect, by_namespace, of_effect, of_kind};
 use crate::stage::Situation;
 use crate::stops;
-use crate::terminal::{BOLD, DIM, GREEN, RED, WIDTH, YELLOW};
+use crate::terminal::{BOLD, DIM, GREEN, WIDTH, YELLOW};
 
 pub(super) fn render(status: &Status, situation: &Situation, program: &str) -> String {
     let mut text = String::new();
@@ -18,7 +18,7 @@ pub(super) fn render(status: &Status, situation: &Situation, program: &str) -> S
     let report = &situation.will_be;
     let facts = Fact::all(situation, [report, report]);
     text.extend(facts.iter().map(Fact::render));
-    conditions(&mut text, &status.rows);
+    of_effect(&mut text, "conditions", &status.rows, Effect::Unhealthy);
     stops(&mut text, status, situation, program);
     let images = of_kind(&status.rows, "DataSource");
     if images.is_empty() {
@@ -32,20 +32,8 @@ pub(super) fn render(status: &Status, situation: &Situation, program: &str) -> S
     let machines = of_kind(&status.rows, "VirtualMachine");
     by_effect(&mut text, "virtual machines", &machines, NAMED, "");
     text.extend(status.headroom.iter().map(Headroom::render));
-    not_read(&mut text, &status.rows);
+    of_effect(&mut text, "not read", &status.rows, Effect::NotRead);
     text
-}
-
-fn conditions(text: &mut String, rows: &[Row]) {
-    let unhealthy = rows.iter().filter(|row| row.effect == Effect::Unhealthy);
-    for (index, row) in unhealthy.enumerate() {
-        if index == 0 {
-            line!(text, "\n{BOLD}conditions{BOLD:#}");
-        }
-        let (kind, namespace, name, detail) = (row.kind, &row.namespace, &row.name, &row.detail);
-        let line = format!("  {RED}✘{RED:#} {kind} {namespace}/{name} {detail}");
-        line!(text, "{}", folded(&line, 6));
-    }
 }
 
 /// The rule about nodes because of which SSP rejects the object.
@@ -79,7 +67,7 @@ fn answer(status: &Status) -> String {
     } else {
         ", or have a disk of their own"
     };
-    let why = status.unknown.clone().unwrap_or_default();
+    let why = status.unknown.as_ref().and_then(|why| why.lines().next());
     let none = "there are no golden images".to_owned();
     let (style, word, mut what) = match status.reached {
         Some(true) if images.is_empty() => (GREEN, "ready", none),
@@ -89,7 +77,7 @@ fn answer(status: &Status) -> String {
             format!("all golden images are imported{or}"),
         ),
         Some(false) => (YELLOW, "not ready", not_ready(status)),
-        None => (YELLOW, "unknown", why),
+        None => (YELLOW, "unknown", why.unwrap_or_default().to_owned()),
     };
     let mut unhealthy: Vec<&str> = status.conditions.iter().map(|it| it.kind).collect();
     unhealthy.dedup();
@@ -105,8 +93,11 @@ fn not_ready(status: &Status) -> String {
     let stopped = stopped.map(|stop| format!("SSP stopped by {}", stop.template));
     let images = status.golden_images.iter();
     let missing = images.filter(|it| it.severity() == Severity::Loss);
+    let (unwanted, missing): (Vec<_>, Vec<_>) =
+        missing.partition(|it| it.state == Effect::Unwanted);
     let missing = [
-        (missing.count(), "import"),
+        (missing.len(), "import"),
+        (unwanted.len(), "deletion"),
         (status.data_sources.len(), "DataSource"),
     ];
     let missing = missing.into_iter().filter(|(number, _)| *number > 0);

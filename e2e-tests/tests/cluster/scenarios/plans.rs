@@ -186,7 +186,7 @@ impl BootSources<'_> {
         let plan = self.sees(&["plan", "--fail-on", "headroom"]);
         assert_eq!(plan.code, Some(1), "{plan:?}");
         let row = format!(
-            "worker-amd64-0 cannot drain: not all of its VMs fit on the other nodes; left over: {NAMESPACE}/db"
+            "worker-amd64-0: not all of its VMs fit on the other nodes; left over: {NAMESPACE}/db"
         );
         assert!(plan.stdout.contains(&row), "{plan:?}");
         assert_eq!(self.sees(&["plan"]).code, Some(0));

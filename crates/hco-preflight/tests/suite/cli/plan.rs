@@ -446,3 +446,35 @@ fn a_stored_template_is_completed_when_it_is_sent(
     let expected: &[&str] = if is_again { &["mine"] } else { &[] };
     assert_eq!(again, expected, "{plan:#}");
 }
+
+#[test]
+fn a_gate_makes_a_node_that_cannot_drain_a_loss() {
+    let words = "plan --from plan-cluster.yaml --fail-on headroom";
+    let text = run(words).exits(1).stdout;
+    assert!(text.starts_with("1 node cannot drain\n"), "{text}");
+    let plan = json_of(words);
+    let mut rows = plan["rows"].as_array().unwrap().iter();
+    let row = rows.find(|row| row["effect"] == "headroom-single-node");
+    assert_eq!(row.unwrap()["severity"], "loss");
+}
+
+/// The advice is about the nodes, not about the request that the command makes.
+#[test]
+fn nodes_that_cannot_be_read_before_the_change_are_named() {
+    let from = copy(
+        "plan-cluster.yaml",
+        &[(
+            "nodeInfo: {architecture: arm64}",
+            "nodeInfo: {architecture: 3}",
+        )],
+        &[],
+    );
+    let run = run(&format!("plan --from {from} --nodes nodes.yaml"));
+    let error = run.exits(2).stderr;
+    assert!(error.contains("no plan can be made"), "{error}");
+    assert!(
+        error.contains("items[3].status.nodeInfo.architecture"),
+        "{error}"
+    );
+    assert!(!error.contains("AdmissionRequest"), "{error}");
+}

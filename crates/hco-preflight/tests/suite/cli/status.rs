@@ -193,13 +193,24 @@ fn the_conditions_of_cdi_are_shown(
 fn a_degraded_ssp_does_not_make_imported_images_not_ready() {
     let mut objects = objects("status-ready.yaml");
     let ssp = objects.iter_mut().find(|it| it["kind"] == "SSP").unwrap();
-    ssp["status"]["conditions"] =
-        json!([{"type": "Degraded", "status": "True", "message": "no validator"}]);
+    ssp["status"]["conditions"] = json!([
+        {"type": "Available", "status": "False", "message": "no validator"},
+        {"type": "ReconcileComplete", "status": "False", "message": ""},
+        {"type": "Degraded", "status": "True", "message": "no validator"},
+    ]);
     let (status, code) = status(&ApiServer::start(cluster(&objects)), "");
     assert_eq!((code, &status["reached"]), (0, &json!(true)));
-    let mut rows = status["rows"].as_array().unwrap().iter();
-    let row = rows.find(|row| row["effect"] == "unhealthy").unwrap();
-    assert_eq!(row["detail"], "is degraded: no validator");
+    let rows = status["rows"].as_array().unwrap().iter();
+    let rows = rows.filter(|row| row["effect"] == "unhealthy");
+    let rows: Vec<&Value> = rows.collect();
+    let details: Vec<&Value> = rows.iter().map(|row| &row["detail"]).collect();
+    let wanted = [
+        "SSP is not available: no validator",
+        "SSP does not finish reconciling",
+        "SSP is degraded: no validator",
+    ];
+    assert_eq!(details, wanted);
+    let row = rows[0];
     assert_eq!(
         (&row["kind"], &row["severity"]),
         (&json!("SSP"), &json!("warning"))
