@@ -147,6 +147,10 @@ impl<'c> Plan<'c> {
         if self.sources.changes.crons.is_none() && self.stopped_by.is_empty() {
             rows.push(row(Effect::NeverSettles, NEVER_SETTLES));
         }
+        if self.no_forecast.is_none() {
+            let cautions = rows::cautions(self).into_iter();
+            rows.extend(cautions.map(|what| row(Effect::Caution, &what)));
+        }
         let asked = rows::rows(&self.sources);
         let mut pending = self.pending.as_ref().map(rows::rows).unwrap_or_default();
         // Outstanding changes that the requested change prevents are left out.

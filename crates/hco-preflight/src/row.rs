@@ -39,6 +39,8 @@ pub(crate) enum Effect {
     StopsSsp,
     /// SSP never stops changing boot sources.
     NeverSettles,
+    /// Advice that is not about a single object.
+    Caution,
     NotRead,
     /// A condition of SSP or of the HyperConverged shows a problem.
     Unhealthy,
@@ -116,7 +118,8 @@ impl Effect {
             | Self::NotImported
             | Self::DiskStays
             | Self::NotRead => Severity::Info,
-            Self::Unhealthy
+            Self::Caution
+            | Self::Unhealthy
             | Self::HeadroomSingleNode
             | Self::HeadroomDoesNotFit
             | Self::HeadroomUnknown

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use engine::Import;
+
+use super::Plan;
 use super::boot_sources::{BootSources, is_of_bundle};
 use crate::field::text;
 use crate::foreign::{Foreign, one_line};
 use crate::object_name::parts;
-use crate::report::{Cron, CronChanges, Retarget, is_in, listed};
+use crate::report::{Cron, CronChanges, Retarget, is_in, listed, some};
 use crate::row::{Command, Effect, Row};
 
 /// The rows of each DataSource that changes, by `NAMESPACE/NAME`.
@@ -342,3 +345,48 @@ fn because(sources: &BootSources<'_>, cron: &str) -> String {
         fields => format!(", because {} change", listed(fields)),
     }
 }
+
+/// Advice that is not about a single object.
+pub(super) fn cautions(plan: &Plan<'_>) -> Vec<String> {
+    let (sources, situation) = (&plan.sources, plan.situation);
+    let mut cautions = Vec::new();
+    for namespace in &sources.new_namespaces() {
+        cautions.push(format!(
+            "The namespace {namespace} has to exist before the change: HCO and SSP do not create it, and without it SSP stops."
+        ));
+    }
+    let [before, after] = plan.reports;
+    let [was_on, is_on] = [before, after].map(|it| it.multi_arch_import == Some(Import::Enabled));
+    let [number_before, number] =
+        [before, after].map(|it| it.nodes.as_ref().map_or(0, BTreeMap::len));
+    let default = after
+        .default_architecture
+        .as_ref()
+        .or(before.default_architecture.as_ref());
+    if was_on
+        && !is_on
+        && number > 1
+        && let Some(default) = default
+    {
+        cautions.push(format!(
+            "Boot sources that are imported without the multi-architecture import are not labelled with the architecture of their image: new VMs that are made from them get the architecture that they set, that of an older label, or {default}, whatever the architecture of the image, and may not boot."
+        ));
+    }
+    if situation.is_sent() && !is_on && number_before > 1 && number == 1 {
+        cautions.push("The placement imports nothing again: disks that were imported on a node of another architecture stay as they are. To import such a disk again, delete it.".to_owned());
+    }
+    if situation.after().pointer(PATCH).is_some() {
+        cautions.push("The plan ignores the jsonpatch annotation for SSP, except for a literal value of the import: HCO applies it, and denies the object if it cannot be applied.".to_owned());
+    }
+    let missed = sources.often_missed();
+    if !missed.is_empty() {
+        cautions.push(format!(
+            "CDI often misses a new DataImportCron that takes over the DataSource of another one ({}): then it imports nothing, and with retentionPolicy None, the boot source is lost. If that happens, run the command that `status` prints.",
+            some(&missed)
+        ));
+    }
+    cautions
+}
+
+/// The annotation with the patch that HCO applies to SSP.
+const PATCH: &str = "/metadata/annotations/ssp.kubevirt.io~1jsonpatch";

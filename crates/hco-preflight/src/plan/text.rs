@@ -1,8 +1,6 @@
 //! The text output of a plan.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use engine::Import;
+use std::collections::BTreeSet;
 
 use super::Plan;
 use super::storage::{self, readable};
@@ -11,7 +9,7 @@ use crate::foreign::{Foreign, lines, one_line};
 use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
 use crate::prose::{count, folded, line};
-use crate::report::{NAMED, some};
+use crate::report::NAMED;
 use crate::row::{Effect, Severity, by_effect, by_namespace, of_effect, of_kind};
 use crate::stops;
 use crate::terminal::{BOLD, GREEN, RED, YELLOW};
@@ -99,10 +97,7 @@ fn answer(plan: &Plan<'_>) -> String {
     let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
     let parts = parts.map(|(number, what, end)| format!("{}{end}", count(number, what)));
     let stops = (!plan.stopped_by.is_empty()).then(|| "SSP stops".to_owned());
-    let never_settles = plan
-        .rows
-        .iter()
-        .any(|row| row.effect == Effect::NeverSettles);
+    let never_settles = !objects(&[Effect::NeverSettles]).is_empty();
     let unknown = never_settles.then(|| "boot sources are unknown".to_owned());
     let parts: Vec<String> = parts.chain(stops).chain(unknown).collect();
     let changes = [Severity::Change, Severity::Loss];
@@ -114,12 +109,8 @@ fn answer(plan: &Plan<'_>) -> String {
     };
     let mut rows = plan.rows.iter();
     let is_partial = rows.any(|row| row.severity == Severity::Unknown);
-    let end = if is_partial {
-        "; not everything is known"
-    } else {
-        ""
-    };
-    format!("{style}{what}{style:#}{end}")
+    let end = is_partial.then_some("; not everything is known");
+    format!("{style}{what}{style:#}{}", end.unwrap_or_default())
 }
 
 fn reasons(text: &mut String, reasons: &str) {
@@ -182,61 +173,18 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
         line!(text, "\n{BOLD}boot sources{BOLD:#}\n{}", folded(what, 2));
     }
     by_namespace(text, "boot sources", &asked, "", false);
-    for remark in remarks(plan) {
-        let line = format!("  {YELLOW}!{YELLOW:#} {remark}");
+    let cautions = [Effect::NeverSettles, Effect::Caution];
+    for row in plan
+        .rows
+        .iter()
+        .filter(|row| cautions.contains(&row.effect))
+    {
+        let line = format!("  {YELLOW}!{YELLOW:#} {}", row.detail);
         line!(text, "{}", folded(&line, 4));
     }
     let end = ": still outstanding without this change";
     by_namespace(text, "boot sources", &pending, end, false);
 }
-
-fn remarks(plan: &Plan<'_>) -> Vec<String> {
-    let (sources, situation) = (&plan.sources, plan.situation);
-    let never_settles = plan
-        .rows
-        .iter()
-        .filter(|row| row.effect == Effect::NeverSettles);
-    let mut remarks: Vec<String> = never_settles.map(|row| row.detail.to_string()).collect();
-    for namespace in &sources.new_namespaces() {
-        remarks.push(format!(
-            "The namespace {namespace} has to exist before the change: HCO and SSP do not create it, and without it SSP stops."
-        ));
-    }
-    let [before, after] = plan.reports;
-    let [was_on, is_on] = [before, after].map(|it| it.multi_arch_import == Some(Import::Enabled));
-    let [number_before, number] =
-        [before, after].map(|it| it.nodes.as_ref().map_or(0, BTreeMap::len));
-    let default = after
-        .default_architecture
-        .as_ref()
-        .or(before.default_architecture.as_ref());
-    if was_on
-        && !is_on
-        && number > 1
-        && let Some(default) = default
-    {
-        remarks.push(format!(
-            "Boot sources that are imported without the multi-architecture import are not labelled with the architecture of their image: new VMs that are made from them get the architecture that they set, that of an older label, or {default}, whatever the architecture of the image, and may not boot."
-        ));
-    }
-    if situation.is_sent() && !is_on && number_before > 1 && number == 1 {
-        remarks.push("The placement imports nothing again: disks that were imported on a node of another architecture stay as they are. To import such a disk again, delete it.".to_owned());
-    }
-    if situation.after().pointer(PATCH).is_some() {
-        remarks.push("The plan ignores the jsonpatch annotation for SSP, except for a literal value of the import: HCO applies it, and denies the object if it cannot be applied.".to_owned());
-    }
-    let missed = sources.often_missed();
-    if !missed.is_empty() {
-        remarks.push(format!(
-            "CDI often misses a new DataImportCron that takes over the DataSource of another one ({}): then it imports nothing, and with retentionPolicy None, the boot source is lost. If that happens, run the command that `status` prints.",
-            some(&missed)
-        ));
-    }
-    remarks
-}
-
-/// The annotation with the patch that HCO applies to SSP.
-const PATCH: &str = "/metadata/annotations/ssp.kubevirt.io~1jsonpatch";
 
 fn storage(text: &mut String, plan: &Plan<'_>) {
     let disks = storage::requested(&plan.sources);

@@ -662,9 +662,14 @@ fn a_patch_of_ssp_is_not_part_of_a_plan() {
         json!({"op": "add", "path": "/spec/cluster/workloadArchitectures", "value": ["amd64"]});
     let annotations = json!({"ssp.kubevirt.io/jsonpatch": json!([operation]).to_string()});
     let after = edited(&before, &json!({"/metadata/annotations": annotations}));
-    let plan = text_of(&planned(&before, &made, Some(&after)));
+    let words = planned(&before, &made, Some(&after));
+    let plan = text_of(&words);
     let note = "The plan ignores the jsonpatch annotation for SSP";
     assert!(plan.contains(note), "{plan}");
+    let plan = json_of(&words);
+    let mut rows = plan["rows"].as_array().unwrap().iter();
+    let row = rows.find(|row| row["effect"] == "caution").unwrap();
+    assert!(row["detail"].as_str().unwrap().starts_with(note), "{row}");
 }
 
 /// HCO's webhook sends the architectures of the status to SSP, also without golden images.
