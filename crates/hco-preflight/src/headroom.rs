@@ -233,6 +233,7 @@ impl Headroom {
         for of in &self.architectures {
             let rows = self.rows_of(of);
             let ((style, sign), end) = match rows.last() {
+                Some(row) if row.severity == Severity::Info => ((DIM, '·'), ""),
                 Some(row) => (row.effect.sign(), ""),
                 None if of.virtual_machines > 0 => {
                     ((GREEN, '✔'), ": the VMs of each node fit on the others")

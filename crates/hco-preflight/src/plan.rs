@@ -147,10 +147,9 @@ impl<'c> Plan<'c> {
         if self.sources.changes.crons.is_none() && self.stopped_by.is_empty() {
             rows.push(row(Effect::NeverSettles, NEVER_SETTLES));
         }
-        if self.no_forecast.is_none() {
-            let cautions = rows::cautions(self).into_iter();
-            rows.extend(cautions.map(|what| row(Effect::Caution, &what)));
-        }
+        let cautions = self.no_forecast.is_none().then(|| rows::cautions(self));
+        let cautions = cautions.iter().flatten();
+        rows.extend(cautions.map(|what| row(Effect::Caution, what)));
         let asked = rows::rows(&self.sources);
         let mut pending = self.pending.as_ref().map(rows::rows).unwrap_or_default();
         // Outstanding changes that the requested change prevents are left out.
