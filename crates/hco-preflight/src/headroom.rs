@@ -220,8 +220,8 @@ impl Headroom {
         let mut rows: Vec<Row> = drains.map(Drain::row).collect();
         let is_short = rows.iter().any(|row| row.severity == Severity::Warning);
         if of.is_unknown() && !is_short {
-            let (number, name) = (count(of.unknown_nodes, "node"), &of.architecture);
-            let detail = format!("the size of {number} of {name} is unknown");
+            let nodes = count(of.unknown_nodes, &format!("{} node", of.architecture));
+            let detail = format!("the size of {nodes} is unknown");
             rows.push(Row::new(Effect::HeadroomUnknown, "Node", "", &detail));
         }
         rows
@@ -281,9 +281,9 @@ impl Drain {
             (Effect::HeadroomDoesNotFit, _) => {
                 format!("{node}: not all of its VMs fit on the other nodes; left over: {machines}")
             }
-            (_, Severity::Info) => format!("{node} is the only workload node of {of}"),
+            (_, Severity::Info) => format!("{node} is the only {of} workload node"),
             _ => format!(
-                "{node} is the only workload node of {of}, so its VMs have nowhere to go: {machines}"
+                "{node} is the only {of} workload node, so its VMs have nowhere to go: {machines}"
             ),
         };
         Row {
