@@ -8,14 +8,13 @@ use kube_objects::text::list;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::field::{architecture, quantity};
+use crate::field::quantity;
 use crate::foreign::one_line;
-use crate::object_name::name;
 use crate::prose::{count, folded, line};
 use crate::row::{Effect, Row, Severity};
 use crate::stage::{Situation, hosts_workloads};
 use crate::terminal::{BOLD, DIM, GREEN};
-use crate::world::{Amounts, Instance};
+use crate::world::{self, Amounts, Instance};
 
 /// The number of nodes and of VMs that the text names.
 const NAMED: usize = 5;
@@ -111,23 +110,21 @@ impl Headroom {
                 });
             }
         }
-        let staying: BTreeSet<&str> = situation.nodes_after.iter().map(name).collect();
-        let is_leaving = |node: &&Value| !staying.contains(name(node));
-        let leaving = situation.nodes_before.iter().filter(is_leaving);
+        let staying: BTreeSet<&str> = situation.nodes_after.iter().map(|it| &*it.name).collect();
+        let is_leaving = |node: &&world::Node| !staying.contains(&*node.name);
+        let leaving = situation.world.nodes.iter().filter(is_leaving);
         let nodes = situation.nodes_after.iter().chain(leaving).map(|node| {
             let leaves = is_leaving(&node);
             let is_workload = !leaves && hosts_workloads(situation.placement_after.as_ref(), node);
-            let labels = node.pointer("/metadata/labels");
-            let schedulable = labels.and_then(|labels| labels.get(SCHEDULABLE));
+            let schedulable = node.labels.get(SCHEDULABLE);
             let is_ready = schedulable.is_none_or(|it| it != "false");
-            let is_cordoned = node.pointer("/spec/unschedulable") == Some(&Value::Bool(true));
-            let machines = by_node.remove(name(node)).unwrap_or_default();
-            let accepts = is_workload && is_ready && !is_cordoned;
-            let size = allocatable(node).filter(|_| accepts);
+            let machines = by_node.remove(&*node.name).unwrap_or_default();
+            let accepts = is_workload && is_ready && !node.is_cordoned;
+            let size = size(&node.allocatable).filter(|_| accepts);
             let needs = machines.iter().map(|machine| machine.needs);
             Node {
-                name: name(node).to_owned(),
-                architecture: architecture(node).unwrap_or_default().to_owned(),
+                name: node.name.clone(),
+                architecture: node.architecture.clone(),
                 is_workload,
                 leaves,
                 is_unknown: accepts && size.is_none(),
@@ -310,11 +307,11 @@ fn drain(node: &Node, index: usize, rooms: &mut [Option<Capacity>]) -> Vec<Strin
     left_over
 }
 
-fn allocatable(node: &Value) -> Option<Capacity> {
-    let size = |resource| quantity(node.pointer("/status/allocatable")?.get(resource)?);
+/// The size of a node; `None` if it is unknown.
+fn size(allocatable: &Amounts) -> Option<Capacity> {
     Some(Capacity {
-        memory: size("memory")?.value()?,
-        cpu: size("cpu")?.milli_value()?,
+        memory: quantity(&allocatable.memory)?.value()?,
+        cpu: quantity(&allocatable.cpu)?.milli_value()?,
     })
 }
 

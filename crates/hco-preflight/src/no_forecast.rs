@@ -4,11 +4,12 @@ use engine::Consequence;
 use operator_models::ssp::architecture::is_known;
 use serde_json::Value;
 
-use crate::field::{architecture, items, text};
+use crate::field::{items, text};
 use crate::foreign::Foreign;
 use crate::object_name::name;
 use crate::report::{Finding, Report, listed};
 use crate::templates;
+use crate::world::Node;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoForecast {
@@ -22,7 +23,7 @@ pub(crate) enum NoForecast {
 
 impl NoForecast {
     /// `None` if there is a forecast.
-    pub(crate) fn of(report: &Report, object: &Value, nodes: &[Value]) -> Option<Self> {
+    pub(crate) fn of(report: &Report, object: &Value, nodes: &[Node]) -> Option<Self> {
         if report.forecast.is_some() {
             return None;
         }
@@ -101,7 +102,7 @@ fn unknown_content(object: &Value) -> Option<String> {
 }
 
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateSspObject.
-fn rejected_by_ssp(report: &Report, nodes: &[Value]) -> Option<String> {
+fn rejected_by_ssp(report: &Report, nodes: &[Node]) -> Option<String> {
     let workload = report.workload_architectures.iter().flatten();
     let all = workload.chain(report.control_plane_architectures.iter().flatten());
     let mut all: Vec<&Foreign> = all.collect();
@@ -111,8 +112,8 @@ fn rejected_by_ssp(report: &Report, nodes: &[Value]) -> Option<String> {
     all.retain(|it| !is_known(it.raw()));
     let unknown = all.first()?;
     let nodes = nodes.iter();
-    let nodes = nodes.filter(|node| architecture(node) == Some(unknown.raw()));
-    let names: Vec<Foreign> = nodes.map(|node| Foreign::from(name(node))).collect();
+    let nodes = nodes.filter(|node| node.architecture == unknown.raw());
+    let names: Vec<Foreign> = nodes.map(|node| Foreign::from(&*node.name)).collect();
     Some(match names.as_slice() {
         [one] => format!("node {one} ({unknown})"),
         several => format!("nodes {} ({unknown})", listed(several)),

@@ -5,13 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Result, bail};
 use engine::Image;
 use kube_objects::placement::Placement;
-use policy_host::{NodeList, Registries};
+use policy_host::Registries;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
-use crate::field::{architecture, node};
 use crate::foreign::one_line;
 use crate::images::look_up;
 use crate::notes::Notes;
@@ -19,7 +17,7 @@ use crate::object_name::namespace;
 use crate::prose::{count, line};
 use crate::stage;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
-use crate::world::{Container, Gap, Reader, Variable, Workload, World};
+use crate::world::{Container, Gap, Node, Reader, Variable, Workload, World};
 
 /// Parts of the names of images that operators start on workload nodes: importers of disks, launchers of VMs, and hooks.
 const STARTED: [&str; 9] = [
@@ -82,16 +80,15 @@ pub(crate) fn run(
     };
     terminal.notes(&notes);
     let world = world?;
-    let nodes = world.nodes.to_objects();
-    let all = nodes.iter().filter_map(architecture).map(str::to_owned);
+    let all = world.nodes.iter().map(|node| node.architecture.clone());
     let architectures: BTreeSet<String> = match &args.arch {
         Some(one) => BTreeSet::from([one.clone()]),
-        None => all.collect(),
+        None => all.filter(|name| !name.is_empty()).collect(),
     };
     if architectures.is_empty() {
         bail!("there are no nodes: specify the architecture with --arch");
     }
-    let (rows, mut failures) = rows(&world, &nodes, &architectures, args, registries);
+    let (rows, mut failures) = rows(&world, &architectures, args, registries);
     for Gap { kind, reason, .. } in world.gaps() {
         failures.push(format!("{kind} was not read: {}", one_line(&reason)));
     }
@@ -117,13 +114,12 @@ pub(crate) fn run(
 
 fn rows(
     world: &World,
-    nodes: &[Value],
     architectures: &BTreeSet<String>,
     args: &args::Images,
     registries: &Registries,
 ) -> (Vec<Row>, Vec<String>) {
     let candidates = architectures.iter().map(|name| {
-        let nodes = of_architecture(name, nodes, args.arch.is_some());
+        let nodes = of_architecture(name, world, args.arch.is_some());
         let is_workload = world.hyperconvergeds.iter().any(|hco| {
             let placement = stage::placement(hco);
             let hosts = |node| stage::hosts_workloads(placement.as_ref(), node);
@@ -131,7 +127,7 @@ fn rows(
         });
         (name, nodes, is_workload)
     });
-    let candidates: Vec<(&String, Vec<Value>, bool)> = candidates.collect();
+    let candidates: Vec<(&String, Vec<Node>, bool)> = candidates.collect();
     let mut failures = Vec::new();
     let mut asked = Vec::new();
     for (image, found) in found(world) {
@@ -242,7 +238,7 @@ fn at(image: &str) -> Option<Image> {
 
 impl Started<'_> {
     /// Where it can run, for the nodes of an architecture, and for whether one of them is a workload node.
-    fn used_on(&self, nodes: &[Value], is_workload: bool) -> Use {
+    fn used_on(&self, nodes: &[Node], is_workload: bool) -> Use {
         match self {
             Started::ByPod(pod) if is_placed(pod, nodes) => Use::Runs,
             Started::ByOperator if is_workload => Use::Runs,
@@ -251,21 +247,20 @@ impl Started<'_> {
     }
 }
 
-fn is_placed(pod: &Workload, nodes: &[Value]) -> bool {
+fn is_placed(pod: &Workload, nodes: &[Node]) -> bool {
     let affinity = pod.node_affinity.clone();
     let placement = Placement::parse(pod.node_selector.clone(), affinity);
-    nodes.iter().any(|it| placement.selects(&node(it)))
+    nodes.iter().any(|it| placement.selects(&it.selected()))
 }
 
 /// The nodes of an architecture, and a worker that joins if there are none or if the user asks about the architecture.
-fn of_architecture(wanted: &str, nodes: &[Value], joins: bool) -> Vec<Value> {
-    let existing = nodes.iter();
-    let existing = existing.filter(|node| architecture(node) == Some(wanted));
-    let mut all: Vec<Value> = existing.cloned().collect();
+fn of_architecture(wanted: &str, world: &World, joins: bool) -> Vec<Node> {
+    let existing = world.nodes.iter();
+    let existing = existing.filter(|node| node.architecture == wanted);
+    let mut all: Vec<Node> = existing.cloned().collect();
     if all.is_empty() || joins {
         let workers = BTreeMap::from([(wanted.to_owned(), 1)]);
-        let joined = NodeList::workers(&workers, "joined-").to_objects();
-        all.extend(joined);
+        all.extend(Node::workers(&workers, "joined-"));
     }
     all
 }

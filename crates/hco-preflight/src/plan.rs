@@ -85,12 +85,7 @@ struct Plan<'c> {
 impl<'c> Plan<'c> {
     fn new(situation: &'c Situation, args: &args::Plan) -> Result<Self> {
         let report = &situation.will_be;
-        // The nodes before the change are unreadable.
-        let before = situation.is.iter().filter(|is| is.code == Some(500));
-        let mut unjudged = before
-            .chain([report])
-            .filter(|it| it.exit() == Exit::Unjudged);
-        if let Some(report) = unjudged.next() {
+        if report.exit() == Exit::Unjudged {
             bail!("no plan can be made: {}", report.reason());
         }
         let by_hco = situation.denied_by_hco();

@@ -4,13 +4,11 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
-use policy_host::{Counts, NodeList};
-use serde_json::Value;
+use policy_host::Counts;
 
-use crate::field::architecture;
 use crate::foreign::one_line;
-use crate::object_name::name;
 use crate::prose::count;
+use crate::world::Node;
 
 /// The prefix of an architecture that stands for control-plane nodes.
 const CONTROL_PLANE: &str = "control-plane";
@@ -68,7 +66,7 @@ impl FromStr for WhatIf {
 
 impl WhatIf {
     /// The nodes after the change. The last nodes by name leave. It fails if more leave than exist.
-    pub(crate) fn apply(&self, nodes: &[Value]) -> Result<Vec<Value>> {
+    pub(crate) fn apply(&self, mut nodes: Vec<Node>) -> Result<Vec<Node>> {
         let mut left = BTreeSet::new();
         let mut joined = Vec::new();
         for part in &self.0 {
@@ -77,7 +75,7 @@ impl WhatIf {
                 continue;
             }
             let own = nodes.iter().filter(|node| part.matches(node));
-            let mut names: Vec<&str> = own.map(name).collect();
+            let mut names: Vec<&String> = own.map(|node| &node.name).collect();
             names.sort_unstable();
             let Some(stay) = names.len().checked_sub(part.number) else {
                 let role = if part.is_control_plane {
@@ -93,38 +91,33 @@ impl WhatIf {
                     names.len()
                 );
             };
-            left.extend(names.into_iter().skip(stay).map(str::to_owned));
+            left.extend(names.into_iter().skip(stay).cloned());
         }
-        let stay = nodes.iter().filter(|node| !left.contains(name(node)));
-        Ok(stay.cloned().chain(joined).collect())
+        nodes.retain(|node| !left.contains(&node.name));
+        nodes.extend(joined);
+        Ok(nodes)
     }
 }
 
 impl Part {
-    fn made_up(&self) -> Vec<Value> {
+    fn made_up(&self) -> Vec<Node> {
         let counts = [(self.architecture.clone(), self.number)].into();
         if !self.is_control_plane {
-            return NodeList::workers(&counts, "joined-").to_objects();
+            return Node::workers(&counts, "joined-");
         }
-        let mut nodes = NodeList::workers(&counts, "joined-control-plane-").to_objects();
-        let labels = nodes
-            .iter_mut()
-            .filter_map(|it| it.pointer_mut("/metadata/labels"));
-        for labels in labels.filter_map(Value::as_object_mut) {
+        let mut nodes = Node::workers(&counts, "joined-control-plane-");
+        for Node { labels, .. } in &mut nodes {
             labels.remove("node-role.kubernetes.io/worker");
-            labels.insert(
-                "node-role.kubernetes.io/control-plane".to_owned(),
-                Value::from(""),
-            );
+            let role = "node-role.kubernetes.io/control-plane".to_owned();
+            labels.insert(role, String::new());
         }
         nodes
     }
 
-    fn matches(&self, node: &Value) -> bool {
-        let labels = node.pointer("/metadata/labels");
-        let has = |label: &str| labels.is_some_and(|labels| labels.get(label).is_some());
+    fn matches(&self, node: &Node) -> bool {
+        let has = |label: &str| node.labels.contains_key(label);
         let is_control_plane =
             has("node-role.kubernetes.io/control-plane") || has("node-role.kubernetes.io/master");
-        architecture(node) == Some(&self.architecture) && is_control_plane == self.is_control_plane
+        node.architecture == self.architecture && is_control_plane == self.is_control_plane
     }
 }

@@ -13,7 +13,7 @@ use kube_objects::name::is_dns1123_label;
 use operator_models::ssp::data_sources::{
     GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE,
 };
-use policy_host::{Cluster, ClusterError, Labels, NodeList};
+use policy_host::{Cluster, ClusterError, Labels};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ use self::Reader::{Check, Operators, Plan, Status};
 use self::files::Seen;
 pub(crate) use self::objects::*;
 
-/// A kind of objects that is read besides nodes and HyperConverged objects.
+/// A kind of objects that is read besides HyperConverged objects.
 #[derive(Debug)]
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
@@ -83,7 +83,6 @@ macro_rules! world {
         pub(crate) struct World {
             /// The cluster, unless the state comes from files. `check` and `fix` read its lists when they need them.
             pub(crate) cluster: Option<Cluster>,
-            pub(crate) nodes: NodeList,
             pub(crate) hyperconvergeds: Vec<Value>,
             /// The same HyperConverged objects in other API versions.
             converted: Vec<Value>,
@@ -95,7 +94,6 @@ macro_rules! world {
             fn new(cluster: Option<Cluster>) -> Self {
                 let mut world = Self {
                     cluster,
-                    nodes: NodeList::default(),
                     hyperconvergeds: Vec::new(),
                     converted: Vec::new(),
                     $($list: List::new(&Kind {
@@ -122,6 +120,7 @@ macro_rules! world {
 }
 
 world! {
+    nodes: Node = "Node", "v1", &[Check, Operators, Plan, Status];
     crons: DataImportCron = "DataImportCron", "cdi.kubevirt.io/v1beta1", &[Plan, Status];
     sources: DataSource = "DataSource", "cdi.kubevirt.io/v1beta1", &[Check, Plan, Status];
     claims: Disk = "PersistentVolumeClaim", "v1", &[Plan, Status];
@@ -188,10 +187,11 @@ impl Kind {
         )
     }
 
-    /// Whether it can be missing from files. Without preferences, the shipped ones apply. A cluster may lack Jobs or
-    /// the operator lifecycle manager.
+    /// Whether it can be missing from files. Commands that need nodes report this themselves. Without preferences, the
+    /// shipped ones apply. A cluster may lack Jobs or the operator lifecycle manager.
     fn is_optional(&self) -> bool {
-        self.name.ends_with("Preference") || matches!(self.name, "Job" | "ClusterServiceVersion")
+        let may_lack = matches!(self.name, "Job" | "ClusterServiceVersion");
+        self.name == "Node" || self.name.ends_with("Preference") || may_lack
     }
 }
 
@@ -257,9 +257,10 @@ impl<T: Object> AnyList for List<T> {
                 let is_kept = is_new && (self.is_kept)(&fields);
                 self.objects.extend(is_kept.then_some(fields));
             }
-            Err(error) => self
-                .state
-                .set_gap(format!("{key} cannot be read: {error}"), false),
+            Err(error) => self.state.set_gap(
+                format!("{} cannot be read: {error}", key.trim_start_matches('/')),
+                false,
+            ),
         }
     }
 
@@ -294,6 +295,14 @@ impl World {
         lists.filter_map(|list| list.state().gap.clone()).collect()
     }
 
+    /// Fails if a node cannot be read: a comparison of some of the nodes would be wrong.
+    fn check_nodes(&self) -> Result<()> {
+        match &self.nodes.state.gap {
+            Some(Gap { reason, .. }) => bail!("Node {}", one_line(reason)),
+            None => Ok(()),
+        }
+    }
+
     /// The lists for the engine's comparison. For a kind that was not read, the engine uses its forecast. Without
     /// DataImportCrons, it uses the forecast for all kinds, because no disk would belong to an existing one.
     pub(crate) fn boot_sources(&self) -> Value {
@@ -317,22 +326,13 @@ impl World {
 
     /// Writes the snapshot as one list in JSON.
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let nodes = Kind {
-            name: "Node",
-            api_version: "v1",
-            readers: &[],
-        };
         writeln!(out, r#"{{"apiVersion":"v1","kind":"List","items":["#)?;
-        write_list(
-            out,
-            &nodes,
-            self.nodes.texts().iter().map(ToString::to_string),
-        )?;
         for object in self.hyperconvergeds.iter().chain(&self.converted) {
-            write!(out, ",\n{}", foreign::json(object.to_string()))?;
+            writeln!(out, "{},", foreign::json(object.to_string()))?;
         }
-        for list in self.lists().into_iter().filter(|list| list.state().is_read) {
-            writeln!(out, ",")?;
+        let lists = self.lists().into_iter();
+        for (index, list) in lists.filter(|list| list.state().is_read).enumerate() {
+            out.write_all(if index == 0 { b"" } else { b",\n" })?;
             write_list(out, list.state().kind, list.texts())?;
         }
         writeln!(out, "\n]}}")

@@ -83,7 +83,8 @@ impl Labels {
         Self::Only(keys)
     }
 
-    fn keep(&self, key: &str) -> bool {
+    /// Whether the list has a label.
+    pub fn keep(&self, key: &str) -> bool {
         match self {
             Self::All => true,
             Self::Only(keys) => keys.contains(key) || ALWAYS.contains(&key),
@@ -136,21 +137,6 @@ impl NodeList {
         items
             .flat_map(|item| serde_json::from_str(item.get()))
             .collect()
-    }
-
-    /// The nodes as JSON.
-    pub fn texts(&self) -> &[Box<RawValue>] {
-        &self.items
-    }
-
-    /// The number of nodes.
-    pub fn len(&self) -> usize {
-        self.items.len()
-    }
-
-    /// Whether there are no nodes.
-    pub fn is_empty(&self) -> bool {
-        self.items.is_empty()
     }
 
     /// Adds the fields of a node that are kept.

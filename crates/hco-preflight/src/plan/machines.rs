@@ -9,13 +9,11 @@ use operator_models::kubevirt::virtual_machine::{BootSource, Lookup, Reason, Vir
 use operator_models::ssp::bundle;
 use serde_json::Value;
 
-use crate::field::architecture;
 use crate::foreign::Foreign;
-use crate::object_name::name;
 use crate::report::{Changes, Conclusions as _, Forecast, Report, is_in};
 use crate::row::{Effect, Row};
 use crate::stage::{Situation, has_virt_handler};
-use crate::world::{self, World};
+use crate::world::{self, Node, World};
 
 pub(super) fn affected(situation: &Situation) -> Vec<Row> {
     let mut machines = BTreeSet::new();
@@ -462,12 +460,12 @@ fn pinned(situation: &Situation) -> BTreeMap<String, BTreeMap<String, &'static s
 }
 
 fn runs_on(situation: &Situation) -> BTreeMap<String, String> {
-    let nodes = named(&situation.nodes_before);
+    let nodes = named(situation.world.nodes.iter());
     let mut runs_on = BTreeMap::new();
     for (node, machines) in running(situation) {
-        if let Some(architecture) = nodes.get(&*node).and_then(|node| architecture(node)) {
+        if let Some(node) = nodes.get(&*node).filter(|it| !it.architecture.is_empty()) {
             let machines = machines.into_iter();
-            runs_on.extend(machines.map(|machine| (machine, architecture.to_owned())));
+            runs_on.extend(machines.map(|machine| (machine, node.architecture.clone())));
         }
     }
     runs_on
@@ -493,8 +491,11 @@ const WITHOUT: &str = "without virt-handler, so KubeVirt can neither migrate it 
 
 /// The same for a VM that already runs without virt-handler, with advice.
 pub(crate) fn already_without(situation: &Situation, node: &str) -> String {
-    let nodes = named(&situation.nodes_after);
-    let lost = nodes.get(node).and_then(|node| architecture(node));
+    let mut nodes = situation.nodes_after.iter();
+    let lost = nodes
+        .find(|it| it.name == node)
+        .map(|node| &*node.architecture);
+    let lost = lost.filter(|lost| !lost.is_empty());
     let workload = situation.will_be.workload_architectures.as_deref();
     let then = match lost.filter(|lost| !is_in(workload.unwrap_or_default(), lost)) {
         None => ", or shut it down inside the guest".to_owned(),
@@ -532,13 +533,13 @@ struct WaysOut<'w> {
 impl WaysOut<'_> {
     /// The architecture of a node, if no workload node has it after the change. A VM cannot be migrated to a node with
     /// another architecture.
-    fn lost<'n>(&self, node: &'n Value) -> Option<&'n str> {
-        architecture(node).filter(|it| self.gone.contains(*it))
+    fn lost<'n>(&self, node: &'n Node) -> Option<&'n str> {
+        Some(&*node.architecture).filter(|it| self.gone.contains(*it))
     }
 
     /// The advice for a VM on a node. `unless` is the condition for a node of its architecture, without which it cannot
     /// start again.
-    fn of_machine(&mut self, key: &str, node: &Value, is_pinned: bool, unless: &str) -> String {
+    fn of_machine(&mut self, key: &str, node: &Node, is_pinned: bool, unless: &str) -> String {
         let machine = self.machines.as_ref().map(|machines| machines.get(key));
         if matches!(machine, Some(None)) {
             let can_be_migrated = !is_pinned && self.lost(node).is_none();
@@ -592,7 +593,7 @@ fn orphans(
         by_node.entry(node.clone()).or_default();
     }
     let (before, after) = (
-        named(&situation.nodes_before),
+        named(situation.world.nodes.iter()),
         named(&situation.nodes_after),
     );
     let none = BTreeMap::new();
@@ -654,8 +655,9 @@ fn orphans(
     ways_out.advised
 }
 
-fn named(nodes: &[Value]) -> BTreeMap<&str, &Value> {
-    nodes.iter().map(|node| (name(node), node)).collect()
+fn named<'n>(nodes: impl IntoIterator<Item = &'n Node>) -> BTreeMap<&'n str, &'n Node> {
+    let nodes = nodes.into_iter();
+    nodes.map(|node| (&*node.name, node)).collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use policy_host::{Connection, Labels, NodeList};
 use crate::args::Subject;
 use crate::files;
 use crate::foreign;
-use crate::world::World;
+use crate::world::{Node, Object as _, World};
 
 pub(super) const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of `kubectl get nodes -o yaml`), --cluster (the cluster of the current context), --from PATH (a snapshot or a must-gather), or --arch amd64=3,arm64=2 (hypothetical nodes)";
 
@@ -39,17 +39,22 @@ pub(super) fn read(subject: &Subject, world: Option<&World>, labels: &Labels) ->
         (None, Some(counts), _) => NodeList::workers(&counts.0, ""),
         (None, None, Some(world)) => match &world.cluster {
             Some(cluster) => cluster.nodes(labels)?,
-            None if world.nodes.is_empty() => {
+            None if world.nodes.iter().next().is_none() => {
                 bail!("--from has no nodes: add the output of `kubectl get nodes -o yaml`")
             }
-            None => NodeList::of_objects(&world.nodes.to_objects()),
+            None => of_nodes(world.nodes.iter()),
         },
         (None, None, None) => bail!(UNNAMED),
     };
     Ok(match &subject.what_if {
-        Some(what_if) => NodeList::of_objects(&what_if.apply(&list.to_objects())?),
+        Some(what_if) => of_nodes(&what_if.apply(Node::all(&list)?)?),
         None => list,
     })
+}
+
+fn of_nodes<'n>(nodes: impl IntoIterator<Item = &'n Node>) -> NodeList {
+    let nodes = nodes.into_iter().map(Node::to_value);
+    NodeList::of_objects(&nodes.collect::<Vec<_>>())
 }
 
 pub(super) fn of_file(path: &Path, labels: &Labels) -> Result<NodeList> {

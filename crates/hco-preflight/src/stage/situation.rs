@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Result, anyhow, bail};
@@ -23,7 +22,6 @@ use super::question::{Question, Written};
 use crate::admission::Identity;
 use crate::apply;
 use crate::args::{Plan, Status, Subject, WhatIs};
-use crate::field;
 use crate::files::{self, Found};
 use crate::foreign::{self, Foreign, one_line};
 use crate::hco_version::ShownVersion;
@@ -34,13 +32,12 @@ use crate::object_name::{in_namespace, key, name};
 use crate::report::{Changes, Finding, Report};
 use crate::templates;
 use crate::verdict::Against;
-use crate::world::{Reader, World, hyperconverged};
+use crate::world::{Node, Reader, World, hyperconverged};
 
 /// The states before and after the change, and the engine's reports about them.
 pub(crate) struct Situation {
     pub(crate) world: World,
-    pub(crate) nodes_before: Arc<[Value]>,
-    pub(crate) nodes_after: Arc<[Value]>,
+    pub(crate) nodes_after: Vec<Node>,
     pub(crate) leaving: Vec<Foreign>,
     /// The report about the current object alone; `None` if it does not exist yet.
     pub(crate) is: Option<Report>,
@@ -106,7 +103,7 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
     };
     let nodes = match (&args.nodes, &args.what_if) {
         (Some(path), _) => Some(nodes_of(path, &question)?),
-        (None, Some(what_if)) => Some(what_if.apply(&world.nodes.to_objects())?),
+        (None, Some(what_if)) => Some(what_if.apply(world.nodes.iter().cloned().collect())?),
         (None, None) => None,
     };
     let asked = (nodes, args.hco_version.as_deref());
@@ -171,7 +168,7 @@ impl Reading<'_> {
             Some(path) => World::of_files(path, object, self.reader, notes)?,
             None => World::of_cluster(cluster, &connection, object, self.reader, notes)?,
         };
-        if world.nodes.is_empty() {
+        if world.nodes.iter().next().is_none() {
             bail!("{}: there are no nodes", self.unknown());
         }
         Ok(world)
@@ -210,12 +207,11 @@ impl Situation {
         subject: &Subject,
         world: World,
         question: Question,
-        (nodes, version): (Option<Vec<Value>>, Option<&str>),
+        (nodes, version): (Option<Vec<Node>>, Option<&str>),
         kept: &mut Kept,
         notes: &mut Notes,
     ) -> Result<Self> {
-        let is_nodes: Arc<[Value]> = world.nodes.to_objects().into();
-        let nodes = nodes.map_or_else(|| Arc::clone(&is_nodes), Into::into);
+        let nodes = nodes.filter(|nodes| !nodes.iter().eq(world.nodes.iter()));
         let questions = std::slice::from_ref(&question);
         let known = &mut kept.policies;
         let mut policies = Policies::read(subject, None, Some(&world), questions, known, notes)?;
@@ -241,9 +237,8 @@ impl Situation {
             objects,
             ..Comparison::default()
         };
-        let list = |nodes: &[Value]| serde_json::to_string(&BTreeMap::from([("items", nodes)]));
-        let list_before = list(&is_nodes)?;
-        let is_asked = question.place.is_some() || nodes != is_nodes || version.is_some();
+        let list_before = list(world.nodes.iter())?;
+        let is_asked = question.place.is_some() || nodes.is_some() || version.is_some();
         let (mut is, mut pending) = (None, None);
         if let Some(old) = &question.old {
             is = Some(report(&Question::live(old.clone()), &list_before, None)?);
@@ -252,16 +247,16 @@ impl Situation {
                 pending = report(&unchanged, &list_before, Some(&comparison))?.changes;
             }
         }
-        let list_after = (nodes != is_nodes).then(|| list(&nodes)).transpose()?;
+        let list_after = nodes.as_ref().map(|nodes| list(nodes.iter())).transpose()?;
         comparison.version = version;
         comparison.nodes_before = list_after.as_ref().map(|_| &*list_before);
         let list_after = list_after.as_ref().unwrap_or(&list_before);
         let will_be = report(&question, list_after, Some(&comparison))?;
+        let nodes_after = nodes.unwrap_or_else(|| world.nodes.iter().cloned().collect());
         let situation = Self {
-            leaving: leaving(&is_nodes, &nodes),
+            leaving: leaving(&world, &nodes_after),
             world,
-            nodes_before: is_nodes,
-            nodes_after: nodes,
+            nodes_after,
             is,
             will_be,
             pending,
@@ -318,16 +313,16 @@ pub(crate) fn placement(object: &Value) -> Option<Placement> {
 }
 
 /// Whether a node is a workload node.
-pub(crate) fn hosts_workloads(placement: Option<&Placement>, node: &Value) -> bool {
-    placement.is_some_and(|placement| is_workload(&field::node(node), placement))
+pub(crate) fn hosts_workloads(placement: Option<&Placement>, node: &Node) -> bool {
+    placement.is_some_and(|placement| is_workload(&node.selected(), placement))
 }
 
 /// Whether KubeVirt runs virt-handler on a node. Without a placement, it runs on every node, including nodes that are
 /// not workers for HCO.
 ///
 /// MIRRORS: kubevirt pkg/virt-operator/resource/placement/placement.go, `InjectPlacementMetadata`.
-pub(crate) fn has_virt_handler(placement: Option<&Placement>, node: &Value) -> bool {
-    placement.is_none_or(|it| !it.has_requirements() || is_workload(&field::node(node), it))
+pub(crate) fn has_virt_handler(placement: Option<&Placement>, node: &Node) -> bool {
+    placement.is_none_or(|it| !it.has_requirements() || is_workload(&node.selected(), it))
 }
 
 impl Situation {
@@ -453,19 +448,25 @@ fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) ->
     }
 }
 
-fn nodes_of(path: &Path, question: &Question) -> Result<Vec<Value>> {
+fn nodes_of(path: &Path, question: &Question) -> Result<Vec<Node>> {
     let labels = Labels::named_in(question.objects());
-    let nodes = of_file(path, &labels)?.to_objects();
-    if nodes.iter().all(|node| name(node).is_empty()) {
+    let nodes = Node::all(&of_file(path, &labels)?)?;
+    if nodes.iter().all(|node| node.name.is_empty()) {
         bail!("--nodes {}: there are no nodes", foreign::path(path));
     }
     Ok(nodes)
 }
 
 /// The names of the nodes that leave, sorted.
-fn leaving(before: &[Value], after: &[Value]) -> Vec<Foreign> {
-    let after: BTreeSet<&str> = after.iter().map(name).collect();
-    let before: BTreeSet<&str> = before.iter().map(name).collect();
+fn leaving(world: &World, after: &[Node]) -> Vec<Foreign> {
+    let after: BTreeSet<&str> = after.iter().map(|node| &*node.name).collect();
+    let before: BTreeSet<&str> = world.nodes.iter().map(|node| &*node.name).collect();
     let leaving = before.difference(&after);
     leaving.map(|name| Foreign::from(*name)).collect()
+}
+
+/// The nodes as a list in JSON.
+fn list<'n>(nodes: impl Iterator<Item = &'n Node>) -> Result<String> {
+    let nodes = nodes.collect::<Vec<_>>();
+    Ok(serde_json::to_string(&BTreeMap::from([("items", nodes)]))?)
 }

@@ -36,7 +36,13 @@ impl World {
             Err(ClusterError::NotServed) => Vec::new(),
             live => live.map_err(|error| not_listed(error, own))?,
         };
-        world.nodes = cluster.nodes(&labels(reader, live.iter().chain(object)))?;
+        let labels = labels(reader, live.iter().chain(object));
+        let nodes = &mut world.nodes;
+        cluster.all(&nodes.state.kind.path(None), |node| {
+            nodes.add(node, None);
+            nodes.objects.last_mut().map(|node| node.keep(&labels))
+        })?;
+        nodes.state.is_read = true;
         if reader == Reader::Snapshot {
             world.converted = converted(&cluster, &live);
         }
@@ -45,7 +51,7 @@ impl World {
         let mut silence: Option<Gap> = None;
         for list in world.lists_mut() {
             let kind = list.state().kind;
-            if !kind.is_read_by(reader) {
+            if !kind.is_read_by(reader) || list.state().is_read {
                 continue;
             }
             if let Some(Gap { reason, .. }) = &silence {
@@ -62,6 +68,7 @@ impl World {
             }
         }
         world.reduce();
+        world.check_nodes()?;
         world.cluster = Some(cluster);
         Ok(world)
     }

@@ -5,11 +5,9 @@ use std::fmt::Display;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use kube_objects::text::list;
-use policy_host::{Labels, NodeList};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::{AnyList, GOLDEN, Reader, State, World, hyperconverged, labels};
 use crate::admission::Identity;
@@ -30,7 +28,6 @@ impl World {
         notes: &mut Notes,
     ) -> Result<Self> {
         let mut world = Self::new(None);
-        let mut nodes: Vec<Box<RawValue>> = Vec::new();
         let mut seen = Seen::default();
         // A must-gather can have PersistentVolumeClaims only of the namespaces of golden images, or also of others.
         let (mut has_claims, mut has_other_claims) = (false, false);
@@ -57,12 +54,6 @@ impl World {
                 if item == kind {
                     list.add(&object, Some(&mut seen));
                 }
-            } else if (&**kind, group) == ("Node", "") {
-                let mut node = NodeList::default();
-                // It has the kind of a node, so it can be added.
-                let _ = node.add(object, &Labels::All);
-                let texts = node.texts().iter();
-                nodes.extend(texts.filter(|node| seen.is_new(kind, &key, *node)).cloned());
             } else if identity.is_hyperconverged() {
                 let object = hyperconverged(&object);
                 let of_version = format!("{kind}.{api_version}");
@@ -77,11 +68,11 @@ impl World {
         }
         world.reduce();
         let labels = labels(reader, world.hyperconvergeds.iter().chain(object));
-        let path = path.display().to_string();
-        for node in nodes {
-            let added = world.nodes.add(serde_json::from_str(node.get())?, &labels);
-            added.with_context(|| one_line(&path))?;
+        for node in &mut world.nodes.objects {
+            node.keep(&labels);
         }
+        world.check_nodes()?;
+        let path = path.display().to_string();
         notes.push(&format!("{path} {}", world.found(reader, &seen)));
         seen.note(&path, notes);
         for list in world.lists_mut() {
@@ -112,11 +103,11 @@ impl World {
     /// The text about the kinds that were found and the kinds that are missing.
     fn found(&self, reader: Reader, seen: &Seen) -> String {
         let mut found = vec![
-            format!("Node ({})", self.nodes.len()),
+            format!("Node ({})", seen.count("Node")),
             format!("HyperConverged ({})", self.hyperconvergeds.len()),
         ];
         let mut missing = Vec::new();
-        for list in self.lists() {
+        for list in self.lists().into_iter().skip(1) {
             let State { kind, is_read, .. } = list.state();
             // A check names the other kinds only if it depends on them.
             let is_shown = reader != Reader::Check || kind.name.ends_with("Policy");

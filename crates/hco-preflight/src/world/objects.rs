@@ -3,16 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 
+use anyhow::{Result, anyhow};
 use k8s_openapi::api::core::v1::NodeAffinity;
 use kube_objects::json::Json;
+use kube_objects::node_list;
 use operator_models::kubevirt::virtual_machine::{BootImage, BootSource, VirtualMachine};
+use policy_host::{Labels, NodeList};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::field::text;
-use crate::foreign::masked;
+use crate::foreign::{masked, one_line};
+use crate::object_name::name;
 use crate::policy;
 
 /// An object, or a part of one, with the fields that are read.
@@ -98,6 +102,14 @@ types! {
         /// Whether CDI deletes the object with its DataImportCron.
         clean_up: String = "/labels/cdi.kubevirt.io~1dataImportCron.cleanup",
         owner: String = "/annotations/operator-sdk~1primary-resource-type",
+    }
+
+    Node {
+        name: String = "/metadata/name",
+        labels: BTreeMap<String, String> = "/metadata/labels",
+        is_cordoned: bool = "/spec/unschedulable",
+        allocatable: Amounts = "/status/allocatable",
+        architecture: String = "/status/nodeInfo/architecture",
     }
 
     /// The name of another object.
@@ -360,6 +372,39 @@ impl Metadata {
     /// Whether SSP created the object.
     pub(crate) fn is_of_ssp(&self) -> bool {
         self.owner == "SSP.ssp.kubevirt.io"
+    }
+}
+
+impl Node {
+    /// All nodes of a list.
+    pub(crate) fn all(list: &NodeList) -> Result<Vec<Self>> {
+        let nodes = list.to_objects().into_iter();
+        let read = |node| {
+            let error = |error| anyhow!("Node {} cannot be read: {error}", one_line(name(&node)));
+            Self::from_value(&node).map_err(error)
+        };
+        nodes.map(read).collect()
+    }
+
+    /// Workers that do not exist.
+    pub(crate) fn workers(counts: &BTreeMap<String, usize>, prefix: &str) -> Vec<Self> {
+        let nodes = NodeList::workers(counts, prefix).to_objects();
+        nodes.iter().flat_map(Self::from_value).collect()
+    }
+
+    /// Removes the other labels.
+    pub(super) fn keep(&mut self, labels: &Labels) {
+        self.labels.retain(|key, _| labels.keep(key));
+    }
+
+    /// The fields by which placements select it.
+    pub(crate) fn selected(&self) -> node_list::Node<'_> {
+        let labels = self.labels.iter();
+        node_list::Node {
+            architecture: (&self.architecture).into(),
+            name: (&self.name).into(),
+            labels: labels.map(|(key, value)| (&**key, value.into())).collect(),
+        }
     }
 }
 

@@ -45,7 +45,14 @@ fn a_busy_server_is_asked_again(#[case] status: u16) {
     let busy =
         json!({"status": status, "retry_after": 0, "times": 2, "body": {"message": "overloaded"}});
     let server = answering(NODES, busy);
-    assert_eq!(connect(&server).nodes(&Labels::All).unwrap().len(), 3);
+    assert_eq!(
+        connect(&server)
+            .nodes(&Labels::All)
+            .unwrap()
+            .to_objects()
+            .len(),
+        3
+    );
     assert_eq!(server.asked().len(), 4, "{:?}", server.asked());
 }
 
