@@ -116,7 +116,8 @@ impl Headroom {
         let nodes = situation.nodes_after.iter().chain(leaving).map(|node| {
             let leaves = is_leaving(&node);
             let is_workload = !leaves && hosts_workloads(situation.placement_after.as_ref(), node);
-            let schedulable = node.labels.get(SCHEDULABLE);
+            let labels = node.labels.read();
+            let schedulable = labels.get(SCHEDULABLE);
             let is_ready = schedulable.is_none_or(|it| it != "false");
             let machines = by_node.remove(&*node.name).unwrap_or_default();
             let accepts = is_workload && is_ready && !node.is_cordoned;

@@ -250,7 +250,7 @@ impl Started<'_> {
 fn is_placed(pod: &Workload, nodes: &[Node]) -> bool {
     let affinity = pod.node_affinity.clone();
     let placement = Placement::parse(pod.node_selector.clone(), affinity);
-    nodes.iter().any(|it| placement.selects(&it.selected()))
+    nodes.iter().any(|it| it.is(|node| placement.selects(node)))
 }
 
 /// The nodes of an architecture, and a worker that joins if there are none or if the user asks about the architecture.
@@ -260,7 +260,7 @@ fn of_architecture(wanted: &str, world: &World, joins: bool) -> Vec<Node> {
     let mut all: Vec<Node> = existing.cloned().collect();
     if all.is_empty() || joins {
         let workers = BTreeMap::from([(wanted.to_owned(), 1)]);
-        all.extend(Node::workers(&workers, "joined-"));
+        all.extend(Node::made_up(&workers, "joined-", "worker"));
     }
     all
 }

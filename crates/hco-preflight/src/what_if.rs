@@ -102,20 +102,16 @@ impl WhatIf {
 impl Part {
     fn made_up(&self) -> Vec<Node> {
         let counts = [(self.architecture.clone(), self.number)].into();
-        if !self.is_control_plane {
-            return Node::workers(&counts, "joined-");
+        if self.is_control_plane {
+            Node::made_up(&counts, "joined-control-plane-", CONTROL_PLANE)
+        } else {
+            Node::made_up(&counts, "joined-", "worker")
         }
-        let mut nodes = Node::workers(&counts, "joined-control-plane-");
-        for Node { labels, .. } in &mut nodes {
-            labels.remove("node-role.kubernetes.io/worker");
-            let role = "node-role.kubernetes.io/control-plane".to_owned();
-            labels.insert(role, String::new());
-        }
-        nodes
     }
 
     fn matches(&self, node: &Node) -> bool {
-        let has = |label: &str| node.labels.contains_key(label);
+        let labels = node.labels.read();
+        let has = |label: &str| labels.contains_key(label);
         let is_control_plane =
             has("node-role.kubernetes.io/control-plane") || has("node-role.kubernetes.io/master");
         node.architecture == self.architecture && is_control_plane == self.is_control_plane

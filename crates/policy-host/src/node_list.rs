@@ -119,9 +119,9 @@ impl NodeList {
             .ok_or_else(|| NodeListError::new("is empty"))
     }
 
-    /// Creates this number of workers for each architecture, whose names begin with this prefix.
-    pub fn workers(counts: &BTreeMap<String, usize>, prefix: &str) -> Self {
-        Self::of_objects(&counts::nodes(counts, prefix).collect::<Vec<_>>())
+    /// Creates this number of nodes with a role for each architecture, whose names begin with this prefix.
+    pub fn made_up(counts: &BTreeMap<String, usize>, prefix: &str, role: &str) -> Self {
+        Self::of_objects(&counts::nodes(counts, prefix, role).collect::<Vec<_>>())
     }
 
     /// A list of these nodes, with the fields that were kept.

@@ -36,7 +36,7 @@ pub(super) fn read(subject: &Subject, world: Option<&World>, labels: &Labels) ->
     // clap rejects several sources.
     let list = match (&subject.nodes, &subject.arch, world) {
         (Some(path), ..) => of_file(path, labels)?,
-        (None, Some(counts), _) => NodeList::workers(&counts.0, ""),
+        (None, Some(counts), _) => NodeList::made_up(&counts.0, "", "worker"),
         (None, None, Some(world)) => match &world.cluster {
             Some(cluster) => cluster.nodes(labels)?,
             None if world.nodes.iter().next().is_none() => {

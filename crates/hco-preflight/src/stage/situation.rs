@@ -314,7 +314,7 @@ pub(crate) fn placement(object: &Value) -> Option<Placement> {
 
 /// Whether a node is a workload node.
 pub(crate) fn hosts_workloads(placement: Option<&Placement>, node: &Node) -> bool {
-    placement.is_some_and(|placement| is_workload(&node.selected(), placement))
+    placement.is_some_and(|placement| node.is(|it| is_workload(it, placement)))
 }
 
 /// Whether KubeVirt runs virt-handler on a node. Without a placement, it runs on every node, including nodes that are
@@ -322,7 +322,7 @@ pub(crate) fn hosts_workloads(placement: Option<&Placement>, node: &Node) -> boo
 ///
 /// MIRRORS: kubevirt pkg/virt-operator/resource/placement/placement.go, `InjectPlacementMetadata`.
 pub(crate) fn has_virt_handler(placement: Option<&Placement>, node: &Node) -> bool {
-    placement.is_none_or(|it| !it.has_requirements() || is_workload(&node.selected(), it))
+    placement.is_none_or(|it| !it.has_requirements()) || hosts_workloads(placement, node)
 }
 
 impl Situation {

@@ -106,7 +106,7 @@ types! {
 
     Node {
         name: String = "/metadata/name",
-        labels: BTreeMap<String, String> = "/metadata/labels",
+        labels: Compact<BTreeMap<String, String>> = "/metadata/labels",
         is_cordoned: bool = "/spec/unschedulable",
         allocatable: Amounts = "/status/allocatable",
         architecture: String = "/status/nodeInfo/architecture",
@@ -291,7 +291,7 @@ impl From<String> for Masked {
     }
 }
 
-/// A part of a VM that only `operator-models` reads, as JSON text, which takes less memory.
+/// A part of an object as JSON text, which takes less memory.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Compact<T>(Box<str>, PhantomData<T>);
 
@@ -303,8 +303,19 @@ impl<T> Default for Compact<T> {
 
 impl<'de, T: Deserialize<'de> + Serialize> Deserialize<'de> for Compact<T> {
     fn deserialize<D: Deserializer<'de>>(part: D) -> Result<Self, D::Error> {
-        let text = serde_json::to_string(&T::deserialize(part)?).map_err(D::Error::custom)?;
-        Ok(Self(text.into(), PhantomData))
+        Self::new(&T::deserialize(part)?).map_err(D::Error::custom)
+    }
+}
+
+impl<T: Serialize> Compact<T> {
+    fn new(part: &T) -> Result<Self, serde_json::Error> {
+        Ok(Self(serde_json::to_string(part)?.into(), PhantomData))
+    }
+}
+
+impl<T: DeserializeOwned + Default> Compact<T> {
+    pub(crate) fn read(&self) -> T {
+        serde_json::from_str(&self.0).unwrap_or_default()
     }
 }
 
@@ -386,25 +397,28 @@ impl Node {
         nodes.map(read).collect()
     }
 
-    /// Workers that do not exist.
-    pub(crate) fn workers(counts: &BTreeMap<String, usize>, prefix: &str) -> Vec<Self> {
-        let nodes = NodeList::workers(counts, prefix).to_objects();
+    /// Nodes that do not exist.
+    pub(crate) fn made_up(counts: &BTreeMap<String, usize>, prefix: &str, role: &str) -> Vec<Self> {
+        let nodes = NodeList::made_up(counts, prefix, role).to_objects();
         nodes.iter().flat_map(Self::from_value).collect()
     }
 
     /// Removes the other labels.
     pub(super) fn keep(&mut self, labels: &Labels) {
-        self.labels.retain(|key, _| labels.keep(key));
+        let mut all = self.labels.read();
+        all.retain(|key, _| labels.keep(key));
+        self.labels = Compact::new(&all).unwrap_or_default();
     }
 
-    /// The fields by which placements select it.
-    pub(crate) fn selected(&self) -> node_list::Node<'_> {
-        let labels = self.labels.iter();
-        node_list::Node {
+    /// Whether it meets a condition about the fields by which placements select it.
+    pub(crate) fn is(&self, condition: impl FnOnce(&node_list::Node<'_>) -> bool) -> bool {
+        let labels = self.labels.read();
+        let labels = labels.iter();
+        condition(&node_list::Node {
             architecture: (&self.architecture).into(),
             name: (&self.name).into(),
             labels: labels.map(|(key, value)| (&**key, value.into())).collect(),
-        }
+        })
     }
 }
 

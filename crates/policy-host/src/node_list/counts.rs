@@ -44,10 +44,11 @@ impl FromStr for Counts {
     }
 }
 
-/// Workers with the labels that the kubelet sets.
+/// Nodes with the labels that the kubelet sets.
 pub(super) fn nodes<'c>(
     counts: &'c BTreeMap<String, usize>,
     prefix: &'c str,
+    role: &'c str,
 ) -> impl Iterator<Item = Value> + 'c {
     counts.iter().flat_map(move |(architecture, &count)| {
         (1..=count).map(move |number| {
@@ -61,7 +62,7 @@ pub(super) fn nodes<'c>(
                         "kubernetes.io/arch": architecture,
                         "kubernetes.io/hostname": name,
                         "kubernetes.io/os": "linux",
-                        "node-role.kubernetes.io/worker": "",
+                        format!("node-role.kubernetes.io/{role}"): "",
                     },
                 },
                 "status": {"nodeInfo": {"architecture": architecture, "operatingSystem": "linux"}},

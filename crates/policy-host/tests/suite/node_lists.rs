@@ -96,9 +96,9 @@ fn mistakes_are_reported(#[case] text: &str, #[case] part: &str) {
 }
 
 #[test]
-fn made_up_nodes_are_workers_that_say_their_architecture() {
+fn made_up_nodes_have_their_role_and_architecture() {
     let counts: Counts = "s390x=1, amd64=2".parse().unwrap();
-    let nodes = NodeList::workers(&counts.0, "new-").to_objects();
+    let nodes = NodeList::made_up(&counts.0, "new-", "worker").to_objects();
     let names = ["new-amd64-1", "new-amd64-2", "new-s390x-1"];
     assert_eq!(nodes.len(), names.len());
     for (node, name) in nodes.iter().zip(names) {
