@@ -80,7 +80,7 @@ pub(crate) fn note(machines: impl Iterator<Item = (String, Option<BootImage>)>) 
 
 /// The note about the VMs of a cluster whose disk is still to be created, or is created at each start.
 pub(crate) fn note_of(situation: &Situation) -> Option<String> {
-    let workload = situation.will_be.workload_architectures.as_ref()?;
+    let workload = situation.after.report.workload_architectures.as_ref()?;
     if workload.len() < 2 {
         return None;
     }

@@ -6,7 +6,7 @@ use engine::Import;
 
 use crate::foreign::{Foreign, one_line};
 use crate::prose::folded;
-use crate::report::{Conclusions as _, Report, counted, listed};
+use crate::report::{Conclusions as _, Forecast, Report, counted, listed};
 use crate::row::{Effect, Row};
 use crate::stage::Situation;
 
@@ -65,7 +65,7 @@ impl Fact {
         };
         let version = |report| situation.version(report).map(|it| it.text);
         let mut facts = vec![
-            Self::new("HyperConverged", one_line(&situation.object())),
+            Self::new("HyperConverged", one_line(&situation.name)),
             Self::compared("multi-architecture import", reports.map(import)),
             Self::compared("HCO", reports.map(version)),
             Self::compared("workload nodes", reports.map(nodes)),
@@ -77,8 +77,10 @@ impl Fact {
             "control plane",
             reports.map(|it| some(it.control_plane_architectures.as_deref())),
         );
-        let templates = reports.map(vm_templates);
-        let templates = templates.map(|it| some(Some(&it)));
+        let templates = [
+            vm_templates(reports[0], situation.forecast_before()),
+            vm_templates(reports[1], situation.forecast_after()),
+        ];
         let is_known = templates.iter().all(Option::is_some);
         let templates = Self::compared("SSP's VM templates", templates);
         facts.extend(Some(control_plane).filter(|it| it.changes));
@@ -134,11 +136,8 @@ fn some(names: Option<&[Foreign]>) -> Option<String> {
 ///
 /// MIRRORS: ssp-operator internal/architecture/architecture.go, `GetSSPArchs`;
 /// internal/operands/common-templates/reconcile.go.
-fn vm_templates(report: &Report) -> Vec<Foreign> {
-    let forecast = report.forecast.as_ref();
-    if forecast.is_none_or(|it| it.stopped.is_some()) {
-        return Vec::new();
-    }
+fn vm_templates(report: &Report, forecast: Option<&Forecast>) -> Option<String> {
+    forecast.filter(|it| it.stopped.is_none())?;
     let lists = [
         &report.control_plane_architectures,
         &report.workload_architectures,
@@ -153,5 +152,5 @@ fn vm_templates(report: &Report) -> Vec<Foreign> {
         architectures.truncate(1);
     }
     architectures.sort();
-    architectures
+    some(Some(&architectures))
 }

@@ -138,7 +138,7 @@ fn advise(fixes: &[Remedy], args: &args::Fix, kubectl: &Kubectl, terminal: &Term
     }
     let from = match &args.subject.from {
         Some(from) => format!("--from {} ", shell_word(&foreign::path(from))),
-        None => format!("--cluster {}", kubectl.flags()),
+        None => format!("--cluster {}", kubectl.flags),
     };
     let name = &terminal.name;
     terminal.note(&format!(

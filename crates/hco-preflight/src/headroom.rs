@@ -115,7 +115,7 @@ impl Headroom {
         let leaving = situation.world.nodes.iter().filter(is_leaving);
         let nodes = situation.nodes_after.iter().chain(leaving).map(|node| {
             let leaves = is_leaving(&node);
-            let is_workload = !leaves && hosts_workloads(situation.placement_after.as_ref(), node);
+            let is_workload = !leaves && hosts_workloads(situation.after.placement.as_ref(), node);
             let labels = node.labels.read();
             let schedulable = labels.get(SCHEDULABLE);
             let is_ready = schedulable.is_none_or(|it| it != "false");

@@ -10,7 +10,7 @@ use crate::report::Report;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Kubectl {
     /// The flags, with a blank after each.
-    flags: String,
+    pub(crate) flags: String,
 }
 
 impl Kubectl {
@@ -35,11 +35,6 @@ impl Kubectl {
         Self {
             flags: flags.collect(),
         }
-    }
-
-    /// The flags, with a blank after each.
-    pub(crate) fn flags(&self) -> &str {
-        &self.flags
     }
 
     /// A report, with the flags in its commands.

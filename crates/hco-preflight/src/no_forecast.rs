@@ -22,18 +22,15 @@ pub(crate) enum NoForecast {
 }
 
 impl NoForecast {
-    /// `None` if there is a forecast.
-    pub(crate) fn of(report: &Report, object: &Value, nodes: &[Node]) -> Option<Self> {
-        if report.forecast.is_some() {
-            return None;
-        }
+    /// Why a report has no forecast.
+    pub(crate) fn of(report: &Report, object: &Value, nodes: &[Node]) -> Self {
         let facts = denied_by_hco(report, object);
         let mut findings = report.findings.iter();
         let fails = [Consequence::HcoCrashes, Consequence::HcoFails];
         let fails = findings.find(|it| it.consequence.is_some_and(|it| fails.contains(&it)));
         let mut findings = report.findings.iter();
         let is_patched = findings.any(|it| it.rule == "jsonpatch-overrides-architectures");
-        Some(if !facts.is_empty() {
+        if !facts.is_empty() {
             Self::Other(format!("HCO denies the object: {}", facts.join(" ")))
         } else if report.templates.is_none() {
             Self::NotDeployed
@@ -48,7 +45,7 @@ impl NoForecast {
             let why =
                 "HCO or SSP rejects the object, or a jsonpatch annotation changes what SSP gets";
             Self::Other(why.to_owned())
-        })
+        }
     }
 
     /// The reason as a clause.

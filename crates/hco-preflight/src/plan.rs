@@ -25,7 +25,7 @@ use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
 use crate::notes::Notes;
 use crate::report::{Conclusions as _, Level, Report};
-use crate::row::{Effect, Row, Severity, of_kind};
+use crate::row::{Effect, Row, Severity, exit, of_kind};
 use crate::stage::{self, Situation};
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
@@ -52,7 +52,12 @@ pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
             print_markdown("hco-preflight plan", &text::render(&plan, args.all_vms))?;
         }
     }
-    Ok(plan.exit(args))
+    let fails = match args.fail_on {
+        PlanFailOn::Never => Severity::Unknown,
+        PlanFailOn::Lost | PlanFailOn::Headroom => Severity::Loss,
+        PlanFailOn::Changed => Severity::Change,
+    };
+    Ok(exit(&plan.rows, fails))
 }
 
 /// The consequence of two DataImportCrons with the same name.
@@ -71,7 +76,7 @@ struct Plan<'c> {
     denied: Option<String>,
     is_denied_by_hco: bool,
     /// Why the operators do not create boot sources from the object.
-    no_forecast: Option<NoForecast>,
+    no_forecast: Option<&'c NoForecast>,
     sources: BootSources<'c>,
     /// The changes that the operators will make even without the requested change.
     pending: Option<BootSources<'c>>,
@@ -84,13 +89,14 @@ struct Plan<'c> {
 
 impl<'c> Plan<'c> {
     fn new(situation: &'c Situation, args: &args::Plan) -> Result<Self> {
-        let report = &situation.will_be;
+        let report = &situation.after.report;
         if report.exit() == Exit::Unjudged {
             bail!("no plan can be made: {}", report.reason());
         }
         let by_hco = situation.denied_by_hco();
         let is_stored = by_hco.is_empty();
-        let is = situation.is.as_ref().unwrap_or(&NO_OBJECT);
+        let before = situation.before.as_ref();
+        let is = before.map_or(&*NO_OBJECT, |before| &before.report);
         let reports = [is, if is_stored { report } else { is }];
         let boot_sources = |wanted| BootSources::new(situation, wanted);
         let pending = Wanted::before(situation).filter(|_| is_stored);
@@ -99,12 +105,12 @@ impl<'c> Plan<'c> {
             reports,
             denied: denied(situation, &by_hco),
             is_denied_by_hco: !is_stored,
-            no_forecast: situation.no_forecast().filter(|_| is_stored),
+            no_forecast: situation.outlook.as_ref().err().filter(|_| is_stored),
             sources: boot_sources(Wanted::after(situation)),
             pending: pending.map(boot_sources),
             facts: Fact::all(situation, reports),
             stopped_by: if is_stored {
-                stops::of(report, situation.after())
+                stops::of(situation)
             } else {
                 Vec::new()
             },
@@ -116,8 +122,8 @@ impl<'c> Plan<'c> {
     }
 
     fn rows(&self, args: &args::Plan) -> Vec<Row> {
-        let (object, world) = (self.situation.object(), &self.situation.world);
-        let row = |effect, what: &str| Row::new(effect, "HyperConverged", &object, what);
+        let (object, world) = (&self.situation.name, &self.situation.world);
+        let row = |effect, what: &str| Row::new(effect, "HyperConverged", object, what);
         let is_gate = args.fail_on == PlanFailOn::Headroom;
         let mut rows: Vec<Row> = world.gaps().iter().map(Gap::row).collect();
         for row in &mut rows {
@@ -132,11 +138,11 @@ impl<'c> Plan<'c> {
         }
         rows.extend(self.headroom.iter().flat_map(|it| it.rows(is_gate)));
         // A denied object is not stored, so its forecast does not matter.
-        let is_denied = self.denied.is_some() && self.situation.is_sent();
+        let is_denied = self.denied.is_some() && self.situation.is_sent;
         if let Some(unknown) = self.unknown().filter(|_| !is_denied) {
             rows.push(row(Effect::NoForecast, &unknown));
         }
-        rows.extend(self.facts.iter().filter_map(|fact| fact.row(&object)));
+        rows.extend(self.facts.iter().filter_map(|fact| fact.row(object)));
         rows.extend(machines::affected(self.situation));
         rows.extend(self.stopped_by.iter().map(Stop::row));
         if self.sources.changes.crons.is_none() && self.stopped_by.is_empty() {
@@ -162,23 +168,10 @@ impl<'c> Plan<'c> {
     }
 
     fn unknown(&self) -> Option<String> {
-        let no_forecast = self.no_forecast.as_ref();
-        let unknown = no_forecast.filter(|it| **it != NoForecast::NotDeployed);
+        let unknown = self
+            .no_forecast
+            .filter(|it| **it != NoForecast::NotDeployed);
         unknown.map(NoForecast::why)
-    }
-
-    fn exit(&self, args: &args::Plan) -> Exit {
-        let worst = self.rows.iter().map(|row| row.severity).max();
-        let fails = match args.fail_on {
-            PlanFailOn::Never => false,
-            PlanFailOn::Lost | PlanFailOn::Headroom => worst == Some(Severity::Loss),
-            PlanFailOn::Changed => worst >= Some(Severity::Change),
-        };
-        match worst {
-            Some(Severity::Unknown) => Exit::Unjudged,
-            _ if fails => Exit::Denied,
-            _ => Exit::Accepted,
-        }
     }
 }
 
@@ -211,7 +204,7 @@ struct Json<'p> {
 impl<'p> Json<'p> {
     fn of(plan: &'p Plan<'_>) -> Self {
         let (situation, reports) = (plan.situation, plan.reports);
-        let [before, after] = reports;
+        let [before, _] = reports;
         let default = |it: &'p Report| {
             it.default_architecture
                 .as_ref()
@@ -237,9 +230,8 @@ impl<'p> Json<'p> {
             nodes: Change::of(reports, |it| it.nodes.clone().unwrap_or_default()),
             leaving_nodes: if is_stored { &situation.leaving } else { &[] },
             unknown: plan.unknown(),
-            stopped: after
-                .forecast
-                .as_ref()
+            stopped: situation
+                .forecast_after()
                 .and_then(|it| it.stopped)
                 .filter(|_| is_stored),
             stopped_by: &plan.stopped_by,
@@ -275,7 +267,7 @@ impl<T> Change<T> {
 
 /// Why the policy or HCO denies the object. It does not include fixes, because their commands change the live object.
 fn denied(situation: &Situation, by_hco: &[String]) -> Option<String> {
-    let report = &situation.will_be;
+    let report = &situation.after.report;
     if report.allowed && by_hco.is_empty() {
         return None;
     }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use kube_objects::text::list;
 
+use crate::exit::Exit;
 use crate::foreign::Foreign;
 use crate::object_name::parts;
 use crate::prose::{count, folded, line};
@@ -212,6 +213,15 @@ impl Row {
             ("", _) => self.name.to_string(),
             _ => format!("{}/{}", self.namespace, self.name),
         }
+    }
+}
+
+/// The exit code: the worst severity. Severities from `fails` on are failures.
+pub(crate) fn exit(rows: &[Row], fails: Severity) -> Exit {
+    match rows.iter().map(|row| row.severity).max() {
+        Some(Severity::Unknown) => Exit::Unjudged,
+        Some(worst) if worst >= fails => Exit::Denied,
+        _ => Exit::Accepted,
     }
 }
 

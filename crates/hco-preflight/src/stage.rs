@@ -16,5 +16,5 @@ pub(crate) use self::nodes::check_connection;
 pub(crate) use self::question::{Question, Written};
 pub(crate) use self::settings::validated;
 pub(crate) use self::situation::{
-    Kept, Situation, compare, has_virt_handler, hosts_workloads, observe, placement,
+    Hco, Kept, Outlook, Situation, compare, has_virt_handler, hosts_workloads, observe, placement,
 };

@@ -22,7 +22,7 @@ use crate::foreign::Foreign;
 use crate::headroom::Headroom;
 use crate::notes::Notes;
 use crate::report::Conclusions as _;
-use crate::row::{Effect, Row, Severity};
+use crate::row::{Effect, Row, Severity, exit};
 use crate::stage::{self, Kept, Situation};
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
@@ -107,20 +107,20 @@ pub(crate) fn run(args: &args::Status, terminal: &Terminal) -> Result<Exit> {
         PlanFormat::Json => print_json(&status)?,
         PlanFormat::Markdown => print_markdown("hco-preflight status", &text())?,
     }
-    Ok(status.exit())
+    Ok(exit(&status.rows, Severity::Loss))
 }
 
 impl Status {
     fn new(observed: &Situation) -> Self {
-        let report = &observed.will_be;
+        let report = &observed.after.report;
         let golden_images = golden_images::of(observed);
         let data_sources = golden_images::data_sources(observed);
-        let not_imported = golden_images::not_imported(report);
+        let not_imported = golden_images::not_imported(observed);
         let left_out = not_imported.iter().map(|row| {
             BTreeMap::from([("template", row.name.clone()), ("why", row.detail.clone())])
         });
         let left_out = left_out.collect();
-        let stopped_by = stops::of(report, observed.after());
+        let stopped_by = stops::of(observed);
         let virtual_machines = machines::affected(observed);
         let conditions = conditions::of(observed);
         let is_stopped = !stopped_by.is_empty() || conditions.iter().any(|it| it.kind == "SSP");
@@ -139,8 +139,8 @@ impl Status {
         let claims = "PersistentVolumeClaims were not read, so an image without a DataImportCron may have a disk of its own";
         let unknown = unknown(observed).or(is_uncertain.then(|| claims.to_owned()));
         if let Some(why) = &unknown {
-            let object = observed.object();
-            rows.push(Row::new(Effect::NoForecast, "HyperConverged", &object, why));
+            let object = &observed.name;
+            rows.push(Row::new(Effect::NoForecast, "HyperConverged", object, why));
         }
         let version = observed.version(report);
         Self {
@@ -151,7 +151,7 @@ impl Status {
             hco_version: version.as_ref().map(|it| it.number.clone()),
             hco_version_origin: version.map(|it| it.origin),
             nodes: report.nodes.clone().unwrap_or_default(),
-            stopped: report.forecast.as_ref().and_then(|it| it.stopped),
+            stopped: observed.forecast_after().and_then(|it| it.stopped),
             stopped_by,
             conditions,
             golden_images,
@@ -163,31 +163,22 @@ impl Status {
             rows,
         }
     }
-
-    /// The exit code: the worst row.
-    fn exit(&self) -> Exit {
-        match self.rows.iter().map(|row| row.severity).max() {
-            Some(Severity::Unknown) => Exit::Unjudged,
-            Some(Severity::Loss) => Exit::Denied,
-            _ => Exit::Accepted,
-        }
-    }
 }
 
 /// Why it is unknown whether all forecast objects exist.
 fn unknown(observed: &Situation) -> Option<String> {
-    let report = &observed.will_be;
+    let report = &observed.after.report;
     if report.exit() == Exit::Unjudged {
         return Some(report.reason());
     }
-    if let Some(no_forecast) = observed.no_forecast() {
+    if let Err(no_forecast) = &observed.outlook {
         return Some(no_forecast.why());
     }
     let world = &observed.world;
-    let lists = [
-        (world.crons.is_read(), "DataImportCrons"),
-        (world.sources.is_read(), "DataSources"),
-    ];
-    let (_, unread) = lists.into_iter().find(|(is_read, _)| !is_read)?;
+    let unread = match (world.crons.is_read(), world.sources.is_read()) {
+        (false, _) => "DataImportCrons",
+        (true, false) => "DataSources",
+        (true, true) => return None,
+    };
     Some(format!("{unread} were not read"))
 }

@@ -10,6 +10,7 @@ use crate::object_name::{name, parts};
 use crate::prose::{folded, line};
 use crate::report::{Cron, Finding, Forecast, Report};
 use crate::row::{Effect, Row};
+use crate::stage::Situation;
 use crate::templates;
 use crate::terminal::{BOLD, RED};
 
@@ -69,8 +70,8 @@ const REJECTIONS: [&str; 3] = [
 ];
 
 /// All objects that stop SSP. If several DataImportCrons have the same name, each of their templates is included.
-pub(crate) fn of(report: &Report, object: &Value) -> Vec<Stop> {
-    let Some(forecast) = &report.forecast else {
+pub(crate) fn of(situation: &Situation) -> Vec<Stop> {
+    let Some(forecast) = situation.forecast_after() else {
         return Vec::new();
     };
     let crons = || {
@@ -101,7 +102,7 @@ pub(crate) fn of(report: &Report, object: &Value) -> Vec<Stop> {
             template: cron.template.clone(),
             path: match forecast.stopped {
                 Some(Stopped::DataImportCron) => cron.rejected_path.clone(),
-                _ => path(object, cron.template.raw(), field),
+                _ => path(&situation.after.object, cron.template.raw(), field),
             },
         }
     });

@@ -35,7 +35,8 @@ const LONGEST_ERROR: usize = 600;
 pub struct Registries {
     sources: Sources,
     logins: Logins,
-    patience: Duration,
+    /// The time limit for a request about an image.
+    pub patience: Duration,
     answers: Mutex<BTreeMap<(Question, String), Answer>>,
 }
 
@@ -57,12 +58,6 @@ impl Registries {
             patience: PATIENCE,
             answers: Mutex::default(),
         }
-    }
-
-    /// Sets another time limit for a request about an image. The default is 12 seconds.
-    #[must_use]
-    pub fn with_patience(self, patience: Duration) -> Self {
-        Self { patience, ..self }
     }
 
     /// The contents of images for these architectures and for all others that they list, or why the contents are

@@ -119,7 +119,7 @@ fn command(fixed: &Fixed<'_>, kubectl: &Kubectl) -> Result<String> {
         Some(_) => bail!("the namespace is not a valid object name, so there is no command for it"),
         None => String::new(),
     };
-    let flags = kubectl.flags();
+    let flags = &kubectl.flags;
     let patch = shell_word(&foreign::json(serde_json::to_string(&patch(fixed)?)?));
     Ok(format!(
         "kubectl patch {resource} {name} {namespace}{flags}--type json -p {patch}\n"

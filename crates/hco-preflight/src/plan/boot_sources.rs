@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::field::text;
 use crate::foreign::Foreign;
 use crate::object_name::parts;
-use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast, Report, is_in};
-use crate::stage::Situation;
+use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast, is_in};
+use crate::stage::{Hco, Situation};
 use crate::templates;
 use crate::world::{GOLDEN, Metadata};
 
@@ -63,8 +63,7 @@ struct SourceBefore {
 /// An object from which the operators create boot sources.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'c> {
-    object: &'c Value,
-    report: &'c Report,
+    hco: &'c Hco,
     forecast: Option<&'c Forecast>,
     changes: Option<&'c Changes>,
     /// Whether the changes are outstanding, so that they do not depend on the requested change.
@@ -73,12 +72,10 @@ pub(super) struct Wanted<'c> {
 
 impl<'c> Wanted<'c> {
     pub(super) fn after(situation: &'c Situation) -> Self {
-        let report = &situation.will_be;
         Self {
-            object: situation.after(),
-            report,
-            forecast: report.forecast.as_ref(),
-            changes: report.changes.as_ref(),
+            hco: &situation.after,
+            forecast: situation.forecast_after(),
+            changes: situation.changes(),
             is_outstanding: !situation.is_asked,
         }
     }
@@ -88,9 +85,8 @@ impl<'c> Wanted<'c> {
         Some(Self {
             changes: Some(situation.pending.as_ref()?),
             is_outstanding: true,
-            object: situation.before()?,
-            report: situation.is.as_ref()?,
-            forecast: situation.will_be.forecast_before.as_ref(),
+            hco: situation.before.as_ref()?,
+            forecast: situation.forecast_before(),
         })
     }
 }
@@ -98,7 +94,7 @@ impl<'c> Wanted<'c> {
 impl<'c> BootSources<'c> {
     /// The difference between the current and the wanted boot sources.
     pub(super) fn new(situation: &'c Situation, wanted: Wanted<'c>) -> Self {
-        let before = situation.will_be.forecast_before.as_ref();
+        let before = situation.forecast_before();
         let forecasts = before.into_iter().chain(wanted.forecast);
         let crons = forecasts.clone().flat_map(|it| &it.crons);
         let sources = forecasts.flat_map(|it| &it.data_sources);
@@ -123,7 +119,7 @@ impl<'c> BootSources<'c> {
             points_to: sources
                 .map(|it| (it.key(), it.points_to.as_ref()))
                 .collect(),
-            templates: templates(wanted.object),
+            templates: templates(&wanted.hco.object),
             claims: claims.map(|claim| claim.metadata.key()).collect(),
         };
         for source in all.collected() {
@@ -214,7 +210,7 @@ impl<'c> BootSources<'c> {
     }
 
     pub(super) fn architectures(&self) -> &'c [Foreign] {
-        let architectures = self.wanted.report.workload_architectures.as_deref();
+        let architectures = self.wanted.hco.report.workload_architectures.as_deref();
         architectures.unwrap_or_default()
     }
 
@@ -436,11 +432,6 @@ impl<'c> BootSources<'c> {
         is_of_bundle(source)
     }
 
-    /// Whether a DataSource of the forecast will have a disk.
-    pub(super) fn is_filled(&self, source: &str) -> Option<bool> {
-        self.sources_after.get(source)?.filled
-    }
-
     /// Whether a recreated DataImportCron imports another image although its disk stays. CDI reuses a disk with the
     /// same digest, which does not depend on the platform.
     pub(super) fn imports_again(&self, key: &str) -> bool {
@@ -563,9 +554,10 @@ fn crons_before(situation: &Situation) -> BTreeMap<String, CronBefore> {
         });
         return crons.collect();
     }
-    let forecast = situation.will_be.forecast_before.as_ref();
-    let forecast = forecast.filter(|it| it.stopped != Some(Stopped::DataSource));
-    let templates = templates(situation.before().unwrap_or(situation.after()));
+    let forecast = situation
+        .forecast_before()
+        .filter(|it| it.stopped != Some(Stopped::DataSource));
+    let templates = templates(&situation.first().object);
     let crons = forecast.into_iter().flat_map(|it| &it.crons);
     let crons = crons.filter(|cron| cron.rejected.is_none());
     let crons = crons.map(|cron| {
@@ -594,7 +586,7 @@ fn sources_before(
 ) -> BTreeMap<String, SourceBefore> {
     let world = &situation.world;
     if !world.sources.is_read() {
-        let before = situation.will_be.forecast_before.iter();
+        let before = situation.forecast_before().into_iter();
         let before = before.flat_map(|it| &it.data_sources);
         let before = before.map(|source| (source.key(), source.points_to.clone()));
         let all = after.keys().map(|key| (key.clone(), None)).chain(before);

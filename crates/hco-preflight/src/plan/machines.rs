@@ -10,9 +10,9 @@ use operator_models::ssp::bundle;
 use serde_json::Value;
 
 use crate::foreign::Foreign;
-use crate::report::{Changes, Conclusions as _, Forecast, Report, is_in};
+use crate::report::{Changes, Conclusions as _, Forecast, is_in};
 use crate::row::{Effect, Row};
-use crate::stage::{Situation, has_virt_handler};
+use crate::stage::{Hco, Situation, has_virt_handler};
 use crate::world::{self, Node, World};
 
 pub(super) fn affected(situation: &Situation) -> Vec<Row> {
@@ -74,7 +74,7 @@ impl Loss {
         let own = machine.own_architecture()?;
         let mut moved = changes.data_sources.retargeted.iter();
         let target = moved.find(|it| it.name.raw() == source)?.to.as_ref()?;
-        let forecast = situation.will_be.forecast.iter();
+        let forecast = situation.forecast_after().into_iter();
         let (namespace, _) = source.split_once('/')?;
         let mut sources = forecast.flat_map(|it| &it.data_sources);
         let target = sources.find(|it| it.namespace.raw() == namespace && it.name == *target)?;
@@ -109,7 +109,7 @@ pub(crate) fn unfinished(situation: &Situation) -> Option<BTreeSet<&str>> {
 
 /// Adds the VMs whose disks use a boot source that is deleted or replaced.
 fn disks(situation: &Situation, machines: &mut BTreeSet<Row>) {
-    let changes = situation.will_be.changes.as_ref();
+    let changes = situation.changes();
     let unfinished = unfinished(situation);
     for machine in situation.world.machines.iter() {
         for source in machine.sources() {
@@ -156,15 +156,12 @@ fn disks(situation: &Situation, machines: &mut BTreeSet<Row>) {
 
 /// The architectures that no workload node has after the change.
 fn gone(situation: &Situation) -> BTreeSet<String> {
-    let of = |report: &Report| -> BTreeSet<String> {
-        let architectures = report.workload_architectures.iter().flatten();
+    let of = |hco: &Hco| -> BTreeSet<String> {
+        let architectures = hco.report.workload_architectures.iter().flatten();
         architectures.map(|it| it.raw().to_owned()).collect()
     };
-    let before = situation.is.as_ref().map(of).unwrap_or_default();
-    before
-        .difference(&of(&situation.will_be))
-        .cloned()
-        .collect()
+    let before = situation.before.as_ref().map(of).unwrap_or_default();
+    before.difference(&of(&situation.after)).cloned().collect()
 }
 
 /// The objects that KubeVirt reads to determine the architecture of a VM.
@@ -179,16 +176,16 @@ struct Admission<'w> {
 impl<'w> Admission<'w> {
     fn new(
         situation: &'w Situation,
-        (report, object): (&Report, &Value),
+        hco: &Hco,
         default: Option<&Foreign>,
         sources: BTreeMap<String, BootSource>,
     ) -> Self {
         let default = default.map(|name| name.raw().to_owned());
         Self {
             world: &situation.world,
-            kubevirt: report.kubevirt(default.unwrap_or_default()),
+            kubevirt: hco.report.kubevirt(default.unwrap_or_default()),
             sources,
-            accepted: accepted(report, object),
+            accepted: accepted(hco),
         }
     }
 
@@ -201,8 +198,7 @@ impl<'w> Admission<'w> {
                 .map(|it| (it.metadata.key(), it.boot_source()))
                 .collect();
         }
-        let before = situation.will_be.forecast_before.as_ref();
-        forecast_sources(before).collect()
+        forecast_sources(situation.forecast_before()).collect()
     }
 
     fn architecture(&self, machine: &VirtualMachine) -> String {
@@ -253,7 +249,7 @@ impl Lookup for &Admission<'_> {
 
 /// The only architectures whose VMs KubeVirt accepts. Up to HCO 1.17, with the import off, these are the architectures
 /// of the nodes on which virt-api can run.
-fn accepted(report: &Report, object: &Value) -> Option<Vec<String>> {
+fn accepted(Hco { report, object, .. }: &Hco) -> Option<Vec<String>> {
     let is_on = report.multi_arch_import == Some(Import::Enabled);
     let rejects = report.version()?.rejects_vms_without_import() && !is_on;
     let infra = [
@@ -329,21 +325,20 @@ struct Architectures<'w> {
 
 impl<'w> Architectures<'w> {
     fn new(situation: &'w Situation) -> Option<Self> {
-        let (is, will_be) = (situation.is.as_ref()?, &situation.will_be);
-        let before = is.default_architecture.as_ref();
-        let after = will_be.default_architecture.as_ref().or(before);
+        let (is, will_be) = (situation.before.as_ref()?, &situation.after);
+        let before = is.report.default_architecture.as_ref();
+        let after = will_be.report.default_architecture.as_ref().or(before);
         let old = Admission::sources(situation);
         let mut new = old.clone();
-        let changes = will_be.changes.iter();
+        let changes = situation.changes().into_iter();
         for deleted in changes.flat_map(|it| &it.data_sources.deleted) {
             new.remove(deleted.raw());
         }
-        let forecast = forecast_sources(will_be.forecast.as_ref());
+        let forecast = forecast_sources(situation.forecast_after());
         new.extend(forecast.map(|(key, source)| with_stale_label(&old, key, source)));
-        let object = situation.before().unwrap_or(situation.after());
         Some(Self {
-            is: Admission::new(situation, (is, object), before, old),
-            will_be: Admission::new(situation, (will_be, situation.after()), after, new),
+            is: Admission::new(situation, is, before, old),
+            will_be: Admission::new(situation, will_be, after, new),
             gone: gone(situation),
             runs_on: runs_on(situation),
         })
@@ -496,7 +491,7 @@ pub(crate) fn already_without(situation: &Situation, node: &str) -> String {
         .find(|it| it.name == node)
         .map(|node| &*node.architecture);
     let lost = lost.filter(|lost| !lost.is_empty());
-    let workload = situation.will_be.workload_architectures.as_deref();
+    let workload = situation.after.report.workload_architectures.as_deref();
     let then = match lost.filter(|lost| !is_in(workload.unwrap_or_default(), lost)) {
         None => ", or shut it down inside the guest".to_owned(),
         Some(lost) => format!(
@@ -512,7 +507,7 @@ pub(crate) fn excluded(situation: &Situation) -> BTreeMap<String, Vec<String>> {
     let mut excluded = BTreeMap::new();
     for (name, machines) in running(situation) {
         if let Some(node) = nodes.get(&*name)
-            && !has_virt_handler(situation.placement_after.as_ref(), node)
+            && !has_virt_handler(&situation.after, node)
         {
             excluded.insert(name, machines);
         }
@@ -608,8 +603,8 @@ fn orphans(
             .iter()
             .filter(|(machine, _)| !instances.contains(machine) && !is_lost);
         let [what, goes, unless] = if let Some(will_be) = after.get(&*node) {
-            let is_managed = has_virt_handler(situation.placement_before.as_ref(), is);
-            if has_virt_handler(situation.placement_after.as_ref(), will_be) {
+            let is_managed = has_virt_handler(situation.first(), is);
+            if has_virt_handler(&situation.after, will_be) {
                 continue;
             }
             if !is_managed {

@@ -105,8 +105,9 @@ fn add_left(sources: &BootSources<'_>, crons: &CronChanges, rows: &mut Rows) {
 fn add_without_disk(sources: &BootSources<'_>, rows: &mut Rows) {
     let changes = &sources.changes.data_sources;
     let created = changes.created.iter().map(|key| {
+        let forecast = sources.sources_after.get(key.raw());
         let what = match sources.points_to.get(key.raw()) {
-            Some(Some(other)) if sources.is_filled(key.raw()) == Some(false) => (
+            Some(Some(other)) if forecast.is_some_and(|it| it.filled == Some(false)) => (
                 Effect::NeverImported,
                 format!("points to {other}, which will have no disk"),
             ),
@@ -196,7 +197,7 @@ fn created(sources: &BootSources<'_>, cron: &Cron) -> What {
 fn not_updated(sources: &BootSources<'_>, cron: &Cron) -> Option<Row> {
     let (name, why) = (&cron.name, sources.not_updated_because(cron)?);
     let what = format!("never updated for {name}: {why}");
-    let kubectl = sources.situation.kubectl();
+    let kubectl = &sources.situation.kubectl;
     let line = kubectl.hand_over(&cron.namespace, &cron.managed_data_source, name);
     Some(Row {
         command: line.map(|line| Command {
@@ -372,10 +373,10 @@ pub(super) fn cautions(plan: &Plan<'_>) -> Vec<String> {
             "Boot sources that are imported without the multi-architecture import are not labelled with the architecture of their image: new VMs that are made from them get the architecture that they set, that of an older label, or {default}, whatever the architecture of the image, and may not boot."
         ));
     }
-    if situation.is_sent() && !is_on && number_before > 1 && number == 1 {
+    if situation.is_sent && !is_on && number_before > 1 && number == 1 {
         cautions.push("The placement imports nothing again: disks that were imported on a node of another architecture stay as they are. To import such a disk again, delete it.".to_owned());
     }
-    if situation.after().pointer(PATCH).is_some() {
+    if situation.after.object.pointer(PATCH).is_some() {
         cautions.push("The plan ignores the jsonpatch annotation for SSP, except for a literal value of the import: HCO applies it, and denies the object if it cannot be applied.".to_owned());
     }
     let missed = sources.often_missed();

@@ -17,7 +17,7 @@ use crate::terminal::{BOLD, GREEN, RED, YELLOW};
 /// Renders the plan. With `all`, it names all VMs.
 pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     let mut text = String::new();
-    let is_sent = plan.situation.is_sent();
+    let is_sent = plan.situation.is_sent;
     if let Some(denied) = plan.denied.as_ref().filter(|_| is_sent) {
         denial(&mut text, plan, denied);
         if plan.is_denied_by_hco {
@@ -121,7 +121,7 @@ fn reasons(text: &mut String, reasons: &str) {
 
 /// Why the policy or HCO denies the object, and the consequences.
 fn denial(text: &mut String, plan: &Plan<'_>, denied: &str) {
-    let (by_hco, by_policy) = (plan.is_denied_by_hco, !plan.situation.will_be.allowed);
+    let (by_hco, by_policy) = (plan.is_denied_by_hco, !plan.situation.after.report.allowed);
     let who = if by_policy { "the policy" } else { "HCO" };
     line!(text, "{RED}denied{RED:#} by {who}:");
     reasons(text, denied);
@@ -139,7 +139,7 @@ fn denial(text: &mut String, plan: &Plan<'_>, denied: &str) {
 }
 
 fn boot_sources(text: &mut String, plan: &Plan<'_>) {
-    if let Some(no_forecast) = &plan.no_forecast {
+    if let Some(no_forecast) = plan.no_forecast {
         let why = no_forecast.why();
         let why = match no_forecast {
             NoForecast::NotDeployed => format!("none: {why}"),
@@ -152,12 +152,7 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
         line!(text, "\n{BOLD}boot sources{BOLD:#}\n{why}");
         return;
     }
-    let stopped = plan
-        .situation
-        .will_be
-        .forecast
-        .as_ref()
-        .and_then(|it| it.stopped);
+    let stopped = plan.situation.forecast_after().and_then(|it| it.stopped);
     stops::render(text, stopped, &plan.stopped_by);
     if !plan.stopped_by.is_empty() && !plan.situation.is_asked {
         line!(text, "      `status` shows how to fix this.");

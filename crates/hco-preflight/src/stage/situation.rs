@@ -29,31 +29,46 @@ use crate::kubectl::Kubectl;
 use crate::no_forecast::{NoForecast, denied_by_hco, unknown_in_status};
 use crate::notes::Notes;
 use crate::object_name::{in_namespace, key, name};
-use crate::report::{Changes, Finding, Report};
+use crate::report::{Changes, Finding, Forecast, Report};
 use crate::templates;
 use crate::verdict::Against;
 use crate::world::{Node, Reader, World, hyperconverged};
 
-/// The states before and after the change, and the engine's reports about them.
+/// The states before and after the change.
 pub(crate) struct Situation {
     pub(crate) world: World,
+    /// The current object; `None` if it does not exist yet.
+    pub(crate) before: Option<Hco>,
+    pub(crate) after: Hco,
     pub(crate) nodes_after: Vec<Node>,
     pub(crate) leaving: Vec<Foreign>,
-    /// The report about the current object alone; `None` if it does not exist yet.
-    pub(crate) is: Option<Report>,
-    /// The report about the changed object, compared with the current state.
-    pub(crate) will_be: Report,
+    pub(crate) outlook: Result<Outlook, NoForecast>,
     /// The changes that the operators will make even without the requested change; `None` if no change was requested,
     /// or if they are unknown.
     pub(crate) pending: Option<Changes>,
     /// Whether the user requested a change: another object, other nodes, or another version.
     pub(crate) is_asked: bool,
+    /// Whether a file changes the object, so that the cluster's policy evaluates it.
+    pub(crate) is_sent: bool,
     /// The version of HCO that the user named.
     version: Option<String>,
-    question: Question,
-    pub(crate) placement_before: Option<Placement>,
-    pub(crate) placement_after: Option<Placement>,
-    kubectl: Kubectl,
+    /// `NAMESPACE/NAME` of the object.
+    pub(crate) name: String,
+    pub(crate) kubectl: Kubectl,
+}
+
+/// A HyperConverged, and the engine's report about it.
+pub(crate) struct Hco {
+    pub(crate) object: Value,
+    pub(crate) report: Report,
+    /// How its workloads are placed; `None` if HCO cannot read it.
+    pub(crate) placement: Option<Placement>,
+}
+
+/// The objects that the operators create after the change, and the difference from the objects in the cluster.
+pub(crate) struct Outlook {
+    pub(crate) forecast: Forecast,
+    pub(crate) changes: Changes,
 }
 
 /// The part of an observation that the next one uses.
@@ -107,7 +122,14 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
         (None, None) => None,
     };
     let asked = (nodes, args.hco_version.as_deref());
-    Situation::of(&what_is.subject(), world, question, asked, &mut kept, notes)
+    Situation::of(
+        &what_is.subject(),
+        world,
+        &question,
+        asked,
+        &mut kept,
+        notes,
+    )
 }
 
 /// Reads the data for `status` until this time, and finds outstanding changes.
@@ -130,7 +152,7 @@ pub(crate) fn observe(
     Situation::of(
         &args.what_is.subject(),
         world,
-        question,
+        &question,
         (None, None),
         kept,
         notes,
@@ -206,13 +228,12 @@ impl Situation {
     fn of(
         subject: &Subject,
         world: World,
-        question: Question,
+        question: &Question,
         (nodes, version): (Option<Vec<Node>>, Option<&str>),
         kept: &mut Kept,
         notes: &mut Notes,
     ) -> Result<Self> {
-        let nodes = nodes.filter(|nodes| !nodes.iter().eq(world.nodes.iter()));
-        let questions = std::slice::from_ref(&question);
+        let questions = std::slice::from_ref(question);
         let known = &mut kept.policies;
         let mut policies = Policies::read(subject, None, Some(&world), questions, known, notes)?;
         let given: Vec<&Value> = question.old.iter().chain([question.sent()]).collect();
@@ -237,38 +258,44 @@ impl Situation {
             objects,
             ..Comparison::default()
         };
+        let nodes_after = nodes.unwrap_or_else(|| world.nodes.iter().cloned().collect());
         let list_before = list(world.nodes.iter())?;
-        let is_asked = question.place.is_some() || nodes.is_some() || version.is_some();
-        let (mut is, mut pending) = (None, None);
+        let has_other_nodes = !nodes_after.iter().eq(world.nodes.iter());
+        let is_asked = question.place.is_some() || has_other_nodes || version.is_some();
+        let (mut before, mut pending) = (None, None);
         if let Some(old) = &question.old {
-            is = Some(report(&Question::live(old.clone()), &list_before, None)?);
+            let report_before = report(&Question::live(old.clone()), &list_before, None)?;
+            before = Some(Hco::new(old, report_before));
             if is_asked && world.crons.is_read() {
                 let unchanged = unchanged(old.clone());
                 pending = report(&unchanged, &list_before, Some(&comparison))?.changes;
             }
         }
-        let list_after = nodes.as_ref().map(|nodes| list(nodes.iter())).transpose()?;
         comparison.version = version;
-        comparison.nodes_before = list_after.as_ref().map(|_| &*list_before);
-        let list_after = list_after.as_ref().unwrap_or(&list_before);
-        let will_be = report(&question, list_after, Some(&comparison))?;
-        let nodes_after = nodes.unwrap_or_else(|| world.nodes.iter().cloned().collect());
+        comparison.nodes_before = has_other_nodes.then_some(&*list_before);
+        let list_after = list(nodes_after.iter())?;
+        let mut report_after = report(question, &list_after, Some(&comparison))?;
+        let (forecast, changes) = (report_after.forecast.take(), report_after.changes.take());
+        let outlook = match forecast.zip(changes) {
+            Some((forecast, changes)) => Ok(Outlook { forecast, changes }),
+            None => Err(NoForecast::of(&report_after, question.sent(), &nodes_after)),
+        };
         let situation = Self {
             leaving: leaving(&world, &nodes_after),
             world,
             nodes_after,
-            is,
-            will_be,
+            before,
+            after: Hco::new(question.sent(), report_after),
+            outlook,
             pending,
             is_asked,
+            is_sent: question.place.is_some(),
             version: version.map(str::to_owned),
-            placement_before: placement(question.old.as_ref().unwrap_or(question.sent())),
-            placement_after: placement(question.sent()),
-            question,
+            name: question.identity.namespaced_name(),
             kubectl,
         };
-        let reports = situation.is.iter().chain([&situation.will_be]);
-        let unknown = reports.filter_map(|it| situation.version(it)?.unknown);
+        let states = situation.before.iter().chain([&situation.after]);
+        let unknown = states.filter_map(|it| situation.version(&it.report)?.unknown);
         for note in unknown.collect::<BTreeSet<_>>() {
             notes.push(&note);
         }
@@ -300,6 +327,16 @@ fn common_templates(objects: &[&Value]) -> Option<Value> {
     (shipped.len() < SHIPPED.len()).then_some(Value::Object(shipped))
 }
 
+impl Hco {
+    fn new(object: &Value, report: Report) -> Self {
+        Self {
+            object: object.clone(),
+            report,
+            placement: placement(object),
+        }
+    }
+}
+
 /// How the workloads of a HyperConverged are placed; `None` if HCO cannot read it.
 pub(crate) fn placement(object: &Value) -> Option<Placement> {
     let text = object.to_string();
@@ -321,69 +358,62 @@ pub(crate) fn hosts_workloads(placement: Option<&Placement>, node: &Node) -> boo
 /// not workers for HCO.
 ///
 /// MIRRORS: kubevirt pkg/virt-operator/resource/placement/placement.go, `InjectPlacementMetadata`.
-pub(crate) fn has_virt_handler(placement: Option<&Placement>, node: &Node) -> bool {
+pub(crate) fn has_virt_handler(hco: &Hco, node: &Node) -> bool {
+    let placement = hco.placement.as_ref();
     placement.is_none_or(|it| !it.has_requirements()) || hosts_workloads(placement, node)
 }
 
 impl Situation {
-    pub(crate) fn object(&self) -> String {
-        self.question.identity.namespaced_name()
+    /// The current object, or the new one if it does not exist yet.
+    pub(crate) fn first(&self) -> &Hco {
+        self.before.as_ref().unwrap_or(&self.after)
     }
 
-    pub(crate) fn after(&self) -> &Value {
-        self.question.sent()
+    /// The forecast for the current object, with the current nodes.
+    pub(crate) fn forecast_before(&self) -> Option<&Forecast> {
+        self.before.as_ref()?.report.forecast.as_ref()
     }
 
-    /// The current object; `None` if it does not exist yet.
-    pub(crate) fn before(&self) -> Option<&Value> {
-        self.question.old.as_ref()
+    pub(crate) fn forecast_after(&self) -> Option<&Forecast> {
+        Some(&self.outlook.as_ref().ok()?.forecast)
     }
 
-    pub(crate) fn kubectl(&self) -> &Kubectl {
-        &self.kubectl
-    }
-
-    /// Whether a file changes the object, so that the cluster's policy evaluates it.
-    pub(crate) fn is_sent(&self) -> bool {
-        self.question.place.is_some()
-    }
-
-    /// Why there is no forecast for the changed object.
-    pub(crate) fn no_forecast(&self) -> Option<NoForecast> {
-        NoForecast::of(&self.will_be, self.after(), &self.nodes_after)
+    pub(crate) fn changes(&self) -> Option<&Changes> {
+        Some(&self.outlook.as_ref().ok()?.changes)
     }
 
     /// Why HCO denies the object that a file changes.
     pub(crate) fn denied_by_hco(&self) -> Vec<String> {
-        if !self.is_sent() {
+        if !self.is_sent {
             return Vec::new();
         }
-        let mut facts = denied_by_hco(&self.will_be, self.after());
+        let (before, Hco { object, report, .. }) = (self.before.as_ref(), &self.after);
+        let mut facts = denied_by_hco(report, object);
         // MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, ValidateUpdate, which checks nothing
         // if neither the spec nor the annotations change.
         let is_same = |field: &str| {
-            let before = self.before().map(|before| before.pointer(field));
-            before == Some(self.after().pointer(field))
+            let before = before.map(|before| before.object.pointer(field));
+            before == Some(object.pointer(field))
         };
         if is_same("/spec") && is_same("/metadata/annotations") {
             return facts;
         }
         // The webhook crashes, so the request fails.
         let crashes = |it: &&Finding| it.consequence == Some(Consequence::HcoCrashes);
-        let crashes = self.will_be.findings.iter().filter(crashes);
+        let crashes = report.findings.iter().filter(crashes);
         facts.extend(crashes.map(|it| format!("[{}] {}", it.rule, it.fact)));
         if facts.is_empty()
-            && self.will_be.templates.is_some()
-            && let Some(before) = self.before()
+            && report.templates.is_some()
+            && let Some(before) = before
         {
-            facts.extend(unknown_in_status(before));
+            facts.extend(unknown_in_status(&before.object));
         }
         facts
     }
 
     /// The version of HCO in a report, for the object before or after the change.
     pub(crate) fn version(&self, report: &Report) -> Option<ShownVersion> {
-        let object = self.before().unwrap_or(self.after());
+        let object = &self.first().object;
         let given = self.version.as_deref();
         Some(ShownVersion::of(report.version.as_ref()?, object, given))
     }

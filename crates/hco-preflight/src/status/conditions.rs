@@ -53,7 +53,7 @@ pub(super) fn of(observed: &Situation) -> Vec<Condition> {
             add("SSP", &ssp.metadata.key(), condition);
         }
     }
-    let hyperconverged = observed.after();
+    let hyperconverged = &observed.after.object;
     for condition in items(hyperconverged, "/status/conditions") {
         if let Ok(condition) = world::Condition::from_value(condition) {
             add("HyperConverged", &key(hyperconverged), &condition);

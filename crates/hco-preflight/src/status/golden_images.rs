@@ -9,9 +9,9 @@ use crate::foreign::Foreign;
 use crate::kubectl::Kubectl;
 use crate::object_name::parts;
 use crate::plan::boot_sources::is_of_bundle;
-use crate::report::{self, Changes, Cron, Report, is_in, listed};
+use crate::report::{self, Cron, is_in, listed};
 use crate::row::{Command, Effect, Row, Severity};
-use crate::stage::Situation;
+use crate::stage::{Outlook, Situation};
 use crate::world::{self, Condition, DataImportCron, DataVolume, condition};
 
 /// A template for one architecture, and its state.
@@ -136,8 +136,7 @@ impl DataSource {
 
 /// The golden images of the forecast, and the golden images that are no longer wanted.
 pub(super) fn of(observed: &Situation) -> Vec<GoldenImage> {
-    let report = &observed.will_be;
-    let Some(forecast) = &report.forecast else {
+    let Ok(Outlook { forecast, changes }) = &observed.outlook else {
         return Vec::new();
     };
     let world = &observed.world;
@@ -148,8 +147,6 @@ pub(super) fn of(observed: &Situation) -> Vec<GoldenImage> {
     let volumes: BTreeMap<String, &DataVolume> = volumes.collect();
     let sources = world.sources.iter().map(|it| (it.metadata.key(), it));
     let sources: BTreeMap<String, &world::DataSource> = sources.collect();
-    let none = Changes::default();
-    let changes = report.changes.as_ref().unwrap_or(&none);
     let empty = changes.empty_meanwhile.as_slice();
     let changes = changes.crons.as_ref();
     // SSP creates the DataSources first: if one is rejected, it creates no DataImportCron.
@@ -178,9 +175,9 @@ pub(super) fn of(observed: &Situation) -> Vec<GoldenImage> {
                 image.with(Effect::NeverImported, cron.never_runs.clone())
             }
             (Some(real), _) => {
-                let image = image.reported(real, &volumes, observed.kubectl());
+                let image = image.reported(real, &volumes, &observed.kubectl);
                 match sources.get(&cron.source()) {
-                    Some(source) => image.beside(cron, source, observed.kubectl()),
+                    Some(source) => image.beside(cron, source, &observed.kubectl),
                     None => image,
                 }
             }
@@ -207,10 +204,11 @@ pub(super) fn of(observed: &Situation) -> Vec<GoldenImage> {
 }
 
 /// The templates without a DataImportCron.
-pub(super) fn not_imported(report: &Report) -> Vec<Row> {
-    let Some(forecast) = &report.forecast else {
+pub(super) fn not_imported(observed: &Situation) -> Vec<Row> {
+    let Some(forecast) = observed.forecast_after() else {
         return Vec::new();
     };
+    let report = &observed.after.report;
     let workload = listed(report.workload_architectures.as_deref().unwrap_or_default());
     let left_out = format!(
         "the annotation ssp.kubevirt.io/dict.architectures lists no architecture of the workload nodes ({workload})"
@@ -229,11 +227,11 @@ pub(super) fn not_imported(report: &Report) -> Vec<Row> {
 /// The DataSources of templates that SSP or CDI will create, change, or delete, and the DataSources of deleted
 /// templates. The others depend on the VM templates in SSP's version.
 pub(super) fn data_sources(observed: &Situation) -> Vec<DataSource> {
-    let report = &observed.will_be;
-    let (Some(changes), true) = (&report.changes, observed.world.sources.is_read()) else {
+    let (Ok(outlook), true) = (&observed.outlook, observed.world.sources.is_read()) else {
         return Vec::new();
     };
-    let forecasts = report.forecast.iter().chain(&report.forecast_before);
+    let Outlook { forecast, changes } = outlook;
+    let forecasts = [forecast].into_iter().chain(observed.forecast_before());
     let of_templates: BTreeSet<String> = forecasts
         .flat_map(|forecast| forecast.data_sources.iter().map(report::DataSource::key))
         .collect();
@@ -244,8 +242,7 @@ pub(super) fn data_sources(observed: &Situation) -> Vec<DataSource> {
     let created = changes.created.iter();
     let created = created.map(|key| (key, Effect::NotCreated, None, None));
     // A DataSource that is deleted because its DataImportCron is rejected is still wanted.
-    let crons = report.forecast.iter().flat_map(|it| &it.crons);
-    let managed: BTreeSet<String> = crons.map(Cron::source).collect();
+    let managed: BTreeSet<String> = forecast.crons.iter().map(Cron::source).collect();
     let deleted = changes.deleted.iter();
     let deleted = deleted.filter(|key| !managed.contains(key.raw()));
     let deleted = deleted.map(|key| (key, Effect::Unwanted, None, None));

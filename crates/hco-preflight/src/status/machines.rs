@@ -13,7 +13,7 @@ use crate::world::condition;
 pub(super) fn affected(observed: &Situation) -> Vec<Row> {
     let mut all = Vec::new();
     // Without an evaluation, it is uncertain which nodes the placement excludes.
-    let is_evaluated = observed.will_be.exit() != Exit::Unjudged;
+    let is_evaluated = observed.after.report.exit() != Exit::Unjudged;
     for (node, machines) in excluded(observed).iter().filter(|_| is_evaluated) {
         let already = already_without(observed, node);
         let detail = format!("the placement excludes its node {node}: {already}");
@@ -43,7 +43,7 @@ fn waiting(observed: &Situation) -> BTreeSet<Row> {
         (source.metadata.key(), is_ready)
     });
     let ready: BTreeMap<String, bool> = ready.collect();
-    let changes = observed.will_be.changes.as_ref();
+    let changes = observed.changes();
     let is_planned =
         |source: &str| changes.is_some_and(|it| is_in(&it.data_sources.created, source));
     let unfinished = unfinished(observed);

@@ -15,7 +15,7 @@ use crate::terminal::{BOLD, DIM, GREEN, WIDTH, YELLOW};
 pub(super) fn render(status: &Status, situation: &Situation, program: &str) -> String {
     let mut text = String::new();
     line!(text, "{}\n", folded(&answer(status), 2));
-    let report = &situation.will_be;
+    let report = &situation.after.report;
     let facts = Fact::all(situation, [report, report]);
     text.extend(facts.iter().map(Fact::render));
     of_effect(&mut text, "conditions", &status.rows, Effect::Unhealthy);
@@ -42,13 +42,11 @@ const NODES: &str = "cluster-architecture-unknown";
 /// The reasons why SSP stops, with the fixes.
 fn stops(text: &mut String, status: &Status, situation: &Situation, program: &str) {
     stops::render(text, status.stopped, &status.stopped_by);
-    let rejected = situation
-        .no_forecast()
-        .filter(|it| matches!(it, NoForecast::RejectedBySsp(_)));
-    let of_nodes = situation.is.iter().flat_map(|is| &is.findings);
-    let of_nodes = of_nodes.filter(|it| rejected.is_some() && it.rule == NODES);
+    let is_rejected = matches!(situation.outlook, Err(NoForecast::RejectedBySsp(_)));
+    let of_nodes = situation.first().report.findings.iter();
+    let of_nodes = of_nodes.filter(|it| is_rejected && it.rule == NODES);
     let stops = status.stopped_by.iter();
-    let of_templates = stops.filter_map(|it| stops::finding(&situation.will_be, &it.template));
+    let of_templates = stops.filter_map(|it| stops::finding(&situation.after.report, &it.template));
     let mut shown = Vec::new();
     for Finding { rule, fix: how, .. } in of_templates.chain(of_nodes) {
         if !shown.contains(&(rule, how)) {

@@ -180,7 +180,8 @@ fn a_registry_that_never_answers_is_not_waited_for(#[case] is_insecure: bool) {
     let insecure = is_insecure.then(|| registry.address.to_string());
     let insecure: Vec<String> = insecure.into_iter().collect();
     let sources = sources(&json!({"insecure_sources": insecure}).to_string());
-    let registries = Registries::new(sources).with_patience(Duration::from_millis(50));
+    let mut registries = Registries::new(sources);
+    registries.patience = Duration::from_millis(50);
     let error = architectures(&registries, &format!("{}/a:1", registry.address)).unwrap_err();
     assert!(error == "no response within 50ms", "{error}");
 }
