@@ -117,8 +117,7 @@ impl Headroom {
             let leaves = is_leaving(&node);
             let is_workload = !leaves && hosts_workloads(situation.after.placement.as_ref(), node);
             let labels = node.labels.read();
-            let schedulable = labels.get(SCHEDULABLE);
-            let is_ready = schedulable.is_none_or(|it| it != "false");
+            let is_ready = labels.get(SCHEDULABLE) != Some(&Some("false".to_owned()));
             let machines = by_node.remove(&*node.name).unwrap_or_default();
             let accepts = is_workload && is_ready && !node.is_cordoned;
             let size = size(&node.allocatable).filter(|_| accepts);

@@ -52,7 +52,7 @@ pub(crate) fn render(text: &mut String, stopped: Option<Stopped>, stops: &[Stop]
         }
         // SSP makes the listed deletions before it stops.
         _ => {
-            "A DataImportCron is rejected: after the listed changes, and until you fix this, SSP deletes no DataImportCron that is no longer wanted, and does not update its VM templates."
+            "A DataImportCron is rejected: until you fix this, SSP deletes no further DataImportCrons that are no longer wanted, and does not update its VM templates."
         }
     };
     let what = folded(&format!("  {RED}✘{RED:#} {what}"), 4);

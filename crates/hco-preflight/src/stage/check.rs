@@ -74,16 +74,19 @@ impl<'s> Check<'s> {
             Some(path) => Some((path.as_path(), old(subject, purpose, path)?)),
             None => None,
         };
+        let (connection, reader) = (&subject.connection, Reader::Check);
         let world = match &subject.from {
-            Some(path) => Some(World::of_files(path, None, Reader::Check, notes)?),
-            None if subject.cluster => Some(World::connect(&subject.connection, notes)?),
+            Some(path) => Some(World::of_files(path, None, reader, notes)?),
+            None if subject.cluster => {
+                Some(World::of_cluster(None, connection, None, reader, notes)?)
+            }
             None => None,
         };
         let questions = if subject.filename.is_empty() {
             if purpose == Purpose::Check {
                 notes.push("live objects are checked as new objects; in the cluster, existing problems do not block updates");
             }
-            of_cluster(world.as_ref(), subject.connection.namespace.as_deref())?
+            of_cluster(world.as_ref(), connection.namespace.as_deref())?
         } else {
             let sources = Sources {
                 subject,

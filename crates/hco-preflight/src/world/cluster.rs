@@ -13,15 +13,10 @@ use crate::notes::Notes;
 use crate::object_name::{name, namespace};
 
 impl World {
-    /// The cluster that the user named, of which nothing is read yet.
-    pub(crate) fn connect(connection: &Connection, notes: &mut Notes) -> Result<Self> {
-        Ok(Self::new(Some(connected(connection, notes)?)))
-    }
-
     /// Reads a cluster, and connects to it first unless there is a connection. It fails if the nodes or the
-    /// HyperConverged cannot be read, because a comparison needs both.
-    /// Other kinds that cannot be read are recorded. It reads the labels of nodes that matter to the HyperConverged and
-    /// to this object.
+    /// HyperConverged cannot be read, because a comparison needs both. Other kinds that cannot be read are recorded. It
+    /// reads the labels of nodes that matter to the HyperConverged and to this object. For a check, it reads nothing:
+    /// `check` and `fix` read what they need later.
     pub(crate) fn of_cluster(
         cluster: Option<Cluster>,
         connection: &Connection,
@@ -30,6 +25,9 @@ impl World {
         notes: &mut Notes,
     ) -> Result<Self> {
         let cluster = cluster.map_or_else(|| connected(connection, notes), Ok)?;
+        if reader == Reader::Check {
+            return Ok(Self::new(Some(cluster)));
+        }
         let mut world = Self::new(None);
         let own = connection.namespace.as_deref();
         let live = match cluster.hyperconvergeds(own) {

@@ -106,7 +106,8 @@ types! {
 
     Node {
         name: String = "/metadata/name",
-        labels: Compact<BTreeMap<String, String>> = "/metadata/labels",
+        /// Go reads null as an empty string.
+        labels: Compact<BTreeMap<String, Option<String>>> = "/metadata/labels",
         is_cordoned: bool = "/spec/unschedulable",
         allocatable: Amounts = "/status/allocatable",
         architecture: String = "/status/nodeInfo/architecture",
@@ -417,7 +418,9 @@ impl Node {
         condition(&node_list::Node {
             architecture: (&self.architecture).into(),
             name: (&self.name).into(),
-            labels: labels.map(|(key, value)| (&**key, value.into())).collect(),
+            labels: labels
+                .map(|(key, value)| (&**key, value.as_deref().unwrap_or_default().into()))
+                .collect(),
         })
     }
 }

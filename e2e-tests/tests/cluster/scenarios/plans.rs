@@ -201,7 +201,7 @@ impl BootSources<'_> {
         self.plans_file(
             &spec,
             1,
-            &["✘ A DataImportCron is rejected: after the listed changes, and until you fix this, SSP deletes no DataImportCron that is no longer wanted, and does not update its VM templates."],
+            &["✘ A DataImportCron is rejected: until you fix this, SSP deletes no further DataImportCrons that are no longer wanted, and does not update its VM templates."],
         );
         self.world.replaces(&spec, &[]);
         let api = self.world.api();

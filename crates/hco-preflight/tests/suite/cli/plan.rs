@@ -459,6 +459,16 @@ fn a_gate_makes_a_node_that_cannot_drain_a_loss() {
 }
 
 #[test]
+fn a_label_that_is_null_is_an_empty_string() {
+    let labels = ("worker: \"\"", "worker: null");
+    let from = copy("plan-cluster.yaml", &[labels], &[]);
+    let [one, other] = [&*from, "plan-cluster.yaml"]
+        .map(|from| json_of(&format!("plan --from {from} --what-if arm64=1")));
+    assert_eq!(one["nodes"], other["nodes"]);
+    assert_eq!(one["headroom"], other["headroom"]);
+}
+
+#[test]
 fn a_node_that_cannot_be_read_is_named() {
     let from = copy(
         "plan-cluster.yaml",
