@@ -70,15 +70,16 @@ impl Fact {
             Self::compared("HCO", reports.map(version)),
             Self::compared("workload nodes", reports.map(nodes)),
         ];
-        if !situation.leaving.is_empty() {
-            facts.push(Self::new("nodes that leave", listed(&situation.leaving)));
+        let leaving = situation.leaving();
+        if !leaving.is_empty() {
+            facts.push(Self::new("nodes that leave", listed(&leaving)));
         }
         let control_plane = Self::compared(
             "control plane",
             reports.map(|it| some(it.control_plane_architectures.as_deref())),
         );
         let templates = [
-            vm_templates(reports[0], situation.forecast_before()),
+            vm_templates(reports[0], situation.forecast_before.as_ref()),
             vm_templates(reports[1], situation.forecast_after()),
         ];
         let is_known = templates.iter().all(Option::is_some);

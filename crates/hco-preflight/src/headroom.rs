@@ -116,8 +116,7 @@ impl Headroom {
         let nodes = situation.nodes_after.iter().chain(leaving).map(|node| {
             let leaves = is_leaving(&node);
             let is_workload = !leaves && hosts_workloads(situation.after.placement.as_ref(), node);
-            let labels = node.labels.read();
-            let is_ready = labels.get(SCHEDULABLE) != Some(&Some("false".to_owned()));
+            let is_ready = node.matches(|it| it.label(SCHEDULABLE) != Some("false"));
             let machines = by_node.remove(&*node.name).unwrap_or_default();
             let accepts = is_workload && is_ready && !node.is_cordoned;
             let size = size(&node.allocatable).filter(|_| accepts);

@@ -250,7 +250,9 @@ impl Started<'_> {
 fn is_placed(pod: &Workload, nodes: &[Node]) -> bool {
     let affinity = pod.node_affinity.clone();
     let placement = Placement::parse(pod.node_selector.clone(), affinity);
-    nodes.iter().any(|it| it.is(|node| placement.selects(node)))
+    nodes
+        .iter()
+        .any(|it| it.matches(|node| placement.selects(node)))
 }
 
 /// The nodes of an architecture, and a worker that joins if there are none or if the user asks about the architecture.

@@ -187,7 +187,7 @@ struct Json<'p> {
     hco_version_origin: Change<Option<Foreign>>,
     control_plane: Change<&'p [Foreign]>,
     nodes: Change<BTreeMap<String, usize>>,
-    leaving_nodes: &'p [Foreign],
+    leaving_nodes: Vec<Foreign>,
     unknown: Option<String>,
     stopped: Option<Stopped>,
     stopped_by: &'p [Stop],
@@ -228,7 +228,11 @@ impl<'p> Json<'p> {
                     .unwrap_or_default()
             }),
             nodes: Change::of(reports, |it| it.nodes.clone().unwrap_or_default()),
-            leaving_nodes: if is_stored { &situation.leaving } else { &[] },
+            leaving_nodes: if is_stored {
+                situation.leaving()
+            } else {
+                Vec::new()
+            },
             unknown: plan.unknown(),
             stopped: situation
                 .forecast_after()

@@ -216,7 +216,7 @@ impl Row {
     }
 }
 
-/// The exit code: the worst severity. Severities from `fails` on are failures.
+/// The exit code for the worst severity. `fails` is the lowest severity that is a failure.
 pub(crate) fn exit(rows: &[Row], fails: Severity) -> Exit {
     match rows.iter().map(|row| row.severity).max() {
         Some(Severity::Unknown) => Exit::Unjudged,

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
+use operator_models::hco::node::is_control_plane;
 use policy_host::Counts;
 
 use crate::foreign::one_line;
 use crate::prose::count;
 use crate::world::Node;
 
-/// The prefix of an architecture that stands for control-plane nodes.
+/// The role of control-plane nodes, and its prefix in `--what-if`.
 const CONTROL_PLANE: &str = "control-plane";
 
 /// Nodes that join or leave: `arm64=2,amd64=-1,control-plane:arm64=3`.
@@ -110,10 +111,7 @@ impl Part {
     }
 
     fn matches(&self, node: &Node) -> bool {
-        let labels = node.labels.read();
-        let has = |label: &str| labels.contains_key(label);
-        let is_control_plane =
-            has("node-role.kubernetes.io/control-plane") || has("node-role.kubernetes.io/master");
-        node.architecture == self.architecture && is_control_plane == self.is_control_plane
+        node.architecture == self.architecture
+            && node.matches(is_control_plane) == self.is_control_plane
     }
 }

@@ -187,11 +187,11 @@ impl Kind {
         )
     }
 
-    /// Whether it can be missing from files. Commands that need nodes report this themselves. Without preferences, the
-    /// shipped ones apply. A cluster may lack Jobs or the operator lifecycle manager.
+    /// Whether it can be missing from files. A command that needs nodes reports that there are none. Without
+    /// preferences, the shipped ones apply. A cluster may lack Jobs or the operator lifecycle manager.
     fn is_optional(&self) -> bool {
-        let may_lack = matches!(self.name, "Job" | "ClusterServiceVersion");
-        self.name == "Node" || self.name.ends_with("Preference") || may_lack
+        let is_listed = matches!(self.name, "Node" | "Job" | "ClusterServiceVersion");
+        is_listed || self.name.ends_with("Preference")
     }
 }
 
@@ -293,14 +293,6 @@ impl World {
     pub(crate) fn gaps(&self) -> Vec<Gap> {
         let lists = self.lists().into_iter();
         lists.filter_map(|list| list.state().gap.clone()).collect()
-    }
-
-    /// Fails if a node cannot be read: a comparison of some of the nodes would be wrong.
-    fn check_nodes(&self) -> Result<()> {
-        match &self.nodes.state.gap {
-            Some(Gap { reason, .. }) => bail!("Node {}", one_line(reason)),
-            None => Ok(()),
-        }
     }
 
     /// The lists for the engine's comparison. For a kind that was not read, the engine uses its forecast. Without
@@ -514,7 +506,7 @@ impl World {
 pub(crate) const GOLDEN: [&str; 2] = [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE];
 
 /// The labels of nodes to read.
-fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> Labels {
+pub(crate) fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> Labels {
     match reader {
         Plan | Status => {
             let mut labels = Labels::named_in(objects);

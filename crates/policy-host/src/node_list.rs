@@ -83,8 +83,8 @@ impl Labels {
         Self::Only(keys)
     }
 
-    /// Whether the list has a label.
-    pub fn keep(&self, key: &str) -> bool {
+    /// Whether a label is kept.
+    pub fn keeps(&self, key: &str) -> bool {
         match self {
             Self::All => true,
             Self::Only(keys) => keys.contains(key) || ALWAYS.contains(&key),
@@ -132,11 +132,9 @@ impl NodeList {
     }
 
     /// The nodes, with the fields that are kept.
-    pub fn to_objects(&self) -> Vec<Value> {
+    pub fn objects(&self) -> impl Iterator<Item = Value> {
         let items = self.items.iter();
-        items
-            .flat_map(|item| serde_json::from_str(item.get()))
-            .collect()
+        items.flat_map(|item| serde_json::from_str(item.get()))
     }
 
     /// Adds the fields of a node that are kept.
@@ -159,7 +157,7 @@ impl NodeList {
             }
         }
         if let Some(Value::Object(all)) = node.pointer_mut("/metadata/labels") {
-            all.retain(|key, _| labels.keep(key));
+            all.retain(|key, _| labels.keeps(key));
         }
         self.items.extend(to_raw_value(&node));
         Ok(())

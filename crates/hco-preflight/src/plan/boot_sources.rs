@@ -86,7 +86,7 @@ impl<'c> Wanted<'c> {
             changes: Some(situation.pending.as_ref()?),
             is_outstanding: true,
             hco: situation.before.as_ref()?,
-            forecast: situation.forecast_before(),
+            forecast: situation.forecast_before.as_ref(),
         })
     }
 }
@@ -94,7 +94,7 @@ impl<'c> Wanted<'c> {
 impl<'c> BootSources<'c> {
     /// The difference between the current and the wanted boot sources.
     pub(super) fn new(situation: &'c Situation, wanted: Wanted<'c>) -> Self {
-        let before = situation.forecast_before();
+        let before = situation.forecast_before.as_ref();
         let forecasts = before.into_iter().chain(wanted.forecast);
         let crons = forecasts.clone().flat_map(|it| &it.crons);
         let sources = forecasts.flat_map(|it| &it.data_sources);
@@ -555,9 +555,10 @@ fn crons_before(situation: &Situation) -> BTreeMap<String, CronBefore> {
         return crons.collect();
     }
     let forecast = situation
-        .forecast_before()
+        .forecast_before
+        .as_ref()
         .filter(|it| it.stopped != Some(Stopped::DataSource));
-    let templates = templates(&situation.first().object);
+    let templates = templates(&situation.current().object);
     let crons = forecast.into_iter().flat_map(|it| &it.crons);
     let crons = crons.filter(|cron| cron.rejected.is_none());
     let crons = crons.map(|cron| {
@@ -586,7 +587,7 @@ fn sources_before(
 ) -> BTreeMap<String, SourceBefore> {
     let world = &situation.world;
     if !world.sources.is_read() {
-        let before = situation.forecast_before().into_iter();
+        let before = situation.forecast_before.iter();
         let before = before.flat_map(|it| &it.data_sources);
         let before = before.map(|source| (source.key(), source.points_to.clone()));
         let all = after.keys().map(|key| (key.clone(), None)).chain(before);

@@ -198,7 +198,7 @@ impl<'w> Admission<'w> {
                 .map(|it| (it.metadata.key(), it.boot_source()))
                 .collect();
         }
-        forecast_sources(situation.forecast_before()).collect()
+        forecast_sources(situation.forecast_before.as_ref()).collect()
     }
 
     fn architecture(&self, machine: &VirtualMachine) -> String {
@@ -603,7 +603,7 @@ fn orphans(
             .iter()
             .filter(|(machine, _)| !instances.contains(machine) && !is_lost);
         let [what, goes, unless] = if let Some(will_be) = after.get(&*node) {
-            let is_managed = has_virt_handler(situation.first(), is);
+            let is_managed = has_virt_handler(situation.current(), is);
             if has_virt_handler(&situation.after, will_be) {
                 continue;
             }

@@ -47,7 +47,7 @@ pub(super) fn read(subject: &Subject, world: Option<&World>, labels: &Labels) ->
         (None, None, None) => bail!(UNNAMED),
     };
     Ok(match &subject.what_if {
-        Some(what_if) => of_nodes(&what_if.apply(Node::all(&list)?)?),
+        Some(what_if) => of_nodes(&what_if.apply(Node::from_list(&list)?)?),
         None => list,
     })
 }

@@ -1,11 +1,10 @@
-//! Turns the command line of `plan` or `status` into two reports: about the current state, and about the state after
-//! the change.
+//! Reads the states before and after a change, for `plan` and `status`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use engine::{Comparison, Consequence, Objects};
 use kube_objects::json::{Field, Json};
 use kube_objects::placement::Placement;
@@ -13,7 +12,7 @@ use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::golden_image::SHIPPED;
 use operator_models::hco::hyperconverged::LocatedFields;
 use operator_models::hco::node::is_workload;
-use policy_host::{Cluster, Connection, Labels};
+use policy_host::{Cluster, Connection};
 use serde_json::{Map, Value};
 
 use super::nodes::{check_connection, of_file};
@@ -21,7 +20,7 @@ use super::policies::{Deployed, Policies};
 use super::question::{Question, Written};
 use crate::admission::Identity;
 use crate::apply;
-use crate::args::{Plan, Status, Subject, WhatIs};
+use crate::args::{Plan, Status, WhatIs};
 use crate::files::{self, Found};
 use crate::foreign::{self, Foreign, one_line};
 use crate::hco_version::ShownVersion;
@@ -32,7 +31,7 @@ use crate::object_name::{in_namespace, key, name};
 use crate::report::{Changes, Finding, Forecast, Report};
 use crate::templates;
 use crate::verdict::Against;
-use crate::world::{Node, Reader, World, hyperconverged};
+use crate::world::{Node, Reader, World, hyperconverged, labels};
 
 /// The states before and after the change.
 pub(crate) struct Situation {
@@ -41,7 +40,8 @@ pub(crate) struct Situation {
     pub(crate) before: Option<Hco>,
     pub(crate) after: Hco,
     pub(crate) nodes_after: Vec<Node>,
-    pub(crate) leaving: Vec<Foreign>,
+    /// The forecast for the current object and nodes.
+    pub(crate) forecast_before: Option<Forecast>,
     pub(crate) outlook: Result<Outlook, NoForecast>,
     /// The changes that the operators will make even without the requested change; `None` if no change was requested,
     /// or if they are unknown.
@@ -122,14 +122,7 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
         (None, None) => None,
     };
     let asked = (nodes, args.hco_version.as_deref());
-    Situation::of(
-        &what_is.subject(),
-        world,
-        &question,
-        asked,
-        &mut kept,
-        notes,
-    )
+    Situation::of(what_is, world, &question, asked, &mut kept, notes)
 }
 
 /// Reads the data for `status` until this time, and finds outstanding changes.
@@ -149,14 +142,8 @@ pub(crate) fn observe(
     reading.check()?;
     let world = reading.read(None, kept, notes)?;
     let question = unchanged(reading.only(&world)?);
-    Situation::of(
-        &args.what_is.subject(),
-        world,
-        &question,
-        (None, None),
-        kept,
-        notes,
-    )
+    let asked = (None, None);
+    Situation::of(&args.what_is, world, &question, asked, kept, notes)
 }
 
 /// The source of the current state.
@@ -226,13 +213,14 @@ impl Reading<'_> {
 impl Situation {
     /// Compares the states with the requested nodes and version of HCO, if there are any.
     fn of(
-        subject: &Subject,
+        what_is: &WhatIs,
         world: World,
         question: &Question,
         (nodes, version): (Option<Vec<Node>>, Option<&str>),
         kept: &mut Kept,
         notes: &mut Notes,
     ) -> Result<Self> {
+        let subject = &what_is.subject();
         let questions = std::slice::from_ref(question);
         let known = &mut kept.policies;
         let mut policies = Policies::read(subject, None, Some(&world), questions, known, notes)?;
@@ -276,16 +264,17 @@ impl Situation {
         let list_after = list(nodes_after.iter())?;
         let mut report_after = report(question, &list_after, Some(&comparison))?;
         let (forecast, changes) = (report_after.forecast.take(), report_after.changes.take());
+        let forecast_before = report_after.forecast_before.take();
         let outlook = match forecast.zip(changes) {
             Some((forecast, changes)) => Ok(Outlook { forecast, changes }),
             None => Err(NoForecast::of(&report_after, question.sent(), &nodes_after)),
         };
         let situation = Self {
-            leaving: leaving(&world, &nodes_after),
             world,
             nodes_after,
             before,
             after: Hco::new(question.sent(), report_after),
+            forecast_before,
             outlook,
             pending,
             is_asked,
@@ -351,7 +340,7 @@ pub(crate) fn placement(object: &Value) -> Option<Placement> {
 
 /// Whether a node is a workload node.
 pub(crate) fn hosts_workloads(placement: Option<&Placement>, node: &Node) -> bool {
-    placement.is_some_and(|placement| node.is(|it| is_workload(it, placement)))
+    placement.is_some_and(|placement| node.matches(|it| is_workload(it, placement)))
 }
 
 /// Whether KubeVirt runs virt-handler on a node. Without a placement, it runs on every node, including nodes that are
@@ -365,13 +354,16 @@ pub(crate) fn has_virt_handler(hco: &Hco, node: &Node) -> bool {
 
 impl Situation {
     /// The current object, or the new one if it does not exist yet.
-    pub(crate) fn first(&self) -> &Hco {
+    pub(crate) fn current(&self) -> &Hco {
         self.before.as_ref().unwrap_or(&self.after)
     }
 
-    /// The forecast for the current object, with the current nodes.
-    pub(crate) fn forecast_before(&self) -> Option<&Forecast> {
-        self.before.as_ref()?.report.forecast.as_ref()
+    /// The names of the nodes that leave, sorted.
+    pub(crate) fn leaving(&self) -> Vec<Foreign> {
+        let after: BTreeSet<&str> = self.nodes_after.iter().map(|node| &*node.name).collect();
+        let before: BTreeSet<&str> = self.world.nodes.iter().map(|node| &*node.name).collect();
+        let leaving = before.difference(&after);
+        leaving.map(|name| Foreign::from(*name)).collect()
     }
 
     pub(crate) fn forecast_after(&self) -> Option<&Forecast> {
@@ -413,7 +405,7 @@ impl Situation {
 
     /// The version of HCO in a report, for the object before or after the change.
     pub(crate) fn version(&self, report: &Report) -> Option<ShownVersion> {
-        let object = &self.first().object;
+        let object = &self.current().object;
         let given = self.version.as_deref();
         Some(ShownVersion::of(report.version.as_ref()?, object, given))
     }
@@ -479,20 +471,13 @@ fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) ->
 }
 
 fn nodes_of(path: &Path, question: &Question) -> Result<Vec<Node>> {
-    let labels = Labels::named_in(question.objects());
-    let nodes = Node::all(&of_file(path, &labels)?)?;
+    let labels = labels(Reader::Plan, question.objects());
+    let nodes = Node::from_list(&of_file(path, &labels)?)
+        .with_context(|| format!("--nodes {}", foreign::path(path)))?;
     if nodes.iter().all(|node| node.name.is_empty()) {
         bail!("--nodes {}: there are no nodes", foreign::path(path));
     }
     Ok(nodes)
-}
-
-/// The names of the nodes that leave, sorted.
-fn leaving(world: &World, after: &[Node]) -> Vec<Foreign> {
-    let after: BTreeSet<&str> = after.iter().map(|node| &*node.name).collect();
-    let before: BTreeSet<&str> = world.nodes.iter().map(|node| &*node.name).collect();
-    let leaving = before.difference(&after);
-    leaving.map(|name| Foreign::from(*name)).collect()
 }
 
 /// The nodes as a list in JSON.

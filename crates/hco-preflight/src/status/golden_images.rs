@@ -231,7 +231,7 @@ pub(super) fn data_sources(observed: &Situation) -> Vec<DataSource> {
         return Vec::new();
     };
     let Outlook { forecast, changes } = outlook;
-    let forecasts = [forecast].into_iter().chain(observed.forecast_before());
+    let forecasts = [forecast].into_iter().chain(&observed.forecast_before);
     let of_templates: BTreeSet<String> = forecasts
         .flat_map(|forecast| forecast.data_sources.iter().map(report::DataSource::key))
         .collect();

@@ -43,7 +43,7 @@ const NODES: &str = "cluster-architecture-unknown";
 fn stops(text: &mut String, status: &Status, situation: &Situation, program: &str) {
     stops::render(text, status.stopped, &status.stopped_by);
     let is_rejected = matches!(situation.outlook, Err(NoForecast::RejectedBySsp(_)));
-    let of_nodes = situation.first().report.findings.iter();
+    let of_nodes = situation.current().report.findings.iter();
     let of_nodes = of_nodes.filter(|it| is_rejected && it.rule == NODES);
     let stops = status.stopped_by.iter();
     let of_templates = stops.filter_map(|it| stops::finding(&situation.after.report, &it.template));

@@ -6,7 +6,7 @@ use anyhow::{Error, Result, anyhow};
 use policy_host::{Cluster, ClusterError, Connection};
 use serde_json::Value;
 
-use super::{AnyList, Gap, Reader, World, hyperconverged, labels};
+use super::{AnyList, Gap, Node, Reader, World, hyperconverged, labels};
 use crate::field::text;
 use crate::foreign::{chain, one_line};
 use crate::notes::Notes;
@@ -15,8 +15,8 @@ use crate::object_name::{name, namespace};
 impl World {
     /// Reads a cluster, and connects to it first unless there is a connection. It fails if the nodes or the
     /// HyperConverged cannot be read, because a comparison needs both. Other kinds that cannot be read are recorded. It
-    /// reads the labels of nodes that matter to the HyperConverged and to this object. For a check, it reads nothing:
-    /// `check` and `fix` read what they need later.
+    /// reads the labels of nodes that matter to the HyperConverged and to this object. For `check` and `fix`, it
+    /// only connects.
     pub(crate) fn of_cluster(
         cluster: Option<Cluster>,
         connection: &Connection,
@@ -35,12 +35,8 @@ impl World {
             live => live.map_err(|error| not_listed(error, own))?,
         };
         let labels = labels(reader, live.iter().chain(object));
-        let nodes = &mut world.nodes;
-        cluster.all(&nodes.state.kind.path(None), |node| {
-            nodes.add(node, None);
-            nodes.objects.last_mut().map(|node| node.keep(&labels))
-        })?;
-        nodes.state.is_read = true;
+        world.nodes.objects = Node::from_list(&cluster.nodes(&labels)?)?;
+        world.nodes.state.is_read = true;
         if reader == Reader::Snapshot {
             world.converted = converted(&cluster, &live);
         }
@@ -66,7 +62,6 @@ impl World {
             }
         }
         world.reduce();
-        world.check_nodes()?;
         world.cluster = Some(cluster);
         Ok(world)
     }

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use kube_objects::text::list;
 use serde_json::Value;
 
@@ -71,8 +71,10 @@ impl World {
         for node in &mut world.nodes.objects {
             node.keep(&labels);
         }
-        world.check_nodes()?;
         let path = path.display().to_string();
+        if let Some(gap) = &world.nodes.state.gap {
+            bail!("{}: Node {}", one_line(&path), one_line(&gap.reason));
+        }
         notes.push(&format!("{path} {}", world.found(reader, &seen)));
         seen.note(&path, notes);
         for list in world.lists_mut() {
@@ -107,11 +109,11 @@ impl World {
             format!("HyperConverged ({})", self.hyperconvergeds.len()),
         ];
         let mut missing = Vec::new();
-        for list in self.lists().into_iter().skip(1) {
+        for list in self.lists() {
             let State { kind, is_read, .. } = list.state();
             // A check names the other kinds only if it depends on them.
             let is_shown = reader != Reader::Check || kind.name.ends_with("Policy");
-            if !kind.is_read_by(reader) || !is_shown {
+            if !kind.is_read_by(reader) || !is_shown || kind.name == "Node" {
                 continue;
             }
             if *is_read {

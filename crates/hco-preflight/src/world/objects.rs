@@ -67,8 +67,12 @@ macro_rules! types {
 }
 
 fn read<T: DeserializeOwned + Default>(object: &Value, place: &str) -> Result<T, String> {
-    match object.pointer(place) {
-        None | Some(Value::Null) => Ok(T::default()),
+    let (parent, _) = place.rsplit_once('/').unwrap_or_default();
+    match object.pointer(place).filter(|value| !value.is_null()) {
+        None => match object.pointer(parent) {
+            None | Some(Value::Null | Value::Object(_)) => Ok(T::default()),
+            Some(_) => Err(format!("{parent}: expected an object")),
+        },
         Some(value) => T::deserialize(value).map_err(|error| format!("{place}: {error}")),
     }
 }
@@ -315,7 +319,7 @@ impl<T: Serialize> Compact<T> {
 }
 
 impl<T: DeserializeOwned + Default> Compact<T> {
-    pub(crate) fn read(&self) -> T {
+    fn read(&self) -> T {
         serde_json::from_str(&self.0).unwrap_or_default()
     }
 }
@@ -388,31 +392,33 @@ impl Metadata {
 }
 
 impl Node {
-    /// All nodes of a list.
-    pub(crate) fn all(list: &NodeList) -> Result<Vec<Self>> {
-        let nodes = list.to_objects().into_iter();
+    pub(crate) fn from_list(list: &NodeList) -> Result<Vec<Self>> {
         let read = |node| {
             let error = |error| anyhow!("Node {} cannot be read: {error}", one_line(name(&node)));
             Self::from_value(&node).map_err(error)
         };
-        nodes.map(read).collect()
+        list.objects().map(read).collect()
     }
 
     /// Nodes that do not exist.
     pub(crate) fn made_up(counts: &BTreeMap<String, usize>, prefix: &str, role: &str) -> Vec<Self> {
-        let nodes = NodeList::made_up(counts, prefix, role).to_objects();
-        nodes.iter().flat_map(Self::from_value).collect()
+        let nodes = NodeList::made_up(counts, prefix, role);
+        nodes
+            .objects()
+            .flat_map(|it| Self::from_value(&it))
+            .collect()
     }
 
-    /// Removes the other labels.
+    /// Removes all labels except these.
     pub(super) fn keep(&mut self, labels: &Labels) {
         let mut all = self.labels.read();
-        all.retain(|key, _| labels.keep(key));
-        self.labels = Compact::new(&all).unwrap_or_default();
+        all.retain(|key, _| labels.keeps(key));
+        let kept = Compact::new(&all).ok().filter(|_| !all.is_empty());
+        self.labels = kept.unwrap_or_default();
     }
 
-    /// Whether it meets a condition about the fields by which placements select it.
-    pub(crate) fn is(&self, condition: impl FnOnce(&node_list::Node<'_>) -> bool) -> bool {
+    /// Whether the fields that placements read meet a condition.
+    pub(crate) fn matches(&self, condition: impl FnOnce(&node_list::Node<'_>) -> bool) -> bool {
         let labels = self.labels.read();
         let labels = labels.iter();
         condition(&node_list::Node {

@@ -57,6 +57,11 @@ pub fn is_workload(node: &Node<'_>, placement: &Placement) -> bool {
         }
 }
 
+/// Whether a node is a control-plane node.
+pub fn is_control_plane(node: &Node<'_>) -> bool {
+    CONTROL_PLANE.iter().any(|role| node.label(role).is_some())
+}
+
 impl Census {
     fn new(groups: &Groups<'_>, placement: &Placement) -> Self {
         let mut census = Self::default();
@@ -65,7 +70,7 @@ impl Census {
             .filter(|(node, _)| !node.architecture.is_empty())
         {
             let architecture = cut(node.architecture.to_string(), LONGEST);
-            if CONTROL_PLANE.iter().any(|role| node.label(role).is_some()) {
+            if is_control_plane(node) {
                 census.control_plane.insert(architecture.clone());
             }
             if is_workload(node, placement) {

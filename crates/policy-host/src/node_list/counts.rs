@@ -44,7 +44,7 @@ impl FromStr for Counts {
     }
 }
 
-/// Nodes with the labels that the kubelet sets.
+/// Nodes with a role, and with the labels that the kubelet sets.
 pub(super) fn nodes<'c>(
     counts: &'c BTreeMap<String, usize>,
     prefix: &'c str,

@@ -45,14 +45,8 @@ fn a_busy_server_is_asked_again(#[case] status: u16) {
     let busy =
         json!({"status": status, "retry_after": 0, "times": 2, "body": {"message": "overloaded"}});
     let server = answering(NODES, busy);
-    assert_eq!(
-        connect(&server)
-            .nodes(&Labels::All)
-            .unwrap()
-            .to_objects()
-            .len(),
-        3
-    );
+    let nodes = connect(&server).nodes(&Labels::All).unwrap();
+    assert_eq!(nodes.objects().count(), 3);
     assert_eq!(server.asked().len(), 4, "{:?}", server.asked());
 }
 
@@ -84,7 +78,7 @@ fn a_silent_server_is_not_waited_for() {
 fn nodes_come_in_pages_and_are_reduced() {
     let server = ApiServer::start(recorded());
     let nodes = connect(&server).nodes(&Labels::Only(BTreeSet::new()));
-    let nodes = nodes.unwrap().to_objects();
+    let nodes: Vec<_> = nodes.unwrap().objects().collect();
     assert_eq!(nodes.len(), 3);
     let labels = json!({"node-role.kubernetes.io/worker": ""});
     assert_eq!(nodes[0]["metadata"], json!({"name": "a", "labels": labels}));

@@ -34,7 +34,7 @@ fn a_reduced_list_keeps_what_is_judged(#[case] labels: Labels, #[case] reduced: 
     for text in [NODE, &yaml, &json] {
         let nodes = NodeList::from_text(text.as_bytes(), &labels).unwrap();
         assert_eq!(
-            nodes.to_objects(),
+            nodes.objects().collect::<Vec<_>>(),
             [
                 json!({"metadata": {"name": "a", "labels": reduced}, "spec": {},
                     "status": {"nodeInfo": {"architecture": "amd64"}}})
@@ -48,7 +48,7 @@ fn a_reduced_list_keeps_what_is_judged(#[case] labels: Labels, #[case] reduced: 
 #[case::the_kind_after_the_items("items:\n- metadata: {name: a}\n  status: {nodeInfo: {architecture: s390x}}\nkind: NodeList\n", &[("a", "s390x")])]
 #[case::a_mark_before_json("\u{feff}{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"nodeInfo\":{\"architecture\":\"x\"}}}]}", &[("a", "x")])]
 fn every_form_is_read(#[case] text: &str, #[case] nodes: &[(&str, &str)]) {
-    let list = read(text).unwrap().to_objects();
+    let list = read(text).unwrap().objects().collect::<Vec<_>>();
     let read: Vec<_> = list
         .iter()
         .map(|node| {
@@ -98,7 +98,9 @@ fn mistakes_are_reported(#[case] text: &str, #[case] part: &str) {
 #[test]
 fn made_up_nodes_have_their_role_and_architecture() {
     let counts: Counts = "s390x=1, amd64=2".parse().unwrap();
-    let nodes = NodeList::made_up(&counts.0, "new-", "worker").to_objects();
+    let nodes = NodeList::made_up(&counts.0, "new-", "worker")
+        .objects()
+        .collect::<Vec<_>>();
     let names = ["new-amd64-1", "new-amd64-2", "new-s390x-1"];
     assert_eq!(nodes.len(), names.len());
     for (node, name) in nodes.iter().zip(names) {
@@ -120,7 +122,7 @@ fn a_list_is_answered_as_a_cluster_would() {
     };
     let list: Value = serde_json::from_slice(&ask("list_resources_all", "Node").unwrap()).unwrap();
     assert_eq!(list["kind"], "NodeList");
-    assert_eq!(list["items"], json!(nodes.to_objects()));
+    assert_eq!(list["items"], json!(nodes.objects().collect::<Vec<_>>()));
     assert_eq!(ask("can_i", "Node").unwrap(), br#"{"allowed":true}"#);
     assert_eq!(
         ask("list_resources_all", "Pod").unwrap_err(),

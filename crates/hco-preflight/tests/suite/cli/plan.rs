@@ -470,16 +470,16 @@ fn a_label_that_is_null_is_an_empty_string() {
 
 #[test]
 fn a_node_that_cannot_be_read_is_named() {
-    let from = copy(
-        "plan-cluster.yaml",
-        &[(
-            "nodeInfo: {architecture: arm64}",
-            "nodeInfo: {architecture: 3}",
-        )],
-        &[],
-    );
-    let run = run(&format!("plan --from {from} --nodes nodes.yaml"));
-    let error = run.exits(2).stderr;
-    assert!(error.contains("Node node-7 cannot be read"), "{error}");
-    assert!(error.contains("/status/nodeInfo/architecture"), "{error}");
+    for (value, field) in [
+        ("{architecture: 3}", "/status/nodeInfo/architecture"),
+        ("[]", "/status/nodeInfo"),
+    ] {
+        let value = format!("nodeInfo: {value}");
+        let edit = ("nodeInfo: {architecture: arm64}", &*value);
+        let from = copy("plan-cluster.yaml", &[edit], &[]);
+        let error = run(&format!("plan --from {from} --nodes nodes.yaml"));
+        let error = error.exits(2).stderr;
+        let named = format!("Node node-7 cannot be read: {field}: ");
+        assert!(error.contains(&named), "{error}");
+    }
 }
