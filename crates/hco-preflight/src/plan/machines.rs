@@ -317,17 +317,17 @@ fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (String
 }
 
 struct Architectures<'w> {
-    is: Admission<'w>,
-    will_be: Admission<'w>,
+    before: Admission<'w>,
+    after: Admission<'w>,
     gone: BTreeSet<String>,
     runs_on: BTreeMap<String, String>,
 }
 
 impl<'w> Architectures<'w> {
     fn new(situation: &'w Situation) -> Option<Self> {
-        let (is, will_be) = (situation.before.as_ref()?, &situation.after);
-        let before = is.report.default_architecture.as_ref();
-        let after = will_be.report.default_architecture.as_ref().or(before);
+        let (before, after) = (situation.before.as_ref()?, &situation.after);
+        let old_default = before.report.default_architecture.as_ref();
+        let new_default = after.report.default_architecture.as_ref().or(old_default);
         let old = Admission::sources(situation);
         let mut new = old.clone();
         let changes = situation.changes().into_iter();
@@ -337,8 +337,8 @@ impl<'w> Architectures<'w> {
         let forecast = forecast_sources(situation.forecast_after());
         new.extend(forecast.map(|(key, source)| with_stale_label(&old, key, source)));
         Some(Self {
-            is: Admission::new(situation, is, before, old),
-            will_be: Admission::new(situation, will_be, after, new),
+            before: Admission::new(situation, before, old_default, old),
+            after: Admission::new(situation, after, new_default, new),
             gone: gone(situation),
             runs_on: runs_on(situation),
         })
@@ -353,8 +353,8 @@ impl<'w> Architectures<'w> {
         let key = machine.metadata.key();
         // If the VM does not set an architecture, it gets the architecture of its DataSources, or the default.
         let (before, after) = (
-            self.is.architecture(&read),
-            self.will_be.architecture(&read),
+            self.before.architecture(&read),
+            self.after.architecture(&read),
         );
         let mut effects = Vec::new();
         let of_nodes = read.launcher(&after, false).architecture;
@@ -373,8 +373,8 @@ impl<'w> Architectures<'w> {
             let accepted = side.accepted.as_ref();
             !architecture.is_empty() && accepted.is_some_and(|it| !it.contains(architecture))
         };
-        if rejects(&self.will_be, &after) && !rejects(&self.is, &before) {
-            let accepted = self.will_be.accepted.iter().flatten();
+        if rejects(&self.after, &after) && !rejects(&self.before, &before) {
+            let accepted = self.after.accepted.iter().flatten();
             let accepted: Vec<&str> = accepted.map(String::as_str).collect();
             let detail = format!(
                 "KubeVirt rejects its architecture {after} while the import is off, because virt-api runs on {}: from then on, it cannot be changed, and once stopped, it cannot start",
@@ -400,7 +400,7 @@ impl<'w> Architectures<'w> {
                 "no architecture is set: from then on, KubeVirt would choose {after} instead of {before}{advice}"
             );
             effects.push(Row {
-                decides: Some(Foreign::from(&*self.will_be.decides(&read))),
+                decides: Some(Foreign::from(&*self.after.decides(&read))),
                 ..row(&key, Effect::ArchitectureChanges, &detail)
             });
         }
@@ -414,7 +414,7 @@ impl<'w> Architectures<'w> {
             return None;
         }
         let read = machine.read()?;
-        let architecture = self.will_be.architecture(&read);
+        let architecture = self.after.architecture(&read);
         let chosen = read.launcher(&architecture, false).architecture?;
         (!self.gone.contains(&chosen)).then_some(chosen)
     }

@@ -400,7 +400,7 @@ impl Node {
         list.objects().map(read).collect()
     }
 
-    /// Nodes that do not exist.
+    /// Hypothetical nodes.
     pub(crate) fn made_up(counts: &BTreeMap<String, usize>, prefix: &str, role: &str) -> Vec<Self> {
         let nodes = NodeList::made_up(counts, prefix, role);
         nodes

@@ -459,6 +459,21 @@ fn a_gate_makes_a_node_that_cannot_drain_a_loss() {
 }
 
 #[test]
+fn a_node_of_a_file_that_accepts_no_vms_does_not_count_for_headroom() {
+    let unknown_nodes = |label: &str| -> u64 {
+        let worker = "node-role.kubernetes.io/worker: ''";
+        let nodes = copy("nodes.yaml", &[(worker, &format!("{worker}{label}"))], &[]);
+        let plan = json_of(&format!("plan --from plan-cluster.yaml --nodes {nodes}"));
+        let architectures = plan["headroom"]["architectures"].as_array().unwrap().iter();
+        architectures
+            .map(|it| it["unknownNodes"].as_u64().unwrap())
+            .sum()
+    };
+    assert_eq!(unknown_nodes(", kubevirt.io/schedulable: 'false'"), 0);
+    assert!(unknown_nodes("") > 0);
+}
+
+#[test]
 fn a_label_that_is_null_is_an_empty_string() {
     let labels = ("worker: \"\"", "worker: null");
     let from = copy("plan-cluster.yaml", &[labels], &[]);
