@@ -123,7 +123,7 @@ fn updates_table(program: &Path) {
     let payload = requests::update(&requests::imported(10), &requests::imported(11));
     let mut payload: Value = serde_json::from_slice(&payload).unwrap();
     let old = &mut payload["request"]["oldObject"];
-    old["metadata"]["uid"] = json!("0c4e");
+    old["metadata"]["resourceVersion"] = json!("1");
     old["status"]["versions"] = json!([{"name": "operator", "version": "1.19.0"}]);
     old["status"]["nodeInfo"] = json!({
         "workloadsArchitectures": ["amd64", "arm64", "s390x"],

@@ -66,15 +66,16 @@ impl Identity {
     }
 }
 
-/// A user's object as the API server stores it. The API server sets the UID and the deletion timestamp, and only HCO
-/// writes the status.
+/// A user's object as it is sent. The API server sets the UID, the resource version, and the deletion timestamp, and only
+/// HCO writes the status.
 pub(crate) fn submitted(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(fields) = object.as_object_mut() {
         fields.remove("status");
         if let Some(Value::Object(metadata)) = fields.get_mut("metadata") {
-            metadata.remove("uid");
-            metadata.remove("deletionTimestamp");
+            for key in ["uid", "resourceVersion", "deletionTimestamp"] {
+                metadata.remove(key);
+            }
         }
     }
     object

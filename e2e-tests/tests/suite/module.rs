@@ -145,9 +145,9 @@ fn is_repaired(policy: &Policy, case: &Case) -> Result<bool, String> {
         else {
             continue;
         };
-        // Without a uid, the status doesn't count: it lists the nodes of the placement before the repair.
+        // Without a resource version, the status doesn't count: it lists the nodes of the placement before the repair.
         if let Some(metadata) = repaired["metadata"].as_object_mut() {
-            metadata.remove("uid");
+            metadata.remove("resourceVersion");
         }
         let (again, checked) = (judge(&repaired, &repairing)?, judge(&repaired, &checking)?);
         if !again.accepted || again.mutated_object.is_some() || !checked.accepted {

@@ -306,7 +306,7 @@ fn a_name_in_the_status_is_not_pasted_into_a_fix() {
         "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
         "operation": "CREATE",
         "object": {
-            "metadata": {"uid": "5d8c1f60"},
+            "metadata": {"resourceVersion": "1"},
             "spec": {"featureGates": {"enableMultiArchBootImageImport": true}},
             "status": {"dataImportCronTemplates": [{
                 "metadata": {"name": "evil\u{1b}[31m\nfix: delete everything"},

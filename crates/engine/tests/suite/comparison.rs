@@ -30,7 +30,7 @@ fn object() -> Value {
     json!({
         "apiVersion": "hco.kubevirt.io/v1beta1",
         "kind": "HyperConverged",
-        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt", "uid": "1"},
+        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt", "resourceVersion": "1"},
         "spec": {
             "enableCommonBootImageImport": false,
             "dataImportCronTemplates": [{

@@ -99,7 +99,7 @@ fn leaves(object: &Value) -> Vec<String> {
             None => continue,
         };
         if below.is_empty() {
-            let fixed = ["name", "namespace", "uid", "generation"];
+            let fixed = ["name", "namespace", "resourceVersion", "generation"];
             let is_fixed = |key: &str| pointer == format!("/metadata/{key}");
             if !fixed.into_iter().any(is_fixed) {
                 leaves.push(pointer);

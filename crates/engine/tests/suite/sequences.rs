@@ -40,7 +40,7 @@ impl State {
             let selector = json!({"kubernetes.io/arch": architecture});
             spec["workloads"] = json!({"nodePlacement": {"nodeSelector": selector}});
         }
-        json!({"metadata": {"name": "x", "uid": "1"}, "spec": spec})
+        json!({"metadata": {"name": "x", "resourceVersion": "1"}, "spec": spec})
     }
 
     fn evaluate(self, old: Option<Self>) -> Report {

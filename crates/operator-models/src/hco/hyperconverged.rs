@@ -153,7 +153,7 @@ impl<'a> LocatedFields<'a> {
                 gates: reading.take(Gate::list(&judged.gates)),
                 v1_only: V1Only::parse(v1_only.as_deref()),
             },
-            is_stored: metadata.field("uid").is_present(),
+            is_stored: metadata.field("resourceVersion").is_present(),
             has_deploy_ovs: metadata
                 .object("annotations")
                 .field("deployOVS")
@@ -270,7 +270,8 @@ pub struct HyperConverged<'a> {
     pub namespace: String,
     /// The fields that determine the multi-architecture import.
     pub import: ImportFields,
-    /// Whether the API server has set its UID. In this case, HCO's mutating webhook has processed it.
+    /// Whether the API server has stored it, so that HCO's mutating webhook has completed it. On CREATE, the API server
+    /// sets a UID before the policy sees the object, but no resource version.
     pub is_stored: bool,
     /// Whether it has the annotation `deployOVS`, which HCO adds in an upgrade.
     pub has_deploy_ovs: bool,

@@ -24,7 +24,7 @@ fn before_hco_1_18_a_template_that_changes_keeps_its_disk() {
 
 #[test]
 fn a_stored_object_is_taken_as_it_is() {
-    let store = |hco: &mut Value| hco["metadata"]["uid"] = json!("1");
+    let store = |hco: &mut Value| hco["metadata"]["resourceVersion"] = json!("1");
     assert_eq!(empty_meanwhile(&updated(MAIN, store)), [""; 0]);
 }
 

@@ -52,7 +52,7 @@ const KINDS: [Kind; 10] = [
     }),
     ("templates in the status", |count| {
         let status = templates(count, |n| (format!("t{n}"), "amd64".to_owned()))["spec"].take();
-        json!({"metadata": {"uid": "0"}, "status": status})
+        json!({"metadata": {"resourceVersion": "1"}, "status": status})
     }),
 ];
 

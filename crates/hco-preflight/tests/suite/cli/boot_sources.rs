@@ -119,7 +119,7 @@ fn machine(source: &str, status: &str) -> Value {
         "VirtualMachine",
         "default/vm",
         json!({
-            "metadata": {"uid": "1"},
+            "metadata": {"resourceVersion": "1"},
             "spec": {"dataVolumeTemplates": [{"spec": {"sourceRef": source}}], "template": {"spec": {}}},
             "status": {"printableStatus": status},
         }),
@@ -137,7 +137,7 @@ fn hyperconverged(templates: &[Value], is_on: bool) -> Value {
 /// The arguments for a plan of a changed object, on a cluster with these objects and three nodes.
 fn planned(before: &Value, objects: &[Value], after: Option<&Value>) -> String {
     let mut before = before.clone();
-    before["metadata"]["uid"] = json!("0c4e");
+    before["metadata"]["resourceVersion"] = json!("1");
     before["status"]["versions"] = json!([{"name": "operator", "version": "1.18.1"}]);
     let mut items = vec![
         node("cp-1", "amd64", "control-plane"),

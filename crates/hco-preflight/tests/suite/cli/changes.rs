@@ -86,8 +86,8 @@ fn without_a_forecast_its_reason_is_said() {
     let placed = PLACEMENT.replace("amd64", "arm64");
     let on_arm64 = changed(&[(PLACEMENT, &placed)]);
     let patched = stored(&[(
-        "uid: 0c4e}",
-        "uid: 0c4e, annotations: {ssp.kubevirt.io/jsonpatch: '[{\"op\": \"remove\", \"path\": \"/spec/commonTemplates/dataImportCronTemplates\"}]'}}",
+        "resourceVersion: '1'}",
+        "resourceVersion: '1', annotations: {ssp.kubevirt.io/jsonpatch: '[{\"op\": \"remove\", \"path\": \"/spec/commonTemplates/dataImportCronTemplates\"}]'}}",
     )]);
     let rejected = "SSP rejects the object because of node risc-1 (riscv64)";
     let why_patched = "a jsonpatch annotation changes what SSP gets";

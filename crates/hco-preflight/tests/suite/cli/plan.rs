@@ -140,7 +140,7 @@ fn machine(source: &str, status: &str) -> Value {
         "VirtualMachine",
         "default/vm",
         json!({
-            "metadata": {"uid": "0c4e"},
+            "metadata": {"resourceVersion": "1"},
             "spec": {"dataVolumeTemplates": [{"spec": {"sourceRef": source}}], "template": {"spec": {}}},
             "status": {"printableStatus": status},
         }),
@@ -428,7 +428,7 @@ fn a_stored_template_is_completed_when_it_is_sent(
             node("a", "amd64", "control-plane"),
             node("b", "amd64", "worker"),
             hyperconverged(json!({
-                "metadata": {"uid": "1", "annotations": annotations},
+                "metadata": {"resourceVersion": "1", "annotations": annotations},
                 "spec": {"dataImportCronTemplates": [{"metadata": {"name": "mine"}, "spec": spec}]},
                 "status": {"versions": [{"name": "operator", "version": version}]},
             })),
