@@ -1,125 +1,411 @@
-//! Evaluates a payload step by step, and returns a report.
+//! Evaluates a change: finds the violations of the object after it, and compares them with the object before it.
 
-use kube_objects::json::Json;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cluster::{Host, OnlyNodes};
-use crate::comparison::Comparison;
-use crate::facts::Facts;
-use crate::finding::find;
-use crate::fixes::Fixes;
-use crate::needs::Needs;
-use crate::render::{self, Conclusion, Detail};
-use crate::repair::{self, Plan, Step};
-use crate::report::Report;
-use crate::request::{HyperConvergedRequest, Parsed};
-use crate::settings::Settings;
-use crate::stated::Stated;
-use crate::virtual_machine;
-use crate::world::World;
+use operator_models::forecast::Changes;
+use operator_models::hco::golden_image::Annotation;
+use operator_models::hco::import::Import;
+use operator_models::hco::jsonpatch;
+use serde::{Deserialize, Serialize};
 
-/// Evaluates the payload of waPC's `validate`: `{"request": …, "settings": …}`.
-///
-/// Never fails: if the object cannot be evaluated, the report says so.
-pub fn evaluate(payload: &[u8], cluster: &dyn Host) -> Report {
-    evaluate_parsed(Parsed::parse(payload, Detail::Verdict, None), cluster)
+use crate::change::{Change, Side};
+use crate::configuration::Configuration;
+use crate::images::Images;
+use crate::loss::{Loss, Losses};
+use crate::rule::{Condition, Level, Ratchet, Rule, Subject};
+use crate::rules::{CHECKS, Check};
+use crate::settings::{Settings, Updates};
+use crate::violation::{Violation, Violations};
+
+/// The outcome of a finding, the most severe first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// The finding denies the request.
+    Deny,
+    /// The finding causes a warning.
+    Warn,
+    /// The problem existed before the update.
+    Carried,
 }
 
-/// Evaluates a request for the `report` operation: the report also contains the golden images.
-pub fn report(payload: &[u8], cluster: &dyn Host) -> Report {
-    evaluate_parsed(Parsed::parse(payload, Detail::Everything, None), cluster)
-}
-
-/// Evaluates a request against a list of nodes as JSON, without looking up images. With a comparison, the report contains
-/// the changes.
-pub fn report_change(payload: &[u8], nodes: &str, comparison: Option<&Comparison<'_>>) -> Report {
-    let parsed = Parsed::parse(payload, Detail::Everything, comparison);
-    evaluate_parsed(parsed, &OnlyNodes(nodes))
-}
-
-fn evaluate_parsed(parsed: Parsed<'_>, cluster: &dyn Host) -> Report {
-    match parsed {
-        Parsed::Answered(report) => *report,
-        Parsed::VirtualMachine(request) => virtual_machine::evaluate(&request, cluster),
-        Parsed::HyperConverged(request) => evaluate_hyperconverged(&request, cluster),
-    }
-}
-
-/// Reads what the request needs, and evaluates the object. If the settings name repairs, they are applied until none is
-/// left; if the result is still denied, nothing is changed.
-fn evaluate_hyperconverged(request: &HyperConvergedRequest<'_>, cluster: &dyn Host) -> Report {
-    let (before, now) = request.environments();
-    let old = request.old.as_ref();
-    let old = old.map(|old| Stated::before(old, &before));
-    let new = Stated {
-        is_completed: request.is_unsent(),
-        ..Stated::new(&request.new, &now, old.as_ref())
-    };
-    let proposed = request.proposed_placements();
-    let needs = Needs::new(&new, &request.settings, &proposed, request.detail);
-    let world = World::read(&needs, &new, &request.settings, request.comparison, cluster);
-    let evaluation = Evaluation {
-        request,
-        world: &world,
-        old: old.as_ref(),
-    };
-    let (report, plan) = evaluation.evaluate(request.object, &new, &[], None);
-    let repaired = repair::repair(
-        request.object,
-        request.version,
-        plan,
-        |object, hco, made| evaluation.evaluate(object, &new.corrected(hco), made, None),
-    );
-    match repaired {
-        Ok(Some(repaired)) => repaired,
-        Ok(None) => report,
-        Err(obstacle) => {
-            evaluation
-                .evaluate(request.object, &new, &[], Some(&obstacle))
-                .0
+impl Outcome {
+    /// Its name in the audit annotations.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Warn => "warn",
+            Self::Carried => "carried",
         }
     }
 }
 
-/// The input of an evaluation, except for the object.
-struct Evaluation<'a> {
-    request: &'a HyperConvergedRequest<'a>,
-    world: &'a World<'a>,
-    old: Option<&'a Stated<'a>>,
+/// A violation, and its effect on the request.
+pub(crate) struct Detection<'f, O = Configuration<'f>> {
+    pub(crate) rule: &'static Rule,
+    pub(crate) outcome: Outcome,
+    /// Why the outcome is at most a warning.
+    pub(crate) doubt: Option<Doubt>,
+    /// What an update takes from the subject of an existing problem.
+    pub(crate) loss: Option<Loss>,
+    pub(crate) violation: Box<dyn Violation<'f, O> + 'f>,
 }
 
-impl Evaluation<'_> {
-    /// Evaluates the object after these repairs, and plans the next ones.
-    fn evaluate(
-        &self,
-        object: Json<'_>,
-        new: &Stated<'_>,
-        repairs: &[Step],
-        obstacle: Option<&str>,
-    ) -> (Report, Plan) {
-        let settings: &Settings = &self.request.settings;
-        let old = self.old.map(|old| Facts::before(old, new, self.world));
-        let facts = Facts::new(new, old.as_ref(), self.world);
-        let findings = find(&facts, settings);
-        let findings = Fixes::new(&facts, settings, object, &findings).describe();
-        let plan = Plan::new(&facts, settings, &findings, &self.request.unrepaired);
-        let conclusion = Conclusion {
-            findings: &findings,
-            repairs,
-            obstacle: obstacle.or(plan.obstacle.as_deref()),
-        };
-        let name = &self.request.name;
-        let report = render::report(name, &facts, settings, &conclusion, self.request.detail);
-        (report, plan)
+/// Why it is not certain what HCO does with a template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// HCO can use its own annotation instead of the spec's.
+    CommonTemplate,
+    /// A jsonpatch annotation changes the template that SSP gets.
+    JsonPatch,
+}
+
+/// The templates for which it is not certain what HCO does.
+struct Doubts<'a> {
+    common: BTreeSet<&'a str>,
+    patches_templates: bool,
+}
+
+/// Finds the violations of all rules about HyperConverged. Violations of the object before an update are existing problems,
+/// unless the template or the object that they are about loses something.
+pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<Detection<'f>> {
+    let existing = change
+        .before
+        .filter(|_| settings.updates == Updates::Ratchet)
+        .map(|before| Existing::new(before, &change.after));
+    let after = &change.after.configuration;
+    let doubts = Doubts::new(after);
+    let node_level = node_level(change.before_configuration(), after, settings);
+    let mut detections = Vec::new();
+    for (rule, check) in CHECKS {
+        let violations = violations(rule, *check, change, node_level);
+        if violations.is_empty() {
+            continue;
+        }
+        let existing = existing
+            .as_ref()
+            .filter(|_| rule.ratchet == Ratchet::Applies);
+        let old: Vec<_> = existing
+            .map(|existing| existing.violations(rule, *check, change.images))
+            .into_iter()
+            .flatten()
+            .collect();
+        let mut known = Known::default();
+        for (configuration, violations) in &old {
+            let doubts = Doubts::new(configuration);
+            known.add(violations, |violation| {
+                let doubt = doubts.of(rule, violation.template());
+                outcome(rule, violation, configuration, settings, doubt)
+            });
+        }
+        // Without the nodes, no rule could deny the object.
+        let is_harmless = rule.is_about_the_policy && node_level != Some(Level::Deny);
+        for violation in violations {
+            let doubt = doubts.of(rule, violation.template());
+            let Some(outcome) = outcome(rule, &*violation, after, settings, doubt) else {
+                continue;
+            };
+            let is_known = known.contains(&*violation, outcome);
+            let loss = existing
+                .filter(|_| is_known)
+                .and_then(|existing| existing.losses.of(violation.template()))
+                .cloned();
+            detections.push(Detection {
+                rule,
+                outcome: match outcome {
+                    _ if is_known && loss.is_none() => Outcome::Carried,
+                    Outcome::Deny if is_harmless => Outcome::Warn,
+                    outcome => outcome,
+                },
+                doubt,
+                loss,
+                violation,
+            });
+        }
+    }
+    detections
+}
+
+/// The outcome of a violation that is not an existing problem; `None` if the settings ignore it.
+fn outcome<'f, O: 'f>(
+    rule: &Rule,
+    violation: &(dyn Violation<'f, O> + 'f),
+    object: &'f O,
+    settings: &Settings,
+    doubt: Option<Doubt>,
+) -> Option<Outcome> {
+    let level = settings
+        .level_in_settings(rule, violation.template())
+        .or(violation.default_level())
+        .unwrap_or(rule.level);
+    match level {
+        Level::Ignore => None,
+        Level::Deny if doubt.is_some() || violation.is_doubtful(object) => Some(Outcome::Warn),
+        Level::Deny => Some(Outcome::Deny),
+        Level::Warn => Some(Outcome::Warn),
     }
 }
 
-/// Evaluates settings for the operation `validate_settings`.
-///
-/// # Errors
-///
-/// All problems in the settings, one on each line.
-pub fn validate_settings(payload: &[u8]) -> Result<(), String> {
-    let settings = Json::parse(payload)
-        .map_err(|error| format!("the settings are not valid JSON: {error}"))?;
-    Settings::read(Some(settings)).map(drop)
+/// Compares the violations of a rule about VirtualMachines with the violations of the object before an update.
+pub(crate) fn compare<'f, 'o, O: 'f + 'o>(
+    rule: &'static Rule,
+    object: &'f O,
+    violations: Violations<'f, O>,
+    old: Option<(&'o O, Violations<'o, O>)>,
+    settings: &Settings,
+) -> Vec<Detection<'f, O>> {
+    let is_compared = rule.ratchet == Ratchet::Applies && settings.updates == Updates::Ratchet;
+    let (before, old) = old.filter(|_| is_compared).unzip();
+    let old = old.unwrap_or_default();
+    let mut known = Known::default();
+    known.add(&old, |violation| outcome(rule, violation, before?, settings, None));
+    violations
+        .into_iter()
+        .filter_map(|violation| {
+            let outcome = outcome(rule, &*violation, object, settings, None)?;
+            Some(Detection {
+                rule,
+                outcome: if known.contains(&*violation, outcome) {
+                    Outcome::Carried
+                } else {
+                    outcome
+                },
+                doubt: None,
+                loss: None,
+                violation,
+            })
+        })
+        .collect()
+}
+
+/// The violations of one rule in the object before an update: their outcomes and architectures by template and value.
+#[derive(Default)]
+struct Known<'v> {
+    violations: BTreeMap<(Option<&'v str>, Cow<'v, str>), Vec<(Outcome, BTreeSet<&'v str>)>>,
+}
+
+impl<'v> Known<'v> {
+    fn add<'o, O: 'o>(
+        &mut self,
+        violations: &'v Violations<'o, O>,
+        outcome: impl Fn(&(dyn Violation<'o, O> + 'o)) -> Option<Outcome>,
+    ) {
+        for violation in violations {
+            if let Some(outcome) = outcome(&**violation) {
+                let identity = (violation.template(), violation.value());
+                let entry = (outcome, violation.architectures());
+                self.violations.entry(identity).or_default().push(entry);
+            }
+        }
+    }
+
+    /// Whether the old object has the same problem, at least as severe and as large.
+    fn contains<'f, O: 'f>(
+        &self,
+        violation: &(dyn Violation<'f, O> + 'f),
+        outcome: Outcome,
+    ) -> bool {
+        let identity = (violation.template(), violation.value());
+        let architectures = violation.architectures();
+        self.violations.get(&identity).is_some_and(|known| {
+            known
+                .iter()
+                .any(|(old, larger)| *old <= outcome && architectures.is_subset(larger))
+        })
+    }
+}
+
+/// The object before an update. A problem of it is an existing problem even if HCO or SSP rejected it for another reason. If
+/// its placement matches no workload node, its problems are those on the nodes of the object after the update.
+struct Existing<'a> {
+    before: &'a Side<'a>,
+    /// Replaces `before` where its own forecast does not show its problems.
+    replacement: Option<Side<'a>>,
+    losses: Losses,
+}
+
+impl<'a> Existing<'a> {
+    fn new(before: &'a Side<'a>, after: &'a Side<'a>) -> Self {
+        let accepted = |side: &'a Side<'a>, census| {
+            Side::accepted(side.configuration.clone(), census)
+        };
+        let is_moved = before.matches_no_node();
+        let unrejected = |side: &'a Side<'a>| {
+            side.is_rejected().then(|| accepted(side, side.census))
+        };
+        let (own, new) = (unrejected(before), unrejected(after));
+        let sides = [own.as_ref().unwrap_or(before), new.as_ref().unwrap_or(after)];
+        let losses = Losses::new(before, after, sides);
+        let replacement = if is_moved {
+            Some(accepted(before, after.census))
+        } else {
+            own
+        };
+        Self {
+            before,
+            replacement,
+            losses,
+        }
+    }
+
+    /// The violations of one rule, with the side of each list.
+    fn violations<'s>(
+        &'s self,
+        rule: &Rule,
+        check: Check,
+        images: &'s Images,
+    ) -> impl Iterator<Item = (&'s Configuration<'s>, Violations<'s>)> {
+        [Some(self.before), self.replacement.as_ref()]
+            .into_iter()
+            .flatten()
+            .filter(|side| match rule.condition {
+                Condition::ImportOff | Condition::ImportOn | Condition::VmsRestricted => {
+                    applies(rule, None, &side.configuration)
+                }
+                _ => true,
+            })
+            .map(move |side| (&side.configuration, run(check, None, side, None, images)))
+    }
+}
+
+fn violations<'f>(
+    rule: &Rule,
+    check: Check,
+    change: &'f Change<'f>,
+    node_level: Option<Level>,
+) -> Violations<'f> {
+    let after = &change.after;
+    let is_silent =
+        rule.is_about_golden_images && !after.configuration.installation.deploys_golden_images;
+    if is_silent || !applies(rule, change.before_configuration(), &after.configuration) {
+        return Violations::new();
+    }
+    match check {
+        Check::NodesError(check) => change
+            .nodes_error
+            .filter(|_| node_level.is_some())
+            .map(check)
+            .unwrap_or_default(),
+        check => run(check, change.before, after, change.changes.as_ref(), change.images),
+    }
+}
+
+/// Runs a check with what its signature asks for. Without it, the rule is silent.
+fn run<'f>(
+    check: Check,
+    before: Option<&'f Side<'f>>,
+    side: &'f Side<'f>,
+    changes: Option<&'f Changes>,
+    images: &'f Images,
+) -> Violations<'f> {
+    let configuration = &side.configuration;
+    let before_configuration = before.map(|before| &before.configuration);
+    let found = match check {
+        Check::Object(check) => Some(check(configuration)),
+        Check::Update(check) => Some(check(before_configuration, configuration)),
+        Check::Nodes(check) => side.census.map(|census| check(configuration, census)),
+        Check::NodesUpdate(check) => Some(check(before, side)),
+        Check::Images(check) => side
+            .census
+            .map(|census| check(configuration, census, images)),
+        Check::Forecast(check) => Some(check(configuration, &side.forecast, changes)),
+        Check::Changes(check) => changes.map(|changes| check(before_configuration, changes)),
+        Check::NodesError(_) => None,
+    };
+    found.unwrap_or_default()
+}
+
+/// Whether a rule applies to an object.
+fn applies(
+    rule: &Rule,
+    before: Option<&Configuration<'_>>,
+    after: &Configuration<'_>,
+) -> bool {
+    let changes_placement = || {
+        before.is_some_and(|before| before.hco.placement != after.hco.placement)
+    };
+    match rule.condition {
+        Condition::Always => true,
+        Condition::ImportOff => after.import == Import::Disabled,
+        Condition::ImportOn => after.import == Import::Enabled,
+        Condition::VmsRestricted => after.restricts_vms(),
+        Condition::PlacementChanges => changes_placement(),
+        Condition::WorkloadsMatter => {
+            have_golden_images(before, after) || after.restricts_vms() || changes_placement()
+        }
+    }
+}
+
+fn have_golden_images(before: Option<&Configuration<'_>>, after: &Configuration<'_>) -> bool {
+    after.has_golden_images() || before.is_some_and(Configuration::has_golden_images)
+}
+
+/// The most severe level of the rules that need the nodes for this request; `None` if no rule does.
+pub(crate) fn node_level(
+    before: Option<&Configuration<'_>>,
+    after: &Configuration<'_>,
+    settings: &Settings,
+) -> Option<Level> {
+    let is_needed = |rule: &Rule, check: Check| {
+        let needs_nodes = match check {
+            Check::Object(_) | Check::Update(_) | Check::NodesError(_) => false,
+            Check::Images(_) => settings.wants_images(),
+            Check::Changes(_) => before.is_some(),
+            Check::Nodes(_) | Check::Forecast(_) | Check::NodesUpdate(_) => true,
+        };
+        needs_nodes
+            && (!rule.is_about_golden_images || have_golden_images(before, after))
+            && applies(rule, before, after)
+    };
+    // With the import off, the rules ignore the templates that HCO adds automatically.
+    let templates = || {
+        after.golden_images.iter().filter(|image| {
+            image.template.is_some() || after.import == Import::Enabled
+        })
+    };
+    let level = |rule: &Rule| match (rule.subject, rule.condition) {
+        (Subject::Object, Condition::WorkloadsMatter) => {
+            let is_placed = before.is_some_and(|before| before.hco.placement != after.hco.placement);
+            let default = if is_placed { Level::Deny } else { rule.level };
+            settings.level_in_settings(rule, None).unwrap_or(default)
+        }
+        (Subject::Object, _) => settings.level(rule, None),
+        (Subject::Template, _) => templates()
+            .map(|image| settings.level(rule, Some(image.name)))
+            .min()
+            .unwrap_or(Level::Ignore),
+    };
+    CHECKS
+        .iter()
+        .filter(|(rule, check)| is_needed(rule, *check))
+        .map(|(rule, _)| level(rule))
+        .filter(|level| *level != Level::Ignore)
+        .min()
+}
+
+impl<'a> Doubts<'a> {
+    fn new(configuration: &'a Configuration<'_>) -> Self {
+        let patch = configuration.hco.patches.ssp.as_deref();
+        Self {
+            common: configuration
+                .golden_images
+                .iter()
+                .filter(|image| matches!(image.annotation, Annotation::Unknown(_)))
+                .map(|image| image.name)
+                .collect(),
+            patches_templates: jsonpatch::overrides(patch, &[jsonpatch::SSP_TEMPLATES]),
+        }
+    }
+
+    fn of(&self, rule: &Rule, template: Option<&str>) -> Option<Doubt> {
+        let template = template.filter(|_| rule.is_about_golden_images)?;
+        if rule.is_about_annotations && self.common.contains(template) {
+            Some(Doubt::CommonTemplate)
+        } else if self.patches_templates {
+            Some(Doubt::JsonPatch)
+        } else {
+            None
+        }
+    }
 }

@@ -1,22 +1,27 @@
 //! A way to resolve a finding, as data. The text of `fix:`, the command, and the JSON Patch follow from the same edits.
 
-use kube_objects::edit::Edit;
+mod text;
+
+use kube_objects::edit::{Edit, PatchOperation};
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 use kube_objects::path::{FieldPath, Segment};
 use kube_objects::value::Value;
 use operator_models::hco::hyperconverged::HyperConverged;
+use serde::{Deserialize, Serialize};
 
 /// One way to resolve a finding.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fix {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fix {
     /// An imperative on one line, without a period.
-    pub(crate) summary: String,
-    /// Whether the edits resolve the finding without a human decision.
-    pub(crate) complete: bool,
-    pub(crate) edits: Vec<Edit>,
+    pub summary: String,
+    /// Whether the patch resolves the finding without a human decision.
+    pub complete: bool,
+    /// A JSON Patch of the object in the version that was sent. Each patch can be applied alone.
+    pub patch: Vec<PatchOperation>,
     /// A command to paste.
-    pub(crate) command: Option<String>,
+    pub command: Option<String>,
     /// The repair in the settings that makes these edits.
+    #[serde(skip)]
     pub(crate) repair: Option<Repair>,
 }
 
@@ -45,17 +50,22 @@ impl Repair {
 }
 
 impl Fix {
+    /// The text for users: the summary, and the lines to type or paste. The lines after the first are indented.
+    pub fn text(&self) -> String {
+        text::text(self)
+    }
+
     /// A fix that only a person can apply.
     pub(crate) fn advice(summary: impl Into<String>) -> Self {
-        Self::edits(summary, Vec::new())
+        Self::edits(summary, &[])
     }
 
     /// Edits that a person has to confirm.
-    pub(crate) fn edits(summary: impl Into<String>, edits: Vec<Edit>) -> Self {
+    pub(crate) fn edits(summary: impl Into<String>, edits: &[Edit]) -> Self {
         Self {
             summary: summary.into(),
             complete: false,
-            edits,
+            patch: edits.iter().map(Edit::operation).collect(),
             command: None,
             repair: None,
         }
@@ -104,7 +114,7 @@ pub(crate) fn merge_command(
     } else {
         "NAMESPACE"
     };
-    let version = hco.version.name();
+    let version = hco.api_version.name();
     format!(
         "kubectl patch hyperconvergeds.{version}.hco.kubevirt.io {name} -n {namespace} --type merge -p '{patch}'"
     )

@@ -1,5 +1,5 @@
-//! Turns the proposals of rules into fixes: the edits, and whether they need a human decision. To find out, the policy
-//! evaluates the object again with the recommended fixes.
+//! The fixes of findings: the edits, and whether they need a human decision. To find out, the object is evaluated again with
+//! the recommended fixes.
 
 mod annotation;
 mod consequences;
@@ -12,85 +12,98 @@ use kube_objects::json::Json;
 use operator_models::hco::import::Import;
 use operator_models::ssp::architecture::knows_all;
 
-pub(crate) use self::consequences::{MAX_EVALUATED_AGAIN, recommended_edits};
+pub(crate) use self::consequences::{MAX_EVALUATED_AGAIN, edits, recommended_patch};
 pub(crate) use self::import::set_import;
 
-use crate::facts::Facts;
-use crate::finding::{Described, RuleFindings};
+use crate::change::Change;
+use crate::configuration::Configuration;
+use crate::evaluate::{Detection, Outcome};
+use crate::finding::Finding;
 use crate::fix::Fix;
 use crate::images::Images;
+use crate::inputs::Inputs;
 use crate::proposal::Proposal;
 use crate::rule::RepairKind;
 use crate::settings::Settings;
 
 /// The object whose findings are to be resolved.
 pub(crate) struct Fixes<'r, 'f> {
-    facts: &'f Facts<'f>,
-    settings: &'r Settings,
+    pub(crate) change: &'f Change<'f>,
+    inputs: &'f Inputs<'f>,
+    pub(crate) settings: &'r Settings,
     /// The object as it was sent.
     object: Json<'r>,
-    findings: &'r [RuleFindings<'f>],
-    /// Enabling the import, if it is off: several rules propose it.
-    enable_import: Option<Fix>,
-    /// Whether another finding needs the import.
+    pub(crate) detections: &'r [Detection<'f>],
+    /// Whether a finding needs the import.
     needs_import: bool,
 }
 
 impl<'r, 'f> Fixes<'r, 'f> {
     pub(crate) fn new(
-        facts: &'f Facts<'f>,
+        change: &'f Change<'f>,
+        inputs: &'f Inputs<'f>,
         settings: &'r Settings,
         object: Json<'r>,
-        findings: &'r [RuleFindings<'f>],
+        detections: &'r [Detection<'f>],
     ) -> Self {
-        let mut found = findings.iter().filter(|rule| !rule.findings.is_empty());
-        let is_proposed = facts.import == Import::Disabled && found.clone().next().is_some();
-        let lacks_import = found.any(|rule| rule.rule.repairs == RepairKind::Import);
-        let mut fixes = Self {
-            facts,
+        let lacks_import = detections
+            .iter()
+            .any(|detection| detection.rule.repairs == RepairKind::Import);
+        Self {
+            change,
+            inputs,
             settings,
             object,
-            findings,
-            enable_import: None,
-            needs_import: lacks_import && facts.census().is_some_and(knows_all),
-        };
-        fixes.enable_import = is_proposed.then(|| fixes.enable_import());
-        fixes
+            detections,
+            needs_import: lacks_import && change.after.census.is_some_and(knows_all),
+        }
     }
 
-    /// Describes the findings, with their fixes.
-    pub(crate) fn describe(&self) -> Vec<Described> {
-        let rules = self.findings.iter();
-        let described = rules.map(|rule| {
-            rule.describe(self.facts, self.settings, |proposals| {
-                self.work_out(proposals)
-            })
-        });
-        let mut described: Vec<Described> = described.collect();
-        self.confirm(&mut described);
-        described
+    /// The findings that are shown, the first ones of each rule and outcome, with their fixes.
+    pub(crate) fn findings(&self) -> Vec<Finding> {
+        /// The limit of findings of a rule and outcome that are shown. The others are counted.
+        const SHOWN: usize = 128;
+        let enable_import = self.enable_import_if_proposed();
+        let mut counts: BTreeMap<(&str, Outcome), usize> = BTreeMap::new();
+        let mut findings = Vec::new();
+        for detection in self.detections {
+            let count = counts
+                .entry((detection.rule.id, detection.outcome))
+                .or_default();
+            *count += 1;
+            if *count <= SHOWN {
+                let fixes = self.of(detection, enable_import.as_ref());
+                findings.push(Finding::new(detection, self.configuration(), fixes));
+            }
+        }
+        self.confirm(&mut findings);
+        findings
     }
 
-    /// The fixes of a finding, the recommended one first.
-    fn work_out(&self, proposals: &[Proposal<'f>]) -> Vec<Fix> {
+    /// Enabling the import, if it is off and there are findings: several rules propose it.
+    pub(crate) fn enable_import_if_proposed(&self) -> Option<Fix> {
+        let is_off = self.configuration().import == Import::Disabled;
+        (is_off && !self.detections.is_empty()).then(|| self.enable_import())
+    }
+
+    /// The fixes of a detection, the recommended one first.
+    pub(crate) fn of(&self, detection: &Detection<'f>, enable_import: Option<&Fix>) -> Vec<Fix> {
         let (mut fixes, mut last) = (Vec::new(), Vec::new());
-        for proposal in proposals {
+        for proposal in detection.violation.fixes(self.configuration()) {
             match proposal {
                 Proposal::Advice { .. } | Proposal::Edits { .. } => {
-                    fixes.extend(as_proposed(proposal));
+                    fixes.extend(as_proposed(&proposal));
                 }
                 Proposal::EnableImport => {
-                    let enable = self.enable_import.clone();
                     // Fixes that only a person can prepare come after fixes that can be applied.
-                    let is_first = enable.as_ref().is_some_and(|fix| !fix.edits.is_empty());
+                    let is_first = enable_import.is_some_and(|fix| !fix.patch.is_empty());
                     let list = if is_first { &mut fixes } else { &mut last };
-                    list.extend(enable);
+                    list.extend(enable_import.cloned());
                 }
                 Proposal::EnableImportIfNeeded => {
-                    let enable = self.enable_import.clone();
-                    fixes.extend(enable.map(|fix| Fix {
+                    fixes.extend(enable_import.map(|fix| Fix {
                         complete: fix.complete && self.needs_import,
-                        ..fix
+                        ..fix.clone()
                     }));
                 }
                 Proposal::Place { summary, otherwise } => {
@@ -104,7 +117,7 @@ impl<'r, 'f> Fixes<'r, 'f> {
                 Proposal::List { template, summary } => fixes.push(self.list(template, summary)),
                 Proposal::AddMissing(template) => fixes.push(self.add_missing(template)),
                 Proposal::RemoveAnnotation { template, complete } => {
-                    fixes.push(self.remove_annotation(template).complete_if(*complete));
+                    fixes.push(self.remove_annotation(template).complete_if(complete));
                 }
                 Proposal::Enable(template) => fixes.push(self.enable(template)),
                 Proposal::Disable(template) => fixes.push(self.disable(template)),
@@ -115,15 +128,22 @@ impl<'r, 'f> Fixes<'r, 'f> {
         fixes
     }
 
+    pub(crate) fn configuration(&self) -> &'f Configuration<'f> {
+        &self.change.after.configuration
+    }
+
     /// The workload nodes by architecture; none if they are unknown.
     fn workload(&self) -> &BTreeMap<String, usize> {
         static NONE: BTreeMap<String, usize> = BTreeMap::new();
-        self.facts.census().map_or(&NONE, |census| &census.workload)
+        self.change
+            .after
+            .census
+            .map_or(&NONE, |census| &census.workload)
     }
 
     /// Whether the settings ask for image look-ups, but none were made.
     fn skips_images(&self) -> bool {
-        matches!(self.facts.world.images, Images::Skipped)
+        matches!(self.change.images, Images::Skipped)
     }
 }
 
@@ -137,7 +157,7 @@ pub(crate) fn as_proposed(proposal: &Proposal<'_>) -> Option<Fix> {
             summary,
             edits,
             complete,
-        } => Fix::edits(summary.clone(), edits.clone()).complete_if(*complete),
+        } => Fix::edits(summary.clone(), edits).complete_if(*complete),
         _ => return None,
     })
 }

@@ -18,18 +18,21 @@
 #![forbid(unsafe_code)]
 
 mod architecture;
+mod change;
 mod cluster;
 mod comparison;
+mod configuration;
 mod context;
 mod evaluate;
-mod facts;
 mod finding;
 mod fix;
 mod fixes;
 mod images;
+mod inputs;
+mod loss;
 mod machine;
-mod needs;
 mod nodes;
+mod pipeline;
 mod proposal;
 mod rejected_path;
 mod render;
@@ -39,18 +42,17 @@ mod request;
 mod rule;
 mod rules;
 mod settings;
-mod stated;
 mod version;
 mod violation;
 mod virtual_machine;
 mod words;
-mod world;
 
 pub use architecture::is_architecture;
 pub use cluster::{Cluster, Host, Permission, Resource, ServiceAccount};
 pub use comparison::Comparison;
-pub use evaluate::{evaluate, report, report_change, validate_settings};
-pub use finding::{Consequence, Outcome};
+pub use evaluate::Outcome;
+pub use finding::Finding;
+pub use fix::Fix;
 pub use kube_objects::edit::PatchOperation;
 pub use kube_objects::placement;
 pub use kube_objects::text::{Foreign, escape, is_invisible};
@@ -62,11 +64,12 @@ pub use operator_models::forecast::{Objects, Stopped};
 pub use operator_models::hco::import::Import;
 pub use operator_models::hco::node;
 pub use operator_models::kubevirt::preference::PreferenceName;
+pub use pipeline::{evaluate, report, report_change, validate_settings};
 pub use report::{
-    Boot, ChangesReport, CronChangesReport, CronReport, DataSourceReport, FindingReport, FixReport,
-    ForecastReport, Report, RetargetReport, TemplateReport, VirtualMachineReport,
+    Boot, ChangesReport, CronChangesReport, CronReport, DataSourceReport, ForecastReport, Report, RetargetReport, TemplateReport, VirtualMachineReport,
 };
-pub use rule::{ComparesNodes, Level, ObjectKind, Ratchet, RepairKind, Rule, Subject};
+pub use rule::{Condition, Level, ObjectKind, Ratchet, RepairKind, Rule, Subject};
 pub use rules::RULES;
 pub use version::{StatedVersion, VersionSource};
+pub use violation::Consequence;
 pub use words::{why_unimportable, why_unknown};

@@ -4,6 +4,7 @@ use kube_objects::node_list::ListError;
 use kube_objects::placement::Placement;
 use operator_models::hco::node::{self, Census};
 use operator_models::hco::node_info::NodeInfo;
+use operator_models::kubevirt::default_architecture::default_architecture;
 
 use crate::cluster::{Cluster, Resource, ServiceAccount, forbidden_verb};
 
@@ -50,6 +51,27 @@ impl NodesSource {
         match self {
             Self::Status { .. } => "status",
             Self::List => "list",
+        }
+    }
+
+    /// The architecture that HCO chooses as the default for these nodes.
+    pub(crate) fn default_architecture<'c>(&'c self, census: &'c Census) -> Option<&'c str> {
+        match self {
+            Self::List => default_architecture(census),
+            Self::Status {
+                default_architecture: Some(default),
+            } => Some(default),
+            // Without the numbers of the nodes, the most common architecture is not known.
+            Self::Status { .. } => {
+                let mut workload = census.workload.keys();
+                let only = workload.next().filter(|_| workload.next().is_none());
+                census
+                    .control_plane
+                    .first()
+                    .filter(|first| census.workload.contains_key(*first))
+                    .or(only)
+                    .map(String::as_str)
+            }
         }
     }
 }

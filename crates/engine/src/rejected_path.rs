@@ -3,11 +3,11 @@
 use kube_objects::path::FieldPath;
 use operator_models::cdi::data_import_cron::{Cause, Rejection};
 
-use crate::facts::Facts;
+use crate::configuration::Configuration;
 
 /// The path of the field that makes CDI or the API server reject the DataImportCron of the template at this index.
-pub(crate) fn rejected_path(facts: &Facts<'_>, index: usize, reason: &Rejection) -> FieldPath {
-    let template = facts.path_of_index(Some(index));
+pub(crate) fn rejected_path(configuration: &Configuration<'_>, index: usize, reason: &Rejection) -> FieldPath {
+    let template = configuration.path_of_index(Some(index));
     let volume = template.keys(&["spec", "template", "spec"]);
     match reason {
         _ if reason.cause() == Cause::Name => template.keys(&["metadata", "name"]),

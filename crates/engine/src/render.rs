@@ -1,14 +1,12 @@
 //! Builds reports: with an evaluation, and for requests that cannot be evaluated.
 
 mod audit;
-mod fix;
 mod forecast;
 mod message;
 mod warnings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kube_objects::edit::Edit;
 use kube_objects::text::{Foreign, cut, escape, quote};
 use operator_models::forecast::Forecast;
 use operator_models::hco::golden_image::GoldenImage;
@@ -16,13 +14,14 @@ use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
 use operator_models::ssp::architecture::is_known;
 
-use crate::facts::Facts;
-use crate::finding::{Described, Outcome, Shown};
-use crate::fix::Fix;
-use crate::fixes::recommended_edits;
+use crate::change::Change;
+use crate::evaluate::{Detection, Outcome};
+use crate::finding::Finding;
+use crate::fixes::recommended_patch;
+use crate::inputs::Inputs;
 use crate::nodes::NodesSource;
-use crate::repair::Step;
-use crate::report::{Boot, FindingReport, FixReport, Report, TemplateReport};
+use crate::repair::{Repaired, Step};
+use crate::report::{Boot, Report, TemplateReport};
 use crate::rule::Rule;
 use crate::settings::Settings;
 
@@ -85,15 +84,10 @@ pub(crate) fn undecodable(
 }
 
 /// An object of a version that the policy does not know.
-pub(crate) fn unknown_version(object: &ObjectName, version: &str) -> Report {
-    rejected(
-        BAD_REQUEST,
-        format!(
-            "{object} cannot be decoded: version {} is unknown.\n\
-             fix: use hco.kubevirt.io/v1beta1 or hco.kubevirt.io/v1",
-            quote(version)
-        ),
-    )
+pub(crate) fn unknown_version(object: &ObjectName, version: &str, settings: &Settings) -> Report {
+    let fact = format!("{object} cannot be decoded: version {} is unknown.", quote(version));
+    let message = format!("{fact}\nfix: use hco.kubevirt.io/v1beta1 or hco.kubevirt.io/v1");
+    rejected_with(settings, BAD_REQUEST, &fact, message)
 }
 
 /// The payload cannot be read.
@@ -119,72 +113,89 @@ pub(crate) fn invalid_settings(object: &ObjectName, problems: &str) -> Report {
     )
 }
 
-/// The findings about an object, and the repairs that were made.
-pub(crate) struct Conclusion<'e> {
-    pub(crate) findings: &'e [Described],
-    pub(crate) repairs: &'e [Step],
-    /// Why a repair that the settings ask for was not applied.
-    pub(crate) obstacle: Option<&'e str>,
+/// The findings about an object, and its repairs.
+pub(crate) struct Conclusion<'e, 'f, O> {
+    /// All of them.
+    pub(crate) detections: &'e [Detection<'f, O>],
+    /// Those that are shown.
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) repaired: Repaired,
 }
 
 /// The report about a HyperConverged.
 pub(crate) fn report(
-    object: &ObjectName,
-    facts: &Facts<'_>,
-    settings: &Settings,
-    conclusion: &Conclusion<'_>,
+    change: &Change<'_>,
+    inputs: &Inputs<'_>,
     detail: Detail,
 ) -> Report {
-    let written = (detail == Detail::Everything).then_some(facts);
-    let census = facts.counted;
+    let side = &change.after;
+    let configuration = &side.configuration;
+    let census = side.census;
     let list = |names: Vec<&String>| -> Vec<Foreign> {
         names.into_iter().map(|name| name.as_str().into()).collect()
     };
     let report = Report {
         nodes: census
-            .filter(|_| matches!(facts.nodes_source(), Some(NodesSource::List)))
+            .filter(|_| matches!(inputs.nodes_source(), Some(NodesSource::List)))
             .map(|census| census.workload.clone()),
         workload_architectures: census.map(|census| list(census.workload.keys().collect())),
         control_plane_architectures: census
             .map(|census| list(census.control_plane.iter().collect())),
-        hco_version: Some(facts.version.shown.text()),
-        version: Some(facts.version.shown.clone()),
-        default_architecture: facts.default_architecture().map(Foreign::from),
-        nodes_from: census.and(facts.nodes_source()).map(NodesSource::name),
-        multi_arch_import: Some(facts.import),
-        templates: census
-            .zip(written.filter(|facts| facts.deploys_golden_images))
-            .map(|(census, facts)| templates(facts, census)),
-        forecast: written.and_then(forecast::forecast),
-        forecast_before: written.and_then(|facts| forecast::forecast(facts.old?)),
-        changes: written.and_then(|facts| facts.changes.as_ref().map(forecast::changes)),
-        repairs: conclusion.repairs.iter().map(Step::warning).collect(),
-        not_checked: facts.world.images.not_checked(),
+        hco_version: Some(configuration.version().stated.text()),
+        version: Some(configuration.version().stated.clone()),
+        default_architecture: census
+            .filter(|_| configuration.version().number.sets_defaults())
+            .and_then(|census| inputs.nodes_source()?.default_architecture(census))
+            .map(Foreign::from),
+        nodes_from: census.and(inputs.nodes_source()).map(NodesSource::name),
+        multi_arch_import: Some(configuration.import),
+        not_checked: change.images.not_checked(),
         ..Report::accepted()
     };
-    with_findings(report, object, settings, conclusion)
+    if detail == Detail::Verdict {
+        return report;
+    }
+    Report {
+        templates: census
+            .filter(|_| configuration.installation.deploys_golden_images)
+            .map(|census| templates(change, census)),
+        forecast: forecast::forecast(side),
+        forecast_before: change.before.and_then(forecast::forecast),
+        changes: change.changes.as_ref().map(forecast::changes),
+        ..report
+    }
 }
 
-/// The verdict of a report, and the findings in it.
-pub(crate) fn with_findings(
+/// Adds the verdict, the findings, and the repairs to a report.
+pub(crate) fn with_findings<O>(
     mut report: Report,
     object: &ObjectName,
     settings: &Settings,
-    conclusion: &Conclusion<'_>,
+    conclusion: Conclusion<'_, '_, O>,
 ) -> Report {
-    let denies = |rule: &&Described| rule.count(Outcome::Deny) > 0;
-    let denying: Vec<_> = conclusion.findings.iter().filter(denies).collect();
-    let code = match denying.as_slice() {
+    let Conclusion {
+        detections,
+        findings,
+        repaired,
+    } = conclusion;
+    let rules: Vec<RuleSection<'_>> = detections
+        .chunk_by(|one, other| one.rule.id == other.rule.id)
+        .filter_map(|detections| RuleSection::new(detections, &findings))
+        .collect();
+    let denying: Vec<_> = rules
+        .iter()
+        .filter(|section| section.count(Outcome::Deny) > 0)
+        .collect();
+    report.code = match denying.as_slice() {
         [] => None,
         [only] if only.rule.is_about_the_policy => Some(INTERNAL_ERROR),
         _ => Some(FORBIDDEN),
     };
-    let rules: Vec<Written<'_>> = conclusion.findings.iter().map(Written::new).collect();
-    report.allowed = code.is_none();
-    report.code = code;
-    report.more_findings = rules.iter().map(Written::omitted).sum();
-    let mut message = code.map(|_| message::message(object, &rules));
-    let mut obstacle = conclusion.obstacle;
+    report.allowed = report.code.is_none();
+    report.more_findings = detections.len() - findings.len();
+    report.repairs = repaired.steps.iter().map(Step::warning).collect();
+    let mut message = report.code.map(|_| message::message(object, &denying));
+    let mut obstacle = repaired.obstacle.as_deref();
     if let Some((message, paragraph)) = message.as_mut().zip(obstacle)
         && message.len() + paragraph.len() + 2 <= message::LIMIT
     {
@@ -194,69 +205,54 @@ pub(crate) fn with_findings(
     }
     report.message = message;
     report.warnings = warnings::warnings(&report, &rules, settings.denials_as_warnings, obstacle);
-    report.audit_annotations = audit::annotations(&report, conclusion);
-    let patch = recommended_edits(conclusion.findings);
-    report.patch = patch.iter().map(Edit::operation).collect();
-    report.findings = rules.into_iter().flat_map(|rule| rule.findings).collect();
+    report.audit_annotations = audit::annotations(&report, detections, &repaired.steps);
+    report.patch = recommended_patch(&findings);
+    report.repaired_object = repaired.object;
+    report.findings = findings;
     report
 }
 
-/// The findings of one rule, as the report shows them.
-struct Written<'e> {
-    described: &'e Described,
-    findings: Vec<FindingReport>,
+/// The findings of one rule.
+struct RuleSection<'e> {
+    rule: &'static Rule,
+    /// The number of findings by outcome.
+    counts: BTreeMap<Outcome, usize>,
+    /// Those that are shown.
+    findings: Vec<&'e Finding>,
 }
 
-impl<'e> Written<'e> {
-    fn new(described: &'e Described) -> Self {
-        let shown = described.shown.iter().filter(|shown| shown.is_reported);
-        let findings = shown.map(|shown| finding(described.rule, shown));
-        Self {
-            findings: findings.collect(),
-            described,
+impl<'e> RuleSection<'e> {
+    fn new<O>(detections: &[Detection<'_, O>], findings: &'e [Finding]) -> Option<Self> {
+        let rule = detections.first()?.rule;
+        let mut counts = BTreeMap::new();
+        for detection in detections {
+            *counts.entry(detection.outcome).or_default() += 1;
         }
+        Some(Self {
+            rule,
+            counts,
+            findings: findings
+                .iter()
+                .filter(|finding| finding.rule == rule.id)
+                .collect(),
+        })
+    }
+
+    /// The number of findings with this outcome.
+    fn count(&self, outcome: Outcome) -> usize {
+        self.counts.get(&outcome).copied().unwrap_or_default()
     }
 
     /// The findings with this outcome that are shown, and the number of the others.
-    fn with(&self, outcome: Outcome) -> (Vec<&FindingReport>, usize) {
-        let shown = self.findings.iter();
-        let shown: Vec<_> = shown.filter(|finding| finding.level == outcome).collect();
-        let more = self.described.count(outcome) - shown.len();
+    fn with(&self, outcome: Outcome) -> (Vec<&'e Finding>, usize) {
+        let shown: Vec<_> = self
+            .findings
+            .iter()
+            .copied()
+            .filter(|finding| finding.level == outcome)
+            .collect();
+        let more = self.count(outcome) - shown.len();
         (shown, more)
-    }
-
-    /// The number of findings that are not shown.
-    fn omitted(&self) -> usize {
-        self.described.total() - self.findings.len()
-    }
-}
-
-fn finding(rule: &Rule, shown: &Shown) -> FindingReport {
-    FindingReport {
-        rule: rule.id.into(),
-        level: shown.outcome,
-        path: shown.path.to_string().into(),
-        // Not escaped, because programs compare the name.
-        template: shown.template.as_deref().map(shortened),
-        value: shortened(&shown.value),
-        fact: shown.fact.clone(),
-        consequence: shown.consequence,
-        fix: fix::text(&shown.fixes),
-        fixes: shown.fixes.iter().map(fix_report).collect(),
-    }
-}
-
-fn shortened(text: &str) -> Foreign {
-    let end = text.floor_char_boundary(NAME);
-    text.get(..end).unwrap_or(text).into()
-}
-
-fn fix_report(fix: &Fix) -> FixReport {
-    FixReport {
-        summary: fix.summary.clone(),
-        complete: fix.complete,
-        patch: fix.edits.iter().map(Edit::operation).collect(),
-        command: fix.command.clone(),
     }
 }
 
@@ -297,50 +293,60 @@ impl std::fmt::Display for ObjectName {
     }
 }
 
-fn templates(facts: &Facts<'_>, census: &Census) -> Vec<TemplateReport> {
+fn templates(change: &Change<'_>, census: &Census) -> Vec<TemplateReport> {
     /// The maximum number of templates in the table. Users don't read a longer one.
     const SHOWN: usize = 1000;
-    let images = facts.golden_images.iter().take(SHOWN);
-    let missing = facts.forecast().map(missing_crons).unwrap_or_default();
-    images
+    let side = &change.after;
+    let missing = match &side.forecast {
+        Ok(forecast) => missing_crons(forecast),
+        Err(_) => BTreeSet::new(),
+    };
+    side.configuration
+        .golden_images
+        .iter()
+        .take(SHOWN)
         .map(|image| TemplateReport {
             name: image.name.into(),
-            architectures: boots(facts, image, census, &missing),
+            architectures: boots(change, image, census, &missing),
         })
         .collect()
 }
 
-/// The names of the DataImportCrons that import no image, although the annotation lists the architecture.
-fn missing_crons<'f>(forecast: &'f Forecast<'_>) -> BTreeSet<&'f str> {
-    let mut missing = BTreeSet::new();
-    for cron in forecast.crons.iter().filter(|cron| !cron.imports()) {
-        missing.insert(&*cron.key.name);
-    }
-    for lost in &forecast.lost {
-        missing.insert(&*lost.key.name);
-    }
-    missing
+/// The templates and names of the DataImportCrons that import no image, although the annotation lists the architecture.
+fn missing_crons<'f>(forecast: &'f Forecast<'_>) -> BTreeSet<(&'f str, &'f str)> {
+    let failing = forecast.crons.iter().filter(|cron| !cron.imports());
+    failing
+        .map(|cron| (cron.template, &cron.key))
+        .chain(forecast.lost.iter().map(|lost| (lost.template, &lost.key)))
+        .filter_map(|(template, key)| Some((forecast.templates.get(template)?.name, &*key.name)))
+        .collect()
 }
 
 fn boots(
-    facts: &Facts<'_>,
+    change: &Change<'_>,
     image: &GoldenImage<'_>,
     census: &Census,
-    missing: &BTreeSet<&str>,
+    missing: &BTreeSet<(&str, &str)>,
 ) -> BTreeMap<String, Boot> {
+    let configuration = &change.after.configuration;
     // With the import off, the image is imported for the architecture of the node on which the import runs.
-    let is_determined = facts.import == Import::Enabled || census.workload.len() == 1;
-    let value = image.annotation.value().filter(|_| is_determined);
-    let supported = value.map(|value| value.supported(&census.workload));
-    let contents = match facts.import {
-        Import::Enabled => facts.architectures_of(image),
+    let is_determined = configuration.import == Import::Enabled || census.workload.len() == 1;
+    let supported = image
+        .annotation
+        .value()
+        .filter(|_| is_determined)
+        .map(|value| value.supported(&census.workload));
+    let contents = match configuration.import {
+        Import::Enabled => change.images.architectures_of(configuration, image),
         Import::Disabled => None,
     };
     let is_missing = |name: &str| {
         !missing.is_empty()
-            && match facts.import {
-                Import::Enabled => missing.contains(&*[image.name, "-", name].concat()),
-                Import::Disabled => missing.contains(image.name),
+            && match configuration.import {
+                Import::Enabled => {
+                    missing.contains(&(image.name, &*[image.name, "-", name].concat()))
+                }
+                Import::Disabled => missing.contains(&(image.name, image.name)),
             }
     };
     let boot = |name: &String| {
@@ -352,13 +358,14 @@ fn boots(
             (Some(names), _) if !is_known(name) || !names.contains(name.as_str()) => {
                 Boot::NotImported
             }
-            (Some(_), Some(Ok(_))) => Boot::Boots,
-            (Some(_), None) => Boot::Imported,
+            (Some(_), Some(Ok(_))) => Boot::InImage,
+            (Some(_), None) => Boot::Expected,
             (None, _) | (Some(_), Some(Err(_))) => Boot::Unknown,
         }
     };
-    let architectures = census.workload.keys();
-    architectures
+    census
+        .workload
+        .keys()
         .map(|name| (name.clone(), boot(name)))
         .collect()
 }

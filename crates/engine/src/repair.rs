@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use kube_objects::edit::{self, Edit};
 use kube_objects::json::Json;
 use kube_objects::text::{cut, quote};
-use operator_models::hco::api_version::ApiVersion;
-use operator_models::hco::hyperconverged::{HyperConverged, LocatedFields};
+use operator_models::hco::hyperconverged::LocatedFields;
 use operator_models::ssp::architecture::knows_all;
 
-use crate::facts::Facts;
-use crate::finding::{Described, Outcome};
+use crate::change::Change;
+use crate::evaluate::{Detection, Outcome, evaluate};
 use crate::fix::Repair;
-use crate::fixes::set_import;
-use crate::report::Report;
+use crate::fixes::{Fixes, edits, set_import};
+use crate::inputs::Inputs;
+use crate::request::HyperConvergedRequest;
 use crate::rule::{RepairKind, Rule};
 use crate::settings::Settings;
 
@@ -48,128 +48,175 @@ impl Step {
     }
 }
 
-/// The possible repairs of an object, and why a repair that the settings ask for is not possible.
+/// The repairs of an object.
 #[derive(Debug, Default)]
-pub(crate) struct Plan {
-    steps: Vec<Step>,
+pub(crate) struct Repaired {
+    /// The object with the repairs; `None` if nothing was repaired.
+    pub(crate) object: Option<String>,
+    pub(crate) steps: Vec<Step>,
+    /// Why a repair that the settings ask for was not applied.
     pub(crate) obstacle: Option<String>,
 }
 
-impl Plan {
-    /// The repairs of the findings that are not existing problems. `too_large` lists the rules whose repairs were
-    /// dropped because of the size of the object.
-    pub(crate) fn new(
-        facts: &Facts<'_>,
-        settings: &Settings,
-        described: &[Described],
-        too_large: &[&str],
-    ) -> Self {
-        let mut plan = Self::default();
-        let is_new =
-            |rule: &Described| rule.count(Outcome::Deny) > 0 || rule.count(Outcome::Warn) > 0;
-        let mut rules = described.iter();
-        if rules.any(|rule| too_large.contains(&rule.rule.id) && is_new(rule)) {
-            let why = "No repair was applied: the object has more than 128 KiB.";
-            plan.obstacle = Some(why.to_owned());
-        }
-        for rule in described {
-            if let Some(wanted) = settings.repair(rule.rule) {
-                plan.add(
-                    rule,
-                    facts,
-                    wanted,
-                    &untouchable(settings, described, wanted),
-                );
-            }
-        }
-        plan
+/// Applies repairs until nothing is left to repair. If one of them is not possible, or if the result is still denied, the
+/// object remains unchanged.
+pub(crate) fn repair<'f>(
+    change: &'f Change<'f>,
+    inputs: &'f Inputs<'f>,
+    request: &HyperConvergedRequest<'_>,
+) -> Repaired {
+    if !request.settings.has_repairs() && request.too_large_for.is_empty() {
+        return Repaired::default();
     }
+    match apply(change, inputs, request) {
+        Ok((steps, _)) if steps.is_empty() => Repaired::default(),
+        Ok((steps, object)) => Repaired {
+            object: Some(object),
+            steps,
+            obstacle: None,
+        },
+        Err(obstacle) => Repaired {
+            obstacle: Some(obstacle),
+            ..Repaired::default()
+        },
+    }
+}
 
-    fn add(
-        &mut self,
-        described: &Described,
-        facts: &Facts<'_>,
-        wanted: &Repair,
-        untouchable: &BTreeSet<&str>,
-    ) {
-        let rule = described.rule;
-        let mut done = BTreeSet::new();
-        for shown in &described.shown {
-            let template = shown.template.as_deref();
-            let is_untouchable = template.is_some_and(|name| untouchable.contains(name));
-            // All findings at one path have the same fix.
-            if shown.outcome == Outcome::Carried
-                || is_untouchable
-                || !done.insert(shown.path.to_string())
-            {
-                continue;
+/// The repairs, and the object after them.
+fn apply<'f>(
+    change: &'f Change<'f>,
+    inputs: &'f Inputs<'f>,
+    request: &HyperConvergedRequest<'_>,
+) -> Result<(Vec<Step>, String), String> {
+    /// More passes than a chain of repairs can need.
+    const PASSES: usize = 8;
+    let settings = &request.settings;
+    let configuration = &change.after.configuration;
+    let detections = evaluate(change, settings);
+    let is_too_large = |detection: &Detection<'_>| {
+        detection.outcome != Outcome::Carried && request.too_large_for.contains(&detection.rule.id)
+    };
+    if detections.iter().any(is_too_large) {
+        return Err("No repair was applied: the object has more than 128 KiB.".to_owned());
+    }
+    let fixes = Fixes::new(change, inputs, settings, request.object, &detections);
+    let mut next = steps(&fixes)?;
+    let mut object = request.object.text().to_owned();
+    let mut made = Vec::new();
+    for _ in 0..PASSES {
+        if next.is_empty() {
+            return Ok((made, object));
+        }
+        let edits = next.iter().flat_map(|step| &step.edits);
+        object = Json::parse(object.as_bytes())
+            .ok()
+            .and_then(|object| edit::apply(object, edits))
+            .ok_or("No repair was applied: the changes cannot be applied to the object.")?;
+        made.append(&mut next);
+        let (json, hco) = Json::parse(object.as_bytes())
+            .ok()
+            .and_then(|json| {
+                let hco = LocatedFields::new(json, request.version).read().ok()?;
+                Some((json, hco))
+            })
+            .ok_or("No repair was applied: the repaired object cannot be read.")?;
+        let corrected = configuration.corrected(&hco, change.before_configuration());
+        let repaired = inputs.change(change.before, corrected);
+        let detections = evaluate(&repaired, settings);
+        next = steps(&Fixes::new(&repaired, inputs, settings, json, &detections))?;
+        if next.is_empty() {
+            still_denied(&detections)?;
+        }
+    }
+    Err("No repair was applied: each repair made another repair necessary.".to_owned())
+}
+
+/// The next repairs of an object, or why one that the settings ask for is not possible.
+fn steps(fixes: &Fixes<'_, '_>) -> Result<Vec<Step>, String> {
+    let (settings, detections) = (fixes.settings, fixes.detections);
+    let enable_import = settings
+        .repairs_import()
+        .then(|| fixes.enable_import_if_proposed())
+        .flatten();
+    let untouchable = untouchable(settings, detections);
+    let mut steps = Vec::new();
+    // All findings of a rule at one path have the same fix.
+    let mut done = BTreeSet::new();
+    for detection in detections {
+        let rule = detection.rule;
+        let template = detection.violation.template();
+        let Some(wanted) = settings.repair(rule) else {
+            continue;
+        };
+        let is_of_annotation = matches!(wanted, Repair::Normalise | Repair::FromImage);
+        let path = detection.violation.path(fixes.configuration()).to_string();
+        if detection.outcome == Outcome::Carried
+            || is_of_annotation && template.is_some_and(|name| untouchable.contains(name))
+            || !done.insert((rule.id, path))
+        {
+            continue;
+        }
+        let mut proposed = fixes.of(detection, enable_import.as_ref()).into_iter();
+        let Some(fix) = proposed.find(|fix| fix.repair.as_ref() == Some(wanted)) else {
+            // An image that cannot be read does not prevent the repair of other images, unless it denies the request.
+            if *wanted != Repair::FromImage || detection.outcome == Outcome::Deny {
+                obstacle(rule, fixes, template, wanted)?;
             }
-            let mut fixes = shown.fixes.iter();
-            let Some(fix) = fixes.find(|fix| fix.repair.as_ref() == Some(wanted)) else {
-                // An image that cannot be read does not prevent the repair of other images, unless it denies the
-                // request.
-                if *wanted != Repair::FromImage || shown.outcome == Outcome::Deny {
-                    let obstacle = || obstacle(rule, facts, template, wanted);
-                    self.obstacle = self.obstacle.take().or_else(obstacle);
+            continue;
+        };
+        let configuration = fixes.configuration();
+        steps.push(Step {
+            rule,
+            template: template.map(str::to_owned),
+            repair: wanted.clone(),
+            edits: match wanted {
+                // Annotations have separate repairs.
+                Repair::EnableImport => {
+                    set_import(configuration.hco, configuration.version()).finish()
                 }
-                continue;
-            };
-            self.steps.push(Step {
-                rule,
-                template: shown.template.clone(),
-                repair: wanted.clone(),
-                edits: match wanted {
-                    // Annotations have separate repairs.
-                    Repair::EnableImport => set_import(facts.hco, &facts.version).finish(),
-                    Repair::PlaceOn(_) | Repair::Normalise | Repair::FromImage => fix.edits.clone(),
-                },
-            });
-        }
+                Repair::PlaceOn(_) | Repair::Normalise | Repair::FromImage => edits(&fix.patch),
+            },
+        });
     }
-
-    /// The object after the repairs; `None` if the edits cannot be applied.
-    fn apply(&self, object: Json<'_>) -> Option<String> {
-        edit::apply(object, self.steps.iter().flat_map(|step| &step.edits))
-    }
+    Ok(steps)
 }
 
 /// The templates whose annotation has an entry that no repair may change: it is an existing problem, or its rule has no
 /// repair.
 fn untouchable<'d>(
     settings: &Settings,
-    described: &'d [Described],
-    wanted: &Repair,
+    detections: &'d [Detection<'_>],
 ) -> BTreeSet<&'d str> {
-    if !matches!(wanted, Repair::Normalise | Repair::FromImage) {
-        return BTreeSet::new();
-    }
-    let rules = described.iter();
-    let rules = rules.filter(|rule| rule.rule.repairs == RepairKind::Normalise);
-    let templates = rules.flat_map(|rule| {
-        let is_repaired = settings.repair(rule.rule).is_some();
-        let templates = rule.templates.iter();
-        templates.filter(move |(_, outcomes)| !is_repaired || outcomes.contains(&Outcome::Carried))
-    });
-    templates.map(|(name, _)| name.as_str()).collect()
+    detections
+        .iter()
+        .filter(|detection| {
+            detection.rule.repairs == RepairKind::Normalise
+                && (detection.outcome == Outcome::Carried
+                    || settings.repair(detection.rule).is_none())
+        })
+        .filter_map(|detection| detection.violation.template())
+        .collect()
 }
 
 /// Why a repair is not possible. If an annotation cannot be normalized, a person has to correct it, and the finding
 /// explains how.
 fn obstacle(
     rule: &Rule,
-    facts: &Facts<'_>,
+    fixes: &Fixes<'_, '_>,
     template: Option<&str>,
     repair: &Repair,
-) -> Option<String> {
+) -> Result<(), String> {
+    let configuration = fixes.configuration();
+    let census = fixes.change.after.census;
     let why = match repair {
-        Repair::EnableImport if facts.census().is_some_and(knows_all) => {
+        Repair::EnableImport if census.is_some_and(knows_all) => {
             "the fix cannot be applied automatically".to_owned()
         }
         Repair::EnableImport => {
             "the SSP operator does not support the architectures of the cluster".to_owned()
         }
         Repair::PlaceOn(architecture) => {
-            let census = facts.census()?;
+            let Some(census) = census else { return Ok(()) };
             if census.workload.contains_key(architecture) {
                 format!(
                     "with the existing placement, the label kubernetes.io/arch does not select exactly the {architecture} nodes"
@@ -179,76 +226,39 @@ fn obstacle(
             }
         }
         Repair::FromImage => {
-            let image = facts
-                .golden_images
-                .iter()
-                .find(|image| Some(image.name) == template)?;
-            let why = match facts.architectures_of(image) {
+            let mut images = configuration.golden_images.iter();
+            let Some(image) = images.find(|image| Some(image.name) == template) else {
+                return Ok(());
+            };
+            let images = fixes.change.images;
+            let why = match images.architectures_of(configuration, image) {
                 Some(Ok(_)) => "no workload node can run its image",
                 Some(Err(_)) => "its image cannot be read",
                 None => "its image was not looked up",
             };
             format!("template {}: {why}", quote(image.name))
         }
-        Repair::Normalise => return None,
+        Repair::Normalise => return Ok(()),
     };
-    Some(format!(
+    Err(format!(
         "The repair {} of {} was not applied: {why}.",
         repair.name(),
         rule.id
     ))
 }
 
-/// Repairs an object until nothing is left to repair. Returns the report about it, `None` if there is nothing to
-/// repair, or a sentence if the object remains unchanged.
-pub(crate) fn repair(
-    object: Json<'_>,
-    version: ApiVersion,
-    mut plan: Plan,
-    evaluate: impl Fn(Json<'_>, &HyperConverged<'_>, &[Step]) -> (Report, Plan),
-) -> Result<Option<Report>, String> {
-    /// More passes than a chain of repairs can need.
-    const PASSES: usize = 8;
-    let mut object = object.text().to_owned();
-    let mut report: Option<Report> = None;
-    let mut made = Vec::new();
-    for _ in 0..=PASSES {
-        if let Some(obstacle) = plan.obstacle {
-            return Err(obstacle);
-        }
-        if plan.steps.is_empty() {
-            return match report {
-                None => Ok(None),
-                Some(report) if !report.allowed => Err(still_denied(&report)),
-                Some(report) => Ok(Some(Report {
-                    repaired_object: Some(object),
-                    ..report
-                })),
-            };
-        }
-        let repaired = Json::parse(object.as_bytes()).ok();
-        let repaired = repaired.and_then(|object| plan.apply(object));
-        object = repaired
-            .ok_or("No repair was applied: the changes cannot be applied to the object.")?;
-        made.extend(plan.steps);
-        let parsed = Json::parse(object.as_bytes()).ok();
-        let read =
-            parsed.and_then(|json| Some((json, LocatedFields::new(json, version).read().ok()?)));
-        let (json, hco) =
-            read.ok_or("No repair was applied: the repaired object cannot be read.")?;
-        let (new, next) = evaluate(json, &hco, &made);
-        (report, plan) = (Some(new), next);
-    }
-    Err("No repair was applied: each repair made another repair necessary.".to_owned())
-}
-
-/// Why the object was not repaired although its findings can be repaired.
-fn still_denied(report: &Report) -> String {
-    let denying = report.findings.iter();
-    let denying = denying.filter(|finding| finding.level == Outcome::Deny);
-    let mut rules: Vec<&str> = denying.map(|finding| &*finding.rule).collect();
+/// Why the object is not repaired although its findings can be repaired.
+fn still_denied(detections: &[Detection<'_>]) -> Result<(), String> {
+    let mut rules: Vec<&str> = detections
+        .iter()
+        .filter(|detection| detection.outcome == Outcome::Deny)
+        .map(|detection| detection.rule.id)
+        .collect();
     rules.dedup();
+    if rules.is_empty() {
+        return Ok(());
+    }
     let rules = rules.join(", ");
     let text = format!("No repair was applied, because the object would still be denied: {rules}");
-    cut(text, 400) + "."
+    Err(cut(text, 400) + ".")
 }

@@ -10,7 +10,7 @@ use operator_models::forecast::Stopped;
 use operator_models::hco::import::Import;
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Consequence, Outcome};
+use crate::finding::Finding;
 use crate::version::StatedVersion;
 
 /// The response to a request.
@@ -57,7 +57,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub virtual_machine: Option<VirtualMachineReport>,
     /// The findings: by rule in the order of the table, then by position in the object.
-    pub findings: Vec<FindingReport>,
+    pub findings: Vec<Finding>,
     /// A JSON Patch with all recommended fixes that are complete.
     pub patch: Vec<PatchOperation>,
     /// The number of findings that are not in the list.
@@ -108,10 +108,10 @@ pub struct TemplateReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Boot {
-    /// It is imported, and the image was looked up: it supports the architecture.
-    Boots,
-    /// It is imported. The image was not looked up.
-    Imported,
+    /// It will be imported, and the image was looked up: it has the architecture.
+    InImage,
+    /// It will be imported. The image was not looked up.
+    Expected,
     /// It is not imported, or the image does not support the architecture.
     NotImported,
     /// The object does not define it, or the image could not be read.
@@ -226,43 +226,6 @@ pub struct RetargetReport {
     pub to: Option<Foreign>,
 }
 
-/// A finding, and its outcome.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FindingReport {
-    /// The id of the rule.
-    pub rule: Cow<'static, str>,
-    /// Its outcome.
-    pub level: Outcome,
-    /// The field with the problem.
-    pub path: Foreign,
-    /// The template with the problem.
-    pub template: Option<Foreign>,
-    /// Distinguishes it from other findings of the rule about the same template.
-    pub value: Foreign,
-    /// The state, then the consequence.
-    pub fact: String,
-    /// The effect on HCO, if it is one of these. Otherwise, the fact states the consequence.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub consequence: Option<Consequence>,
-    /// The first fixes, as text.
-    pub fix: String,
-    /// Ways to resolve it; the first one is recommended.
-    pub fixes: Vec<FixReport>,
-}
-
-/// A way to resolve a finding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FixReport {
-    /// An imperative on one line.
-    pub summary: String,
-    /// Whether the patch resolves the finding without a human decision.
-    pub complete: bool,
-    /// A JSON Patch of the object in the version that was sent. Each patch can be applied alone.
-    pub patch: Vec<PatchOperation>,
-    /// A command to paste.
-    pub command: Option<String>,
-}
-
 impl Report {
     /// A request that needs no evaluation.
     pub(crate) fn accepted() -> Self {
@@ -307,12 +270,5 @@ impl CronChangesReport {
         let index = self.recreated.iter().position(|name| name.raw() == key);
         let fields = index.and_then(|index| self.changed_fields.get(index));
         fields.map_or(&[], Vec::as_slice)
-    }
-}
-
-impl FindingReport {
-    /// The fix that resolves it without a human decision.
-    pub fn complete_fix(&self) -> Option<&FixReport> {
-        self.fixes.first().filter(|fix| fix.complete)
     }
 }

@@ -11,11 +11,11 @@ use operator_models::ssp::architecture::KNOWN;
 use operator_models::ssp::data_sources::{GOLDEN_IMAGES_NAMESPACE, golden_images_namespace};
 
 use crate::comparison::Comparison;
+use crate::configuration::{Configuration, Installation, Origin};
 use crate::fixes::MAX_EVALUATED_AGAIN;
 use crate::render::{self, Detail, HYPER_CONVERGED, ObjectName};
 use crate::report::Report;
 use crate::settings::Settings;
-use crate::stated::Environment;
 use crate::version::Version;
 
 /// A parsed payload.
@@ -40,10 +40,12 @@ pub(crate) struct HyperConvergedRequest<'a> {
     is_unchanged: bool,
     pub(crate) settings: Settings,
     /// The rules whose repairs were removed from the settings, because the object is too large for them.
-    pub(crate) unrepaired: Vec<&'static str>,
+    pub(crate) too_large_for: Vec<&'static str>,
     /// Only for `report_change`, never in the module.
     pub(crate) comparison: Option<&'a Comparison<'a>>,
     pub(crate) detail: Detail,
+    /// The placements that a fix or a repair can set. They are known in advance, so that the nodes are listed only once.
+    pub(crate) proposed_placements: [Placement; KNOWN.len()],
 }
 
 /// A request about a VirtualMachine.
@@ -145,8 +147,9 @@ impl<'a> HyperConvergedRequest<'a> {
         };
         let api_version = hyperconverged::api_version(object);
         let Some(version) = ApiVersion::from_kind(api_version.as_deref(), requested) else {
+            let settings = read_settings(settings, &name)?;
             let version = api_version.as_deref().unwrap_or(requested);
-            return Err(Box::new(render::unknown_version(&name, version)));
+            return Err(Box::new(render::unknown_version(&name, version, &settings)));
         };
         let fields = LocatedFields::new(object, version);
         let old = old_object(request).and_then(|old| {
@@ -159,7 +162,7 @@ impl<'a> HyperConvergedRequest<'a> {
             return Err(accepted());
         }
         let mut settings = read_settings(settings, &name)?;
-        let unrepaired = if object.text().len() > MAX_EVALUATED_AGAIN {
+        let too_large_for = if object.text().len() > MAX_EVALUATED_AGAIN {
             settings.remove_repairs()
         } else {
             Vec::new()
@@ -177,20 +180,15 @@ impl<'a> HyperConvergedRequest<'a> {
             object,
             // If the old object cannot be read, the new one is evaluated in full.
             old: old.and_then(|old| old.read().ok()),
+            proposed_placements: KNOWN.map(|architecture| new.placement.on(architecture)),
             new,
             is_update: request.operation == Operation::Update,
             is_unchanged,
             settings,
-            unrepaired,
+            too_large_for,
             comparison,
             detail,
         })
-    }
-
-    /// The environments of the old object and of the new one.
-    pub(crate) fn environments(&self) -> (Environment<'_>, Environment<'_>) {
-        let now = self.comparison.and_then(|given| given.version);
-        (self.environment(None), self.environment(now))
     }
 
     /// The object whose status is used. A mutating webhook gets the status that the user sends, so in an update it is
@@ -203,37 +201,76 @@ impl<'a> HyperConvergedRequest<'a> {
         }
     }
 
-    fn environment(&self, version: Option<&str>) -> Environment<'_> {
-        let status = self.with_status();
-        let status_templates = status.map_or(&[][..], |status| &status.status_templates);
-        let common = self.settings.common_templates.as_ref();
-        Environment {
-            version: Version::new(version, status, &self.settings),
+    /// What is known about HCO.
+    pub(crate) fn installation(&self) -> Installation<'_> {
+        self.installation_of(None)
+    }
+
+    /// What is known about HCO after an upgrade, if the change is one.
+    pub(crate) fn upgraded(&self) -> Option<Installation<'_>> {
+        let version = self.comparison?.version?;
+        Some(self.installation_of(Some(version)))
+    }
+
+    fn installation_of(&self, version: Option<&str>) -> Installation<'_> {
+        let stored = self.with_status();
+        let settings = &self.settings;
+        Installation {
+            version: Version::new(version, stored, settings.hco_version.as_deref()),
             common: golden_image::common_templates(
-                status_templates,
-                common,
-                status.and_then(|status| status.status_schedule.as_deref()),
+                stored.map_or(&[], |stored| &stored.status_templates),
+                settings.common_templates.as_ref(),
+                stored.and_then(|stored| stored.status_schedule.as_deref()),
             ),
-            status_templates,
+            stored,
             golden_namespace: self.golden_namespace(),
             deploys_golden_images: self.deploys_golden_images(),
         }
     }
 
-    /// Whether no write request is involved: the stored object stays as it is, and only the cluster around it changes.
-    pub(crate) fn is_unsent(&self) -> bool {
-        let (before, now) = self.environments();
-        self.is_unchanged
-            && self.new.is_stored
-            && !before
-                .version
-                .hco
-                .is_written_in_the_upgrade_to(now.version.hco, self.new.has_deploy_ovs)
+    /// The object before an update.
+    pub(crate) fn before<'s>(
+        &'s self,
+        installation: &'s Installation<'s>,
+    ) -> Option<Configuration<'s>> {
+        let old = self.old.as_ref()?;
+        let origin = if old.is_stored {
+            Origin::Stored
+        } else {
+            Origin::Written
+        };
+        Some(Configuration::new(old, installation, origin, None))
     }
 
-    /// The placements that a fix or a repair can set. They are known in advance, so that the nodes are listed only once.
-    pub(crate) fn proposed_placements(&self) -> [Placement; KNOWN.len()] {
-        KNOWN.map(|architecture| self.new.placement.on(architecture))
+    /// The object after the request.
+    pub(crate) fn after<'s>(
+        &'s self,
+        installation: &'s Installation<'s>,
+        before: Option<&Configuration<'_>>,
+    ) -> Configuration<'s> {
+        let origin = if self.is_unsent(before, installation) {
+            Origin::Stored
+        } else if before.is_none() && self.new.is_stored {
+            Origin::Audited
+        } else {
+            Origin::Sent
+        };
+        let before = before.map(|before| before.hco);
+        Configuration::new(&self.new, installation, origin, before)
+    }
+
+    /// Whether no write request is involved: the stored object stays as it is, and only the cluster around it changes.
+    fn is_unsent(
+        &self,
+        before: Option<&Configuration<'_>>,
+        installation: &Installation<'_>,
+    ) -> bool {
+        self.is_unchanged
+            && self.new.is_stored
+            && before.is_some_and(|before| {
+                let (old, new) = (before.version().number, installation.version.number);
+                !old.is_written_in_the_upgrade_to(new, self.new.has_deploy_ovs)
+            })
     }
 
     /// The namespace of golden images. It follows from the version in the status; without a status, from the settings.

@@ -1,8 +1,8 @@
 //! The identity of rules: data that the settings, the checks, and the answers share. Each rule has a file with its
 //! check in `rules/`.
 
-/// The effect of a finding on the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The effect of a finding on the request, the most severe first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// It denies the request.
     Deny,
@@ -49,23 +49,21 @@ pub enum Ratchet {
     Exempt,
 }
 
-/// When a rule needs the nodes, so that they are read. Rules also use nodes that were read for another rule.
+/// When a rule applies to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ComparesNodes {
-    /// Never.
-    Never,
-    /// While the multi-architecture import is off.
-    WithImportOff,
-    /// While the multi-architecture import is off and HCO is older than 1.18, even without golden images.
-    WithImportOffBefore118,
-    /// While the multi-architecture import is on.
-    WithImportOn,
-    /// If there is an object before the update.
-    ForUpdates,
-    /// If an update changes the placement of the workloads.
-    WithOtherPlacement,
+pub enum Condition {
     /// Always.
     Always,
+    /// While the multi-architecture import is off.
+    ImportOff,
+    /// While the multi-architecture import is on.
+    ImportOn,
+    /// While KubeVirt accepts only VMs of virt-api's architecture.
+    VmsRestricted,
+    /// If an update changes the placement of the workloads.
+    PlacementChanges,
+    /// If there are golden images, or if another rule about the placement or VMs can apply.
+    WorkloadsMatter,
 }
 
 /// How a finding of a rule can be repaired at admission.
@@ -103,8 +101,10 @@ pub struct Rule {
     pub subject: Subject,
     /// Whether existing problems are separated from new ones.
     pub ratchet: Ratchet,
-    /// When it needs the nodes.
-    pub compares_nodes: ComparesNodes,
+    /// When it applies.
+    pub condition: Condition,
+    /// Whether it is about the architectures annotation that HCO uses. If that is not known, its findings are warnings.
+    pub is_about_annotations: bool,
     /// Whether it is about golden images. Such a rule is silent where HCO deploys no golden images.
     pub is_about_golden_images: bool,
     /// Whether it is about images, which have to be looked up.
@@ -125,7 +125,8 @@ impl Rule {
             kind: ObjectKind::HyperConverged,
             subject: Subject::Object,
             ratchet: Ratchet::Applies,
-            compares_nodes: ComparesNodes::Never,
+            condition: Condition::Always,
+            is_about_annotations: false,
             is_about_golden_images: false,
             is_about_images: false,
             is_about_the_policy: false,
@@ -182,11 +183,16 @@ impl Rule {
         }
     }
 
-    /// The same rule, which compares the object with the nodes.
-    pub(crate) const fn comparing_nodes(self, compares_nodes: ComparesNodes) -> Self {
+    /// The same rule, which applies only on this condition.
+    pub(crate) const fn only(self, condition: Condition) -> Self {
+        Self { condition, ..self }
+    }
+
+    /// The same rule, for findings that depend on the architectures annotation that HCO uses.
+    pub(crate) const fn about_annotations(self) -> Self {
         Self {
-            compares_nodes,
-            ..self
+            is_about_annotations: true,
+            ..self.about_golden_images()
         }
     }
 

@@ -2,8 +2,14 @@
 //!
 //! The order of the rules defines the order of paragraphs in a message, of patches, warnings, and repairs.
 
-use crate::facts::Facts;
+use operator_models::forecast::Changes;
+use operator_models::hco::node::Census;
+
+use crate::change::{Prediction, Side};
+use crate::configuration::Configuration;
+use crate::images::Images;
 use crate::machine::Machine;
+use crate::nodes::NodesError;
 use crate::rule::Rule;
 use crate::violation::{Violation, Violations};
 
@@ -14,23 +20,77 @@ mod prelude {
     pub(super) use kube_objects::path::FieldPath;
     pub(super) use kube_objects::text::{escape, quote};
 
-    pub(super) use crate::facts::Facts;
-    pub(super) use crate::finding::Consequence;
+    pub(super) use crate::configuration::Configuration;
     pub(super) use crate::proposal::Proposal;
-    pub(super) use crate::rule::{ComparesNodes, Level, RepairKind, Rule};
-    pub(super) use crate::violation::Violation;
+    pub(super) use crate::rule::{Condition, Level, RepairKind, Rule};
+    pub(super) use crate::violation::{Consequence, Violation};
 }
 
-/// Finds the violations of a rule about HyperConverged.
-pub(crate) type Check = for<'f> fn(&'f Facts<'f>) -> Violations<'f>;
+/// Finds the violations of a rule about HyperConverged. The signature states what the rule needs: the nodes are read if a
+/// rule with a level other than `ignore` needs them.
+#[derive(Clone, Copy)]
+pub(crate) enum Check {
+    /// The object alone.
+    Object(for<'f> fn(&'f Configuration<'f>) -> Violations<'f>),
+    /// The nodes for the object's placement.
+    Nodes(for<'f> fn(&'f Configuration<'f>, &'f Census) -> Violations<'f>),
+    /// What SSP and CDI create, and how the cluster changes for that.
+    Forecast(
+        for<'f> fn(&'f Configuration<'f>, &'f Prediction<'f>, Option<&'f Changes>) -> Violations<'f>,
+    ),
+    /// The images that were looked up for the architectures of the nodes.
+    Images(for<'f> fn(&'f Configuration<'f>, &'f Census, &'f Images) -> Violations<'f>),
+    /// The object before the update, if there is one, and after it.
+    Update(for<'f> fn(Option<&'f Configuration<'f>>, &'f Configuration<'f>) -> Violations<'f>),
+    /// The same, with their nodes.
+    NodesUpdate(for<'f> fn(Option<&'f Side<'f>>, &'f Side<'f>) -> Violations<'f>),
+    /// The object before an update, and how the cluster changes.
+    Changes(for<'f> fn(Option<&'f Configuration<'f>>, &'f Changes) -> Violations<'f>),
+    /// The reason why the nodes cannot be read.
+    NodesError(for<'f> fn(&'f NodesError) -> Violations<'f>),
+}
 
 /// Finds the violations of a rule about VirtualMachines.
 pub(crate) type MachineCheck = for<'f> fn(&'f Machine<'f>) -> Violations<'f, Machine<'f>>;
 
+/// The check of a rule, whose function returns violations of its own type.
+macro_rules! check {
+    ($rule:ident, $kind:ident($($argument:ident: $type:ty),*)) => {{
+        fn check<'f>($($argument: $type),*) -> Violations<'f> {
+            boxed($rule::check($($argument),*))
+        }
+        Check::$kind(check)
+    }};
+    ($rule:ident, Object) => { check!($rule, Object(object: &'f Configuration<'f>)) };
+    ($rule:ident, Nodes) => {
+        check!($rule, Nodes(object: &'f Configuration<'f>, census: &'f Census))
+    };
+    ($rule:ident, Forecast) => {
+        check!($rule, Forecast(
+            object: &'f Configuration<'f>,
+            prediction: &'f Prediction<'f>,
+            changes: Option<&'f Changes>
+        ))
+    };
+    ($rule:ident, Images) => {
+        check!($rule, Images(object: &'f Configuration<'f>, census: &'f Census, images: &'f Images))
+    };
+    ($rule:ident, Update) => {
+        check!($rule, Update(before: Option<&'f Configuration<'f>>, after: &'f Configuration<'f>))
+    };
+    ($rule:ident, NodesUpdate) => {
+        check!($rule, NodesUpdate(before: Option<&'f Side<'f>>, after: &'f Side<'f>))
+    };
+    ($rule:ident, Changes) => {
+        check!($rule, Changes(before: Option<&'f Configuration<'f>>, changes: &'f Changes))
+    };
+    ($rule:ident, NodesError) => { check!($rule, NodesError(error: &'f NodesError)) };
+}
+
 /// Lists the rules: their modules, the catalogue, and the checks.
 macro_rules! rules {
     (
-        HyperConverged: $($rule:ident)*;
+        HyperConverged: $($rule:ident: $kind:ident)*;
         VirtualMachine: $($machine_rule:ident)*;
     ) => {
         $(pub(crate) mod $rule;)*
@@ -40,12 +100,7 @@ macro_rules! rules {
         pub static RULES: &[&Rule] = &[$(&$rule::RULE,)* $(&$machine_rule::RULE),*];
 
         /// The rules about HyperConverged and their checks.
-        pub(crate) static CHECKS: &[(&Rule, Check)] = &[$((&$rule::RULE, {
-            fn check<'f>(facts: &'f Facts<'f>) -> Violations<'f> {
-                boxed($rule::check(facts))
-            }
-            check
-        })),*];
+        pub(crate) static CHECKS: &[(&Rule, Check)] = &[$((&$rule::RULE, check!($rule, $kind))),*];
 
         /// The rules about VirtualMachines and their checks.
         pub(crate) static MACHINE_CHECKS: &[(&Rule, MachineCheck)] = &[$((&$machine_rule::RULE, {
@@ -59,42 +114,42 @@ macro_rules! rules {
 
 rules! {
     HyperConverged:
-        multi_arch_import_disabled
-        architectures_missing
-        architectures_unsupported
-        architectures_malformed
-        architectures_untidy
-        architectures_partial
-        architectures_ignored
-        source_has_one_architecture
-        image_stream_architecture_unknown
-        default_preference_contradicts
-        virtual_machines_rejected
-        placement_invalid
-        placement_only_preferred
-        placement_drops_architecture
-        control_plane_architecture_differs
-        import_contradiction
-        import_gate_misspelled
-        import_is_preview
-        template_duplicated
-        template_invalid
-        template_name_invalid
-        data_import_cron_rejected
-        schedule_never_runs
-        data_source_shared
-        boot_source_empty
-        boot_source_replaced
-        boot_source_removed
-        default_architecture_changes
-        v1_only_fields_unreadable
-        v1_only_fields_conflict
-        jsonpatch_overrides_architectures
-        image_architectures_mismatch
-        image_unreadable
-        no_workload_nodes
-        cluster_architecture_unknown
-        nodes_unreadable;
+        multi_arch_import_disabled: Nodes
+        architectures_missing: Object
+        architectures_unsupported: Nodes
+        architectures_malformed: Nodes
+        architectures_untidy: Object
+        architectures_partial: Nodes
+        architectures_ignored: Object
+        source_has_one_architecture: Nodes
+        image_stream_architecture_unknown: Nodes
+        default_preference_contradicts: Nodes
+        virtual_machines_rejected: Nodes
+        placement_invalid: Object
+        placement_only_preferred: Nodes
+        placement_drops_architecture: NodesUpdate
+        control_plane_architecture_differs: Nodes
+        import_contradiction: Object
+        import_gate_misspelled: Object
+        import_is_preview: Update
+        template_duplicated: Object
+        template_invalid: Object
+        template_name_invalid: Forecast
+        data_import_cron_rejected: Forecast
+        schedule_never_runs: Forecast
+        data_source_shared: Forecast
+        boot_source_empty: Forecast
+        boot_source_replaced: Changes
+        boot_source_removed: Changes
+        default_architecture_changes: NodesUpdate
+        v1_only_fields_unreadable: Object
+        v1_only_fields_conflict: Object
+        jsonpatch_overrides_architectures: Object
+        image_architectures_mismatch: Images
+        image_unreadable: Images
+        no_workload_nodes: NodesUpdate
+        cluster_architecture_unknown: Nodes
+        nodes_unreadable: NodesError;
     VirtualMachine:
         vm_placement_contradicts
         vm_architecture_unavailable

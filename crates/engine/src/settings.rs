@@ -84,10 +84,15 @@ pub(crate) enum ImageChecks {
 impl Settings {
     /// The level of a rule for a template, or for the object as a whole.
     pub(crate) fn level(&self, rule: &Rule, template: Option<&str>) -> Level {
+        self.level_in_settings(rule, template)
+            .unwrap_or(rule.level)
+    }
+
+    /// The level that the settings set.
+    pub(crate) fn level_in_settings(&self, rule: &Rule, template: Option<&str>) -> Option<Level> {
         template
             .and_then(|name| self.level_of_template(rule, name))
             .or_else(|| self.levels.get(rule.id).copied())
-            .unwrap_or(rule.level)
     }
 
     /// The level that is set for a template: by its name, or by the longest prefix that sets one.
@@ -120,6 +125,17 @@ impl Settings {
     pub(crate) fn repair(&self, rule: &Rule) -> Option<&Repair> {
         let mut repairs = self.repairs.iter();
         repairs.find_map(|(id, repair)| (*id == rule.id).then_some(repair))
+    }
+
+    /// Whether the settings name repairs.
+    pub(crate) fn has_repairs(&self) -> bool {
+        !self.repairs.is_empty()
+    }
+
+    /// Whether a repair enables the import.
+    pub(crate) fn repairs_import(&self) -> bool {
+        let mut repairs = self.repairs.iter();
+        repairs.any(|(_, repair)| *repair == Repair::EnableImport)
     }
 
     /// Removes the repairs, and returns the rules that had one.

@@ -4,16 +4,14 @@ use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::version::HcoVersion;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::Settings;
-
 /// The version of HCO.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Version {
-    pub(crate) hco: HcoVersion,
+    pub(crate) number: HcoVersion,
     /// Whether the object or the settings contain the version. Otherwise, it is the newest one, and a fix has to suit
     /// all versions.
     pub(crate) is_known: bool,
-    pub(crate) shown: StatedVersion,
+    pub(crate) stated: StatedVersion,
 }
 
 /// The version of HCO for users and programs.
@@ -63,30 +61,30 @@ impl Version {
     pub(crate) fn new(
         given: Option<&str>,
         status: Option<&HyperConverged<'_>>,
-        settings: &Settings,
+        setting: Option<&str>,
     ) -> Self {
         let status = status.and_then(|status| status.status_version.as_deref());
         let candidates = [
             (given, VersionSource::Given),
             (status, VersionSource::Status),
-            (settings.hco_version.as_deref(), VersionSource::Settings),
+            (setting, VersionSource::Settings),
         ];
         for (text, source) in candidates {
             let Some(text) = text else { continue };
             if let Some(hco) = HcoVersion::parse(text) {
                 let number = own(text, hco).map_or_else(|| hco.to_string(), str::to_owned);
                 return Self {
-                    hco,
+                    number: hco,
                     is_known: true,
-                    shown: StatedVersion { number, source },
+                    stated: StatedVersion { number, source },
                 };
             }
         }
         let hco = HcoVersion::NEWEST;
         Self {
-            hco,
+            number: hco,
             is_known: false,
-            shown: StatedVersion {
+            stated: StatedVersion {
                 number: hco.to_string(),
                 source: VersionSource::Default,
             },

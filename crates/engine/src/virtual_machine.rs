@@ -5,14 +5,15 @@ use operator_models::kubevirt::virtual_machine::Reason;
 
 use crate::cluster::Cluster;
 use crate::context::Context;
-use crate::finding::{Described, RuleFindings};
+use crate::evaluate::compare;
+use crate::finding::Finding;
 use crate::fixes;
 use crate::machine::Machine;
 use crate::render::{self, Conclusion};
+use crate::repair::Repaired;
 use crate::report::{Report, VirtualMachineReport};
 use crate::request::VirtualMachineRequest;
 use crate::rules::MACHINE_CHECKS;
-use crate::settings::Settings;
 
 /// Evaluates a VirtualMachine.
 pub(crate) fn evaluate(request: &VirtualMachineRequest<'_>, cluster: &dyn Cluster) -> Report {
@@ -35,23 +36,24 @@ pub(crate) fn evaluate(request: &VirtualMachineRequest<'_>, cluster: &dyn Cluste
         virtual_machine: Some(report(&new)),
         ..Report::accepted()
     };
-    let conclusion = Conclusion {
-        findings: &describe(&new, old.as_ref(), settings),
-        repairs: &[],
-        obstacle: None,
-    };
-    render::with_findings(report, &request.name, settings, &conclusion)
-}
-
-fn describe(new: &Machine<'_>, old: Option<&Machine<'_>>, settings: &Settings) -> Vec<Described> {
-    let rules = MACHINE_CHECKS.iter().map(|(rule, check)| {
-        let old = old.map(|old| || check(old));
-        let found = RuleFindings::new(rule, new, check(new), old, settings);
-        found.describe(new, settings, |proposals| {
-            proposals.iter().filter_map(fixes::as_proposed).collect()
+    let detections: Vec<_> = MACHINE_CHECKS
+        .iter()
+        .flat_map(|(rule, check)| {
+            let old = old.as_ref().map(|old| (old, check(old)));
+            compare(rule, &new, check(&new), old, settings)
         })
+        .collect();
+    let findings = detections.iter().map(|detection| {
+        let proposals = detection.violation.fixes(&new);
+        let fixes = proposals.iter().filter_map(fixes::as_proposed).collect();
+        Finding::new(detection, &new, fixes)
     });
-    rules.collect()
+    let conclusion = Conclusion {
+        findings: findings.collect(),
+        detections: &detections,
+        repaired: Repaired::default(),
+    };
+    render::with_findings(report, &request.name, settings, conclusion)
 }
 
 fn report(machine: &Machine<'_>) -> VirtualMachineReport {

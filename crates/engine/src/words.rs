@@ -9,8 +9,11 @@ use operator_models::ssp::bundle;
 use operator_models::ssp::data_sources::Key;
 
 /// Names of architectures for users: at most six, each shortened.
-pub(crate) fn names<'n>(names: impl IntoIterator<Item = &'n String>) -> String {
-    let names: Vec<String> = names.into_iter().map(|name| escape(name, 32)).collect();
+pub(crate) fn names(names: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let names: Vec<String> = names
+        .into_iter()
+        .map(|name| escape(name.as_ref(), 32))
+        .collect();
     text::list(&names, 6)
 }
 

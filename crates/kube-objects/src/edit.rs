@@ -12,7 +12,7 @@ use crate::path::{FieldPath, Segment};
 use crate::value::Value;
 
 /// One change to an object.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     /// The field.
     pub path: FieldPath,
@@ -21,7 +21,7 @@ pub struct Edit {
 }
 
 /// The operation at the path of an edit.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// Adds a key to a map, or an item to a list.
     Add(Value),
@@ -41,6 +41,21 @@ pub struct PatchOperation {
     /// The new value; absent for `remove`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
+}
+
+impl PatchOperation {
+    /// The same change as an edit; `None` if the operation and the value don't fit.
+    pub fn edit(&self) -> Option<Edit> {
+        Some(Edit {
+            path: FieldPath::from_pointer(&self.path),
+            change: match (&*self.op, self.value.clone()) {
+                ("add", Some(value)) => Change::Add(value),
+                ("replace", Some(value)) => Change::Replace(value),
+                ("remove", None) => Change::Remove,
+                _ => return None,
+            },
+        })
+    }
 }
 
 impl Edit {

@@ -98,6 +98,18 @@ impl FieldPath {
     }
 }
 
+impl FieldPath {
+    /// The path of a JSON pointer. A number counts as a position in a list.
+    pub fn from_pointer(pointer: &str) -> Self {
+        pointer.split('/').skip(1).fold(Self::default(), |path, segment| {
+            match segment.parse() {
+                Ok(index) => path.index(index),
+                Err(_) => path.key(segment.replace("~1", "/").replace("~0", "~")),
+            }
+        })
+    }
+}
+
 impl fmt::Display for FieldPath {
     /// Keys with a dot or a slash are in brackets. A key can come from the user, so it is escaped and shortened.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -143,6 +155,7 @@ mod tests {
         ] {
             assert_eq!(path.to_string(), text);
             assert_eq!(path.pointer(), pointer);
+            assert_eq!(FieldPath::from_pointer(pointer), path);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The forecast: the objects that SSP, CDI, and KubeVirt create from a HyperConverged on the nodes of a cluster.
 
 mod changes;
+mod effects;
 mod objects;
 mod ssp_template;
 mod state;
@@ -17,12 +18,13 @@ use crate::hco::hyperconverged::HyperConverged;
 use crate::hco::import::Import;
 use crate::hco::node::Census;
 use crate::hco::version::HcoVersion;
-use crate::ssp::architecture::{Architecture, Unusable, architectures};
+use crate::ssp::architecture::{Architecture, Unusable, architectures, check_architectures};
 use crate::ssp::data_sources::{Key, LostCron, Wanted, WantedSource};
 
 pub use self::changes::{
     Changes, CronChanges, DataSourceChanges, DiskChanges, Retarget, changes, lost_image,
 };
+pub use self::effects::Stop;
 pub use self::objects::Objects;
 pub use self::ssp_template::SspTemplate;
 pub use self::state::{Disk, Origin, State};
@@ -46,6 +48,14 @@ pub struct Given<'a> {
     pub is_complete: bool,
     /// The nodes.
     pub census: &'a Census,
+}
+
+impl Given<'_> {
+    /// Whether SSP creates boot sources for each architecture.
+    fn is_multi_arch(&self) -> bool {
+        self.patched_import
+            .unwrap_or(self.import == Import::Enabled)
+    }
 }
 
 /// The component that rejects the object, so that the cluster does not change.
@@ -181,16 +191,6 @@ impl<'a> Forecast<'a> {
         if is_rejected_by_hco(given.hco, given.common, given.version) {
             return Err(Rejected::ByHco);
         }
-        Self::despite_hco(given)
-    }
-
-    /// The same, but ignores that HCO rejects the object. It is used to compare an object that HCO rejects with the
-    /// corrected one.
-    ///
-    /// # Errors
-    ///
-    /// If SSP rejects the whole object.
-    pub fn despite_hco(given: &Given<'a>) -> Result<Self, Rejected<'a>> {
         let (templates, left_out) = ssp_template::ssp_templates(given);
         let mut rejected = templates
             .iter()
@@ -198,14 +198,28 @@ impl<'a> Forecast<'a> {
         if let Some(template) = rejected.next() {
             return Err(Rejected::ContentType(template.name));
         }
-        let is_multi_arch = given
-            .patched_import
-            .unwrap_or(given.import == Import::Enabled);
-        let architectures =
-            architectures(given.census, is_multi_arch).map_err(Rejected::Architectures)?;
+        check_architectures(given.census, given.is_multi_arch())
+            .map_err(Rejected::Architectures)?;
         if templates.iter().any(|template| template.name.is_empty()) {
             return Err(Rejected::NameMissing);
         }
+        Ok(Self::with_templates(given, templates, left_out))
+    }
+
+    /// The forecast as if HCO and SSP rejected nothing, to compare an object that they reject with another one.
+    pub fn of_accepted(given: &Given<'a>) -> Self {
+        let (mut templates, left_out) = ssp_template::ssp_templates(given);
+        templates.retain(|template| !template.name.is_empty());
+        Self::with_templates(given, templates, left_out)
+    }
+
+    fn with_templates(
+        given: &Given<'a>,
+        templates: Vec<SspTemplate<'a>>,
+        left_out: Vec<&'a str>,
+    ) -> Self {
+        let is_multi_arch = given.is_multi_arch();
+        let architectures = architectures(given.census, is_multi_arch);
         let wanted = Wanted::new(
             &templates,
             &architectures,
@@ -230,7 +244,7 @@ impl<'a> Forecast<'a> {
         forecast.pointers = wanted.pointers.into_iter().map(|(name, _)| name).collect();
         forecast.lost = wanted.lost;
         forecast.stopped = forecast.find_stop();
-        Ok(forecast)
+        forecast
     }
 
     /// Adds the DataSources of SSP, then the DataSources of CDI.

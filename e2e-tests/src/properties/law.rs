@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use engine::{FindingReport, FixReport, Outcome, PatchOperation, Report};
+use engine::{Finding, Fix, Outcome, PatchOperation, Report};
 use serde_json::{Value, json};
 
 /// Panics if an answer is not within the limits that docs/settings.md promises.
@@ -17,7 +17,7 @@ pub fn holds(report: &Report) {
         let is_shown = |character| character == '\n' || !engine::is_invisible(character);
         assert!(text.chars().all(is_shown), "{text:?}");
     }
-    let denies = |finding: &&FindingReport| finding.level == Outcome::Deny;
+    let denies = |finding: &&Finding| finding.level == Outcome::Deny;
     let mut denying = report.findings.iter().filter(denies);
     match report.code {
         None => assert_eq!(denying.next(), None),
@@ -54,7 +54,7 @@ fn words(annotation: &str) {
 /// Checks the properties of fixes for a request; returns how many fixes were applied.
 pub fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, String> {
     let before = judge(object);
-    let applied: Vec<&FixReport> = before.findings.iter().filter_map(complete).collect();
+    let applied: Vec<&Fix> = before.findings.iter().filter_map(complete).collect();
     for fix in before.findings.iter().flat_map(|finding| &finding.fixes) {
         // Each patch can be applied alone.
         apply(object, &fix.patch)?;
@@ -71,7 +71,7 @@ pub fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, St
     let resolved = before.findings.iter().filter(|it| complete(it).is_some());
     for finding in resolved {
         // No fix moves an item of a list, so rule and path identify a finding.
-        let is_it = |it: &&FindingReport| it.rule == finding.rule && it.path == finding.path;
+        let is_it = |it: &&Finding| it.rule == finding.rule && it.path == finding.path;
         if let Some(left) = after.findings.iter().find(is_it) {
             return Err(format!("not resolved: {left:#?}"));
         }
@@ -95,7 +95,7 @@ pub fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, St
     {
         return Err(format!("{lost:?} loses its disk"));
     }
-    let left: Vec<&FixReport> = after.findings.iter().filter_map(complete).collect();
+    let left: Vec<&Fix> = after.findings.iter().filter_map(complete).collect();
     if apply(&edited, &after.patch)? != edited {
         return Err(format!("left to apply: {left:#?}"));
     }
@@ -139,11 +139,11 @@ fn impossible(report: &Report) -> BTreeSet<(&str, &str)> {
 }
 
 /// The recommended fix of a finding, if it is complete.
-fn complete(finding: &FindingReport) -> Option<&FixReport> {
+fn complete(finding: &Finding) -> Option<&Fix> {
     finding.fixes.first().filter(|remedy| remedy.complete)
 }
 
-fn subject(finding: &FindingReport) -> (&str, Option<&str>) {
+fn subject(finding: &Finding) -> (&str, Option<&str>) {
     (&finding.rule, finding.template.as_deref())
 }
 

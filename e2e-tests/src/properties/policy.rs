@@ -61,7 +61,7 @@ pub fn report(input: &[u8]) {
     for finding in &report.findings {
         assert!(engine::RULES.iter().any(|rule| rule.id == finding.rule));
         assert!(
-            finding.fact.len() + finding.fix.len() < 8192,
+            finding.fact.len() + finding.fix_text().len() < 8192,
             "{finding:#?}"
         );
         assert!(!finding.fact.contains('\n'), "{finding:#?}");

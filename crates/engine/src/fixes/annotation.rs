@@ -95,10 +95,10 @@ impl Fixes<'_, '_> {
 
     /// Remove the architectures annotation of a template.
     pub(super) fn remove_annotation(&self, template: &Template<'_>) -> Fix {
-        let path = self.facts.architectures_path(template);
+        let path = self.configuration().architectures_path(template);
         Fix::edits(
             "remove the annotation",
-            Edits::default().remove(path).finish(),
+            &Edits::default().remove(path).finish(),
         )
     }
 
@@ -114,7 +114,7 @@ impl Fixes<'_, '_> {
 
     /// Add an entry that disables a common template. Its name can come from the status, which is not validated.
     pub(super) fn disable_common(&self, name: &str) -> Fix {
-        let hco = self.facts.hco;
+        let hco = self.configuration().hco;
         let templates = &hco.fields.templates;
         let list = templates.path();
         if !is_dns1123_subdomain(name) {
@@ -130,7 +130,7 @@ impl Fixes<'_, '_> {
             edits = edits.set(templates, Value::List(Vec::new()));
         }
         let edits = edits.add(list.index(hco.templates.len()), entry);
-        Fix::edits("disable the template", edits.finish())
+        Fix::edits("disable the template", &edits.finish())
     }
 
     /// How a value agrees with the image of a template; `None` if the image was not looked up.
@@ -147,7 +147,10 @@ impl Fixes<'_, '_> {
     /// The architectures of a template's image, if they are known.
     fn supported(&self, template: &Template<'_>) -> Option<&BTreeSet<String>> {
         let image = GoldenImage::of_spec(template);
-        self.facts.architectures_of(&image)?.ok()
+        self.change
+            .images
+            .architectures_of(self.configuration(), &image)?
+            .ok()
     }
 
     fn set_corrected(&self, template: &Template<'_>, correction: Correction) -> Fix {
@@ -222,7 +225,7 @@ impl Fixes<'_, '_> {
         value: impl Into<Value>,
     ) -> Fix {
         let edits = self.set_annotation(Edits::default(), template, name, value);
-        Fix::edits(summary, edits.finish())
+        Fix::edits(summary, &edits.finish())
     }
 
     pub(super) fn set_annotation(
@@ -233,7 +236,7 @@ impl Fixes<'_, '_> {
         value: impl Into<Value>,
     ) -> Edits {
         // Only the template is read again, because a list of templates can be long.
-        let list = self.facts.hco.fields.templates.path();
+        let list = self.configuration().hco.fields.templates.path();
         let template = Field::item(&list, template.index, template.json);
         let annotations = template.object().object("metadata").object("annotations");
         edits.set(&annotations.field(name), value)

@@ -1,8 +1,9 @@
 //! Evaluates the object again with fixes, to find their consequences.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use kube_objects::edit::{self, Edit};
+use kube_objects::edit::{self, Edit, PatchOperation};
 use kube_objects::json::Json;
 use operator_models::forecast::{self, State};
 use operator_models::hco::hyperconverged::LocatedFields;
@@ -10,8 +11,9 @@ use operator_models::ssp::architecture::Architecture;
 use operator_models::ssp::data_sources::Key;
 
 use super::Fixes;
-use crate::facts::Facts;
-use crate::finding::{Described, find};
+use crate::change::Side;
+use crate::evaluate::{Detection, Outcome, evaluate};
+use crate::finding::Finding;
 
 /// The maximum size of an object that is evaluated again, in bytes. The fixes of a larger one are not checked, and it is not
 /// repaired. Manifests that people write are smaller.
@@ -31,19 +33,19 @@ impl Fixes<'_, '_> {
     /// Marks fixes as incomplete if applying all of them causes another denial, or if a boot source loses its disk.
     ///
     /// A denial about one template can hide a denial about another one, so the fixes that are left are confirmed again.
-    pub(super) fn confirm(&self, described: &mut [Described]) {
+    pub(super) fn confirm(&self, findings: &mut [Finding]) {
         for is_last in [false, true] {
-            let edits = recommended_edits(described);
-            if edits.is_empty() {
+            let patch = recommended_patch(findings);
+            if patch.is_empty() {
                 return;
             }
             if !self.can_evaluate_again() {
-                take_back(described, |_| true);
+                take_back(findings, |_| true);
                 return;
             }
             let Some(Consequences {
                 templates, lost, ..
-            }) = self.consequences(&edits)
+            }) = self.consequences(&edits(&patch))
             else {
                 return;
             };
@@ -52,20 +54,26 @@ impl Fixes<'_, '_> {
                 return;
             }
             let is_known = |template: &String| {
-                let mut found = described.iter().flat_map(|rule| &rule.shown);
-                found.any(|shown| shown.template.as_ref() == Some(template))
+                findings
+                    .iter()
+                    .any(|finding| finding.template.as_deref() == Some(template))
             };
             let is_all = is_last || !lost.is_empty() || !templates.iter().all(is_known);
-            take_back(described, |template| is_all || templates.contains(template));
+            take_back(findings, |template| is_all || templates.contains(template));
         }
     }
 
     /// The forecast assumes that an image supports every architecture. Removes the disks of architectures that it does
     /// not support.
     fn without_impossible_disks(&self, mut lost: Vec<Key>) -> Vec<Key> {
-        for image in &self.facts.golden_images {
-            let contents = self.facts.contents_of(image).and_then(Result::ok);
-            let forecast = self.facts.forecast();
+        let configuration = self.configuration();
+        for image in &configuration.golden_images {
+            let contents = self
+                .change
+                .images
+                .contents_of(configuration, image)
+                .and_then(Result::ok);
+            let forecast = self.change.after.forecast.as_ref().ok();
             let name = forecast.and_then(|forecast| forecast.managed_data_source(image.name));
             let Some((contents, name)) = contents.zip(name) else {
                 continue;
@@ -83,38 +91,48 @@ impl Fixes<'_, '_> {
     /// Whether the object is small enough to be evaluated a second time.
     pub(super) fn can_evaluate_again(&self) -> bool {
         const TEMPLATES: usize = 250;
-        let templates = self.facts.hco.templates.len() + self.facts.common.len();
+        let configuration = self.configuration();
+        let templates =
+            configuration.hco.templates.len() + configuration.installation.common.len();
         templates <= TEMPLATES && self.object.text().len() <= MAX_EVALUATED_AGAIN
     }
 
     /// The consequences of these edits; `None` if they cannot be applied.
     pub(super) fn consequences(&self, edits: &[Edit]) -> Option<Consequences> {
-        let facts = self.facts;
+        let configuration = self.configuration();
         let object = edit::apply(self.object, edits)?;
         let object = Json::parse(object.as_bytes()).ok()?;
-        let hco = LocatedFields::new(object, facts.hco.version).read().ok()?;
-        let stated = facts.corrected(&hco);
-        let after = Facts::new(&stated, facts.old, facts.world);
+        let hco = LocatedFields::new(object, configuration.hco.api_version)
+            .read()
+            .ok()?;
+        let corrected = configuration.corrected(&hco, self.change.before_configuration());
+        let change = self.inputs.change(self.change.before, corrected);
+        let detections = evaluate(&change, self.settings);
+        let before = denials(self.detections);
         let (mut revealed, mut templates) = (BTreeSet::new(), BTreeSet::new());
-        let findings = find(&after, self.settings);
-        for (before, after) in self.findings.iter().zip(&findings) {
-            let before = before.denials();
-            for (template, value) in after.denials() {
-                if before.contains(&(template, value)) {
-                    continue;
-                }
-                revealed.insert(after.rule.id);
-                // Another value of the same problem is not a new problem of a template.
-                if !before.iter().any(|(known, _)| *known == template) {
-                    templates.insert(template.unwrap_or_default().to_owned());
-                }
+        for denial in denials(&detections).difference(&before) {
+            let (rule, template, _) = denial;
+            revealed.insert(*rule);
+            // Another value of the same problem is not a new problem of a template.
+            if !before
+                .iter()
+                .any(|(known, of, _)| (known, of) == (rule, template))
+            {
+                templates.insert(template.unwrap_or_default().to_owned());
             }
         }
         // For an object that HCO rejects, the disks that it would have without the rejection count.
-        let despite_hco = facts.forecast_despite_hco();
-        let state = facts.forecast().or(despite_hco.as_ref()).map(State::new);
-        let lost = state.zip(after.forecast());
-        let lost = lost.map(|(before, after)| forecast::lost_image(before, after));
+        let accepted = self.change.after.is_rejected().then(|| {
+            Side::accepted(configuration.clone(), self.change.after.census)
+        });
+        let original = accepted.as_ref().unwrap_or(&self.change.after);
+        let lost = original
+            .forecast
+            .as_ref()
+            .ok()
+            .map(State::new)
+            .zip(change.after.forecast.as_ref().ok())
+            .map(|(before, after)| forecast::lost_image(before, after));
         Some(Consequences {
             revealed,
             templates,
@@ -123,29 +141,48 @@ impl Fixes<'_, '_> {
     }
 }
 
+/// The findings that deny an object: the rule, the template, and the value.
+fn denials<'d>(
+    detections: &'d [Detection<'_>],
+) -> BTreeSet<(&'static str, Option<&'d str>, Cow<'d, str>)> {
+    detections
+        .iter()
+        .filter(|detection| detection.outcome == Outcome::Deny)
+        .map(|detection| {
+            let violation = &detection.violation;
+            (detection.rule.id, violation.template(), violation.value())
+        })
+        .collect()
+}
+
 /// The edits of all recommended fixes that are complete. Several findings can have the same fix, and several fixes can
-/// add the same parent.
-pub(crate) fn recommended_edits(described: &[Described]) -> Vec<Edit> {
-    let mut edits: Vec<Edit> = Vec::new();
-    let shown = described.iter().flat_map(|rule| &rule.shown);
-    for shown in shown.filter(|shown| shown.is_reported) {
-        let recommended = shown.fixes.first().filter(|fix| fix.complete);
-        let recommended = recommended.filter(|fix| !edits.ends_with(&fix.edits));
-        for edit in recommended.into_iter().flat_map(|fix| fix.edits.clone()) {
-            if !edit.is_once_only() || !edits.contains(&edit) {
-                edits.push(edit);
+/// add the same parent. Of two placements, the first one counts.
+pub(crate) fn recommended_patch(findings: &[Finding]) -> Vec<PatchOperation> {
+    let mut patch: Vec<PatchOperation> = Vec::new();
+    for fix in findings.iter().filter_map(Finding::complete_fix) {
+        if patch.ends_with(&fix.patch) {
+            continue;
+        }
+        for operation in &fix.patch {
+            let is_once_only = operation.edit().is_some_and(|edit| edit.is_once_only());
+            if !is_once_only || !patch.contains(operation) {
+                patch.push(operation.clone());
             }
         }
     }
-    edits
+    patch
+}
+
+/// The edits of a patch.
+pub(crate) fn edits(patch: &[PatchOperation]) -> Vec<Edit> {
+    patch.iter().filter_map(PatchOperation::edit).collect()
 }
 
 /// Marks the fixes of findings about these templates as incomplete. Findings without a template have the empty name.
-fn take_back(described: &mut [Described], is_affected: impl Fn(&str) -> bool) {
-    let shown = described.iter_mut().flat_map(|rule| &mut rule.shown);
-    for shown in shown {
-        if is_affected(shown.template.as_deref().unwrap_or_default()) {
-            for fix in &mut shown.fixes {
+fn take_back(findings: &mut [Finding], is_affected: impl Fn(&str) -> bool) {
+    for finding in findings {
+        if is_affected(finding.template.as_deref().unwrap_or_default()) {
+            for fix in &mut finding.fixes {
                 fix.complete = false;
             }
         }

@@ -26,8 +26,8 @@ impl Fixes<'_, '_> {
     /// Enable the import, and in the same change correct the annotations that HCO then reads.
     pub(super) fn enable_import(&self) -> Fix {
         const ADVICE: &str = "enable the multi-architecture import";
-        let facts = self.facts;
-        let hco = facts.hco;
+        let configuration = self.configuration();
+        let hco = configuration.hco;
         if !self.can_evaluate_again() {
             return Fix::advice(ADVICE);
         }
@@ -35,11 +35,11 @@ impl Fixes<'_, '_> {
         let is_all = corrections.is_some();
         let corrections = corrections.unwrap_or_default();
         let has_corrections = !corrections.is_empty();
-        let mut edits = set_import(hco, &facts.version);
+        let mut edits = set_import(hco, configuration.version());
         for (template, value) in corrections {
             edits = match value {
                 Some(value) => self.set_annotation(edits, template, ARCHITECTURES, value),
-                None => edits.remove(facts.architectures_path(template)),
+                None => edits.remove(configuration.architectures_path(template)),
             };
         }
         let edits = edits.finish();
@@ -55,10 +55,10 @@ impl Fixes<'_, '_> {
         let is_flag_alone = is_all && !has_corrections && revealed.is_empty();
 
         let mut summary = ADVICE.to_owned();
-        let version = &facts.version;
-        let is_field_alone = hco.version == ApiVersion::V1beta1
+        let version = configuration.version();
+        let is_field_alone = hco.api_version == ApiVersion::V1beta1
             || if version.is_known {
-                version.hco.has_import_field()
+                version.number.has_import_field()
             } else {
                 hco.import.field.is_some()
             };
@@ -66,12 +66,12 @@ impl Fixes<'_, '_> {
             summary +=
                 " (HCO 1.19 and later read the field; earlier versions read the feature gate)";
         }
-        if version.is_known && !version.hco.has_finished_import() {
+        if version.is_known && !version.number.has_finished_import() {
             // Writing to a String cannot fail.
             let _ = write!(
                 summary,
                 " (Alpha in HCO {}; Technology Preview in OpenShift Virtualization)",
-                version.hco
+                version.number
             );
         }
         if revealed.contains(architectures_missing::RULE.id) {
@@ -86,8 +86,8 @@ impl Fixes<'_, '_> {
         let command = (is_flag_alone && is_field_alone)
             .then(|| merge_command(hco, &hco.fields.import.path(), true));
         // Whether to use a preview feature is the user's decision.
-        let is_finished = version.hco.has_finished_import();
-        let fix = Fix::edits(summary, edits)
+        let is_finished = version.number.has_finished_import();
+        let fix = Fix::edits(summary, &edits)
             .complete_if(is_finished && is_all && revealed.is_empty() && !self.skips_images())
             .with_command(command);
         if lost.is_empty() {
@@ -100,7 +100,7 @@ impl Fixes<'_, '_> {
     /// The templates without the annotation, for users.
     fn without_annotation(&self) -> String {
         const SHOWN: usize = 3;
-        let images = self.facts.golden_images.iter();
+        let images = self.configuration().golden_images.iter();
         let without = images.filter(|image| matches!(image.annotation, Annotation::Spec(None)));
         let names = without.filter_map(|image| Some(text::quote(&image.template?.name)));
         text::list(&names.collect::<Vec<_>>(), SHOWN)
@@ -113,7 +113,7 @@ impl Fixes<'_, '_> {
         const MOST: usize = 32;
         let workload = self.workload();
         let mut corrections = Vec::new();
-        for image in &self.facts.golden_images {
+        for image in &self.configuration().golden_images {
             let Some(template) = image.template else {
                 continue;
             };
@@ -151,12 +151,12 @@ impl Fixes<'_, '_> {
 pub(crate) fn set_import(hco: &HyperConverged<'_>, version: &Version) -> Edits {
     let gate = |name: &str| Value::object([("name", name.into()), ("state", "Enabled".into())]);
     let list = &hco.fields.gates;
-    let reads_field = hco.version == ApiVersion::V1beta1 || version.hco.has_import_field();
+    let reads_field = hco.api_version == ApiVersion::V1beta1 || version.number.has_import_field();
     let mut edits = Edits::default();
     if reads_field {
         edits = edits.set(&hco.fields.import, true);
     }
-    let is_gate = |it: &Gate| it.is_known(version.hco);
+    let is_gate = |it: &Gate| it.is_known(version.number);
     let is_listed = hco.import.gates.iter().any(is_gate);
     let needs_gate = !reads_field || (!version.is_known && hco.import.field.is_none());
     // HCO reads the first entry; after HCO has dropped it, the second entry takes effect. Only these two entries are
@@ -173,7 +173,7 @@ pub(crate) fn set_import(hco: &HyperConverged<'_>, version: &Version) -> Edits {
     if let Some(index) = misspelled.filter(|_| needs_gate && !is_listed) {
         return edits.replace(list.path().index(index), gate(GATE));
     }
-    if hco.version == ApiVersion::V1 && needs_gate && !is_listed {
+    if hco.api_version == ApiVersion::V1 && needs_gate && !is_listed {
         // The empty object that an upgrade from HCO 1.18 leaves is not a list.
         if list.json().is_none_or(|json| json.kind() == Kind::Object) {
             edits = edits.set(list, Value::List(Vec::new()));

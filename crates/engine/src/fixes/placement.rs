@@ -12,18 +12,21 @@ use crate::fix::{Fix, Repair, merge_command};
 use crate::nodes::NodesSource;
 
 impl Fixes<'_, '_> {
-    /// A fix for each workload architecture that golden images support and that a nodeSelector can select, HCO's default
-    /// first. If there is none, a fix for each other architecture that a nodeSelector can select.
+    /// A fix for each workload architecture that golden images support and that a nodeSelector can select, the first
+    /// architecture of the control plane first. If there is none, a fix for each other architecture that a nodeSelector can select.
     pub(super) fn place(&self, summary: &str) -> Vec<Fix> {
-        let Some(census) = self.facts.census() else {
+        let Some(census) = self.change.after.census else {
             return Vec::new();
         };
-        let default = self.facts.default_architecture_of_nodes();
-        let others = census.workload.keys().map(String::as_str);
-        let others = others.filter(|name| Some(*name) != default);
-        let workload: Vec<&str> = default
+        // The same order with and without the numbers of the nodes.
+        let first = census
+            .control_plane
+            .iter()
+            .find(|name| census.workload.contains_key(*name));
+        let workload: Vec<&str> = first
             .into_iter()
-            .chain(others)
+            .chain(census.workload.keys().filter(|name| Some(*name) != first))
+            .map(String::as_str)
             .filter(|name| is_known(name) && self.can_place_on(name))
             .collect();
         let names = if workload.is_empty() {
@@ -32,7 +35,7 @@ impl Fixes<'_, '_> {
             workload
         };
         // The field is located only once, because a nodeSelector can be long.
-        let label = self.facts.hco.fields.node_selector.object();
+        let label = self.configuration().hco.fields.node_selector.object();
         let label = label.field(ARCHITECTURE_LABEL);
         names
             .into_iter()
@@ -42,7 +45,7 @@ impl Fixes<'_, '_> {
 
     /// The architectures that the workload nodes do not have, and that a nodeSelector can select.
     fn other_architectures(&self, census: &Census) -> Vec<&'static str> {
-        let is_listed = matches!(self.facts.nodes_source(), Some(NodesSource::List));
+        let is_listed = matches!(self.inputs.nodes_source(), Some(NodesSource::List));
         let others = KNOWN.into_iter().filter(|_| is_listed);
         others
             .filter(|name| !census.workload.contains_key(*name) && self.can_place_on(name))
@@ -51,7 +54,11 @@ impl Fixes<'_, '_> {
 
     /// Whether a nodeSelector can select the architecture, and KubeVirt accepts its VMs.
     fn can_place_on(&self, architecture: &str) -> bool {
-        let accepted = self.facts.accepted_by_kubevirt();
+        let accepted = self
+            .change
+            .after
+            .census
+            .and_then(|census| self.configuration().accepted_by_kubevirt(census));
         self.is_selectable(architecture)
             && accepted.is_none_or(|accepted| accepted.contains(architecture))
     }
@@ -62,18 +69,17 @@ impl Fixes<'_, '_> {
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, createImportDataVolume.
     fn can_have_other_disks(&self) -> bool {
-        let facts = self.facts;
-        let is_stored = facts.old.is_some() || facts.hco.is_stored;
-        let is_mixed = facts
-            .census()
-            .is_some_and(|census| census.workload.len() > 1);
-        let imports = facts.import == Import::Disabled && !facts.golden_images.is_empty();
+        let configuration = self.configuration();
+        let is_stored = self.change.before.is_some() || configuration.hco.is_stored;
+        let is_mixed = self.workload().len() > 1;
+        let imports = configuration.import == Import::Disabled
+            && !configuration.golden_images.is_empty();
         is_stored && is_mixed && imports
     }
 
     /// `label` is the field for the architecture's label.
     fn place_on(&self, architecture: &str, summary: &str, label: &Field<'_>) -> Fix {
-        let hco = self.facts.hco;
+        let hco = self.configuration().hco;
         let edits = Edits::default().set(label, architecture).finish();
         let command = merge_command(hco, &label.path(), architecture);
         let price = if self.can_have_other_disks() {
@@ -81,7 +87,7 @@ impl Fixes<'_, '_> {
         } else {
             ""
         };
-        Fix::edits(format!("{summary}{price}"), edits)
+        Fix::edits(format!("{summary}{price}"), &edits)
             .with_command(Some(command))
             .with_repair(Repair::PlaceOn(architecture.to_owned()))
     }
@@ -90,10 +96,10 @@ impl Fixes<'_, '_> {
     /// The label can be missing or wrong, and an existing placement can exclude the architecture. HCO's status does not show
     /// the labels.
     fn is_selectable(&self, architecture: &str) -> bool {
-        match self.facts.nodes_source() {
+        match self.inputs.nodes_source() {
             Some(NodesSource::List) => {
-                let placement = self.facts.hco.placement.on(architecture);
-                let census = self.facts.world.census_for(&placement);
+                let placement = self.configuration().hco.placement.on(architecture);
+                let census = self.inputs.census(&placement);
                 census.is_some_and(|census| census.workload.keys().eq([architecture]))
             }
             Some(NodesSource::Status { .. }) => true,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use kube_objects::text::{Foreign, percent_encode};
 
-use super::{Conclusion, NAME};
-use crate::finding::{Described, Outcome};
+use super::NAME;
+use crate::evaluate::{Detection, Outcome};
 use crate::repair::Step;
 use crate::report::Report;
 use crate::rule::Rule;
@@ -13,13 +13,14 @@ use crate::rule::Rule;
 /// The maximum length of an annotation.
 const LIMIT: usize = 16 * 1024;
 
-pub(super) fn annotations(
+pub(super) fn annotations<O>(
     report: &Report,
-    conclusion: &Conclusion<'_>,
+    detections: &[Detection<'_, O>],
+    repairs: &[Step],
 ) -> BTreeMap<String, String> {
     let pairs = [
-        ("findings", findings(conclusion.findings)),
-        ("repairs", made(conclusion.repairs)),
+        ("findings", findings(detections)),
+        ("repairs", made(repairs)),
         (
             "workload-architectures",
             architectures(report.workload_architectures.as_deref()),
@@ -59,16 +60,14 @@ fn architectures(names: Option<&[Foreign]>) -> Option<String> {
 }
 
 /// `rule-id/template=deny rule-id=warn`: sorted, one word for each rule and template, with its most severe outcome.
-fn findings(described: &[Described]) -> Option<String> {
+fn findings<O>(detections: &[Detection<'_, O>]) -> Option<String> {
     let mut words: BTreeMap<String, Outcome> = BTreeMap::new();
-    for rule in described {
-        for (template, outcomes) in &rule.templates {
-            // Two names can become equal when they are truncated.
-            let worst = words
-                .entry(word(rule.rule, template))
-                .or_insert(Outcome::Carried);
-            *worst = outcomes.iter().copied().fold(*worst, Ord::min);
-        }
+    for detection in detections {
+        let template = detection.violation.template().unwrap_or_default();
+        words
+            .entry(word(detection.rule, template))
+            .and_modify(|worst| *worst = detection.outcome.min(*worst))
+            .or_insert(detection.outcome);
     }
     let words = words.into_iter();
     bounded(words.map(|(word, outcome)| word + outcome.name()), ' ')

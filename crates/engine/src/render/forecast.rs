@@ -6,7 +6,8 @@ use operator_models::forecast::{Changes, Cron, Forecast};
 use operator_models::ssp::architecture::Architecture;
 use operator_models::ssp::data_sources::Key;
 
-use crate::facts::Facts;
+use crate::change::Side;
+use crate::configuration::Configuration;
 use crate::rejected_path::rejected_path;
 use crate::report::{
     ChangesReport, CronChangesReport, CronReport, DataSourceChangesReport, DataSourceReport,
@@ -15,14 +16,14 @@ use crate::report::{
 use crate::words::rejection;
 
 /// The forecast of an object.
-pub(super) fn forecast(facts: &Facts<'_>) -> Option<ForecastReport> {
-    let forecast = facts.forecast()?;
+pub(super) fn forecast(side: &Side<'_>) -> Option<ForecastReport> {
+    let forecast = side.forecast.as_ref().ok()?;
     let sources = forecast.of_templates();
     Some(ForecastReport {
         crons: forecast
             .crons
             .iter()
-            .map(|it| cron(facts, forecast, it))
+            .map(|wanted| cron(&side.configuration, forecast, wanted))
             .collect(),
         data_sources: sources
             .map(|(key, source)| DataSourceReport {
@@ -48,7 +49,7 @@ pub(super) fn forecast(facts: &Facts<'_>) -> Option<ForecastReport> {
     })
 }
 
-fn cron(facts: &Facts<'_>, forecast: &Forecast<'_>, cron: &Cron) -> CronReport {
+fn cron(configuration: &Configuration<'_>, forecast: &Forecast<'_>, cron: &Cron) -> CronReport {
     let template = forecast.templates.get(cron.template);
     let index = template.and_then(|template| template.index);
     CronReport {
@@ -63,7 +64,7 @@ fn cron(facts: &Facts<'_>, forecast: &Forecast<'_>, cron: &Cron) -> CronReport {
         rejected_path: cron
             .rejected()
             .zip(index)
-            .map(|(reason, index)| rejected_path(facts, index, reason).to_string().into()),
+            .map(|(reason, index)| rejected_path(configuration, index, reason).to_string().into()),
         never_runs: cron.verdict.never_runs.first().map(|reason| {
             Foreign::from(match reason {
                 NeverRuns::ScheduleEmpty => "the schedule is empty",

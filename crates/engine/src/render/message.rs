@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use kube_objects::text::{cut, quote};
 
-use super::{ObjectName, Written};
-use crate::finding::Outcome;
-use crate::report::FindingReport;
+use super::{ObjectName, RuleSection};
+use crate::evaluate::Outcome;
+use crate::finding::Finding;
 
 /// The maximum length of a message.
 pub(super) const LIMIT: usize = 4096;
@@ -17,21 +17,18 @@ const NAMED: usize = 5;
 const FIXES: usize = 3;
 
 /// The message about the rules that deny.
-pub(super) fn message(object: &ObjectName, rules: &[Written<'_>]) -> String {
+pub(super) fn message(object: &ObjectName, denying: &[&RuleSection<'_>]) -> String {
     /// Space for the line with the number of omitted findings.
     const REST: usize = 64;
-    let count = |rules: &[&Written<'_>]| -> usize {
-        let rules = rules.iter();
-        rules.map(|rule| rule.described.count(Outcome::Deny)).sum()
+    let count = |sections: &[&RuleSection<'_>]| -> usize {
+        let counts = sections.iter().map(|section| section.count(Outcome::Deny));
+        counts.sum()
     };
-    let denying = rules.iter();
-    let denying = denying.filter(|rule| rule.described.count(Outcome::Deny) > 0);
-    let denying: Vec<&Written<'_>> = denying.collect();
-    let all = count(&denying);
+    let all = count(denying);
     let s = if all == 1 { "" } else { "s" };
     let mut message = format!("{object}: {all} problem{s}");
-    for (index, rule) in denying.iter().enumerate() {
-        let paragraph = paragraph(rule);
+    for (index, section) in denying.iter().enumerate() {
+        let paragraph = paragraph(section);
         if message.len() + paragraph.len() > LIMIT - REST {
             let rest = count(denying.get(index..).unwrap_or_default());
             let _ = write!(message, "\n\nand {rest} more");
@@ -42,22 +39,23 @@ pub(super) fn message(object: &ObjectName, rules: &[Written<'_>]) -> String {
     message
 }
 
-fn paragraph(rule: &Written<'_>) -> String {
-    let (findings, more) = rule.with(Outcome::Deny);
+fn paragraph(section: &RuleSection<'_>) -> String {
+    let (findings, more) = section.with(Outcome::Deny);
     let Some((first, others)) = findings.split_first() else {
         return String::new();
     };
     let mut text = format!(
         "\n\n[{}] {}\n{}",
-        rule.described.rule.id,
+        section.rule.id,
         first.path.raw(),
         first.fact
     );
     text.push_str(&also(first, others, more));
-    let mut fixes = vec![first.fix.as_str()];
+    let mut fixes = vec![first.fix_text()];
     for finding in others {
-        if fixes.len() < FIXES && !fixes.contains(&finding.fix.as_str()) {
-            fixes.push(&finding.fix);
+        let fix = finding.fix_text();
+        if fixes.len() < FIXES && !fixes.contains(&fix) {
+            fixes.push(fix);
         }
     }
     for fix in fixes {
@@ -67,7 +65,7 @@ fn paragraph(rule: &Written<'_>) -> String {
 }
 
 /// The line that names the other templates, if there are any.
-fn also(first: &FindingReport, others: &[&FindingReport], mut more: usize) -> String {
+fn also(first: &Finding, others: &[&Finding], mut more: usize) -> String {
     let mut text = String::new();
     // Findings with the same path are about the same template and are adjacent.
     let mut last = &first.path;

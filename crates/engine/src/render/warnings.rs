@@ -3,8 +3,8 @@
 
 use kube_objects::text::cut;
 
-use super::Written;
-use crate::finding::Outcome;
+use super::RuleSection;
+use crate::evaluate::Outcome;
 use crate::report::Report;
 
 /// The maximum length of a line, and of all lines together. The API server truncates longer ones.
@@ -21,7 +21,7 @@ pub(super) fn denial(fact: &str) -> String {
 
 pub(super) fn warnings(
     report: &Report,
-    rules: &[Written<'_>],
+    rules: &[RuleSection<'_>],
     denials_as_warnings: bool,
     obstacle: Option<&str>,
 ) -> Vec<String> {
@@ -45,13 +45,13 @@ pub(super) fn warnings(
     }
     for rule in rules {
         if let Some(first) = rule.with(Outcome::Carried).0.first() {
-            let more = match rule.described.count(Outcome::Carried) - 1 {
+            let more = match rule.count(Outcome::Carried) - 1 {
                 0 => String::new(),
                 more => format!(", and {more} more"),
             };
             lines.push(format!(
                 "[{}] Existing problem{more}: {}",
-                rule.described.rule.id, first.fact
+                rule.rule.id, first.fact
             ));
         }
     }
@@ -68,10 +68,10 @@ struct Lines {
 
 impl Lines {
     /// One line for each finding with this outcome.
-    fn findings(&mut self, rule: &Written<'_>, outcome: Outcome, meaning: &str) {
+    fn findings(&mut self, rule: &RuleSection<'_>, outcome: Outcome, meaning: &str) {
         let (shown, more) = rule.with(outcome);
         for finding in shown {
-            let id = rule.described.rule.id;
+            let id = rule.rule.id;
             self.push(format!("[{id}] {meaning}{}", finding.fact));
         }
         self.omitted += more;

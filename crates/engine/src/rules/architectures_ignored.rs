@@ -28,18 +28,18 @@ enum Why<'f> {
     Shipped(Option<&'f str>),
 }
 
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Vec<IgnoredArchitectures<'f>> {
-    match facts.import {
-        Import::Disabled if !facts.version.hco.has_import() => Vec::new(),
-        Import::Disabled => without_import(facts).collect(),
-        Import::Enabled => overridden(facts).collect(),
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Vec<IgnoredArchitectures<'f>> {
+    match configuration.import {
+        Import::Disabled if !configuration.version().number.has_import() => Vec::new(),
+        Import::Disabled => without_import(configuration).collect(),
+        Import::Enabled => overridden(configuration).collect(),
     }
 }
 
-fn without_import<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = IgnoredArchitectures<'f>> {
-    let templates = facts.hco.templates.iter();
+fn without_import<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = IgnoredArchitectures<'f>> {
+    let templates = configuration.hco.templates.iter();
     let used = templates.filter(|template| {
-        template.is_enabled() && invalid(template, facts.hco, &facts.common).is_none()
+        template.is_enabled() && invalid(template, configuration.hco, &configuration.installation.common).is_none()
     });
     used.filter_map(|template| {
         Some(IgnoredArchitectures {
@@ -50,8 +50,8 @@ fn without_import<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = IgnoredArchi
     })
 }
 
-fn overridden<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = IgnoredArchitectures<'f>> {
-    facts.golden_images.iter().filter_map(|image| {
+fn overridden<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = IgnoredArchitectures<'f>> {
+    configuration.golden_images.iter().filter_map(|image| {
         let template = image.template?;
         let value = template.architectures.as_deref()?;
         match image.annotation {
@@ -74,11 +74,11 @@ impl<'f> Violation<'f> for IgnoredArchitectures<'f> {
         self.value.into()
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.architectures_path(self.template)
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.architectures_path(self.template)
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let name = quote(&self.template.name);
         let uses = match self.why {
             Why::ImportOff => {
@@ -95,7 +95,7 @@ impl<'f> Violation<'f> for IgnoredArchitectures<'f> {
         )
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let remove = |complete| Proposal::RemoveAnnotation {
             template: self.template,
             complete,

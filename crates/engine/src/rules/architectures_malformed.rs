@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use operator_models::hco::node::Census;
 use operator_models::hco::template::Template;
 
 use super::prelude::*;
 use crate::architecture::{Mistake, is_mistake};
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-malformed", Level::Deny)
-    .about_golden_images()
-    .comparing_nodes(ComparesNodes::WithImportOn)
+    .about_annotations()
+    .only(Condition::ImportOn)
     .repaired_by(RepairKind::Normalise);
 
 /// An entry that is not the name of an architecture.
@@ -20,14 +21,17 @@ pub(crate) struct MalformedEntry<'f> {
 
 /// HCO silently drops an entry that is not equal to a workload architecture (see `Architectures::supported`). SSP trims
 /// entries (ssp-operator internal/operands/data-sources/reconcile.go, parseArchsAnnotation), HCO does not.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = MalformedEntry<'f>> {
-    let census = facts.workload();
-    census.into_iter().flat_map(|census| {
-        facts.annotations().flat_map(|(template, value)| {
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+    census: &'f Census,
+) -> impl Iterator<Item = MalformedEntry<'f>> {
+    let workload = Some(&census.workload).filter(|workload| !workload.is_empty());
+    workload.into_iter().flat_map(|workload| {
+        configuration.annotations().flat_map(|(template, value)| {
             let mut seen = BTreeSet::new();
             value
                 .entries()
-                .filter(|entry| is_mistake(entry) && !census.workload.contains_key(*entry))
+                .filter(|entry| is_mistake(entry) && !workload.contains_key(*entry))
                 .filter(move |entry| seen.insert(*entry))
                 .map(move |entry| MalformedEntry { template, entry })
         })
@@ -43,11 +47,11 @@ impl<'f> Violation<'f> for MalformedEntry<'f> {
         self.entry.into()
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.architectures_path(self.template)
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.architectures_path(self.template)
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let reason = match Mistake::of(self.entry) {
             Mistake::Blanks(_) => "leading or trailing whitespace".to_owned(),
             Mistake::Case(name) => format!("names of architectures are lowercase: {name}"),
@@ -64,7 +68,7 @@ impl<'f> Violation<'f> for MalformedEntry<'f> {
         )
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         vec![Proposal::Correct(self.template)]
     }
 }

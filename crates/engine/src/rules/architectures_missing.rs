@@ -1,13 +1,13 @@
 //! See `architectures-missing.md`.
 
 use operator_models::hco::golden_image::Annotation;
-use operator_models::hco::import::Import;
 use operator_models::hco::template::Template;
 
 use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-missing", Level::Deny)
-    .about_golden_images()
+    .about_annotations()
+    .only(Condition::ImportOn)
     .repaired_by(RepairKind::FromImage);
 
 /// HCO reads no architectures for a template of the spec.
@@ -21,14 +21,12 @@ pub(crate) struct MissingArchitectures<'f> {
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, validateMultiArchDict:
 /// without an original value, an empty annotation counts as a missing one.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = MissingArchitectures<'f>> {
-    let images = facts.golden_images.iter();
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = MissingArchitectures<'f>> {
+    let images = configuration.golden_images.iter();
     images.filter_map(|image| {
         let (is_shipped, value) = match image.annotation {
-            _ if facts.import == Import::Disabled => return None,
-            Annotation::Spec(value) => (false, value),
+            Annotation::Spec(value) | Annotation::Unknown(value) => (false, value),
             Annotation::Shipped(value) => (true, value),
-            Annotation::Unknown => return None,
         };
         let is_missing = value.is_none_or(str::is_empty);
         is_missing.then_some(MissingArchitectures {
@@ -44,14 +42,14 @@ impl<'f> Violation<'f> for MissingArchitectures<'f> {
         Some(&self.template.name)
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.architectures_path(self.template)
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.architectures_path(self.template)
     }
 
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getCronsByDataSourceMultiArch: without the
     /// annotation, SSP creates one import that sets no platform. hyperconverged-cluster-operator
     /// controllers/handlers/golden-images/golden_images.go, hcoDictToSSP: with an empty one, there is no import.
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let name = quote(&self.template.name);
         if self.is_empty {
             format!(
@@ -68,7 +66,7 @@ impl<'f> Violation<'f> for MissingArchitectures<'f> {
         }
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let template = self.template;
         if self.is_shipped {
             // HCO would remove an annotation in the spec.

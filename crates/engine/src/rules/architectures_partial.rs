@@ -8,8 +8,8 @@ use super::prelude::*;
 use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-partial", Level::Warn)
-    .about_golden_images()
-    .comparing_nodes(ComparesNodes::WithImportOn);
+    .about_annotations()
+    .only(Condition::ImportOn);
 
 /// A template lists some of the workload architectures, but not all.
 pub(crate) struct PartialArchitectures<'f> {
@@ -18,18 +18,18 @@ pub(crate) struct PartialArchitectures<'f> {
     census: &'f Census,
 }
 
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = PartialArchitectures<'f>> {
-    let census = facts.workload();
-    census.into_iter().flat_map(|census| {
-        facts
-            .annotations()
-            .filter(|(_, value)| value.coverage(&census.workload) == Coverage::Some)
-            .map(move |(template, value)| PartialArchitectures {
-                template,
-                value,
-                census,
-            })
-    })
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+    census: &'f Census,
+) -> impl Iterator<Item = PartialArchitectures<'f>> {
+    configuration
+        .annotations()
+        .filter(|(_, value)| value.coverage(&census.workload) == Coverage::Some)
+        .map(move |(template, value)| PartialArchitectures {
+            template,
+            value,
+            census,
+        })
 }
 
 impl<'f> Violation<'f> for PartialArchitectures<'f> {
@@ -41,11 +41,11 @@ impl<'f> Violation<'f> for PartialArchitectures<'f> {
         self.value.0.into()
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.architectures_path(self.template)
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.architectures_path(self.template)
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let supported = self.value.supported(&self.census.workload);
         let all = self.census.workload.keys();
         let missing = all.filter(|name| !supported.contains(name.as_str()));
@@ -56,7 +56,7 @@ impl<'f> Violation<'f> for PartialArchitectures<'f> {
         )
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         vec![Proposal::AddMissing(self.template)]
     }
 }

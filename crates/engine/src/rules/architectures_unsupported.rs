@@ -2,7 +2,6 @@
 
 use operator_models::hco::architectures::{Architectures, Coverage};
 use operator_models::hco::golden_image::{Annotation, GoldenImage};
-use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
 
 use super::prelude::*;
@@ -10,8 +9,8 @@ use crate::architecture::corrected;
 use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-unsupported", Level::Deny)
-    .about_golden_images()
-    .comparing_nodes(ComparesNodes::WithImportOn);
+    .about_annotations()
+    .only(Condition::ImportOn);
 
 /// None of a template's architectures is a workload architecture.
 pub(crate) struct UnsupportedArchitectures<'f> {
@@ -26,19 +25,18 @@ pub(crate) struct UnsupportedArchitectures<'f> {
 /// DIVERGES: without any workload architecture, HCO raises the alert for every template; we report
 /// `no-workload-nodes` once.
 pub(crate) fn check<'f>(
-    facts: &'f Facts<'f>,
+    configuration: &'f Configuration<'f>,
+    census: &'f Census,
 ) -> impl Iterator<Item = UnsupportedArchitectures<'f>> {
-    let census = facts.workload().filter(|_| facts.import == Import::Enabled);
-    census.into_iter().flat_map(|census| {
-        facts.golden_images.iter().filter_map(|image| {
-            let value = image.annotation.value()?;
-            let is_violation =
-                !value.0.is_empty() && value.coverage(&census.workload) == Coverage::None;
-            is_violation.then_some(UnsupportedArchitectures {
-                image,
-                value,
-                census,
-            })
+    configuration.golden_images.iter().filter_map(|image| {
+        let value = image.annotation.stated()?;
+        let is_violation = !census.workload.is_empty()
+            && !value.0.is_empty()
+            && value.coverage(&census.workload) == Coverage::None;
+        is_violation.then_some(UnsupportedArchitectures {
+            image,
+            value,
+            census,
         })
     })
 }
@@ -52,17 +50,19 @@ impl<'f> Violation<'f> for UnsupportedArchitectures<'f> {
         self.value.0.into()
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
         match (self.image.template, self.image.annotation) {
-            (Some(template), Annotation::Spec(_)) => facts.architectures_path(template),
-            (Some(template), _) => facts.path_of(template).keys(&["metadata", "annotations"]),
-            (None, _) => facts.hco.fields.common_import.path(),
+            (Some(template), Annotation::Spec(_) | Annotation::Unknown(_)) => {
+                configuration.architectures_path(template)
+            }
+            (Some(template), _) => configuration.path_of(template).keys(&["metadata", "annotations"]),
+            (None, _) => configuration.hco.fields.common_import.path(),
         }
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let what = match (self.image.template, self.image.annotation) {
-            (Some(_), Annotation::Spec(_)) => "Template",
+            (Some(_), Annotation::Spec(_) | Annotation::Unknown(_)) => "Template",
             _ => "Common template",
         };
         format!(
@@ -73,9 +73,9 @@ impl<'f> Violation<'f> for UnsupportedArchitectures<'f> {
         )
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         match (self.image.template, self.image.annotation) {
-            (Some(template), Annotation::Spec(_)) => {
+            (Some(template), Annotation::Spec(_) | Annotation::Unknown(_)) => {
                 let workload = &self.census.workload;
                 let corrected = corrected(self.value, workload).value;
                 let set = match Architectures(&corrected).coverage(workload) {

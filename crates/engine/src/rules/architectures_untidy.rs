@@ -7,7 +7,8 @@ use operator_models::hco::template::Template;
 use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-untidy", Level::Warn)
-    .about_golden_images()
+    .about_annotations()
+    .only(Condition::ImportOn)
     .repaired_by(RepairKind::Normalise);
 
 /// An entry that is empty, or listed more than once.
@@ -16,9 +17,9 @@ pub(crate) struct UntidyEntry<'f> {
     entry: &'f str,
 }
 
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = UntidyEntry<'f>> {
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = UntidyEntry<'f>> {
     // `architectures-missing` reports an empty annotation.
-    let annotations = facts.annotations().filter(|(_, value)| !value.0.is_empty());
+    let annotations = configuration.annotations().filter(|(_, value)| !value.0.is_empty());
     annotations.flat_map(|(template, value)| {
         let (mut seen, mut reported) = (BTreeSet::new(), BTreeSet::new());
         value
@@ -38,11 +39,11 @@ impl<'f> Violation<'f> for UntidyEntry<'f> {
         self.entry.into()
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.architectures_path(self.template)
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.architectures_path(self.template)
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let name = quote(&self.template.name);
         if self.entry.trim().is_empty() {
             format!(
@@ -56,7 +57,7 @@ impl<'f> Violation<'f> for UntidyEntry<'f> {
         }
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         vec![Proposal::Correct(self.template)]
     }
 }

@@ -1,15 +1,15 @@
 //! See `boot-source-empty.md`.
 
-use operator_models::forecast::{Forecast, SspTemplate, Stopped};
+use operator_models::forecast::{Changes, Forecast, SspTemplate, Stopped};
 use operator_models::ssp::architecture::Architecture;
 use operator_models::ssp::data_sources::Key;
 
 use super::prelude::*;
+use crate::change::Prediction;
 use crate::words::{UNLESS_PVC, is_of_bundle};
 
 pub(crate) static RULE: Rule = Rule::about_templates("boot-source-empty", Level::Warn)
-    .about_golden_images()
-    .comparing_nodes(ComparesNodes::Always);
+    .about_golden_images();
 
 /// The DataSource of a template points to one without a disk.
 pub(crate) struct EmptyBootSource<'f> {
@@ -23,14 +23,20 @@ pub(crate) struct EmptyBootSource<'f> {
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getDefaultDataSourceArch: the DataSource with a
 /// name that SSP's VM templates use points to the first architecture of the control plane, whether it has an image or
 /// not. containerized-data-importer pkg/controller/common/util.go, `ResolveDataSourceChain`: CDI follows one pointer.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = EmptyBootSource<'f>> {
-    facts.forecast().into_iter().flat_map(move |forecast| {
+pub(crate) fn check<'f>(
+    _: &'f Configuration<'f>,
+    prediction: &'f Prediction<'f>,
+    changes: Option<&'f Changes>,
+) -> impl Iterator<Item = EmptyBootSource<'f>> {
+    prediction.iter().flat_map(move |forecast| {
         forecast.templates.iter().filter_map(move |template| {
             let golden = forecast.golden_namespace;
             let name = &template.spec.managed_data_source;
             let source = forecast.source(golden, name)?;
             let target = source.points_to.as_deref()?;
-            if source.filled != Some(false) || keeps_disk(facts, &Key::new(golden, name)) {
+            // With the retention policy `All`, CDI does not delete disks.
+            let is_kept = |changes: &Changes| changes.kept_disks.contains(&Key::new(golden, name));
+            if source.filled != Some(false) || changes.is_some_and(is_kept) {
                 return None;
             }
             let next = forecast.source(golden, target);
@@ -42,15 +48,6 @@ pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = EmptyBootS
             })
         })
     })
-}
-
-/// Whether a boot source keeps its disk in the update: with the retention policy `All`, CDI does not delete disks.
-fn keeps_disk(facts: &Facts<'_>, key: &Key) -> bool {
-    let before = facts.old.and_then(Facts::forecast);
-    let source = before.and_then(|before| before.data_sources.get(key));
-    let was_filled = source.is_some_and(|source| source.filled == Some(true));
-    let changes = facts.changes.as_ref();
-    was_filled && changes.is_some_and(|changes| !changes.lost_image.contains(key))
 }
 
 impl EmptyBootSource<'_> {
@@ -74,14 +71,12 @@ impl EmptyBootSource<'_> {
     }
 
     /// The architecture that the annotation of the template lacks.
-    fn missing(&self, facts: &Facts<'_>) -> Option<Architecture> {
-        let census = facts.census()?;
+    fn missing(&self) -> Option<Architecture> {
         let managed = &self.template.spec.managed_data_source;
         let listed = self.template.architectures.as_deref().unwrap_or_default();
         let mut all = Architecture::ALL.into_iter();
         let missing = all.find(|it| it.suffixed(managed) == self.target && !listed.contains(it))?;
-        let is_workload = census.workload.contains_key(missing.name());
-        (self.template.index.is_some() && is_workload).then_some(missing)
+        self.template.index.is_some().then_some(missing)
     }
 }
 
@@ -90,15 +85,15 @@ impl<'f> Violation<'f> for EmptyBootSource<'f> {
         Some(self.template.name)
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        let path = facts.path_of_index(self.template.index);
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        let path = configuration.path_of_index(self.template.index);
         match self.template.index {
             Some(_) => path.keys(&["spec", "managedDataSource"]),
             None => path,
         }
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let why = if self.is_chain {
             "which points to another one, but CDI follows only one pointer"
         } else {
@@ -117,12 +112,12 @@ impl<'f> Violation<'f> for EmptyBootSource<'f> {
         )
     }
 
-    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let mut fixes = vec![Proposal::advice(match self.filled() {
             Some(name) => format!("in VMs, use the boot source {}", quote(&name)),
             None => "in VMs, use another boot source".to_owned(),
         })];
-        if let Some(missing) = self.missing(facts) {
+        if let Some(missing) = self.missing() {
             fixes.push(Proposal::advice(format!(
                 "if the image supports {0}, add {0} to the architectures annotation",
                 missing.name()

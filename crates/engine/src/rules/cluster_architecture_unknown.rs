@@ -6,6 +6,7 @@ use operator_models::hco::node::Census;
 use operator_models::ssp::architecture::is_known;
 
 use super::prelude::*;
+use crate::configuration::Origin;
 use crate::words::names;
 
 pub(crate) static RULE: Rule =
@@ -21,12 +22,13 @@ pub(crate) struct UnknownArchitectures<'f> {
 
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateCluster: HCO always sends the architectures of the
 /// cluster, and the SSP operator rejects an unknown one, regardless of whether the import is on.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<UnknownArchitectures<'f>> {
-    let census = facts.census()?;
-    // Without a UID, the user has written the status.
-    let stored = facts.old.map_or(facts.hco, |old| old.hco);
-    let status = stored.node_info.as_ref().filter(|_| stored.is_stored);
-    let listed = status
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+    census: &'f Census,
+) -> Option<UnknownArchitectures<'f>> {
+    let stored = configuration.installation.stored;
+    let listed = stored
+        .and_then(|stored| stored.node_info.as_ref())
         .into_iter()
         .flat_map(|info| info.workload.iter().chain(&info.control_plane));
     let listed = listed.filter(|name| !is_known(name));
@@ -34,7 +36,7 @@ pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<UnknownArchitectures<'f>
     let all = census.workload.keys().chain(&census.control_plane);
     let unknown = all.filter(|name| !is_known(name)).chain(listed).cloned();
     let unknown: BTreeSet<String> = unknown.collect();
-    let is_violation = !unknown.is_empty() && !facts.golden_images.is_empty();
+    let is_violation = !unknown.is_empty() && !configuration.golden_images.is_empty();
     is_violation.then_some(UnknownArchitectures {
         unknown,
         census,
@@ -43,18 +45,22 @@ pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<UnknownArchitectures<'f>
 }
 
 impl<'f> Violation<'f> for UnknownArchitectures<'f> {
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.placement_path()
+    fn architectures(&self) -> BTreeSet<&str> {
+        self.unknown.iter().map(String::as_str).collect()
     }
 
-    fn consequence(&self, facts: &'f Facts<'f>) -> Option<Consequence> {
-        (self.is_listed && facts.old.is_some()).then_some(Consequence::HcoDenies)
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.placement_path()
     }
 
-    fn fact(&self, facts: &'f Facts<'f>) -> String {
-        let then = match (self.is_listed, facts.old) {
-            (true, Some(_)) => "",
-            (true, None) => ": HCO denies every update while its status lists it.",
+    fn consequence(&self, configuration: &'f Configuration<'f>) -> Option<Consequence> {
+        (self.is_listed && configuration.origin == Origin::Sent).then_some(Consequence::HcoDenies)
+    }
+
+    fn fact(&self, configuration: &'f Configuration<'f>) -> String {
+        let then = match (self.is_listed, configuration.origin) {
+            (true, Origin::Sent) => "",
+            (true, _) => ": HCO denies every update while its status lists it.",
             (false, _) => ": SSP rejects every change from HCO.",
         };
         format!(
@@ -67,7 +73,7 @@ impl<'f> Violation<'f> for UnknownArchitectures<'f> {
     /// controllers/handlers/ssp.go, `NewSSP`: on UPDATE, HCO's webhook sends the architectures of the status to SSP in
     /// a dry run. These are the architectures before the update, so HCO denies every change while one of them is
     /// unknown.
-    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         const OTHERWISE: &str = "no change to this object fixes this; if you do not need golden images, set the level of this rule to warn";
         // A placement does not affect which nodes are control-plane nodes.
         if !self.census.control_plane.iter().all(|name| is_known(name)) {
@@ -77,12 +83,15 @@ impl<'f> Violation<'f> for UnknownArchitectures<'f> {
             summary,
             otherwise: Some(OTHERWISE),
         };
-        if facts.old.is_none() && !self.is_listed {
+        let is_update = configuration.installation.stored.is_some()
+            && configuration.origin == Origin::Sent;
+        if !is_update && !self.is_listed {
             return vec![place(
                 "keep the workloads off these nodes, if no VM runs there",
             )];
         }
-        let placement = &facts.old.map_or(facts.hco, |old| old.hco).placement;
+        let stored = configuration.installation.stored.unwrap_or(configuration.hco);
+        let placement = &stored.placement;
         let first = if placement.has_requirements() {
             Proposal::advice(
                 "first, change the labels of these nodes so that the stored placement does not match them, or delete the nodes, because HCO denies every update while its status lists their architecture",

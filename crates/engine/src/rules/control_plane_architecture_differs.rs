@@ -1,41 +1,46 @@
 //! See `control-plane-architecture-differs.md`.
 
-use operator_models::hco::import::Import;
+use operator_models::hco::node::Census;
 
 use super::prelude::*;
 
 pub(crate) static RULE: Rule =
     Rule::about_object("control-plane-architecture-differs", Level::Warn)
         .about_golden_images()
-        .comparing_nodes(ComparesNodes::WithImportOff);
+        .only(Condition::ImportOff);
 
 /// VM templates request an architecture that no workload node has.
 pub(crate) struct ControlPlaneDiffers<'f> {
     control_plane: &'f str,
     workload: &'f str,
+    /// Whether KubeVirt rejects VMs of the workloads' architecture.
+    restricts_vms: bool,
 }
 
 /// MIRRORS: ssp-operator internal/architecture/architecture.go, `GetSSPArchs`: with the import off, the SSP operator
 /// uses the first architecture of the control plane, or else the first one of the workloads, for its VM templates.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<ControlPlaneDiffers<'f>> {
-    if facts.import == Import::Enabled || facts.golden_images.is_empty() {
-        return None;
-    }
-    let census = facts.census().filter(|census| census.workload.len() == 1)?;
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+    census: &'f Census,
+) -> Option<ControlPlaneDiffers<'f>> {
     let workload = census.workload.keys().next()?;
     let control_plane = census.control_plane.first()?;
-    (workload != control_plane).then_some(ControlPlaneDiffers {
+    let is_violation = census.workload.len() == 1
+        && workload != control_plane
+        && !configuration.golden_images.is_empty();
+    is_violation.then(|| ControlPlaneDiffers {
         control_plane,
         workload,
+        restricts_vms: configuration.restricts_vms(),
     })
 }
 
 impl<'f> Violation<'f> for ControlPlaneDiffers<'f> {
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.import_path()
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.import_path()
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "VM templates request {}, but all workload nodes report {}: VMs from these templates cannot be scheduled.",
             escape(self.control_plane, 32),
@@ -45,8 +50,8 @@ impl<'f> Violation<'f> for ControlPlaneDiffers<'f> {
 
     /// Enabling the import does not help: the boot sources that SSP ships point to the control plane's architecture, for
     /// which nothing is imported then.
-    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
-        if facts.accepted_by_kubevirt().is_some() {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
+        if self.restricts_vms {
             // `virtual-machines-rejected` has the fixes: KubeVirt rejects VMs of the workloads' architecture.
             return vec![Proposal::advice(
                 "first make KubeVirt accept VMs of the workloads' architecture (virtual-machines-rejected), then set spec.template.spec.architecture to it in VMs from these templates",

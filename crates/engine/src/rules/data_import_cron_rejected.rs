@@ -2,14 +2,15 @@
 
 use kube_objects::edit::{Edit, Edits};
 use operator_models::cdi::data_import_cron::{Cause, Rejection};
+use operator_models::forecast::Changes;
 
 use super::prelude::*;
+use crate::change::Prediction;
 use crate::rejected_path::rejected_path;
 use crate::words::rejection;
 
 pub(crate) static RULE: Rule = Rule::about_templates("data-import-cron-rejected", Level::Deny)
-    .about_golden_images()
-    .comparing_nodes(ComparesNodes::Always);
+    .about_golden_images();
 
 /// The API server or CDI's webhook rejects the DataImportCron of a template.
 pub(crate) struct RejectedCron<'f> {
@@ -23,8 +24,12 @@ pub(crate) struct RejectedCron<'f> {
 /// MIRRORS: containerized-data-importer `pkg/apiserver/webhooks/dataimportcron-validate.go`,
 /// `validateDataImportCronSpec`;
 /// ssp-operator `internal/controllers/ssp_controller.go`, reconcileOperands: the first error ends the reconcile.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = RejectedCron<'f>> {
-    facts.forecast().into_iter().flat_map(|forecast| {
+pub(crate) fn check<'f>(
+    _: &'f Configuration<'f>,
+    prediction: &'f Prediction<'f>,
+    _: Option<&'f Changes>,
+) -> impl Iterator<Item = RejectedCron<'f>> {
+    prediction.iter().flat_map(|forecast| {
         let rejected = forecast.first_of_templates(|cron| {
             let reason = cron.rejected();
             reason.filter(|reason| reason.cause() == Cause::Other)
@@ -42,11 +47,11 @@ impl<'f> Violation<'f> for RejectedCron<'f> {
         Some(self.template)
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        rejected_path(facts, self.index, self.reason)
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        rejected_path(configuration, self.index, self.reason)
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "The image of template {} is not imported, and SSP stops: unwanted imports stay, and VM templates are not updated. The DataImportCron is rejected ({}).",
             quote(self.template),
@@ -54,9 +59,9 @@ impl<'f> Violation<'f> for RejectedCron<'f> {
         )
     }
 
-    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         // CDI can have another reason after this one, so a person has to check the result.
-        let edits = edits(self.path(facts), self.reason);
+        let edits = edits(self.path(configuration), self.reason);
         vec![Proposal::edits(advice(self.reason), edits)]
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use operator_models::forecast::{Forecast, SspTemplate};
+use operator_models::forecast::{Changes, Forecast, SspTemplate};
 
 use super::prelude::*;
+use crate::change::Prediction;
 
 pub(crate) static RULE: Rule = Rule::about_templates("data-source-shared", Level::Deny)
-    .about_golden_images()
-    .comparing_nodes(ComparesNodes::Always);
+    .about_golden_images();
 
 /// Two templates manage one DataSource, or create DataImportCrons with the same name.
 pub(crate) struct SharedDataSource<'f> {
@@ -28,10 +28,13 @@ enum Shared<'f> {
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getCronsByDataSourceMultiArch,
 /// getCronsByDataSource, and addDataSourceReferenceForCrons: SSP stores crons by the DataSource that they manage, so
 /// the template whose name sorts last wins. SSP drops a cron whose DataSource has the name of a pointer.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = SharedDataSource<'f>> {
-    facts
-        .forecast()
-        .into_iter()
+pub(crate) fn check<'f>(
+    _: &'f Configuration<'f>,
+    prediction: &'f Prediction<'f>,
+    _: Option<&'f Changes>,
+) -> impl Iterator<Item = SharedDataSource<'f>> {
+    prediction
+        .iter()
         .flat_map(|forecast| of_data_sources(forecast).chain(of_data_import_crons(forecast)))
 }
 
@@ -82,16 +85,16 @@ impl<'f> Violation<'f> for SharedDataSource<'f> {
     }
 
     /// A common template that is not in a status may not exist, and HCO maintains common templates.
-    fn is_doubtful(&self, facts: &'f Facts<'f>) -> bool {
+    fn is_doubtful(&self, configuration: &'f Configuration<'f>) -> bool {
         let is_unlisted = |template: &SspTemplate<'_>| {
-            let mut listed = facts.status_templates.iter();
+            let mut listed = configuration.status_templates().iter();
             template.index.is_none() && !listed.any(|listed| listed.name == template.name)
         };
         self.loser.index.is_none() || self.winner.is_some_and(is_unlisted)
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        let path = facts.path_of_index(self.loser.index);
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        let path = configuration.path_of_index(self.loser.index);
         match (self.loser.index, &self.shared) {
             (None, _) => path,
             (Some(_), Shared::DataSource(_)) => path.keys(&["spec", "managedDataSource"]),
@@ -99,7 +102,7 @@ impl<'f> Violation<'f> for SharedDataSource<'f> {
         }
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let loser = quote(self.loser.name);
         let other = self.winner.map_or_else(
             || "SSP".to_owned(),
@@ -117,7 +120,7 @@ impl<'f> Violation<'f> for SharedDataSource<'f> {
         }
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         vec![Proposal::advice(match self.shared {
             Shared::DataImportCron(_) => {
                 "rename the template; names with the suffix of an architecture must differ, too"

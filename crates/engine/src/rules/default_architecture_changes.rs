@@ -4,9 +4,11 @@ use operator_models::hco::jsonpatch;
 use operator_models::kubevirt::default_architecture::default_architecture;
 
 use super::prelude::*;
+use crate::change::Side;
 
-pub(crate) static RULE: Rule =
-    Rule::about_object("default-architecture-changes", Level::Warn).exempt_from_ratchet();
+pub(crate) static RULE: Rule = Rule::about_object("default-architecture-changes", Level::Warn)
+    .only(Condition::PlacementChanges)
+    .exempt_from_ratchet();
 
 /// The field that HCO sets in the KubeVirt object.
 const DEFAULT: &str = "/spec/configuration/architectureConfiguration/defaultArchitecture";
@@ -22,26 +24,26 @@ pub(crate) struct DefaultChanges<'f> {
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/kubevirt.go, `NewKubeVirt`; kubevirt
 /// pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without a workload architecture, KubeVirt keeps its
 /// current default.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<DefaultChanges<'f>> {
-    let old = facts.old?;
-    let patches = [&old.hco.patches, &facts.hco.patches];
-    let is_patched = patches
-        .iter()
-        .any(|patches| jsonpatch::overrides(patches.kubevirt.as_deref(), &[DEFAULT]));
-    let is_affected = facts.version.hco.sets_defaults()
-        && old.hco.placement != facts.hco.placement
-        && !is_patched;
-    let before = default_architecture(old.census().filter(|_| is_affected)?)?;
-    let after = default_architecture(facts.census()?)?;
-    (before != after).then_some(DefaultChanges { before, after })
+pub(crate) fn check<'f>(
+    before: Option<&'f Side<'f>>,
+    after: &'f Side<'f>,
+) -> Option<DefaultChanges<'f>> {
+    let (before, sets_defaults) = (before?, after.configuration.version().number.sets_defaults());
+    let is_patched = [before, after].iter().any(|side| {
+        let patches = &side.configuration.hco.patches;
+        jsonpatch::overrides(patches.kubevirt.as_deref(), &[DEFAULT])
+    });
+    let [before, after] = [default_architecture(before.census?)?, default_architecture(after.census?)?];
+    let is_violation = sets_defaults && !is_patched && before != after;
+    is_violation.then_some(DefaultChanges { before, after })
 }
 
 impl<'f> Violation<'f> for DefaultChanges<'f> {
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.placement_path()
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.placement_path()
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let after = escape(self.after, 32);
         format!(
             "KubeVirt's default architecture changes from {} to {after}: new VMs without an architecture get {after}.",
@@ -49,7 +51,7 @@ impl<'f> Violation<'f> for DefaultChanges<'f> {
         )
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         vec![Proposal::advice(
             "set spec.template.spec.architecture in VMs that need a certain architecture",
         )]

@@ -1,5 +1,6 @@
 //! See `default-preference-contradicts.md`.
 
+use operator_models::hco::node::Census;
 use operator_models::hco::template::Template;
 use operator_models::kubevirt::preference::required_architecture;
 
@@ -7,8 +8,8 @@ use super::prelude::*;
 use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_templates("default-preference-contradicts", Level::Warn)
-    .about_golden_images()
-    .comparing_nodes(ComparesNodes::WithImportOn);
+    .about_annotations()
+    .only(Condition::ImportOn);
 
 /// VMs that infer their preference get an architecture that their boot source does not have.
 pub(crate) struct PreferenceContradicts<'f> {
@@ -16,20 +17,26 @@ pub(crate) struct PreferenceContradicts<'f> {
     preference: &'f str,
     required: &'static str,
     /// The other architectures of the boot sources.
-    others: Vec<String>,
+    others: Vec<&'f str>,
 }
 
 /// MIRRORS: kubevirt pkg/instancetype/webhooks/vm/mutator.go, mutateArch: a VM without an architecture gets the preferred
 /// one. SSP and CDI copy the labels of a template to each disk.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Vec<PreferenceContradicts<'f>> {
-    let is_affected = facts.version.hco.requires_architectures_in_preferences();
-    let workload = facts.workload().filter(|_| is_affected);
-    let annotations = facts.annotations().filter_map(|(template, value)| {
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+    census: &'f Census,
+) -> Vec<PreferenceContradicts<'f>> {
+    if !configuration.version().number.requires_architectures_in_preferences() {
+        return Vec::new();
+    }
+    let annotations = configuration.annotations().filter_map(|(template, value)| {
         let preference = template.default_preference.as_deref()?;
         let required = required_architecture(preference)?;
-        let supported = value.supported(&workload?.workload);
-        let others = supported.into_iter().filter(|name| **name != *required);
-        let others: Vec<String> = others.map(str::to_owned).collect();
+        let supported = value.supported(&census.workload);
+        let others: Vec<&str> = supported
+            .into_iter()
+            .filter(|name| *name != required)
+            .collect();
         (!others.is_empty()).then_some(PreferenceContradicts {
             template,
             preference,
@@ -49,15 +56,15 @@ impl<'f> Violation<'f> for PreferenceContradicts<'f> {
         self.preference.into()
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.path_of(self.template).keys(&[
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.path_of(self.template).keys(&[
             "metadata",
             "labels",
             "instancetype.kubevirt.io/default-preference",
         ])
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "The default preference {} of template {} requires {}: VMs that infer it from the boot sources for {} do not boot.",
             quote(self.preference),
@@ -67,7 +74,7 @@ impl<'f> Violation<'f> for PreferenceContradicts<'f> {
         )
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         vec![
             Proposal::advice(format!(
                 "add a template for each architecture, each with its preference, for example {}",

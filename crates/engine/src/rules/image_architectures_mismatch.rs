@@ -5,18 +5,17 @@ use std::collections::BTreeSet;
 use kube_objects::text::list;
 use operator_models::cdi::image::{Availability, Contents};
 use operator_models::hco::golden_image::{Annotation, GoldenImage};
-use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
 
 use super::prelude::*;
 use crate::architecture::is_architecture;
-use crate::images;
+use crate::images::{self, Images};
 use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_templates("image-architectures-mismatch", Level::Deny)
-    .about_golden_images()
+    .about_annotations()
     .about_images()
-    .comparing_nodes(ComparesNodes::WithImportOn)
+    .only(Condition::ImportOn)
     .repaired_by(RepairKind::FromImage);
 
 /// A listed architecture that cannot be imported.
@@ -32,28 +31,29 @@ pub(crate) struct MismatchingImage<'f> {
 /// `architectures-malformed` reports an entry that is not the name of an architecture: HCO does not import it.
 ///
 /// Users cannot correct the annotation of a template that HCO ships, so only architectures of the nodes count there.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = MismatchingImage<'f>> {
-    let census = facts.census().filter(|_| facts.import == Import::Enabled);
-    census.into_iter().flat_map(move |census| {
-        facts.golden_images.iter().filter_map(move |image| {
-            let value = image.annotation.value()?;
-            let contents = facts.contents_of(image)?.ok()?;
-            let is_in_spec = matches!(image.annotation, Annotation::Spec(_));
-            let lacking: BTreeSet<&str> = value
-                .entries()
-                .filter(|entry| {
-                    is_architecture(entry)
-                        && !contents.supported.contains(*entry)
-                        && (is_in_spec || census.workload.contains_key(*entry))
-                })
-                .collect();
-            (!lacking.is_empty()).then(|| MismatchingImage {
-                image,
-                identity: images::identity(&facts.common, image),
-                census,
-                contents,
-                lacking,
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+    census: &'f Census,
+    images: &'f Images,
+) -> impl Iterator<Item = MismatchingImage<'f>> {
+    configuration.golden_images.iter().filter_map(|image| {
+        let value = image.annotation.value()?;
+        let contents = images.contents_of(configuration, image)?.ok()?;
+        let is_in_spec = matches!(image.annotation, Annotation::Spec(_));
+        let lacking: BTreeSet<&str> = value
+            .entries()
+            .filter(|entry| {
+                is_architecture(entry)
+                    && !contents.supported.contains(*entry)
+                    && (is_in_spec || census.workload.contains_key(*entry))
             })
+            .collect();
+        (!lacking.is_empty()).then(|| MismatchingImage {
+            image,
+            identity: images::identity(configuration, image),
+            census,
+            contents,
+            lacking,
         })
     })
 }
@@ -115,15 +115,15 @@ impl<'f> Violation<'f> for MismatchingImage<'f> {
         self.identity.as_str().into()
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
         match (self.image.template, self.image.annotation) {
-            (Some(template), Annotation::Spec(_)) => facts.architectures_path(template),
-            (Some(template), _) => facts.path_of(template),
-            (None, _) => facts.hco.fields.common_import.path(),
+            (Some(template), Annotation::Spec(_)) => configuration.architectures_path(template),
+            (Some(template), _) => configuration.path_of(template),
+            (None, _) => configuration.hco.fields.common_import.path(),
         }
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let workload = &self.census.workload;
         let name = quote(self.image.name);
         let supports = self.shown_support();
@@ -147,7 +147,7 @@ impl<'f> Violation<'f> for MismatchingImage<'f> {
         )
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let mut fixes = match (self.image.template, self.image.annotation) {
             (Some(template), Annotation::Spec(_)) => vec![
                 Proposal::List {

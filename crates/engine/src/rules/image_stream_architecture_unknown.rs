@@ -1,5 +1,6 @@
 //! See `image-stream-architecture-unknown.md`.
 
+use operator_models::hco::node::Census;
 use operator_models::hco::template::{RegistrySource, Template};
 
 use super::prelude::*;
@@ -7,20 +8,23 @@ use crate::words::names;
 
 pub(crate) static RULE: Rule =
     Rule::about_templates("image-stream-architecture-unknown", Level::Warn)
-        .about_golden_images()
-        .comparing_nodes(ComparesNodes::WithImportOn);
+        .about_annotations()
+        .only(Condition::ImportOn);
 
 /// The boot sources of several architectures are imported from one digest.
 pub(crate) struct OneDigest<'f> {
     template: &'f Template<'f>,
     /// The architectures of the boot sources.
-    architectures: Vec<String>,
+    architectures: Vec<&'f str>,
 }
 
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, getImageStreamDigest, which uses
 /// the first item of the tag for each architecture.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Vec<OneDigest<'f>> {
-    let sources = facts.boot_sources_by_template();
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+    census: &'f Census,
+) -> Vec<OneDigest<'f>> {
+    let sources = configuration.boot_sources_by_template(census);
     let sources = sources.filter(|(template, ..)| {
         let registry = template.source.registry();
         registry.is_some_and(RegistrySource::is_image_stream)
@@ -38,11 +42,11 @@ impl<'f> Violation<'f> for OneDigest<'f> {
         Some(&self.template.name)
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.source_path(self.template)
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.source_path(self.template)
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "The image stream of template {} has one digest for {}: with importMode Legacy it is the image of one architecture, and node pull does not compare it.",
             quote(&self.template.name),
@@ -50,7 +54,7 @@ impl<'f> Violation<'f> for OneDigest<'f> {
         )
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         vec![
             Proposal::advice(
                 "import the tag of the image stream with importMode PreserveOriginal, so that the digest is that of the index",

@@ -3,16 +3,16 @@
 use kube_objects::text;
 use operator_models::cdi::image::Unknown;
 use operator_models::hco::golden_image::GoldenImage;
-use operator_models::hco::import::Import;
+use operator_models::hco::node::Census;
 
 use super::prelude::*;
-use crate::images;
+use crate::images::{self, Images};
 use crate::words;
 
 pub(crate) static RULE: Rule = Rule::about_templates("image-unreadable", Level::Warn)
-    .about_golden_images()
+    .about_annotations()
     .about_images()
-    .comparing_nodes(ComparesNodes::WithImportOn);
+    .only(Condition::ImportOn);
 
 /// An image, or the image for a listed architecture, could not be read.
 pub(crate) struct UnreadableImage<'f> {
@@ -23,21 +23,23 @@ pub(crate) struct UnreadableImage<'f> {
     why: &'f Unknown,
 }
 
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = UnreadableImage<'f>> {
-    let images = facts.golden_images.iter();
-    let images = images.filter(|_| facts.import == Import::Enabled);
-    images.filter_map(|image| {
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+    _: &'f Census,
+    images: &'f Images,
+) -> impl Iterator<Item = UnreadableImage<'f>> {
+    configuration.golden_images.iter().filter_map(|image| {
         let is_listed = |name: &str| {
             let value = image.annotation.value();
             value.is_none_or(|value| value.entries().any(|entry| entry == name))
         };
-        let (architecture, why) = match facts.contents_of(image)? {
-            Ok(contents) => contents.unreadable().find(|it| is_listed(it.0))?,
+        let (architecture, why) = match images.contents_of(configuration, image)? {
+            Ok(contents) => contents.unreadable().find(|(name, _)| is_listed(name))?,
             Err(why) => ("", why),
         };
         Some(UnreadableImage {
             image,
-            identity: images::identity(&facts.common, image),
+            identity: images::identity(configuration, image),
             architecture,
             why,
         })
@@ -53,14 +55,14 @@ impl<'f> Violation<'f> for UnreadableImage<'f> {
         self.identity.as_str().into()
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
         match self.image.template {
-            Some(template) => facts.image_path(template),
-            None => facts.hco.fields.common_import.path(),
+            Some(template) => configuration.image_path(template),
+            None => configuration.hco.fields.common_import.path(),
         }
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "The {}image of template {} cannot be read ({}): its architectures were not checked.",
             blank_after(self.architecture),
@@ -69,7 +71,7 @@ impl<'f> Violation<'f> for UnreadableImage<'f> {
         )
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         vec![Proposal::advice(
             "correct the URL, or give the policy-server access to the registry",
         )]

@@ -15,36 +15,36 @@ pub(crate) struct ImportContradiction {
     gate: usize,
 }
 
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<ImportContradiction> {
-    let gate = facts.hco.import.gate_index(facts.version.hco)?;
-    facts
-        .contradicts_itself()
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<ImportContradiction> {
+    let gate = configuration.hco.import.gate_index(configuration.version().number)?;
+    configuration
+        .contradicts_itself
         .then_some(ImportContradiction { gate })
 }
 
 impl<'f> Violation<'f> for ImportContradiction {
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.hco.fields.gates.path().index(self.gate)
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.hco.fields.gates.path().index(self.gate)
     }
 
-    fn consequence(&self, _: &'f Facts<'f>) -> Option<Consequence> {
+    fn consequence(&self, _: &'f Configuration<'f>) -> Option<Consequence> {
         Some(Consequence::HcoDenies)
     }
 
-    fn fact(&self, facts: &'f Facts<'f>) -> String {
-        let field = facts.hco.fields.import.path();
+    fn fact(&self, configuration: &'f Configuration<'f>) -> String {
+        let field = configuration.hco.fields.import.path();
         format!(
             "The deprecated feature gate {GATE} and the field {field} contradict each other"
         )
     }
 
-    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         // An absent field counts as off here.
-        let is_wanted = facts.hco.import.field.unwrap_or(false);
+        let is_wanted = configuration.hco.import.field.unwrap_or(false);
         let state = if is_wanted { "Enabled" } else { "Disabled" };
         let gate = Value::object([("name", GATE.into()), ("state", state.into())]);
-        let agree = Edits::default().replace(self.path(facts), gate).finish();
-        let field = facts.hco.fields.import.path();
+        let agree = Edits::default().replace(self.path(configuration), gate).finish();
+        let field = configuration.hco.fields.import.path();
         vec![
             Proposal::edits("set the feature gate to the value of the field", agree),
             Proposal::advice(format!(

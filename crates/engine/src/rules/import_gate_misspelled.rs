@@ -21,11 +21,11 @@ pub(crate) struct MisspelledGate<'f> {
 
 /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, Index: any letter case from 1.19 on,
 /// exact in 1.18. No other feature gate of HCO is within two letters of this one (see the test below).
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = MisspelledGate<'f>> {
-    let version = &facts.version;
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = MisspelledGate<'f>> {
+    let version = configuration.version();
     // If the version is known, the letter case is a problem only before 1.19.
-    let is_case_ignored = version.is_known && version.hco.ignores_case_of_gates();
-    let gates = facts.hco.import.gates.iter().enumerate();
+    let is_case_ignored = version.is_known && version.number.ignores_case_of_gates();
+    let gates = configuration.hco.import.gates.iter().enumerate();
     gates
         .filter(|(_, gate)| gate.name != GATE)
         .filter_map(|(index, gate)| {
@@ -47,16 +47,16 @@ impl<'f> Violation<'f> for MisspelledGate<'f> {
         self.gate.name.as_str().into()
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.hco.fields.gates.path().index(self.index).key("name")
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.hco.fields.gates.path().index(self.index).key("name")
     }
 
-    fn fact(&self, facts: &'f Facts<'f>) -> String {
+    fn fact(&self, configuration: &'f Configuration<'f>) -> String {
         let name = quote(&self.gate.name);
         match self.typos {
-            0 if facts.version.is_known => format!(
+            0 if configuration.version().is_known => format!(
                 "The feature gate {name} has the wrong letter case: HCO {} ignores it.",
-                facts.version.hco
+                configuration.version().number
             ),
             0 => format!(
                 "The feature gate {name} has the wrong letter case: HCO 1.18 and earlier ignore it."
@@ -65,13 +65,13 @@ impl<'f> Violation<'f> for MisspelledGate<'f> {
         }
     }
 
-    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
-        let gates = &facts.hco.import.gates;
+    fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
+        let gates = &configuration.hco.import.gates;
         // A name that is listed twice is invalid.
         let is_listed = gates.iter().any(|gate| gate.name == GATE);
         let is_editable = self.gate.has_plain_key && !is_listed;
         let edits = if is_editable {
-            Edits::default().replace(self.path(facts), GATE).finish()
+            Edits::default().replace(self.path(configuration), GATE).finish()
         } else {
             Vec::new()
         };
@@ -81,7 +81,7 @@ impl<'f> Violation<'f> for MisspelledGate<'f> {
             edits,
             // Correcting the name can change the import, unless this version ignores the letter case.
             complete: self.typos == 0
-                && facts.version.hco.ignores_case_of_gates()
+                && configuration.version().number.ignores_case_of_gates()
                 && is_alone
                 && is_editable,
         }]

@@ -50,8 +50,8 @@ impl PatchedResource {
 /// HCO applies the patch to the values that it sets, so the other rules' findings about these values are not certain.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = OverridingPatch<'f>> {
-    let patches = &facts.hco.patches;
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = OverridingPatch<'f>> {
+    let patches = &configuration.hco.patches;
     let patches = [
         (PatchedResource::Ssp, &patches.ssp, &IN_SSP[..]),
         (PatchedResource::KubeVirt, &patches.kubevirt, &IN_KUBEVIRT),
@@ -95,8 +95,8 @@ impl<'f> Violation<'f> for OverridingPatch<'f> {
         format!("{} {operation}", self.resource.name()).into()
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        let patches = &facts.hco.fields.patches;
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        let patches = &configuration.hco.fields.patches;
         match self.resource {
             PatchedResource::Ssp => patches.ssp.path(),
             PatchedResource::KubeVirt => patches.kubevirt.path(),
@@ -104,7 +104,7 @@ impl<'f> Violation<'f> for OverridingPatch<'f> {
         }
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let resource = self.resource.name();
         match &self.problem {
             Problem::Unreadable => {
@@ -126,7 +126,7 @@ impl<'f> Violation<'f> for OverridingPatch<'f> {
         }
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         vec![Proposal::advice(match self.problem {
             Problem::Unreadable => "correct or remove the annotation",
             Problem::Inapplicable(_) => "correct or remove the operation",

@@ -1,6 +1,7 @@
 //! See `multi-arch-import-disabled.md`.
 
-use operator_models::hco::import::Import;
+use std::collections::BTreeSet;
+
 use operator_models::hco::node::Census;
 use operator_models::ssp::architecture::knows_all;
 
@@ -9,7 +10,7 @@ use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_object("multi-arch-import-disabled", Level::Deny)
     .about_golden_images()
-    .comparing_nodes(ComparesNodes::WithImportOff)
+    .only(Condition::ImportOff)
     .repaired_by(RepairKind::Import);
 
 /// The import is off, although the workload nodes have several architectures.
@@ -18,24 +19,28 @@ pub(crate) struct ImportDisabled<'f>(&'f Census);
 /// MIRRORS: hyperconverged-cluster-operator `pkg/monitoring/hyperconverged/collectors/operator_collectors.go`,
 /// getMultiArchBootImagesStatusCallback, for the alert `HCOMultiArchGoldenImagesDisabled`: several workload
 /// architectures and at least one golden image.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<ImportDisabled<'f>> {
-    if facts.import == Import::Enabled || facts.golden_images.is_empty() {
-        return None;
-    }
-    let census = facts.census().filter(|census| census.workload.len() > 1)?;
-    Some(ImportDisabled(census))
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+    census: &'f Census,
+) -> Option<ImportDisabled<'f>> {
+    let is_violation = census.workload.len() > 1 && !configuration.golden_images.is_empty();
+    is_violation.then_some(ImportDisabled(census))
 }
 
 impl<'f> Violation<'f> for ImportDisabled<'f> {
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        if facts.version.hco.has_import() {
-            facts.import_path()
+    fn architectures(&self) -> BTreeSet<&str> {
+        self.0.workload.keys().map(String::as_str).collect()
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        if configuration.version().number.has_import() {
+            configuration.import_path()
         } else {
-            facts.placement_path()
+            configuration.placement_path()
         }
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "The multi-architecture import is off, but the workload nodes have {} architectures ({}): each golden image is imported for only one of them.",
             self.0.workload.len(),
@@ -43,7 +48,7 @@ impl<'f> Violation<'f> for ImportDisabled<'f> {
         )
     }
 
-    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let place = Proposal::Place {
             summary: "keep the workloads on one architecture, if no VM runs on the other nodes",
             otherwise: Some(
@@ -51,7 +56,7 @@ impl<'f> Violation<'f> for ImportDisabled<'f> {
             ),
         };
         // The SSP operator rejects architectures that it does not know, and HCO before 1.16 has no import.
-        if knows_all(self.0) && facts.version.hco.has_import() {
+        if knows_all(self.0) && configuration.version().number.has_import() {
             vec![Proposal::EnableImport, place]
         } else {
             vec![place]

@@ -1,28 +1,36 @@
 //! See `no-workload-nodes.md`.
 
 use super::prelude::*;
+use crate::change::Side;
 
 pub(crate) static RULE: Rule =
-    Rule::about_object("no-workload-nodes", Level::Warn).about_golden_images();
+    Rule::about_object("no-workload-nodes", Level::Warn).only(Condition::WorkloadsMatter);
 
 /// The workload architectures are empty.
-pub(crate) struct NoWorkloadNodes;
+pub(crate) struct NoWorkloadNodes {
+    /// Whether the update empties them.
+    is_new: bool,
+}
 
 /// DIVERGES: without any workload architecture, HCO raises its alerts for every template; this rule reports it once,
 /// and the rules that compare with the workload architectures do not fire.
-pub(crate) fn check(facts: &Facts<'_>) -> Option<NoWorkloadNodes> {
-    let census = facts.census()?;
-    let is_violation = census.workload.is_empty() && !facts.golden_images.is_empty();
-    is_violation.then_some(NoWorkloadNodes)
+pub(crate) fn check(before: Option<&Side<'_>>, after: &Side<'_>) -> Option<NoWorkloadNodes> {
+    after.matches_no_node().then(|| NoWorkloadNodes {
+        is_new: before.is_some_and(|before| !before.matches_no_node()),
+    })
 }
 
 impl<'f> Violation<'f> for NoWorkloadNodes {
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.placement_path()
+    fn default_level(&self) -> Option<Level> {
+        self.is_new.then_some(Level::Deny)
     }
 
-    fn fact(&self, facts: &'f Facts<'f>) -> String {
-        if facts.hco.placement.has_requirements() {
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.placement_path()
+    }
+
+    fn fact(&self, configuration: &'f Configuration<'f>) -> String {
+        if configuration.hco.placement.has_requirements() {
             "No node that matches the workloads' placement reports an architecture: HCO finds no workload architecture."
         } else {
             "No node with the label node-role.kubernetes.io/worker reports an architecture: HCO finds no workload architecture."
@@ -30,8 +38,8 @@ impl<'f> Violation<'f> for NoWorkloadNodes {
         .to_owned()
     }
 
-    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
-        vec![if facts.hco.placement.has_requirements() {
+    fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
+        vec![if configuration.hco.placement.has_requirements() {
             Proposal::command(
                 "correct the placement to match the labels of your nodes",
                 "kubectl get nodes --show-labels",

@@ -10,21 +10,16 @@ pub(crate) static RULE: Rule =
 /// The nodes were needed but could not be read.
 pub(crate) struct UnreadableNodes<'f>(&'f NodesError);
 
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<UnreadableNodes<'f>> {
-    facts.nodes_error().map(UnreadableNodes)
+pub(crate) fn check(error: &NodesError) -> [UnreadableNodes<'_>; 1] {
+    [UnreadableNodes(error)]
 }
 
 impl<'f> Violation<'f> for UnreadableNodes<'f> {
-    /// The object could not be denied because of its nodes.
-    fn is_doubtful(&self, facts: &'f Facts<'f>) -> bool {
-        !facts.world.could_nodes_deny
-    }
-
-    fn path(&self, _: &'f Facts<'f>) -> FieldPath {
+    fn path(&self, _: &'f Configuration<'f>) -> FieldPath {
         FieldPath::new(&["nodes"])
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let reason = match self.0 {
             NodesError::Forbidden { account, verb } => format!(
                 ": the service account {} of the policy-server cannot {verb} nodes",
@@ -42,7 +37,7 @@ impl<'f> Violation<'f> for UnreadableNodes<'f> {
         format!("The policy cannot check the object against the nodes{reason}.")
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         vec![match self.0 {
             NodesError::Forbidden { account, .. } => grant(Some(account), ""),
             NodesError::Host { error, account } => resolve(first_line(error), account.as_ref()),

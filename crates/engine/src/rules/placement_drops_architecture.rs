@@ -1,9 +1,10 @@
 //! See `placement-drops-architecture.md`.
 
 use super::prelude::*;
+use crate::change::Side;
 
 pub(crate) static RULE: Rule = Rule::about_object("placement-drops-architecture", Level::Warn)
-    .comparing_nodes(ComparesNodes::WithOtherPlacement)
+    .only(Condition::PlacementChanges)
     .exempt_from_ratchet();
 
 /// These architectures no longer have a workload node.
@@ -11,25 +12,27 @@ pub(crate) struct DroppedArchitectures<'f>(Vec<(&'f String, usize)>);
 
 /// MIRRORS: kubevirt pkg/virt-controller/watch/node/node.go: virt-handler leaves the excluded nodes, and the VMs there are
 /// orphaned.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<DroppedArchitectures<'f>> {
-    let old = facts.old?;
-    let before = old.census()?;
-    let after = facts.census()?;
-    if old.hco.placement == facts.hco.placement {
-        return None;
-    }
-    let dropped = before.workload.iter();
-    let dropped = dropped.filter(|(name, _)| !after.workload.contains_key(*name));
-    let dropped: Vec<_> = dropped.map(|(name, count)| (name, *count)).collect();
+pub(crate) fn check<'f>(
+    before: Option<&'f Side<'f>>,
+    after: &'f Side<'f>,
+) -> Option<DroppedArchitectures<'f>> {
+    let workload = &after.census?.workload;
+    let dropped: Vec<_> = before?
+        .census?
+        .workload
+        .iter()
+        .filter(|(name, _)| !workload.contains_key(*name))
+        .map(|(name, count)| (name, *count))
+        .collect();
     (!dropped.is_empty()).then_some(DroppedArchitectures(dropped))
 }
 
 impl<'f> Violation<'f> for DroppedArchitectures<'f> {
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.placement_path()
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.placement_path()
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let nodes = self.0.iter().map(|(name, count)| {
             let nodes = if *count == 1 { "node" } else { "nodes" };
             format!("{count} {} {nodes}", escape(name, 32))
@@ -41,7 +44,7 @@ impl<'f> Violation<'f> for DroppedArchitectures<'f> {
         )
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let first = self.0.first().map_or("", |(name, _)| name.as_str());
         let first = escape(first, 32);
         vec![Proposal::command(

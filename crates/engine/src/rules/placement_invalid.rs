@@ -20,11 +20,11 @@ enum Affinity {
 
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateAffinity: the required
 /// affinity of the workloads and of the infrastructure; no preferred terms, no nodeSelector.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = InvalidRequirement<'f>> {
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = InvalidRequirement<'f>> {
     let in_affinity =
         |affinity| move |error: &'f SelectorError| InvalidRequirement { affinity, error };
-    let workloads = facts.hco.placement.errors().iter();
-    let infra = facts.hco.infra_errors.iter();
+    let workloads = configuration.hco.placement.errors().iter();
+    let infra = configuration.hco.infra_errors.iter();
     workloads
         .map(in_affinity(Affinity::Workloads))
         .chain(infra.map(in_affinity(Affinity::Infra)))
@@ -40,8 +40,8 @@ impl<'f> Violation<'f> for InvalidRequirement<'f> {
         format!("{affinity} {}", self.error.requirement).into()
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        let fields = &facts.hco.fields;
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        let fields = &configuration.hco.fields;
         let required = match self.affinity {
             Affinity::Workloads => fields.node_affinity.path().key(REQUIRED),
             Affinity::Infra => fields.infra_required.path(),
@@ -49,11 +49,11 @@ impl<'f> Violation<'f> for InvalidRequirement<'f> {
         required.join(&self.error.path)
     }
 
-    fn consequence(&self, _: &'f Facts<'f>) -> Option<Consequence> {
+    fn consequence(&self, _: &'f Configuration<'f>) -> Option<Consequence> {
         Some(Consequence::HcoDenies)
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "The requirement {} is not valid ({})",
             quote(&self.error.requirement),
@@ -61,7 +61,7 @@ impl<'f> Violation<'f> for InvalidRequirement<'f> {
         )
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let example = if self.error.is_about_fields {
             "{key: metadata.name, operator: In, values: [NODE]}"
         } else {

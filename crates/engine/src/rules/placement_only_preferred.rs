@@ -1,7 +1,6 @@
 //! See `placement-only-preferred.md`.
 
 use kube_objects::placement::{PREFERRED, REQUIRED};
-use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
 
 use super::prelude::*;
@@ -9,7 +8,7 @@ use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_object("placement-only-preferred", Level::Warn)
     .about_golden_images()
-    .comparing_nodes(ComparesNodes::WithImportOff);
+    .only(Condition::ImportOff);
 
 /// The placement prefers an architecture, and excludes no node.
 pub(crate) struct OnlyPreferred<'f> {
@@ -18,30 +17,30 @@ pub(crate) struct OnlyPreferred<'f> {
     census: &'f Census,
 }
 
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<OnlyPreferred<'f>> {
-    let placement = &facts.hco.placement;
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+    census: &'f Census,
+) -> Option<OnlyPreferred<'f>> {
+    let placement = &configuration.hco.placement;
     let term = placement.architecture_preference()?;
-    if facts.import == Import::Enabled || placement.names_architecture() {
-        return None;
-    }
-    let census = facts.census().filter(|census| census.workload.len() > 1)?;
-    Some(OnlyPreferred { term, census })
+    let is_violation = census.workload.len() > 1 && !placement.names_architecture();
+    is_violation.then_some(OnlyPreferred { term, census })
 }
 
 impl<'f> Violation<'f> for OnlyPreferred<'f> {
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        let affinity = &facts.hco.fields.node_affinity.path();
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        let affinity = &configuration.hco.fields.node_affinity.path();
         affinity.key(PREFERRED).index(self.term)
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "The placement only prefers an architecture, which excludes no node: the workload nodes report {}.",
             names(self.census.workload.keys())
         )
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let place = Proposal::Place {
             summary: "require the architecture, if no VM runs on the other nodes",
             otherwise: None,

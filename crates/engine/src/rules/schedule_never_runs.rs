@@ -1,12 +1,13 @@
 //! See `schedule-never-runs.md`.
 
 use operator_models::cdi::data_import_cron::NeverRuns;
+use operator_models::forecast::Changes;
 
 use super::prelude::*;
+use crate::change::Prediction;
 
 pub(crate) static RULE: Rule = Rule::about_templates("schedule-never-runs", Level::Deny)
-    .about_golden_images()
-    .comparing_nodes(ComparesNodes::Always);
+    .about_golden_images();
 
 /// A schedule with which no image is ever imported.
 pub(crate) struct UselessSchedule<'f> {
@@ -20,8 +21,12 @@ pub(crate) struct UselessSchedule<'f> {
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, initCron; kubernetes
 /// pkg/apis/batch/validation/validation.go, validateScheduleFormat, for a time zone.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = UselessSchedule<'f>> {
-    facts.forecast().into_iter().flat_map(|forecast| {
+pub(crate) fn check<'f>(
+    _: &'f Configuration<'f>,
+    prediction: &'f Prediction<'f>,
+    _: Option<&'f Changes>,
+) -> impl Iterator<Item = UselessSchedule<'f>> {
+    prediction.iter().flat_map(|forecast| {
         let useless = forecast.first_of_templates(|cron| {
             let mut reasons = cron.verdict.never_runs.iter();
             reasons.find(|reason| **reason != NeverRuns::NameTooLong)
@@ -39,12 +44,12 @@ impl<'f> Violation<'f> for UselessSchedule<'f> {
         Some(self.template)
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        let template = facts.path_of_index(Some(self.index));
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        let template = configuration.path_of_index(Some(self.index));
         template.keys(&["spec", "schedule"])
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let name = quote(self.template);
         if self.is_empty {
             format!("The image of template {name} is never imported: the template has no schedule.")
@@ -55,7 +60,7 @@ impl<'f> Violation<'f> for UselessSchedule<'f> {
         }
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         vec![Proposal::advice(if self.is_empty {
             "set a schedule, for example \"0 */12 * * *\""
         } else {

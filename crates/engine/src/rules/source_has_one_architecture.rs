@@ -1,34 +1,40 @@
 //! See `source-has-one-architecture.md`.
 
+use std::collections::BTreeSet;
+
 use operator_models::hco::golden_image::Annotation;
+use operator_models::hco::node::Census;
 use operator_models::hco::template::{Source, Template};
 
 use super::prelude::*;
 use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_templates("source-has-one-architecture", Level::Deny)
-    .about_golden_images()
-    .comparing_nodes(ComparesNodes::WithImportOn);
+    .about_annotations()
+    .only(Condition::ImportOn);
 
 /// The boot sources of several architectures are clones of one disk.
 pub(crate) struct OneDisk<'f> {
     template: &'f Template<'f>,
     /// The architectures of the boot sources.
-    architectures: Vec<String>,
+    architectures: Vec<&'f str>,
     /// Whether HCO uses the annotation that it ships, and not the template's own one.
     is_shipped: bool,
 }
 
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, setDataImportCronArchFields: only a registry gets a
 /// platform, so the DataImportCrons of all architectures have the same source.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Vec<OneDisk<'f>> {
-    let sources = facts.boot_sources_by_template();
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+    census: &'f Census,
+) -> Vec<OneDisk<'f>> {
+    let sources = configuration.boot_sources_by_template(census);
     let sources = sources.filter(|(template, ..)| matches!(template.source, Source::Other));
     sources
         .map(|(template, annotation, architectures)| OneDisk {
             template,
             architectures,
-            is_shipped: !matches!(annotation, Annotation::Spec(_)),
+            is_shipped: matches!(annotation, Annotation::Shipped(_)),
         })
         .collect()
 }
@@ -38,11 +44,15 @@ impl<'f> Violation<'f> for OneDisk<'f> {
         Some(&self.template.name)
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.source_path(self.template)
+    fn architectures(&self) -> BTreeSet<&str> {
+        self.architectures.iter().copied().collect()
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.source_path(self.template)
+    }
+
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "The source of template {} is one disk, but it becomes boot sources for {}: VMs from all but one of them do not boot.",
             quote(&self.template.name),
@@ -50,7 +60,7 @@ impl<'f> Violation<'f> for OneDisk<'f> {
         )
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let advice = if self.is_shipped {
             "give the template a name of its own, because HCO uses the architectures that it ships for this name, and list only the architecture of the disk in its annotation"
         } else {

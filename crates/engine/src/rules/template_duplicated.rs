@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use operator_models::hco::template::Template;
 
 use super::prelude::*;
+use crate::configuration::Origin;
 
 pub(crate) static RULE: Rule = Rule::about_templates("template-duplicated", Level::Deny);
 
@@ -17,10 +18,10 @@ pub(crate) struct DuplicatedTemplate<'f> {
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, getDicMapFromCr:
 /// names are compared regardless of whether a template is enabled.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = DuplicatedTemplate<'f>> {
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = DuplicatedTemplate<'f>> {
     let mut indexes = BTreeMap::new();
     let mut reported = BTreeSet::new();
-    facts.hco.templates.iter().filter_map(move |template| {
+    configuration.hco.templates.iter().filter_map(move |template| {
         let name = template.name.as_str();
         let first = *indexes.entry(name).or_insert(template.index);
         // A name that occurs three times is one problem.
@@ -34,20 +35,18 @@ impl<'f> Violation<'f> for DuplicatedTemplate<'f> {
         Some(&self.template.name)
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.path_of(self.template).keys(&["metadata", "name"])
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.path_of(self.template).keys(&["metadata", "name"])
     }
 
-    fn consequence(&self, facts: &'f Facts<'f>) -> Option<Consequence> {
-        let is_sent = facts.old.is_some() || !facts.hco.is_stored;
-        Some(if is_sent {
-            Consequence::HcoDenies
-        } else {
-            Consequence::HcoFails
+    fn consequence(&self, configuration: &'f Configuration<'f>) -> Option<Consequence> {
+        Some(match configuration.origin {
+            Origin::Sent => Consequence::HcoDenies,
+            Origin::Audited | Origin::Stored | Origin::Written => Consequence::HcoFails,
         })
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "Duplicate template name {}; entry [{}] already uses it",
             quote(&self.template.name),
@@ -55,7 +54,7 @@ impl<'f> Violation<'f> for DuplicatedTemplate<'f> {
         )
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         vec![Proposal::advice(
             "rename or remove one of the templates; disabled templates also count",
         )]

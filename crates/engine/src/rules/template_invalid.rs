@@ -13,9 +13,9 @@ pub(crate) struct InvalidTemplate<'f> {
     reason: Invalid<'f>,
 }
 
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> impl Iterator<Item = InvalidTemplate<'f>> {
-    facts.hco.templates.iter().filter_map(|template| {
-        let reason = invalid(template, facts.hco, &facts.common)?;
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = InvalidTemplate<'f>> {
+    configuration.hco.templates.iter().filter_map(|template| {
+        let reason = invalid(template, configuration.hco, &configuration.installation.common)?;
         Some(InvalidTemplate { template, reason })
     })
 }
@@ -25,23 +25,23 @@ impl<'f> Violation<'f> for InvalidTemplate<'f> {
         Some(&self.template.name)
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        let template = facts.path_of(self.template);
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        let template = configuration.path_of(self.template);
         match self.reason {
-            Invalid::Enable(_) => facts.annotation_path(self.template, ENABLE),
+            Invalid::Enable(_) => configuration.annotation_path(self.template, ENABLE),
             Invalid::NoSpec => template.key("spec"),
             Invalid::NoSource => template.keys(&["spec", "template", "spec", "source"]),
         }
     }
 
-    fn consequence(&self, _: &'f Facts<'f>) -> Option<Consequence> {
+    fn consequence(&self, _: &'f Configuration<'f>) -> Option<Consequence> {
         Some(match self.reason {
             Invalid::Enable(_) | Invalid::NoSpec => Consequence::HcoDenies,
             Invalid::NoSource => Consequence::HcoCrashes,
         })
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let name = quote(&self.template.name);
         match self.reason {
             Invalid::Enable(value) => format!(
@@ -53,7 +53,7 @@ impl<'f> Violation<'f> for InvalidTemplate<'f> {
         }
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let first = match self.reason {
             Invalid::Enable(_) => Proposal::Enable(self.template),
             Invalid::NoSpec => Proposal::advice("add the spec"),

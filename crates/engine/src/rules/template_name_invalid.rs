@@ -3,14 +3,14 @@
 use kube_objects::name::is_dns1123_subdomain;
 use operator_models::cdi::data_import_cron::{Cause, NAME_MAX, NeverRuns, Rejection};
 use operator_models::cdi::data_source;
-use operator_models::forecast::{CreatedBy, Cron, Forecast, Rejected, SspTemplate};
+use operator_models::forecast::{Changes, Cron, Forecast, Rejected};
 
 use super::prelude::*;
+use crate::change::{NoForecast, Prediction};
 use crate::words::{data_source_rejection, longest_name, rejection};
 
 pub(crate) static RULE: Rule = Rule::about_templates("template-name-invalid", Level::Deny)
-    .about_golden_images()
-    .comparing_nodes(ComparesNodes::Always);
+    .about_golden_images();
 
 /// A name that no DataImportCron, DataSource, or CronJob can have.
 pub(crate) struct InvalidName<'f> {
@@ -45,24 +45,30 @@ const STOPS_AT_CRON: &str = "the image is not imported, and SSP stops there.";
 ///
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateDataImportCronTemplates, for a missing name; for the rest
 /// see `operator_models::cdi`.
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Vec<InvalidName<'f>> {
-    match (facts.forecast(), facts.rejected()) {
-        (Some(forecast), _) => in_forecast(forecast).collect(),
-        (None, Some(Rejected::NameMissing)) => without_forecast(facts, str::is_empty),
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+    prediction: &'f Prediction<'f>,
+    _: Option<&'f Changes>,
+) -> Vec<InvalidName<'f>> {
+    match prediction {
+        Ok(forecast) => in_forecast(forecast).collect(),
+        Err(NoForecast::Rejected(Rejected::NameMissing)) => {
+            without_forecast(configuration, str::is_empty)
+        }
         // Another rule reports why nothing is created.
-        (None, Some(_)) => Vec::new(),
+        Err(NoForecast::Rejected(_) | NoForecast::NotDeployed) => Vec::new(),
         // Some names are invalid on any nodes.
-        (None, None) => without_forecast(facts, |name| {
+        Err(NoForecast::NodesUnknown) => without_forecast(configuration, |name| {
             !is_dns1123_subdomain(name) || name.len() > NAME_MAX
         }),
     }
 }
 
 fn without_forecast<'f>(
-    facts: &'f Facts<'f>,
+    configuration: &'f Configuration<'f>,
     is_invalid: impl Fn(&str) -> bool,
 ) -> Vec<InvalidName<'f>> {
-    let templates = facts.hco.templates.iter();
+    let templates = configuration.hco.templates.iter();
     templates
         .filter(|template| template.is_enabled() && is_invalid(&template.name))
         .map(|template| InvalidName {
@@ -107,7 +113,7 @@ fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<(NameField, Re
             return Some((field, Reason::DataImportCron(rejection)));
         }
     }
-    if let Some(rejection) = rejected_source(forecast, cron) {
+    if let Some(rejection) = forecast.rejected_source(cron) {
         let field = match rejection {
             data_source::Rejection::CronLabelTooLong | data_source::Rejection::CronLabelInvalid => {
                 NameField::Name
@@ -120,36 +126,20 @@ fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<(NameField, Re
     is_too_long.then_some((NameField::Name, Reason::CronJob))
 }
 
-/// Why the API server rejects the DataSource of a cron, or the one that points to it.
-///
-/// DIVERGES: the API server also rejects a DataSource that CDI creates (pkg/controller/dataimportcron-controller.go,
-/// updateDataSource). The rows of the operators' code do not say so, because a fake client takes any name, and the rules
-/// fire exactly where the rows say that something is lost.
-fn rejected_source(forecast: &Forecast<'_>, cron: &Cron) -> Option<data_source::Rejection> {
-    let template: &SspTemplate<'_> = forecast.templates.get(cron.template)?;
-    let golden = forecast.golden_namespace;
-    let own = forecast.source(golden, &cron.source.name);
-    let pointer = forecast.source(golden, &template.spec.managed_data_source);
-    let own = own.filter(|source| source.creator != CreatedBy::Cdi);
-    own.into_iter()
-        .chain(pointer)
-        .find_map(|source| source.rejected)
-}
-
 impl<'f> Violation<'f> for InvalidName<'f> {
     fn template(&self) -> Option<&'f str> {
         Some(self.template)
     }
 
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        let template = facts.path_of_index(Some(self.index));
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        let template = configuration.path_of_index(Some(self.index));
         template.keys(match self.field {
             NameField::Name => &["metadata", "name"],
             NameField::ManagedDataSource => &["spec", "managedDataSource"],
         })
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let name = quote(self.template);
         let field = match self.field {
             NameField::Name => "The name",
@@ -177,7 +167,7 @@ impl<'f> Violation<'f> for InvalidName<'f> {
         }
     }
 
-    fn fixes(&self, _: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let advice = match self.field {
             NameField::Name => format!(
                 "rename the template: at most {} characters; lowercase letters, digits, `-`, and `.`; a letter or digit first and last",

@@ -10,18 +10,18 @@ pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-conflict", Lev
 /// The annotation of a v1 object contains another import than its fields.
 pub(crate) struct ConflictingAnnotation(Import);
 
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<ConflictingAnnotation> {
-    let import = &facts.hco.import;
-    let stored = import.stored_in_v1_annotation(facts.version.hco)?;
-    (stored != facts.import).then_some(ConflictingAnnotation(stored))
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<ConflictingAnnotation> {
+    let import = &configuration.hco.import;
+    let stored = import.stored_in_v1_annotation(configuration.version().number)?;
+    (stored != configuration.import).then_some(ConflictingAnnotation(stored))
 }
 
 impl<'f> Violation<'f> for ConflictingAnnotation {
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.hco.fields.v1_only.path()
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.hco.fields.v1_only.path()
     }
 
-    fn fact(&self, facts: &'f Facts<'f>) -> String {
+    fn fact(&self, configuration: &'f Configuration<'f>) -> String {
         let state = |import| match import {
             Import::Enabled => "on",
             Import::Disabled => "off",
@@ -29,15 +29,15 @@ impl<'f> Violation<'f> for ConflictingAnnotation {
         format!(
             "The multi-architecture import is {} in this annotation and {} in the spec: HCO can switch it {} at the next update in v1beta1.",
             state(self.0),
-            state(facts.import),
+            state(configuration.import),
             state(self.0)
         )
     }
 
-    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         vec![Proposal::Edits {
             summary: "remove the annotation, which v1 objects do not need".to_owned(),
-            edits: Edits::default().remove(self.path(facts)).finish(),
+            edits: Edits::default().remove(self.path(configuration)).finish(),
             complete: true,
         }]
     }

@@ -10,17 +10,17 @@ pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-unreadable", L
 /// HCO's conversion cannot read the annotation.
 pub(crate) struct UnreadableAnnotation<'f>(&'f UnreadableV1Only);
 
-pub(crate) fn check<'f>(facts: &'f Facts<'f>) -> Option<UnreadableAnnotation<'f>> {
-    let error = facts.hco.import.unreadable_v1_only(facts.version.hco);
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<UnreadableAnnotation<'f>> {
+    let error = configuration.hco.import.unreadable_v1_only(configuration.version().number);
     error.map(UnreadableAnnotation)
 }
 
 impl<'f> Violation<'f> for UnreadableAnnotation<'f> {
-    fn path(&self, facts: &'f Facts<'f>) -> FieldPath {
-        facts.hco.fields.v1_only.path()
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.hco.fields.v1_only.path()
     }
 
-    fn fact(&self, _: &'f Facts<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let why = match self.0 {
             UnreadableV1Only::Json => "it is not valid JSON",
             UnreadableV1Only::Type(why) => why,
@@ -31,11 +31,11 @@ impl<'f> Violation<'f> for UnreadableAnnotation<'f> {
         )
     }
 
-    fn fixes(&self, facts: &'f Facts<'f>) -> Vec<Proposal<'f>> {
+    fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         // The values in the annotation are lost.
         vec![Proposal::edits(
             "move its values to the regular fields, then remove the annotation",
-            Edits::default().remove(self.path(facts)).finish(),
+            Edits::default().remove(self.path(configuration)).finish(),
         )]
     }
 }

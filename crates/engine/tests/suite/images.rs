@@ -1,7 +1,7 @@
 //! Output about images beside the findings: the fix, and the look-ups that were not made.
 
 use e2e_tests::{Call, Case, Judged, cases};
-use engine::{FixReport, Report};
+use engine::{Fix, Report};
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -17,7 +17,7 @@ fn report(name: &str) -> Report {
 }
 
 /// The value that a fix writes last.
-fn value(remedy: &FixReport) -> Option<String> {
+fn value(remedy: &Fix) -> Option<String> {
     let operation = remedy.patch.last()?;
     let value = serde_json::to_value(operation.value.as_ref()?).unwrap();
     match value {

@@ -90,7 +90,7 @@ fn a_vm_that_contradicts_its_preference_is_denied() {
         "Preference `rhel.9` requires amd64, but the VM's architecture is arm64: KubeVirt rejects the VM."
     );
     assert_eq!(
-        finding.fix,
+        finding.fix_text(),
         "use a preference for arm64, or one without an architecture"
     );
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use engine::{FindingReport, Foreign, Outcome, RULES, Ratchet, Report};
+use engine::{Finding, Foreign, Outcome, RULES, Ratchet, Report};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -135,7 +135,7 @@ proptest! {
             let mut findings = update.findings;
             findings.retain(|finding| !is_about_updates(&finding.rule));
             // The fix of a problem can depend on the update.
-            let facts = |findings: Vec<FindingReport>| -> Vec<_> {
+            let facts = |findings: Vec<Finding>| -> Vec<_> {
                 findings.into_iter().map(|it| (it.rule, it.level, it.path, it.template, it.fact)).collect()
             };
             prop_assert_eq!(facts(findings), facts(creation.findings));

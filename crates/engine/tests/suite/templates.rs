@@ -47,8 +47,8 @@ fn imports_with(import: bool, annotation: Option<&str>, workers: &[&str], spec: 
     let boots = templates[0].architectures.iter();
     let words: Vec<String> = boots
         .map(|(name, boot)| match boot {
-            Boot::Boots => format!("{name}=boots"),
-            Boot::Imported => format!("{name}=imported"),
+            Boot::InImage => format!("{name}=boots"),
+            Boot::Expected => format!("{name}=imported"),
             Boot::NotImported => format!("{name}=not-imported"),
             Boot::Unknown => format!("{name}=unknown"),
         })
@@ -144,7 +144,9 @@ fn ignored_rules_about_templates_do_not_list_the_nodes() {
     for (levels, lists) in [(Map::new(), 1), (ignored, 0)] {
         let source = json!({"registry": {"url": "docker://registry.example.com/my-image:1"}});
         let annotations = json!({"ssp.kubevirt.io/dict.architectures": "amd64"});
-        let payload = json!({"settings": {"templates": {"my-*": levels}}, "request": {
+        let others = json!({"no-workload-nodes": "ignore", "cluster-architecture-unknown": "ignore"});
+        let settings = json!({"levels": others, "templates": {"my-*": levels}});
+        let payload = json!({"settings": settings, "request": {
             "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
             "operation": "CREATE",
             "object": {"metadata": {"name": "x"}, "spec": {

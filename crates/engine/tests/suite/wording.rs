@@ -81,7 +81,7 @@ fn a_rule_says_what_is_true_of_the_case() {
         let report = engine::evaluate(&case.payload(), &case.host());
         let mut findings = report.findings.iter();
         let finding = findings.find(|finding| finding.rule == rule);
-        let said = finding.map(|finding| format!("{}\n{}", finding.fact, finding.fix));
+        let said = finding.map(|finding| format!("{}\n{}", finding.fact, finding.fix_text()));
         if said.as_deref() != Some(words) {
             wrong.push(format!("{name}: {}", said.unwrap_or_default()));
         }
@@ -172,7 +172,7 @@ fn every_case_stays_inside_the_bounds() {
             assert!(length <= 256, "{name}: {fact}");
             // An imperative, then indented lines to type or paste.
             assert!(!finding.fixes.is_empty(), "{name}: {finding:?}");
-            for (place, line) in finding.fix.lines().enumerate() {
+            for (place, line) in finding.fix_text().lines().enumerate() {
                 let is_marked = line.starts_with("or: ") || line.starts_with("  ");
                 assert!(place == 0 || is_marked, "{name}: {line}");
             }
@@ -215,7 +215,7 @@ fn fix(rule: &str, spec: &serde_json::Value) -> String {
     let mixed = e2e_tests::ClusterOf::Name("mixed".to_owned());
     let report = engine::evaluate(payload.to_string().as_bytes(), &FakeCluster::of(&mixed));
     let finding = report.findings.iter().find(|finding| finding.rule == rule);
-    finding.unwrap().fix.clone()
+    finding.unwrap().fix_text()
 }
 
 /// A patch of the import alone would be denied by `architectures-missing`, so there is no command.
@@ -259,7 +259,7 @@ fn an_account_that_is_known_is_never_advised_to_apply_a_manifest_of_another() {
         }});
         let cluster = FakeCluster::returning(Err(error.to_owned()));
         let report = engine::evaluate(payload.to_string().as_bytes(), &cluster);
-        let fix = &report.findings[0].fix;
+        let fix = &report.findings[0].fix_text();
         assert!(!fix.contains("apply -f deploy"), "{fix}");
         let account = account.replace('/', ":");
         let command = format!("--serviceaccount={account}");

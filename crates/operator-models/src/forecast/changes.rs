@@ -19,6 +19,8 @@ pub struct Changes {
     pub empty_meanwhile: Vec<Key>,
     /// The DataSources that had a disk and no longer have one.
     pub lost_image: Vec<Key>,
+    /// The DataSources that have a disk before and after.
+    pub kept_disks: BTreeSet<Key>,
 }
 
 /// The changes of crons.
@@ -80,12 +82,13 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected
         },
     };
     let (filled_before, filled_after) = (before.filled(), state.filled());
-    let stay_filled = filled_before.intersection(&filled_after);
-    let empty_meanwhile = stay_filled.filter(|key| !log.filled_meanwhile.contains(*key));
+    let kept_disks = &filled_before & &filled_after;
+    let empty_meanwhile = kept_disks.difference(&log.filled_meanwhile);
     Changes {
         crons: (!state.never_settles).then(|| cron_changes(before, &state, &log)),
         data_sources: source_changes(before, &state),
         empty_meanwhile: empty_meanwhile.cloned().collect(),
+        kept_disks,
         lost_image: lost(&filled_before, &filled_after),
         disks: disk_changes(before, &state, log.imported),
     }

@@ -178,8 +178,8 @@ pub enum Annotation<'a> {
     Spec(Option<&'a str>),
     /// The annotation that HCO ships, regardless of the spec.
     Shipped(Option<&'a str>),
-    /// The annotation is unknown.
-    Unknown,
+    /// It is not known which annotation HCO uses. The spec has this one.
+    Unknown(Option<&'a str>),
 }
 
 impl<'a> Annotation<'a> {
@@ -187,17 +187,27 @@ impl<'a> Annotation<'a> {
     pub fn value(self) -> Option<Architectures<'a>> {
         match self {
             Self::Spec(value) | Self::Shipped(value) => value.map(Architectures),
-            Self::Unknown => None,
+            Self::Unknown(_) => None,
+        }
+    }
+
+    /// The value that HCO reads, or the value of the spec if that is not known.
+    pub fn stated(self) -> Option<Architectures<'a>> {
+        match self {
+            Self::Spec(value) | Self::Shipped(value) | Self::Unknown(value) => {
+                value.map(Architectures)
+            }
         }
     }
 }
 
-impl<'a> From<&'a CommonAnnotation> for Annotation<'a> {
-    fn from(annotation: &'a CommonAnnotation) -> Self {
-        match annotation {
-            CommonAnnotation::Unknown => Self::Unknown,
-            CommonAnnotation::Absent => Self::Shipped(None),
-            CommonAnnotation::Value(value) => Self::Shipped(Some(value)),
+impl CommonAnnotation {
+    /// The annotation that applies to an image whose spec has this value.
+    fn over<'a>(&'a self, spec: Option<&'a str>) -> Annotation<'a> {
+        match self {
+            Self::Unknown => Annotation::Unknown(spec),
+            Self::Absent => Annotation::Shipped(None),
+            Self::Value(value) => Annotation::Shipped(Some(value)),
         }
     }
 }
@@ -273,7 +283,7 @@ pub fn golden_images<'a>(
         images.extend(added.map(|(name, original)| GoldenImage {
             name,
             template: None,
-            annotation: (&original.annotation).into(),
+            annotation: original.annotation.over(None),
         }));
     }
     images
@@ -292,6 +302,6 @@ fn overriding_annotation<'a>(
             Annotation::Spec(template.architectures.as_deref())
         }
         // Without a registry, the shipped annotation is unknown too.
-        _ => (&original.annotation).into(),
+        _ => original.annotation.over(template.architectures.as_deref()),
     }
 }

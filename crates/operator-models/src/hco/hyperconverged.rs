@@ -144,7 +144,7 @@ impl<'a> LocatedFields<'a> {
         let affinity = reading.take(node_affinity(&judged.node_affinity));
         let infra = reading.take(self::node_selector(&judged.infra_required));
         let hco = HyperConverged {
-            version,
+            api_version: version,
             name: reading.text(&metadata, "name"),
             namespace: reading.text(&metadata, "namespace"),
             import: ImportFields {
@@ -261,7 +261,7 @@ pub fn api_version(object: Json<'_>) -> Option<String> {
 #[derive(Debug)]
 pub struct HyperConverged<'a> {
     /// The version in which it was sent.
-    pub version: ApiVersion,
+    pub api_version: ApiVersion,
     /// The paths of the fields.
     pub fields: JudgedFields<'a>,
     /// Its name.

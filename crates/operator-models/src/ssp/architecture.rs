@@ -65,32 +65,38 @@ pub enum Unusable<'a> {
     Unknown(&'a str),
 }
 
-/// The architectures in SSP's order: the architectures of the control-plane nodes first. With the import off, only the
-/// first one.
+/// Whether SSP's webhook accepts the architectures of a cluster. It checks all of them, whether the import is on or off.
 ///
-/// SSP's webhook checks all architectures, whether the import is on or off. If there are none and the import is off,
-/// SSP uses the architecture that it runs on, for which this function returns amd64.
-///
-/// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateCluster; internal/architecture/architecture.go,
-/// `GetSSPArchs`.
-pub fn architectures(
-    census: &Census,
-    is_multi_arch: bool,
-) -> Result<Vec<Architecture>, Unusable<'_>> {
+/// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateCluster.
+pub fn check_architectures(census: &Census, is_multi_arch: bool) -> Result<(), Unusable<'_>> {
     let mut all = census.workload.keys().chain(&census.control_plane);
-    if let Some(unknown) = all.find(|name| !is_known(name)) {
-        return Err(Unusable::Unknown(unknown));
+    let is_empty = all.clone().next().is_none();
+    match all.find(|name| !is_known(name)) {
+        Some(unknown) => Err(Unusable::Unknown(unknown)),
+        None if is_multi_arch && is_empty => Err(Unusable::None),
+        None => Ok(()),
     }
+}
+
+/// The architectures in SSP's order: the architectures of the control-plane nodes first. With the import off, only the
+/// first one. If there are none and the import is off, SSP uses the architecture that it runs on, for which this function
+/// returns amd64.
+///
+/// MIRRORS: ssp-operator internal/architecture/architecture.go, `GetSSPArchs`.
+pub fn architectures(census: &Census, is_multi_arch: bool) -> Vec<Architecture> {
     let mut architectures = Vec::new();
-    let names = census.control_plane.iter().chain(census.workload.keys());
-    for architecture in names.filter_map(|name| Architecture::parse(name)) {
-        if !architectures.contains(&architecture) {
+    for name in census.control_plane.iter().chain(census.workload.keys()) {
+        if let Some(architecture) = Architecture::parse(name)
+            && !architectures.contains(&architecture)
+        {
             architectures.push(architecture);
         }
     }
-    match (is_multi_arch, architectures.first()) {
-        (true, None) => Err(Unusable::None),
-        (true, Some(_)) => Ok(architectures),
-        (false, first) => Ok(vec![first.copied().unwrap_or(Architecture::Amd64)]),
+    if !is_multi_arch {
+        architectures.truncate(1);
+        if architectures.is_empty() {
+            architectures.push(Architecture::Amd64);
+        }
     }
+    architectures
 }

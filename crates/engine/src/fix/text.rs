@@ -2,33 +2,29 @@
 
 use std::fmt::Write as _;
 
-use kube_objects::edit::{Change, Edit};
+use kube_objects::edit::{Change, Edit, PatchOperation};
 use kube_objects::path::Segment;
 use kube_objects::text::escape;
 use kube_objects::value::Value;
 
-use crate::fix::Fix;
-
-/// All fixes of a finding as the text after `fix: `; each alternative begins with `or: ` on its own line.
-pub(crate) fn text(fixes: &[Fix]) -> String {
-    /// The report contains all fixes; users need only the recommended one and an alternative.
-    const SHOWN: usize = 2;
-    let shown: Vec<String> = fixes.iter().take(SHOWN).map(fix).collect();
-    shown.join("\nor: ")
-}
+use super::Fix;
 
 /// A fix for users: the summary, and the lines to type or paste. The lines after the first are indented.
-fn fix(fix: &Fix) -> String {
+pub(super) fn text(fix: &Fix) -> String {
     /// The maximum number of changes that are listed.
     const SHOWN: usize = 4;
     let mut text = fix.summary.clone();
-    let mut changes = fix.edits.iter().filter(|edit| !edit.adds_a_parent());
+    let mut changes = fix
+        .patch
+        .iter()
+        .filter_map(PatchOperation::edit)
+        .filter(|edit| !edit.adds_a_parent());
     match (changes.next(), changes.next()) {
-        (Some(only), None) if annotation_of(only).is_none() => {
-            let _ = write!(text, ": {}", describe(only));
+        (Some(only), None) if annotation_of(&only).is_none() => {
+            let _ = write!(text, ": {}", describe(&only));
         }
         (Some(only), None) => {
-            let _ = write!(text, ":\n  {}", annotation_of(only).unwrap_or_default());
+            let _ = write!(text, ":\n  {}", annotation_of(&only).unwrap_or_default());
         }
         (Some(first), Some(second)) => {
             text.push(':');
@@ -36,7 +32,7 @@ fn fix(fix: &Fix) -> String {
                 .into_iter()
                 .chain(changes.by_ref().take(SHOWN - 2))
             {
-                let _ = write!(text, "\n  {}", describe(edit));
+                let _ = write!(text, "\n  {}", describe(&edit));
             }
             let more = changes.count();
             if more > 0 {

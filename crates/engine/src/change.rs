@@ -1,0 +1,143 @@
+//! A change: the object before and after it, each with its own nodes and the forecast for them.
+
+use operator_models::forecast::{self, Changes, Forecast, Given, Objects, Rejected, State};
+use operator_models::hco::jsonpatch;
+use operator_models::hco::node::Census;
+
+use crate::configuration::{Configuration, Origin};
+use crate::images::Images;
+use crate::nodes::NodesError;
+
+/// One side of a change.
+#[derive(Debug)]
+pub(crate) struct Side<'a> {
+    pub(crate) configuration: Configuration<'a>,
+    /// The nodes for the object's placement; `None` if they are unknown.
+    pub(crate) census: Option<&'a Census>,
+    pub(crate) forecast: Prediction<'a>,
+}
+
+/// The objects that SSP and CDI will create, or why there are none.
+pub(crate) type Prediction<'a> = Result<Forecast<'a>, NoForecast<'a>>;
+
+/// Why there is no forecast.
+#[derive(Debug)]
+pub(crate) enum NoForecast<'a> {
+    /// The nodes were not read, or cannot be read.
+    NodesUnknown,
+    /// HCO deploys no golden images.
+    NotDeployed,
+    Rejected(Rejected<'a>),
+}
+
+impl<'a> Side<'a> {
+    pub(crate) fn new(configuration: Configuration<'a>, census: Option<&'a Census>) -> Self {
+        let forecast = match given(&configuration, census) {
+            Ok(_) if configuration.contradicts_itself => {
+                Err(NoForecast::Rejected(Rejected::ByHco))
+            }
+            Ok(given) => Forecast::new(&given).map_err(NoForecast::Rejected),
+            Err(none) => Err(none),
+        };
+        Self {
+            configuration,
+            census,
+            forecast,
+        }
+    }
+
+    /// The same object as if HCO and SSP rejected nothing.
+    pub(crate) fn accepted(configuration: Configuration<'a>, census: Option<&'a Census>) -> Self {
+        let forecast = given(&configuration, census).map(|given| Forecast::of_accepted(&given));
+        Self {
+            configuration,
+            census,
+            forecast,
+        }
+    }
+
+    /// Whether HCO or SSP rejects the object.
+    pub(crate) fn is_rejected(&self) -> bool {
+        matches!(self.forecast, Err(NoForecast::Rejected(_)))
+    }
+
+    pub(crate) fn matches_no_node(&self) -> bool {
+        self.census.is_some_and(|census| census.workload.is_empty())
+    }
+}
+
+fn given<'a>(
+    configuration: &Configuration<'a>,
+    census: Option<&'a Census>,
+) -> Result<Given<'a>, NoForecast<'a>> {
+    let installation = configuration.installation;
+    if !installation.deploys_golden_images {
+        return Err(NoForecast::NotDeployed);
+    }
+    Ok(Given {
+        hco: configuration.hco,
+        import: configuration.import,
+        patched_import: jsonpatch::patched_import(configuration.hco.patches.ssp.as_deref()),
+        common: &installation.common,
+        golden_namespace: installation.golden_namespace,
+        version: installation.version.number,
+        is_complete: configuration.origin == Origin::Stored,
+        census: census.ok_or(NoForecast::NodesUnknown)?,
+    })
+}
+
+/// An object before and after a change.
+#[derive(Debug)]
+pub(crate) struct Change<'a> {
+    /// The object before an update; `None` on creation, or if it cannot be read.
+    pub(crate) before: Option<&'a Side<'a>>,
+    pub(crate) after: Side<'a>,
+    /// The changes in the cluster, if HCO and SSP accept both objects.
+    pub(crate) changes: Option<Changes>,
+    pub(crate) images: &'a Images,
+    /// Why the nodes cannot be read.
+    pub(crate) nodes_error: Option<&'a NodesError>,
+}
+
+impl<'a> Change<'a> {
+    /// `objects` are the existing ones, which replace the forecast for the object before.
+    pub(crate) fn new(
+        before: Option<&'a Side<'a>>,
+        after: Side<'a>,
+        objects: Option<&Objects<'_>>,
+        images: &'a Images,
+        nodes_error: Option<&'a NodesError>,
+    ) -> Self {
+        let changes = find_changes(before, &after, objects);
+        Self {
+            before,
+            after,
+            changes,
+            images,
+            nodes_error,
+        }
+    }
+
+    pub(crate) fn before_configuration(&self) -> Option<&'a Configuration<'a>> {
+        Some(&self.before?.configuration)
+    }
+}
+
+fn find_changes(
+    before: Option<&Side<'_>>,
+    after: &Side<'_>,
+    objects: Option<&Objects<'_>>,
+) -> Option<Changes> {
+    let forecast = after.forecast.as_ref().ok()?;
+    let before = match (before.map(|before| &before.forecast), objects) {
+        (Some(Ok(before)), _) => State::new(before),
+        // If the object was rejected or does not exist, the operators created nothing.
+        (Some(Err(_)) | None, Some(_)) => State::default(),
+        (Some(Err(_)) | None, None) => return None,
+    };
+    let before = match objects {
+        Some(objects) => before.with(objects),
+        None => before,
+    };
+    Some(forecast::changes(&before, Ok(forecast)))
+}

@@ -1,0 +1,230 @@
+//! A HyperConverged, and what follows from it without the nodes: its import and its golden images.
+
+use std::collections::BTreeSet;
+
+use kube_objects::path::FieldPath;
+use operator_models::hco::api_version::ApiVersion;
+use operator_models::hco::architectures::Architectures;
+use operator_models::hco::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
+use operator_models::hco::hyperconverged::HyperConverged;
+use operator_models::hco::import::Import;
+use operator_models::hco::node::Census;
+use operator_models::hco::template::{ARCHITECTURES, StatusTemplate, Template};
+
+use crate::version::Version;
+
+/// What is known about HCO in the cluster, from a status and from the settings.
+#[derive(Debug)]
+pub(crate) struct Installation<'a> {
+    pub(crate) version: Version,
+    /// The object with the status that is used; `None` if the API server has not stored one.
+    pub(crate) stored: Option<&'a HyperConverged<'a>>,
+    /// The templates that HCO ships.
+    pub(crate) common: CommonTemplates,
+    /// The namespace of golden images.
+    pub(crate) golden_namespace: &'a str,
+    /// Whether HCO deploys golden images.
+    pub(crate) deploys_golden_images: bool,
+}
+
+/// Where an object comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A request creates or changes it.
+    Sent,
+    /// The audit scanner sends the stored object.
+    Audited,
+    /// It is stored, and stays as it is or is the object before an update. HCO's webhook has already completed it.
+    Stored,
+    /// It is the object before an update, as a file has it.
+    Written,
+}
+
+/// A HyperConverged, its import, and its golden images.
+#[derive(Debug, Clone)]
+pub(crate) struct Configuration<'a> {
+    pub(crate) hco: &'a HyperConverged<'a>,
+    pub(crate) installation: &'a Installation<'a>,
+    pub(crate) origin: Origin,
+    /// The import, as HCO resolves it.
+    pub(crate) import: Import,
+    /// Whether HCO's webhook denies the request, because the feature gate and the field contradict each other.
+    pub(crate) contradicts_itself: bool,
+    /// The golden images that HCO keeps.
+    pub(crate) golden_images: Vec<GoldenImage<'a>>,
+}
+
+impl<'a> Configuration<'a> {
+    /// An object that is created, or sent in an update of the object before.
+    pub(crate) fn new(
+        hco: &'a HyperConverged<'a>,
+        installation: &'a Installation<'a>,
+        origin: Origin,
+        before: Option<&HyperConverged<'_>>,
+    ) -> Self {
+        let version = installation.version.number;
+        let import_before = before.map(|before| &before.import);
+        Self {
+            hco,
+            installation,
+            origin,
+            import: match import_before {
+                Some(before) => hco.import.resolve_update(before, version),
+                None => hco.import.resolve(version),
+            },
+            contradicts_itself: matches!(origin, Origin::Sent | Origin::Audited)
+                && hco.import.gate_index(version).is_some()
+                && hco.import.contradicts_itself(import_before, version),
+            golden_images: golden_image::golden_images(hco, &installation.common),
+        }
+    }
+
+    /// The same object with other fields.
+    pub(crate) fn corrected<'c>(
+        &self,
+        hco: &'c HyperConverged<'c>,
+        before: Option<&Configuration<'_>>,
+    ) -> Configuration<'c>
+    where
+        'a: 'c,
+    {
+        let origin = match self.origin {
+            Origin::Audited => Origin::Audited,
+            Origin::Sent | Origin::Stored | Origin::Written => Origin::Sent,
+        };
+        Configuration::new(hco, self.installation, origin, before.map(|before| before.hco))
+    }
+
+    /// The version of HCO.
+    pub(crate) fn version(&self) -> &'a Version {
+        &self.installation.version
+    }
+
+    /// The common templates in the status.
+    pub(crate) fn status_templates(&self) -> &'a [StatusTemplate] {
+        self.installation
+            .stored
+            .map_or(&[], |stored| &stored.status_templates)
+    }
+
+    /// Whether HCO deploys golden images, and there are some.
+    pub(crate) fn has_golden_images(&self) -> bool {
+        self.installation.deploys_golden_images && !self.golden_images.is_empty()
+    }
+
+    /// Whether KubeVirt accepts only VMs of virt-api's architecture.
+    pub(crate) fn restricts_vms(&self) -> bool {
+        let version = self.version();
+        version.is_known
+            && version.number.rejects_vms_without_import()
+            && self.import == Import::Disabled
+            && !self.hco.places_infra
+    }
+
+    /// The only architectures whose VMs KubeVirt accepts; `None` if it accepts all, or if virt-api's architecture is
+    /// unknown.
+    pub(crate) fn accepted_by_kubevirt<'c>(
+        &self,
+        census: &'c Census,
+    ) -> Option<&'c BTreeSet<String>> {
+        Some(&census.control_plane).filter(|names| self.restricts_vms() && !names.is_empty())
+    }
+
+    /// The templates with boot sources for several architectures, with these architectures.
+    pub(crate) fn boot_sources_by_template<'c>(
+        &'c self,
+        census: &'c Census,
+    ) -> impl Iterator<Item = (&'a Template<'a>, Annotation<'a>, Vec<&'c str>)> {
+        self.golden_images.iter().filter_map(|image| {
+            let supported = image.annotation.stated()?.supported(&census.workload);
+            let template = image.template.filter(|_| supported.len() > 1)?;
+            Some((template, image.annotation, supported.into_iter().collect()))
+        })
+    }
+
+    /// The templates of the spec whose annotation HCO reads while the import is on, or may read, with its value.
+    pub(crate) fn annotations(
+        &self,
+    ) -> impl Iterator<Item = (&'a Template<'a>, Architectures<'a>)> {
+        self.golden_images
+            .iter()
+            .filter_map(|image| match image.annotation {
+                Annotation::Spec(value) | Annotation::Unknown(value) => {
+                    Some((image.template?, Architectures(value?)))
+                }
+                Annotation::Shipped(_) => None,
+            })
+    }
+
+    /// The path of a template.
+    pub(crate) fn path_of(&self, template: &Template<'_>) -> FieldPath {
+        self.hco.fields.templates.path().index(template.index)
+    }
+
+    /// The path of an annotation of a template.
+    pub(crate) fn annotation_path(&self, template: &Template<'_>, name: &'static str) -> FieldPath {
+        self.path_of(template)
+            .keys(&["metadata", "annotations", name])
+    }
+
+    /// The path of a template's architectures annotation.
+    pub(crate) fn architectures_path(&self, template: &Template<'_>) -> FieldPath {
+        self.annotation_path(template, ARCHITECTURES)
+    }
+
+    /// The path of a template by its index, or of the field that makes HCO add it.
+    pub(crate) fn path_of_index(&self, index: Option<usize>) -> FieldPath {
+        match index {
+            Some(index) => self.hco.fields.templates.path().index(index),
+            None => self.hco.fields.common_import.path(),
+        }
+    }
+
+    /// The path of a template's source.
+    pub(crate) fn source_path(&self, template: &Template<'_>) -> FieldPath {
+        self.path_of(template)
+            .keys(&["spec", "template", "spec", "source"])
+    }
+
+    /// The path of a template's image.
+    pub(crate) fn image_path(&self, template: &Template<'_>) -> FieldPath {
+        self.source_path(template).keys(&["registry", "url"])
+    }
+
+    /// The path of a change to golden images. It is the most general changed field, because the others depend on it.
+    pub(crate) fn changed_path(&self, before: Option<&Configuration<'_>>) -> FieldPath {
+        let (fields, new) = (&self.hco.fields, self.hco);
+        match before {
+            Some(old) if old.import != self.import => fields.import.path(),
+            Some(old) if old.hco.placement != new.placement => self.placement_path(),
+            Some(old) if old.hco.imports_common != new.imports_common => {
+                fields.common_import.path()
+            }
+            Some(old) if old.hco.common_namespace != new.common_namespace => {
+                fields.common_namespace.path()
+            }
+            _ => fields.templates.path(),
+        }
+    }
+
+    /// The path of the field that enables the import: in v1, the gate if it is set and the field is not, or if this
+    /// version of HCO does not know the field.
+    pub(crate) fn import_path(&self) -> FieldPath {
+        let import = &self.hco.import;
+        let fields = &self.hco.fields;
+        let version = self.version().number;
+        let gate = import.gate_index(version);
+        let has_field = import.api_version == ApiVersion::V1beta1 || version.has_import_field();
+        match gate {
+            Some(index) if import.field.is_none() || !has_field => fields.gates.path().index(index),
+            None if !has_field => fields.gates.path(),
+            _ => fields.import.path(),
+        }
+    }
+
+    /// The path of the complete placement of the workloads.
+    pub(crate) fn placement_path(&self) -> FieldPath {
+        let selector = &self.hco.fields.node_selector.path();
+        selector.parent().cloned().unwrap_or_default()
+    }
+}

@@ -1,0 +1,213 @@
+//! Everything that is read for a request about a HyperConverged: the nodes, then the images for their architectures. For a
+//! VirtualMachine, see [`Context`]. Nothing else calls the host.
+//!
+//! [`Context`]: crate::context::Context
+
+use std::collections::BTreeSet;
+
+use kube_objects::placement::Placement;
+use operator_models::cdi::image::Registry;
+use operator_models::forecast::Objects;
+use operator_models::hco::golden_image::{Annotation, GoldenImage};
+use operator_models::hco::import::Import;
+use operator_models::hco::node::Census;
+use operator_models::hco::node_info::NodeInfo;
+
+use crate::change::{Change, Side};
+use crate::cluster::Host;
+use crate::configuration::Configuration;
+use crate::evaluate::node_level;
+use crate::images::{self, Images, Lookups};
+use crate::nodes::{Nodes, NodesError, NodesSource};
+use crate::render::Detail;
+use crate::request::HyperConvergedRequest;
+use crate::rule::{Level, RepairKind};
+use crate::rules::RULES;
+use crate::settings::{ImageChecks, Settings, Updates};
+
+/// The data that was read for a request about a HyperConverged.
+#[derive(Debug)]
+pub(crate) struct Inputs<'a> {
+    /// The nodes; `None` if they are not needed.
+    pub(crate) nodes: Option<Result<Nodes<'a>, NodesError>>,
+    /// The nodes before the change, if they differ.
+    nodes_before: Option<Nodes<'a>>,
+    /// The existing objects, which replace the forecast for the old object.
+    pub(crate) objects: Option<&'a Objects<'a>>,
+    pub(crate) images: Images,
+}
+
+impl<'a> Inputs<'a> {
+    /// Reads the nodes, then the images. For a report, the nodes are always listed, because it shows their numbers.
+    pub(crate) fn read(
+        request: &'a HyperConvergedRequest<'a>,
+        before: Option<&'a Configuration<'a>>,
+        after: &'a Configuration<'a>,
+        host: &dyn Host,
+    ) -> Self {
+        let (settings, comparison) = (&request.settings, request.comparison);
+        let counts = request.detail == Detail::Everything;
+        let is_needed = node_level(before, after, settings).is_some();
+        let placements: Vec<&Placement> = [Some(&after.hco.placement)]
+            .into_iter()
+            .chain([before.map(|before| &before.hco.placement)])
+            .flatten()
+            .chain(&request.proposed_placements)
+            .collect();
+        let status = node_info(after)
+            .filter(|_| !counts && settings.placement_repair().is_none());
+        let nodes = (is_needed || counts).then(|| match status {
+            Some(info) => Ok(Nodes::from_status(info, &after.hco.placement)),
+            None => Nodes::read(host, settings.service_account.as_ref(), &placements),
+        });
+        let nodes_before = comparison
+            .and_then(|comparison| comparison.nodes_before)
+            .and_then(|list| Nodes::parse(list.as_bytes(), &placements).ok());
+        let counted = |configuration: &Configuration<'_>, nodes: Option<&Nodes<'_>>| {
+            nodes?.census(&configuration.hco.placement).cloned()
+        };
+        let current = nodes.as_ref().and_then(|nodes| nodes.as_ref().ok());
+        let census = counted(after, current).filter(|_| is_needed);
+        let census_before =
+            before.and_then(|before| counted(before, nodes_before.as_ref().or(current)));
+        Self {
+            images: read_images(
+                before,
+                after,
+                census.as_ref(),
+                census_before.as_ref(),
+                settings,
+                host,
+            ),
+            nodes,
+            nodes_before,
+            objects: comparison.map(|comparison| &comparison.objects),
+        }
+    }
+
+    /// The change from this object to another one, on the nodes for its placement.
+    pub(crate) fn change<'c>(
+        &'c self,
+        before: Option<&'c Side<'c>>,
+        after: Configuration<'c>,
+    ) -> Change<'c> {
+        let census = self.census(&after.hco.placement);
+        Change::new(
+            before,
+            Side::new(after, census),
+            self.objects,
+            &self.images,
+            self.nodes.as_ref().and_then(|nodes| nodes.as_ref().err()),
+        )
+    }
+
+    /// The nodes for a placement after the change.
+    pub(crate) fn census(&self, placement: &Placement) -> Option<&Census> {
+        self.nodes.as_ref()?.as_ref().ok()?.census(placement)
+    }
+
+    /// The nodes for a placement before the change.
+    pub(crate) fn census_before(&self, placement: &Placement) -> Option<&Census> {
+        match &self.nodes_before {
+            Some(nodes) => nodes.census(placement),
+            None => self.census(placement),
+        }
+    }
+
+    /// Where the nodes come from, if they could be read.
+    pub(crate) fn nodes_source(&self) -> Option<&NodesSource> {
+        Some(&self.nodes.as_ref()?.as_ref().ok()?.source)
+    }
+}
+
+/// The node information in the status of the stored object, if it is valid for the placement of the new object.
+fn node_info<'a>(after: &Configuration<'a>) -> Option<&'a NodeInfo> {
+    let stored = after.installation.stored?;
+    let is_valid = stored.is_stored && stored.placement == after.hco.placement;
+    stored.node_info.as_ref().filter(|_| is_valid)
+}
+
+/// Looks up the images that the settings ask for. With the import off, images matter only for the fix that enables it, and
+/// not for an existing problem.
+fn read_images(
+    before: Option<&Configuration<'_>>,
+    after: &Configuration<'_>,
+    census: Option<&Census>,
+    census_before: Option<&Census>,
+    settings: &Settings,
+    registry: &dyn Registry,
+) -> Images {
+    if !settings.wants_images() || !after.installation.deploys_golden_images {
+        return Images::NotWanted;
+    }
+    let before = before.filter(|_| settings.updates == Updates::Ratchet);
+    let Some(census) = census else {
+        return Images::Skipped;
+    };
+    let lacks_import = |configuration: &Configuration<'_>, census: &Census| {
+        configuration.import == Import::Disabled
+            && !configuration.golden_images.is_empty()
+            && census.workload.len() > 1
+    };
+    let is_read = match after.import {
+        Import::Enabled => true,
+        Import::Disabled => {
+            lacks_import(after, census)
+                && !before
+                    .zip(census_before)
+                    .is_some_and(|(before, census)| lacks_import(before, census))
+                && RULES
+                    .iter()
+                    .any(|rule| rule.repairs == RepairKind::Import && settings.is_checked(rule))
+        }
+    };
+    if !is_read {
+        return Images::Skipped;
+    }
+    let existing = before
+        .filter(|before| before.import == Import::Enabled)
+        .map(|before| existing_images(before, census, census_before))
+        .unwrap_or_default();
+    let wanted = after.golden_images.iter().filter(|image| {
+        is_checked(image, settings) && !existing.contains(&images::identity(after, image))
+    });
+    let is_allowed = |host: &str| settings.allows(host);
+    Images::LookedUp(Lookups::read(after, wanted, census, is_allowed, registry))
+}
+
+/// Whether an image is looked up according to the settings.
+fn is_checked(image: &GoldenImage<'_>, settings: &Settings) -> bool {
+    let is_selected = match image.annotation {
+        Annotation::Spec(_) => true,
+        Annotation::Shipped(_) => settings.images == ImageChecks::VerifyAll,
+        Annotation::Unknown(_) => false,
+    };
+    is_selected
+        && RULES.iter().any(|rule| {
+            rule.is_about_images && settings.level(rule, Some(image.name)) != Level::Ignore
+        })
+}
+
+/// The images that the object before the update already had, so that an outage of a registry or a changed tag does not
+/// deny an update of something else. For an image that HCO ships, only the architectures of the nodes matter, so it counts
+/// as new if the update adds one of them.
+fn existing_images(
+    before: &Configuration<'_>,
+    census: &Census,
+    census_before: Option<&Census>,
+) -> BTreeSet<String> {
+    let adds_architecture = census_before
+        .filter(|before| !before.workload.is_empty())
+        .is_some_and(|before| {
+            census
+                .workload
+                .keys()
+                .any(|name| !before.workload.contains_key(name))
+        });
+    before
+        .golden_images
+        .iter()
+        .filter(|image| !adds_architecture || matches!(image.annotation, Annotation::Spec(_)))
+        .map(|image| images::identity(before, image))
+        .collect()
+}

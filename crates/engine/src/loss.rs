@@ -1,0 +1,181 @@
+//! The losses of an update: what the object before has, and the object after does not.
+//!
+//! Each template counts as if it were alone, and as if nothing rejected the object. A rule adds nothing to this comparison.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use operator_models::forecast::Stop;
+use operator_models::hco::golden_image::GoldenImage;
+use operator_models::hco::import::Import;
+
+use crate::change::Side;
+use crate::words::names;
+
+/// The images that a template gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Images<'a> {
+    Nothing,
+    /// One image: the import is off, or the template has no annotation.
+    Once,
+    /// An image for each of these architectures.
+    For(BTreeSet<&'a str>),
+}
+
+/// What an update takes from a template or from the object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// The only image of a template.
+    Image,
+    /// The images of a template for these architectures.
+    Architectures(Vec<String>),
+    /// The import of a template newly stops here.
+    Stop(Stop),
+    /// HCO or SSP newly rejects the object.
+    Acceptance,
+}
+
+/// The losses of an update.
+#[derive(Debug, Default)]
+pub(crate) struct Losses {
+    object: Option<Loss>,
+    templates: BTreeMap<String, Loss>,
+}
+
+/// What the templates of an object have, and where their imports stop.
+struct Effects<'a> {
+    images: BTreeMap<&'a str, Images<'a>>,
+    stops: BTreeMap<&'a str, BTreeSet<Stop>>,
+}
+
+impl Losses {
+    /// Compares two sides. `accepted` are the same sides as if HCO and SSP rejected nothing.
+    pub(crate) fn new(before: &Side<'_>, after: &Side<'_>, accepted: [&Side<'_>; 2]) -> Self {
+        let [had, has] = accepted.map(Effects::new);
+        let lost = has.images.keys().filter_map(|name| {
+            let loss = template_loss(name, &had, &has, after)?;
+            Some(((*name).to_owned(), loss))
+        });
+        Self {
+            object: (!before.is_rejected() && after.is_rejected()).then_some(Loss::Acceptance),
+            templates: lost.collect(),
+        }
+    }
+
+    /// The loss of a template, or of the object as a whole.
+    pub(crate) fn of(&self, template: Option<&str>) -> Option<&Loss> {
+        match template {
+            Some(name) => self.templates.get(name),
+            None => self.object.as_ref(),
+        }
+    }
+}
+
+impl Loss {
+    /// The end of a fact about an existing problem, without a period.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Image => "this update also ends its import".to_owned(),
+            Self::Architectures(lost) => {
+                format!("this update also ends its import for {}", names(lost))
+            }
+            Self::Stop(Stop::DataSource | Stop::DataImportCron) => {
+                "with this update, SSP also stops at it".to_owned()
+            }
+            Self::Stop(Stop::CronJob) => {
+                "with this update, its image is not imported any more".to_owned()
+            }
+            Self::Stop(Stop::OtherTemplate) => {
+                "with this update, another template takes its DataSource".to_owned()
+            }
+            Self::Acceptance => "with this update, the object is also rejected".to_owned(),
+        }
+    }
+}
+
+/// The loss of a template that the object after the update still has.
+fn template_loss(name: &str, had: &Effects<'_>, has: &Effects<'_>, after: &Side<'_>) -> Option<Loss> {
+    let before = had.images.get(name)?;
+    let now = has.images.get(name)?;
+    let is_left = |architecture: &str| {
+        after
+            .census
+            .is_some_and(|census| census.workload.contains_key(architecture))
+    };
+    let loss = match (before, now) {
+        (Images::Nothing, _) | (Images::Once, Images::Once | Images::For(_)) => None,
+        (Images::Once, Images::Nothing) => Some(Loss::Image),
+        (Images::For(before), now) => {
+            let mut lost: Vec<String> = before
+                .iter()
+                .filter(|architecture| is_left(architecture))
+                .map(|architecture| (*architecture).to_owned())
+                .collect();
+            match now {
+                Images::Once => (lost.len() > 1).then_some(Loss::Architectures(lost)),
+                Images::Nothing if lost.is_empty() => Some(Loss::Image),
+                Images::Nothing => Some(Loss::Architectures(lost)),
+                Images::For(now) => {
+                    lost.retain(|architecture| !now.contains(architecture.as_str()));
+                    (!lost.is_empty()).then_some(Loss::Architectures(lost))
+                }
+            }
+        }
+    };
+    loss.or_else(|| {
+        let stopped = had.stops.get(name);
+        let mut stops = has.stops.get(name)?.iter();
+        stops
+            .find(|stop| !stopped.is_some_and(|stopped| stopped.contains(stop)))
+            .map(|stop| Loss::Stop(*stop))
+    })
+}
+
+impl<'a> Effects<'a> {
+    fn new(side: &'a Side<'a>) -> Self {
+        let mut images: BTreeMap<&str, Images<'_>> = BTreeMap::new();
+        for image in &side.configuration.golden_images {
+            let own = images_of(image, side);
+            images
+                .entry(image.name)
+                .and_modify(|known| *known = known.clone().with(own.clone()))
+                .or_insert(own);
+        }
+        Self {
+            images,
+            stops: side
+                .forecast
+                .as_ref()
+                .map(|forecast| forecast.stops())
+                .unwrap_or_default(),
+        }
+    }
+}
+
+fn images_of<'a>(image: &GoldenImage<'a>, side: &'a Side<'a>) -> Images<'a> {
+    let value = match side.configuration.import {
+        Import::Disabled => None,
+        Import::Enabled => image.annotation.stated(),
+    };
+    match (value, side.census) {
+        (None, _) => Images::Once,
+        (Some(_), None) => Images::Nothing,
+        (Some(value), Some(census)) => match value.supported(&census.workload) {
+            kept if kept.is_empty() => Images::Nothing,
+            kept => Images::For(kept),
+        },
+    }
+}
+
+impl Images<'_> {
+    /// The images of two templates with one name.
+    fn with(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Nothing, other) | (other, Self::Nothing) => other,
+            (Self::Once, other) | (other, Self::Once) => other,
+            (Self::For(mut one), Self::For(other)) => {
+                one.extend(other);
+                Self::For(one)
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Evaluates a payload step by step, and returns a report.
+
+use kube_objects::json::Json;
+use operator_models::hco::hyperconverged::LocatedFields;
+
+use crate::change::{Change, Side};
+use crate::cluster::{Host, OnlyNodes};
+use crate::comparison::Comparison;
+use crate::evaluate::evaluate as evaluate_change;
+use crate::fixes::Fixes;
+use crate::inputs::Inputs;
+use crate::render::{self, Conclusion, Detail};
+use crate::repair::{Repaired, repair};
+use crate::report::Report;
+use crate::request::{HyperConvergedRequest, Parsed};
+use crate::settings::Settings;
+use crate::virtual_machine;
+
+/// Evaluates the payload of waPC's `validate`: `{"request": …, "settings": …}`.
+///
+/// Never fails: if the object cannot be evaluated, the report says so.
+pub fn evaluate(payload: &[u8], cluster: &dyn Host) -> Report {
+    evaluate_parsed(Parsed::parse(payload, Detail::Verdict, None), cluster)
+}
+
+/// Evaluates a request for the `report` operation: the report also contains the golden images.
+pub fn report(payload: &[u8], cluster: &dyn Host) -> Report {
+    evaluate_parsed(Parsed::parse(payload, Detail::Everything, None), cluster)
+}
+
+/// Evaluates a request against a list of nodes as JSON, without looking up images. With a comparison, the report contains
+/// the changes.
+pub fn report_change(payload: &[u8], nodes: &str, comparison: Option<&Comparison<'_>>) -> Report {
+    let parsed = Parsed::parse(payload, Detail::Everything, comparison);
+    evaluate_parsed(parsed, &OnlyNodes(nodes))
+}
+
+fn evaluate_parsed(parsed: Parsed<'_>, cluster: &dyn Host) -> Report {
+    match parsed {
+        Parsed::Answered(report) => *report,
+        Parsed::VirtualMachine(request) => virtual_machine::evaluate(&request, cluster),
+        Parsed::HyperConverged(request) => evaluate_hyperconverged(&request, cluster),
+    }
+}
+
+/// The way of a request: what is read, the change, the repairs that the settings name, and the report.
+fn evaluate_hyperconverged(request: &HyperConvergedRequest<'_>, host: &dyn Host) -> Report {
+    let (installation, upgraded) = (request.installation(), request.upgraded());
+    let before = request.before(&installation);
+    let after = request.after(upgraded.as_ref().unwrap_or(&installation), before.as_ref());
+    let inputs = Inputs::read(request, before.as_ref(), &after, host);
+    let before = before
+        .clone()
+        .map(|before| Side::new(before.clone(), inputs.census_before(&before.hco.placement)));
+    let change = inputs.change(before.as_ref(), after.clone());
+    let repaired = repair(&change, &inputs, request);
+    let text = repaired.object.clone().unwrap_or_default();
+    let repaired_object = Json::parse(text.as_bytes()).ok().and_then(|json| {
+        let hco = LocatedFields::new(json, request.version).read().ok()?;
+        Some((json, hco))
+    });
+    match &repaired_object {
+        None => conclude(request, &inputs, &change, request.object, repaired),
+        Some((json, hco)) => {
+            let corrected = after.corrected(hco, change.before_configuration());
+            let change = inputs.change(before.as_ref(), corrected);
+            conclude(request, &inputs, &change, *json, repaired)
+        }
+    }
+}
+
+/// Evaluates a change, pairs the findings with fixes, and writes the report.
+fn conclude(
+    request: &HyperConvergedRequest<'_>,
+    inputs: &Inputs<'_>,
+    change: &Change<'_>,
+    object: Json<'_>,
+    repaired: Repaired,
+) -> Report {
+    let detections = evaluate_change(change, &request.settings);
+    let fixes = Fixes::new(change, inputs, &request.settings, object, &detections);
+    let conclusion = Conclusion {
+        findings: fixes.findings(),
+        detections: &detections,
+        repaired,
+    };
+    let report = render::report(change, inputs, request.detail);
+    render::with_findings(report, &request.name, &request.settings, conclusion)
+}
+
+/// Evaluates settings for the operation `validate_settings`.
+///
+/// # Errors
+///
+/// All problems in the settings, one on each line.
+pub fn validate_settings(payload: &[u8]) -> Result<(), String> {
+    let settings = Json::parse(payload)
+        .map_err(|error| format!("the settings are not valid JSON: {error}"))?;
+    Settings::read(Some(settings)).map(drop)
+}
