@@ -152,7 +152,7 @@ impl<'a> Configuration<'a> {
                 Annotation::Spec(value) | Annotation::Unknown(value) => {
                     Some((image.template?, Architectures(value?)))
                 }
-                Annotation::Shipped(_) => None,
+                Annotation::Shipped(_) | Annotation::ShippedUnknown => None,
             })
     }
 

@@ -354,8 +354,12 @@ pub(crate) fn node_level(
             Check::Changes(_) => before.is_some(),
             Check::Nodes(_) | Check::Forecast(_) | Check::NodesUpdate(_) => true,
         };
+        let has_golden_images = match check {
+            Check::Changes(_) => have_golden_images(before, after),
+            _ => after.has_golden_images(),
+        };
         needs_nodes
-            && (!rule.is_about_golden_images || have_golden_images(before, after))
+            && (!rule.is_about_golden_images || has_golden_images)
             && applies(rule, before, after)
     };
     // With the import off, the rules ignore the templates that HCO adds automatically.

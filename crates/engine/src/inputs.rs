@@ -180,7 +180,7 @@ fn is_checked(image: &GoldenImage<'_>, settings: &Settings) -> bool {
     let is_selected = match image.annotation {
         Annotation::Spec(_) => true,
         Annotation::Shipped(_) => settings.images == ImageChecks::VerifyAll,
-        Annotation::Unknown(_) => false,
+        Annotation::ShippedUnknown | Annotation::Unknown(_) => false,
     };
     is_selected
         && RULES.iter().any(|rule| {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use kube_objects::json::{Field, Json, Kind};
 use kube_objects::text::{self, quote};
+use operator_models::hco::golden_image::StatedTemplate;
 
 use self::reader::Reader;
 use crate::cluster::ServiceAccount;
@@ -52,8 +53,8 @@ pub(crate) struct Settings {
     pub(crate) golden_images_namespace: Option<String>,
     /// Whether findings that deny are also warnings. In monitor mode, Kubewarden drops the message of a denial.
     pub(crate) denials_as_warnings: bool,
-    /// Names and registry URLs of the common templates. They replace the ones that upstream ships.
-    pub(crate) common_templates: Option<BTreeMap<String, String>>,
+    /// The common templates by name. They replace the ones that upstream ships.
+    pub(crate) common_templates: Option<BTreeMap<String, StatedTemplate>>,
 }
 
 /// Levels by the id of a rule.
@@ -250,9 +251,9 @@ impl Settings {
             "serviceAccount" => self.service_account = reader.account(field),
             "commonTemplates" => {
                 let mut table = BTreeMap::new();
-                for (name, url) in reader.fields("commonTemplates", field) {
-                    if let Some(url) = reader.registry(&name, &url) {
-                        table.insert(name, url);
+                for (name, template) in reader.fields("commonTemplates", field) {
+                    if let Some(template) = reader.common_template(&name, &template) {
+                        table.insert(name, template);
                     }
                 }
                 self.common_templates = Some(table);
@@ -303,7 +304,7 @@ mod tests {
                     "templates":{"a*b":{"template-invalid":"warn"},"x":{"import-contradiction":"warn","template-bad":"warn"},"y":1}}"#
             ),
             "20 problems in the settings:\n\
-             - commonTemplates.Fedora: must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest; it is ``\n\
+             - commonTemplates.Fedora: must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest, or {source: SOURCE, architectures: LIST}; it is ``\n\
              - commonTemplates.Fedora: must be the name of a template: lowercase letters, digits, `-` and `.`\n\
              - description: must be a string or null\n\
              - images: must be one of ignore, verify, verify-all, not `verfiy`; did you mean `verify`?\n\
@@ -359,7 +360,31 @@ mod tests {
             ),
             (
                 r#""commonTemplates":{"a":null}"#,
-                "commonTemplates.a: must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest; it is null",
+                "commonTemplates.a: must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest, or {source: SOURCE, architectures: LIST}; it is null",
+            ),
+            (
+                r#""commonTemplates":{"a":{"architectures":"amd64"}}"#,
+                "commonTemplates.a: must have the key source",
+            ),
+            (
+                r#""commonTemplates":{"a":{"source":{"pvc":{}},"architecture":"amd64"}}"#,
+                "commonTemplates.a: unknown key `architecture`; did you mean `architectures`?",
+            ),
+            (
+                r#""commonTemplates":{"a":{"source":{"pvc":{}},"architectures":["amd64"]}}"#,
+                "commonTemplates.a.architectures: must be the value of the architectures annotation, for example \"amd64,arm64\"; it is a list",
+            ),
+            (
+                r#""commonTemplates":{"a":{"source":{}}}"#,
+                "commonTemplates.a.source: must be a source, for example {registry: {imageStream: rhel9-guest, pullMethod: node}}",
+            ),
+            (
+                r#""commonTemplates":{"a":{"source":{"regsitry":{}}}}"#,
+                "commonTemplates.a.source: unknown source `regsitry`; did you mean `registry`?",
+            ),
+            (
+                r#""commonTemplates":{"a":{"source":{"registry":{"url":1}}}}"#,
+                "commonTemplates.a.source.registry.url: must not be a number",
             ),
         ] {
             let message = format!("1 problem in the settings:\n- {problem}");

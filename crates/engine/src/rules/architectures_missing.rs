@@ -27,6 +27,7 @@ pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<I
         let (is_shipped, value) = match image.annotation {
             Annotation::Spec(value) | Annotation::Unknown(value) => (false, value),
             Annotation::Shipped(value) => (true, value),
+            Annotation::ShippedUnknown => return None,
         };
         let is_missing = value.is_none_or(str::is_empty);
         is_missing.then_some(MissingArchitectures {

@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 use kube_objects::json::{Field, Json, Kind};
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 use kube_objects::text::{self, quote};
+use operator_models::cdi::data_import_cron::SOURCE_KINDS;
 use operator_models::cdi::image::Image;
+use operator_models::hco::golden_image::StatedTemplate;
 use operator_models::hco::version::HcoVersion;
 use operator_models::ssp::architecture::KNOWN;
 
@@ -265,7 +267,12 @@ impl Reader {
         })
     }
 
-    pub(super) fn registry(&mut self, name: &str, field: &Field<'_>) -> Option<String> {
+    /// A template that HCO ships: a registry URL, or an object with its source and its architectures.
+    pub(super) fn common_template(
+        &mut self,
+        name: &str,
+        field: &Field<'_>,
+    ) -> Option<StatedTemplate> {
         let path = format!("commonTemplates.{}", text::escape(name, 80));
         if !is_dns1123_subdomain(name) {
             self.problem(
@@ -273,9 +280,53 @@ impl Reader {
                 "must be the name of a template: lowercase letters, digits, `-` and `.`",
             );
         }
-        let expected =
-            "must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest";
-        self.string_where(&path, field, expected, |url| !url.trim().is_empty())
+        if field.json().map(Json::kind) != Some(Kind::Object) {
+            let expected = "must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest, or {source: SOURCE, architectures: LIST}";
+            let url = self.string_where(&path, field, expected, |url| !url.trim().is_empty())?;
+            return Some(StatedTemplate::from_url(&url));
+        }
+        let (mut source, mut architectures) = (None, None);
+        for (key, value) in self.fields(&path, field) {
+            match key.as_str() {
+                "source" => source = Some(value),
+                "architectures" => {
+                    let expected = "must be the value of the architectures annotation, for example \"amd64,arm64\"";
+                    architectures = self.string_where(
+                        &format!("{path}.architectures"),
+                        &value,
+                        expected,
+                        |list| !list.trim().is_empty(),
+                    );
+                }
+                unknown => {
+                    let what = format!("unknown key {}", quote(unknown));
+                    self.unknown(&path, &what, unknown, &["architectures", "source"]);
+                }
+            }
+        }
+        let Some(source) = source else {
+            self.problem(&path, "must have the key source");
+            return None;
+        };
+        let path = format!("{path}.source");
+        for (kind, _) in self.fields(&path, &source) {
+            if !SOURCE_KINDS.contains(&kind.as_str()) {
+                let what = format!("unknown source {}", quote(&kind));
+                self.unknown(&path, &what, &kind, &SOURCE_KINDS);
+            }
+        }
+        if source.object().fields().is_ok_and(|kinds| kinds.is_empty()) {
+            let expected = "must be a source, for example {registry: {imageStream: rhel9-guest, pullMethod: node}}";
+            self.problem(&path, expected);
+        }
+        match StatedTemplate::read(&source, architectures) {
+            Ok(template) => Some(template),
+            Err(error) => {
+                let what = format!("must not be {}", error.found().kind());
+                self.problem(&error.path().to_string(), &what);
+                None
+            }
+        }
     }
 }
 

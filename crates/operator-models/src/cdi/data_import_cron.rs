@@ -16,6 +16,7 @@ use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 
 pub use crate::cdi::data_import_cron::rejection::{Cause, Rejection};
 pub(crate) use crate::cdi::data_import_cron::schedule::Schedule;
+pub use crate::cdi::data_import_cron::source::SOURCE_KINDS;
 use crate::cdi::data_import_cron::source::Source;
 pub use crate::cdi::data_import_cron::spec::Spec;
 

@@ -170,8 +170,8 @@ fn is_completed(image: &GoldenImage<'_>, given: &Given<'_>) -> bool {
 fn annotated(annotation: Annotation<'_>, given: &Given<'_>) -> Option<Vec<Architecture>> {
     let value = match annotation {
         // Shipped golden images have all architectures.
-        Annotation::Unknown(_) => return Some(Architecture::ALL.to_vec()),
-        Annotation::Spec(value) | Annotation::Shipped(value) => value?,
+        Annotation::ShippedUnknown => return Some(Architecture::ALL.to_vec()),
+        Annotation::Spec(value) | Annotation::Shipped(value) | Annotation::Unknown(value) => value?,
     };
     let known = Architecture::ALL.into_iter();
     let kept = known.filter(|architecture| {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kube_objects::json::{Field, WrongType};
 use kube_objects::value::Value;
 
 use crate::hco::architectures::Architectures;
@@ -44,26 +45,55 @@ impl CommonSpec {
         }
     }
 
-    fn built_in(name: &str, url: &str, schedule: Option<&str>) -> Self {
+    fn from_source(name: &str, source: &str, schedule: Option<&str>) -> Self {
         let managed = name.strip_suffix("-image-cron").unwrap_or(name);
         let size = if managed == "fedora" { "5Gi" } else { "10Gi" };
-        let requests = Value::object([("storage", size.into())]);
-        let resources = Value::object([("requests", requests)]);
-        let registry = Value::object([("url", url.into())]);
-        let volume = Value::object([
-            ("source", Value::object([("registry", registry)])),
-            ("storage", Value::object([("resources", resources)])),
-        ]);
-        let spec = Value::object([
-            ("garbageCollect", "Outdated".into()),
-            ("managedDataSource", managed.into()),
-            ("schedule", schedule.unwrap_or("0 */12 * * *").into()),
-            ("template", Value::object([("spec", volume)])),
-        ]);
+        let [managed, interval] =
+            [managed, schedule.unwrap_or("0 */12 * * *")].map(|text| Value::from(text).to_string());
+        let spec = format!(
+            r#"{{"garbageCollect":"Outdated","managedDataSource":{managed},"schedule":{interval},"template":{{"spec":{{"source":{source},"storage":{{"resources":{{"requests":{{"storage":"{size}"}}}}}}}}}}}}"#
+        );
         match schedule {
-            Some(_) => Self::Status(spec.to_string()),
-            None => Self::BuiltIn(spec.to_string()),
+            Some(_) => Self::Status(spec),
+            None => Self::BuiltIn(spec),
         }
+    }
+}
+
+/// A template that HCO ships, as the settings state it.
+#[derive(Debug)]
+pub struct StatedTemplate {
+    registry: RegistrySource,
+    /// Its source as JSON.
+    source: String,
+    /// Its architectures annotation; `None` if it is unknown.
+    architectures: Option<String>,
+}
+
+impl StatedTemplate {
+    /// A template with this registry URL and an unknown annotation.
+    pub fn from_url(url: &str) -> Self {
+        let registry = Value::object([("url", url.into())]);
+        Self {
+            registry: RegistrySource::at(url),
+            source: Value::object([("registry", registry)]).to_string(),
+            architectures: None,
+        }
+    }
+
+    /// A template with this source, which may be something else than a registry.
+    pub fn read<'a>(
+        source: &Field<'a>,
+        architectures: Option<String>,
+    ) -> Result<Self, WrongType<'a>> {
+        let registry = RegistrySource::read(&source.object().field("registry"))?;
+        Ok(Self {
+            registry: registry.unwrap_or_default(),
+            source: source
+                .json()
+                .map_or_else(|| "{}".to_owned(), |json| json.text().to_owned()),
+            architectures,
+        })
     }
 }
 
@@ -106,27 +136,32 @@ pub const SHIPPED: [(&str, &str, &str); 3] = [
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, overrideDataImportSchedule.
 pub fn common_templates(
     status: &[StatusTemplate],
-    setting: Option<&BTreeMap<String, String>>,
+    setting: Option<&BTreeMap<String, StatedTemplate>>,
     schedule: Option<&str>,
 ) -> CommonTemplates {
-    let mut table = CommonTemplates::new();
-    let mut add = |name: &str, url: &str, annotation| {
-        let template = CommonTemplate {
-            registry: Some(RegistrySource::at(url)),
-            annotation,
-            spec: CommonSpec::built_in(name, url, schedule),
+    let shipped = SHIPPED.map(|(name, url, value)| {
+        let architectures = Some(value.to_owned());
+        let template = StatedTemplate {
+            architectures,
+            ..StatedTemplate::from_url(url)
         };
-        table.insert(name.to_owned(), template);
-    };
-    if let Some(setting) = setting {
-        for (name, url) in setting {
-            add(name, url, CommonAnnotation::Unknown);
-        }
-    } else {
-        for (name, url, value) in SHIPPED {
-            add(name, url, CommonAnnotation::Value(value.to_owned()));
-        }
-    }
+        (name.to_owned(), template)
+    });
+    let shipped = BTreeMap::from(shipped);
+    let mut table: CommonTemplates = setting
+        .unwrap_or(&shipped)
+        .iter()
+        .map(|(name, stated)| {
+            let architectures = stated.architectures.clone();
+            let template = CommonTemplate {
+                registry: Some(stated.registry.clone()),
+                annotation: architectures
+                    .map_or(CommonAnnotation::Unknown, CommonAnnotation::Value),
+                spec: CommonSpec::from_source(name, &stated.source, schedule),
+            };
+            (name.clone(), template)
+        })
+        .collect();
     for template in status {
         let name = template.name.clone();
         if template.modified {
@@ -178,7 +213,9 @@ pub enum Annotation<'a> {
     Spec(Option<&'a str>),
     /// The annotation that HCO ships, regardless of the spec.
     Shipped(Option<&'a str>),
-    /// It is not known which annotation HCO uses. The spec has this one.
+    /// The annotation that HCO ships, whose value is unknown, regardless of the spec.
+    ShippedUnknown,
+    /// The annotation in the spec, unless the image is the one that HCO ships, which is unknown.
     Unknown(Option<&'a str>),
 }
 
@@ -187,27 +224,25 @@ impl<'a> Annotation<'a> {
     pub fn value(self) -> Option<Architectures<'a>> {
         match self {
             Self::Spec(value) | Self::Shipped(value) => value.map(Architectures),
-            Self::Unknown(_) => None,
+            Self::ShippedUnknown | Self::Unknown(_) => None,
         }
     }
 
-    /// The value that HCO reads, or the value of the spec if that is not known.
+    /// The value that HCO reads, or the value of the spec if it is not known whose annotation HCO uses.
     pub fn stated(self) -> Option<Architectures<'a>> {
         match self {
-            Self::Spec(value) | Self::Shipped(value) | Self::Unknown(value) => {
-                value.map(Architectures)
-            }
+            Self::Unknown(value) => value.map(Architectures),
+            known => known.value(),
         }
     }
 }
 
-impl CommonAnnotation {
-    /// The annotation that applies to an image whose spec has this value.
-    fn over<'a>(&'a self, spec: Option<&'a str>) -> Annotation<'a> {
-        match self {
-            Self::Unknown => Annotation::Unknown(spec),
-            Self::Absent => Annotation::Shipped(None),
-            Self::Value(value) => Annotation::Shipped(Some(value)),
+impl<'a> From<&'a CommonAnnotation> for Annotation<'a> {
+    fn from(annotation: &'a CommonAnnotation) -> Self {
+        match annotation {
+            CommonAnnotation::Unknown => Self::ShippedUnknown,
+            CommonAnnotation::Absent => Self::Shipped(None),
+            CommonAnnotation::Value(value) => Self::Shipped(Some(value)),
         }
     }
 }
@@ -283,7 +318,7 @@ pub fn golden_images<'a>(
         images.extend(added.map(|(name, original)| GoldenImage {
             name,
             template: None,
-            annotation: original.annotation.over(None),
+            annotation: (&original.annotation).into(),
         }));
     }
     images
@@ -297,11 +332,10 @@ fn overriding_annotation<'a>(
     template: &'a Template<'_>,
     original: &'a CommonTemplate,
 ) -> Annotation<'a> {
+    let stated = template.architectures.as_deref();
     match (template.source.registry(), &original.registry) {
-        (Some(registry), Some(shipped)) if registry != shipped => {
-            Annotation::Spec(template.architectures.as_deref())
-        }
-        // Without a registry, the shipped annotation is unknown too.
-        _ => original.annotation.over(template.architectures.as_deref()),
+        (Some(_), None) => Annotation::Unknown(stated),
+        (Some(registry), Some(shipped)) if registry != shipped => Annotation::Spec(stated),
+        _ => (&original.annotation).into(),
     }
 }

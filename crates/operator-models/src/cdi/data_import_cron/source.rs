@@ -6,7 +6,7 @@ use crate::cdi::data_import_cron::{Rejection, url};
 use crate::hco::template::RegistrySource;
 
 /// The kinds of sources that a `DataVolume` can have.
-const KINDS: [&str; 10] = [
+pub const SOURCE_KINDS: [&str; 10] = [
     "http", "s3", "gcs", "registry", "pvc", "upload", "blank", "imageio", "vddk", "snapshot",
 ];
 
@@ -30,7 +30,7 @@ impl Source {
         let is_pvc_complete = !names.iter().any(String::is_empty);
         reading.finish(())?;
         Ok(Self {
-            kinds: KINDS.iter().filter(|kind| has(kind)).count(),
+            kinds: SOURCE_KINDS.iter().filter(|kind| has(kind)).count(),
             is_clone: has(&"pvc") || has(&"snapshot") || volume.field("sourceRef").is_present(),
             registry: RegistrySource::read(&source.field("registry"))?,
             is_pvc_complete: has(&"pvc").then_some(is_pvc_complete),
