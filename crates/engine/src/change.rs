@@ -33,9 +33,7 @@ pub(crate) enum NoForecast<'a> {
 impl<'a> Side<'a> {
     pub(crate) fn new(configuration: Configuration<'a>, census: Option<&'a Census>) -> Self {
         let forecast = match given(&configuration, census) {
-            Ok(_) if configuration.contradicts_itself => {
-                Err(NoForecast::Rejected(Rejected::ByHco))
-            }
+            Ok(_) if configuration.contradicts_itself => Err(NoForecast::Rejected(Rejected::ByHco)),
             Ok(given) => Forecast::new(&given).map_err(NoForecast::Rejected),
             Err(none) => Err(none),
         };

@@ -92,7 +92,12 @@ impl<'a> Configuration<'a> {
             Origin::Audited => Origin::Audited,
             Origin::Sent | Origin::Stored | Origin::Written => Origin::Sent,
         };
-        Configuration::new(hco, self.installation, origin, before.map(|before| before.hco))
+        Configuration::new(
+            hco,
+            self.installation,
+            origin,
+            before.map(|before| before.hco),
+        )
     }
 
     /// The version of HCO.

@@ -159,7 +159,9 @@ pub(crate) fn compare<'f, 'o, O: 'f + 'o>(
     let (before, old) = old.filter(|_| is_compared).unzip();
     let old = old.unwrap_or_default();
     let mut known = Known::default();
-    known.add(&old, |violation| outcome(rule, violation, before?, settings, None));
+    known.add(&old, |violation| {
+        outcome(rule, violation, before?, settings, None)
+    });
     violations
         .into_iter()
         .filter_map(|violation| {
@@ -227,15 +229,16 @@ struct Existing<'a> {
 
 impl<'a> Existing<'a> {
     fn new(before: &'a Side<'a>, after: &'a Side<'a>) -> Self {
-        let accepted = |side: &'a Side<'a>, census| {
-            Side::accepted(side.configuration.clone(), census)
-        };
+        let accepted =
+            |side: &'a Side<'a>, census| Side::accepted(side.configuration.clone(), census);
         let is_moved = before.matches_no_node();
-        let unrejected = |side: &'a Side<'a>| {
-            side.is_rejected().then(|| accepted(side, side.census))
-        };
+        let unrejected =
+            |side: &'a Side<'a>| side.is_rejected().then(|| accepted(side, side.census));
         let (own, new) = (unrejected(before), unrejected(after));
-        let sides = [own.as_ref().unwrap_or(before), new.as_ref().unwrap_or(after)];
+        let sides = [
+            own.as_ref().unwrap_or(before),
+            new.as_ref().unwrap_or(after),
+        ];
         let losses = Losses::new(before, after, sides);
         let replacement = if is_moved {
             Some(accepted(before, after.census))
@@ -287,7 +290,13 @@ fn violations<'f>(
             .filter(|_| node_level.is_some())
             .map(check)
             .unwrap_or_default(),
-        check => run(check, change.before, after, change.changes.as_ref(), change.images),
+        check => run(
+            check,
+            change.before,
+            after,
+            change.changes.as_ref(),
+            change.images,
+        ),
     }
 }
 
@@ -317,14 +326,9 @@ fn run<'f>(
 }
 
 /// Whether a rule applies to an object.
-fn applies(
-    rule: &Rule,
-    before: Option<&Configuration<'_>>,
-    after: &Configuration<'_>,
-) -> bool {
-    let changes_placement = || {
-        before.is_some_and(|before| before.hco.placement != after.hco.placement)
-    };
+fn applies(rule: &Rule, before: Option<&Configuration<'_>>, after: &Configuration<'_>) -> bool {
+    let changes_placement =
+        || before.is_some_and(|before| before.hco.placement != after.hco.placement);
     match rule.condition {
         Condition::Always => true,
         Condition::ImportOff => after.import == Import::Disabled,
@@ -364,13 +368,15 @@ pub(crate) fn node_level(
     };
     // With the import off, the rules ignore the templates that HCO adds automatically.
     let templates = || {
-        after.golden_images.iter().filter(|image| {
-            image.template.is_some() || after.import == Import::Enabled
-        })
+        after
+            .golden_images
+            .iter()
+            .filter(|image| image.template.is_some() || after.import == Import::Enabled)
     };
     let level = |rule: &Rule| match (rule.subject, rule.condition) {
         (Subject::Object, Condition::WorkloadsMatter) => {
-            let is_placed = before.is_some_and(|before| before.hco.placement != after.hco.placement);
+            let is_placed =
+                before.is_some_and(|before| before.hco.placement != after.hco.placement);
             let default = if is_placed { Level::Deny } else { rule.level };
             settings.level_in_settings(rule, None).unwrap_or(default)
         }

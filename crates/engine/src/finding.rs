@@ -83,7 +83,9 @@ impl Doubt {
             Self::CommonTemplate => {
                 "It is not certain, because HCO can use its own annotation (setting commonTemplates)."
             }
-            Self::JsonPatch => "It is not certain, because a jsonpatch annotation changes what SSP gets.",
+            Self::JsonPatch => {
+                "It is not certain, because a jsonpatch annotation changes what SSP gets."
+            }
         }
     }
 }

@@ -54,8 +54,7 @@ impl<'a> Inputs<'a> {
             .flatten()
             .chain(&request.proposed_placements)
             .collect();
-        let status = node_info(after)
-            .filter(|_| !counts && settings.placement_repair().is_none());
+        let status = node_info(after).filter(|_| !counts && settings.placement_repair().is_none());
         let nodes = (is_needed || counts).then(|| match status {
             Some(info) => Ok(Nodes::from_status(info, &after.hco.placement)),
             None => Nodes::read(host, settings.service_account.as_ref(), &placements),

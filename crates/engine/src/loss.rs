@@ -93,7 +93,12 @@ impl Loss {
 }
 
 /// The loss of a template that the object after the update still has.
-fn template_loss(name: &str, had: &Effects<'_>, has: &Effects<'_>, after: &Side<'_>) -> Option<Loss> {
+fn template_loss(
+    name: &str,
+    had: &Effects<'_>,
+    has: &Effects<'_>,
+    after: &Side<'_>,
+) -> Option<Loss> {
     let before = had.images.get(name)?;
     let now = has.images.get(name)?;
     let is_left = |architecture: &str| {

@@ -6,7 +6,11 @@ use operator_models::cdi::data_import_cron::{Cause, Rejection};
 use crate::configuration::Configuration;
 
 /// The path of the field that makes CDI or the API server reject the DataImportCron of the template at this index.
-pub(crate) fn rejected_path(configuration: &Configuration<'_>, index: usize, reason: &Rejection) -> FieldPath {
+pub(crate) fn rejected_path(
+    configuration: &Configuration<'_>,
+    index: usize,
+    reason: &Rejection,
+) -> FieldPath {
     let template = configuration.path_of_index(Some(index));
     let volume = template.keys(&["spec", "template", "spec"]);
     match reason {

@@ -85,7 +85,10 @@ pub(crate) fn undecodable(
 
 /// An object of a version that the policy does not know.
 pub(crate) fn unknown_version(object: &ObjectName, version: &str, settings: &Settings) -> Report {
-    let fact = format!("{object} cannot be decoded: version {} is unknown.", quote(version));
+    let fact = format!(
+        "{object} cannot be decoded: version {} is unknown.",
+        quote(version)
+    );
     let message = format!("{fact}\nfix: use hco.kubevirt.io/v1beta1 or hco.kubevirt.io/v1");
     rejected_with(settings, BAD_REQUEST, &fact, message)
 }
@@ -123,11 +126,7 @@ pub(crate) struct Conclusion<'e, 'f, O> {
 }
 
 /// The report about a HyperConverged.
-pub(crate) fn report(
-    change: &Change<'_>,
-    inputs: &Inputs<'_>,
-    detail: Detail,
-) -> Report {
+pub(crate) fn report(change: &Change<'_>, inputs: &Inputs<'_>, detail: Detail) -> Report {
     let side = &change.after;
     let configuration = &side.configuration;
     let census = side.census;

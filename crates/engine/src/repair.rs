@@ -183,10 +183,7 @@ fn steps(fixes: &Fixes<'_, '_>) -> Result<Vec<Step>, String> {
 
 /// The templates whose annotation has an entry that no repair may change: it is an existing problem, or its rule has no
 /// repair.
-fn untouchable<'d>(
-    settings: &Settings,
-    detections: &'d [Detection<'_>],
-) -> BTreeSet<&'d str> {
+fn untouchable<'d>(settings: &Settings, detections: &'d [Detection<'_>]) -> BTreeSet<&'d str> {
     detections
         .iter()
         .filter(|detection| {

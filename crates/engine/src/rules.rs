@@ -36,7 +36,11 @@ pub(crate) enum Check {
     Nodes(for<'f> fn(&'f Configuration<'f>, &'f Census) -> Violations<'f>),
     /// What SSP and CDI create, and how the cluster changes for that.
     Forecast(
-        for<'f> fn(&'f Configuration<'f>, &'f Prediction<'f>, Option<&'f Changes>) -> Violations<'f>,
+        for<'f> fn(
+            &'f Configuration<'f>,
+            &'f Prediction<'f>,
+            Option<&'f Changes>,
+        ) -> Violations<'f>,
     ),
     /// The images that were looked up for the architectures of the nodes.
     Images(for<'f> fn(&'f Configuration<'f>, &'f Census, &'f Images) -> Violations<'f>),

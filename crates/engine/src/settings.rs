@@ -85,8 +85,7 @@ pub(crate) enum ImageChecks {
 impl Settings {
     /// The level of a rule for a template, or for the object as a whole.
     pub(crate) fn level(&self, rule: &Rule, template: Option<&str>) -> Level {
-        self.level_in_settings(rule, template)
-            .unwrap_or(rule.level)
+        self.level_in_settings(rule, template).unwrap_or(rule.level)
     }
 
     /// The level that the settings set.

@@ -101,12 +101,13 @@ impl FieldPath {
 impl FieldPath {
     /// The path of a JSON pointer. A number counts as a position in a list.
     pub fn from_pointer(pointer: &str) -> Self {
-        pointer.split('/').skip(1).fold(Self::default(), |path, segment| {
-            match segment.parse() {
+        pointer
+            .split('/')
+            .skip(1)
+            .fold(Self::default(), |path, segment| match segment.parse() {
                 Ok(index) => path.index(index),
                 Err(_) => path.key(segment.replace("~1", "/").replace("~0", "~")),
-            }
-        })
+            })
     }
 }
 

@@ -92,8 +92,7 @@ impl Fixes<'_, '_> {
     pub(super) fn can_evaluate_again(&self) -> bool {
         const TEMPLATES: usize = 250;
         let configuration = self.configuration();
-        let templates =
-            configuration.hco.templates.len() + configuration.installation.common.len();
+        let templates = configuration.hco.templates.len() + configuration.installation.common.len();
         templates <= TEMPLATES && self.object.text().len() <= MAX_EVALUATED_AGAIN
     }
 
@@ -122,9 +121,11 @@ impl Fixes<'_, '_> {
             }
         }
         // For an object that HCO rejects, the disks that it would have without the rejection count.
-        let accepted = self.change.after.is_rejected().then(|| {
-            Side::accepted(configuration.clone(), self.change.after.census)
-        });
+        let accepted = self
+            .change
+            .after
+            .is_rejected()
+            .then(|| Side::accepted(configuration.clone(), self.change.after.census));
         let original = accepted.as_ref().unwrap_or(&self.change.after);
         let lost = original
             .forecast

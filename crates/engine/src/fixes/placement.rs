@@ -72,8 +72,8 @@ impl Fixes<'_, '_> {
         let configuration = self.configuration();
         let is_stored = self.change.before.is_some() || configuration.hco.is_stored;
         let is_mixed = self.workload().len() > 1;
-        let imports = configuration.import == Import::Disabled
-            && !configuration.golden_images.is_empty();
+        let imports =
+            configuration.import == Import::Disabled && !configuration.golden_images.is_empty();
         is_stored && is_mixed && imports
     }
 

@@ -61,10 +61,11 @@ fn cron(configuration: &Configuration<'_>, forecast: &Forecast<'_>, cron: &Cron)
         rejected: cron
             .rejected()
             .map(|reason| cut(rejection(reason), 256).into()),
-        rejected_path: cron
-            .rejected()
-            .zip(index)
-            .map(|(reason, index)| rejected_path(configuration, index, reason).to_string().into()),
+        rejected_path: cron.rejected().zip(index).map(|(reason, index)| {
+            rejected_path(configuration, index, reason)
+                .to_string()
+                .into()
+        }),
         never_runs: cron.verdict.never_runs.first().map(|reason| {
             Foreign::from(match reason {
                 NeverRuns::ScheduleEmpty => "the schedule is empty",

@@ -8,6 +8,9 @@ use crate::configuration::Origin;
 pub(crate) static RULE: Rule =
     Rule::about_object("import-is-preview", Level::Warn).only(Condition::ImportOn).exempt_from_ratchet();
 
+/// The same sentence as in the pages.
+const PREVIEW: &str = "Before HCO 1.19, the import is a preview: Alpha upstream, and in OpenShift Virtualization 4.20 to 4.22 a Technology Preview, which Red Hat does not support in production.";
+
 /// The request enables the import, which this version of HCO offers as a preview.
 pub(crate) struct ImportIsPreview;
 
@@ -31,18 +34,28 @@ impl<'f> Violation<'f> for ImportIsPreview {
     }
 
     fn fact(&self, configuration: &'f Configuration<'f>) -> String {
-        format!(
-            "The request enables the multi-architecture import, which HCO {} has as a preview: Alpha upstream, Technology Preview in OpenShift Virtualization.",
-            configuration.version().number
-        )
+        let version = configuration.version();
+        if version.is_known {
+            PREVIEW.to_owned()
+        } else {
+            format!("The version of HCO is unknown. {PREVIEW}")
+        }
     }
 
-    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        vec![
+    fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
+        let state_version = Proposal::advice(
+            "state the version of HCO, for example with the setting hcoVersion: \"1.19\" or with --hco-version 1.19",
+        );
+        let choices = [
             Proposal::advice("leave it enabled, if your cluster may use preview features"),
             Proposal::advice(
                 "leave it off until HCO 1.19, and keep the workloads on one architecture",
             ),
-        ]
+        ];
+        (!configuration.version().is_known)
+            .then_some(state_version)
+            .into_iter()
+            .chain(choices)
+            .collect()
     }
 }

@@ -13,7 +13,7 @@ fn mixed() -> FakeCluster {
 }
 
 fn create(templates: &Value) -> Report {
-    let payload = json!({"request": {
+    let payload = json!({"settings": {"hcoVersion": "1.19"}, "request": {
         "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
         "operation": "CREATE",
         "object": {
@@ -207,7 +207,7 @@ fn denials_beyond_the_limits_are_counted_in_the_message_and_in_the_warnings() {
         })
         .collect();
     let report = judged(
-        &json!({"denialsAsWarnings": true}),
+        &json!({"denialsAsWarnings": true, "hcoVersion": "1.19"}),
         &json!({
             "featureGates": {"enableMultiArchBootImageImport": true},
             "dataImportCronTemplates": templates,

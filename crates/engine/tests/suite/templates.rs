@@ -144,7 +144,8 @@ fn ignored_rules_about_templates_do_not_list_the_nodes() {
     for (levels, lists) in [(Map::new(), 1), (ignored, 0)] {
         let source = json!({"registry": {"url": "docker://registry.example.com/my-image:1"}});
         let annotations = json!({"ssp.kubevirt.io/dict.architectures": "amd64"});
-        let others = json!({"no-workload-nodes": "ignore", "cluster-architecture-unknown": "ignore"});
+        let others =
+            json!({"no-workload-nodes": "ignore", "cluster-architecture-unknown": "ignore"});
         let settings = json!({"levels": others, "templates": {"my-*": levels}});
         let payload = json!({"settings": settings, "request": {
             "kind": {"group": "hco.kubevirt.io", "version": "v1beta1", "kind": "HyperConverged"},
