@@ -21,8 +21,6 @@ const SOURCES: &[&str] = &[
     "crates/kube-objects/src",
     "crates/kube-objects/Cargo.toml",
     "crates/engine/Cargo.toml",
-    "crates/json-stream/src",
-    "crates/json-stream/Cargo.toml",
     "Cargo.toml",
     "Cargo.lock",
     ".cargo/config.toml",

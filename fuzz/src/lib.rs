@@ -1,14 +1,12 @@
 //! A function for each fuzz target. It panics if a property does not hold for the input.
 
-// The properties of a single crate are files of its tests. If they were in a library, the tests of manifest and json-stream
-// would build everything that the other properties need.
+// The properties of a single crate are files of its tests. If they were in a library, the tests of manifest would build
+// everything that the other properties need.
 #[path = "../../crates/manifest/tests/suite/change.rs"]
 mod change;
 #[path = "../../crates/manifest/tests/suite/property.rs"]
 mod manifests;
 pub mod mutator;
-#[path = "../../crates/json-stream/tests/suite/tree.rs"]
-mod tree;
 
 use e2e_tests::properties::{placements, policy};
 
@@ -33,11 +31,6 @@ targets! {
     policy::report
     policy::settings
     policy::validate
-}
-
-/// Any bytes, read by the JSON reader and by `serde_json`.
-pub fn json_stream(input: &[u8]) {
-    tree::compare(input);
 }
 
 /// A target whose inputs are JSON, most of them.

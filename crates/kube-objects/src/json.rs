@@ -10,15 +10,96 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-pub use json_stream::Kind;
-
-use json_stream::Reader;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::path::{FieldPath, Segment};
 use crate::text::{folds_to, quote};
+
+/// The kind of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Boolean,
+    /// A number
+    Number,
+    /// A string
+    String,
+    /// A list, which JSON calls an array.
+    List,
+    /// An object
+    Object,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Null => "null",
+            Self::Boolean => "a boolean",
+            Self::Number => "a number",
+            Self::String => "a string",
+            Self::List => "a list",
+            Self::Object => "an object",
+        })
+    }
+}
+
+/// A string as Go reads it, which accepts half of a surrogate pair and bytes that are not UTF-8. `serde_json` accepts them
+/// only in bytes.
+pub(crate) struct StringBytes<'a>(pub(crate) Cow<'a, [u8]>);
+
+impl<'a> StringBytes<'a> {
+    /// The string, with U+FFFD for everything that is not UTF-8.
+    pub(crate) fn into_text(self) -> Cow<'a, str> {
+        match self.0 {
+            Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
+            Cow::Owned(bytes) => String::from_utf8(bytes)
+                .unwrap_or_else(|error| lossy(error.as_bytes()))
+                .into(),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for StringBytes<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct StringVisitor;
+
+        impl<'de> Visitor<'de> for StringVisitor {
+            type Value = StringBytes<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
+                Ok(StringBytes(bytes.into()))
+            }
+
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+                Ok(StringBytes(bytes.to_vec().into()))
+            }
+        }
+
+        deserializer.deserialize_bytes(StringVisitor)
+    }
+}
+
+/// Replaces what is not UTF-8. Unlike the standard library, it replaces half of a surrogate pair, which `serde_json` decodes
+/// to three bytes, with one character.
+fn lossy(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        let continues = matches!(chunk.invalid(), [0x80..0xc0]) && chunk.valid().is_empty();
+        if !chunk.invalid().is_empty() && !continues {
+            text.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+    text
+}
 
 /// A value as it is written in the document, without surrounding whitespace. Its syntax is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +151,8 @@ impl<'a> Json<'a> {
         if !inside.contains('\\') {
             return Some(Cow::Borrowed(inside));
         }
-        Reader::new(self.0.as_bytes()).text().ok()?.decode().ok()
+        let bytes: StringBytes<'_> = serde_json::from_str(self.0).ok()?;
+        Some(bytes.into_text())
     }
 
     /// Whether two values have the same meaning, regardless of the order of keys and the whitespace.
@@ -498,6 +580,32 @@ mod tests {
         assert!(object.field("b").json().is_none());
         assert_eq!(object.field("c").boolean(), Ok(Some(true)));
         assert_eq!(object.fields().unwrap().len(), 3);
+    }
+
+    #[test]
+    fn half_of_a_surrogate_pair_is_read_as_go_reads_it() {
+        for (written, text) in [
+            (
+                r#"\"\\/\b\f\n\r\t\u00e9\ud83d\ude00"#,
+                "\"\\/\u{8}\u{c}\n\r\t\u{e9}\u{1f600}",
+            ),
+            (r"\ud83d", "\u{fffd}"),
+            (r"a\ud83dx", "a\u{fffd}x"),
+            (r"\ude00\ud83d", "\u{fffd}\u{fffd}"),
+            (r"\ud83d\ud83d\ude00", "\u{fffd}\u{1f600}"),
+            (r"\ud83d\u0061", "\u{fffd}a"),
+        ] {
+            let document = format!(r#"{{"{written}":"{written}"}}"#);
+            let members = json(&document).members().unwrap();
+            let [(key, value)] = members.as_slice() else {
+                panic!("{written}")
+            };
+            assert_eq!(
+                (&**key, value.string().as_deref()),
+                (text, Some(text)),
+                "{written}"
+            );
+        }
     }
 
     #[test]

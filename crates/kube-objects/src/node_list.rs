@@ -1,15 +1,16 @@
 //! A list of nodes as Kubernetes writes it. It can be large, so it is reduced to groups of equal nodes while it is read.
 
-mod error;
-
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
-use json_stream::{Error, Kind, Reader, Text};
+use serde::Deserializer;
+use serde::de::{
+    DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor,
+};
 
-pub use self::error::ListError;
-
-use self::error::Problem;
+use crate::json::StringBytes;
+use crate::text::{escape, quote};
 
 /// The fields of nodes that are needed beside their architectures. A node has about 70 labels, and a placement names only
 /// a few of them.
@@ -48,192 +49,197 @@ impl Node<'_> {
 /// The number of nodes with the same needed fields.
 pub type Groups<'a> = BTreeMap<Node<'a>, usize>;
 
+/// Why a list of nodes cannot be read, as one line with the position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListError(String);
+
+impl fmt::Display for ListError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        /// The maximum length. An error can contain a value from the list.
+        const LIMIT: usize = 250;
+        f.write_str(&escape(&self.0, LIMIT))
+    }
+}
+
+impl std::error::Error for ListError {}
+
 /// Reads a list. It may be masked: only the labels, the name, and `status.nodeInfo.architecture` of a node are read.
 ///
 /// Like Go's decoder, it uses the last of several equal keys, and treats null as a missing value.
 pub fn read<'a>(list: &'a [u8], needed: &Needed<'a>) -> Result<Groups<'a>, ListError> {
-    let mut reader = Reader::new(list);
-    let mut nodes = NodeReader {
+    let mut nodes = Nodes {
         needed,
-        groups: Groups::new(),
+        kind: None,
+        groups: None,
         node: Node::default(),
-        item: None,
     };
-    let read = nodes.list(&mut reader);
-    read.map_err(|problem| ListError {
-        problem,
-        item: nodes.item,
-        offset: reader.offset(),
-    })?;
-    Ok(nodes.groups)
+    let mut document = serde_json::Deserializer::from_slice(list);
+    nodes
+        .at(Part::List)
+        .deserialize(&mut document)
+        .and_then(|()| document.end())
+        .map_err(|error| ListError(error.to_string()))?;
+    match nodes.kind.as_deref() {
+        None | Some("NodeList" | "List") => nodes
+            .groups
+            .ok_or_else(|| ListError("items is missing".to_owned())),
+        Some(kind) => Err(ListError(format!(
+            "kind is {}, expected NodeList",
+            quote(kind)
+        ))),
+    }
 }
 
-/// Reads the list from top to bottom.
-struct NodeReader<'a, 'n> {
+struct Nodes<'a, 'n> {
     needed: &'n Needed<'a>,
-    groups: Groups<'a>,
+    kind: Option<Cow<'a, str>>,
+    /// `None` if the list has no items.
+    groups: Option<Groups<'a>>,
     /// The node that is being read.
     node: Node<'a>,
-    /// The index of the item that the reader is at.
-    item: Option<usize>,
 }
 
-impl<'a> NodeReader<'a, '_> {
-    fn list(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        if reader.is_at_end() {
-            return Err(unexpected("", "empty", Kind::Object.name()));
-        }
-        if !has_kind(reader, Kind::Object, "")? {
-            return Err(wrong("", Kind::Object, Kind::Null));
-        }
-        let mut kind = None;
-        let mut has_items = false;
-        reader.object(one_of(&["kind", "items"]), |reader, field| {
-            if field == "kind" {
-                kind = text(reader, "kind")?;
-                Ok(())
-            } else {
-                has_items = true;
-                self.items(reader)
+/// A value in the list that is read, and not skipped.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    List,
+    Items,
+    Node,
+    Metadata,
+    Labels,
+    Status,
+    NodeInfo,
+}
+
+/// Reads one part of the list.
+struct PartReader<'r, 'a, 'n> {
+    nodes: &'r mut Nodes<'a, 'n>,
+    part: Part,
+}
+
+impl<'a, 'n> Nodes<'a, 'n> {
+    fn at(&mut self, part: Part) -> PartReader<'_, 'a, 'n> {
+        PartReader { nodes: self, part }
+    }
+
+    /// Forgets an earlier value of a part, because the last of several equal keys counts.
+    fn clear(&mut self, part: Part) {
+        match part {
+            Part::List => {}
+            Part::Items => self.groups = Some(Groups::new()),
+            Part::Node => self.node = Node::default(),
+            Part::Metadata => {
+                self.node.name = Cow::default();
+                self.node.labels.clear();
             }
-        })?;
-        if !reader.is_at_end() {
-            return Err(Problem::Trailing);
-        }
-        match kind.as_deref() {
-            None | Some("NodeList" | "List") => {}
-            Some(kind) => return Err(Problem::ForeignKind(kind.to_owned())),
-        }
-        if has_items {
-            Ok(())
-        } else {
-            Err(Problem::NoItems)
+            Part::Labels => self.node.labels.clear(),
+            Part::Status | Part::NodeInfo => self.node.architecture = Cow::default(),
         }
     }
 
-    fn items(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        // If the list has several items fields, the last one counts.
-        self.groups.clear();
-        if !has_kind(reader, Kind::List, "items")? {
-            return Ok(());
+    /// Reads a member of a part that is an object.
+    fn member<A: MapAccess<'a>>(
+        &mut self,
+        part: Part,
+        key: &[u8],
+        map: &mut A,
+    ) -> Result<(), A::Error> {
+        let inner = match (part, key) {
+            (Part::List, b"items") => Part::Items,
+            (Part::Node, b"metadata") => Part::Metadata,
+            (Part::Node, b"status") => Part::Status,
+            (Part::Metadata, b"labels") => Part::Labels,
+            (Part::Status, b"nodeInfo") => Part::NodeInfo,
+            (Part::List, b"kind") => {
+                self.kind = text(map)?;
+                return Ok(());
+            }
+            (Part::Metadata, b"name") => {
+                let name = text(map)?.filter(|_| self.needed.names);
+                self.node.name = name.unwrap_or_default();
+                return Ok(());
+            }
+            (Part::NodeInfo, b"architecture") => {
+                self.node.architecture = text(map)?.unwrap_or_default();
+                return Ok(());
+            }
+            (Part::Labels, key) if let Some(key) = self.needed.labels.get(key) => {
+                // Go reads a null string as an empty string.
+                let value = text(map)?.unwrap_or_default();
+                self.node.labels.insert(key, value);
+                return Ok(());
+            }
+            _ => return map.next_value::<IgnoredAny>().map(drop),
+        };
+        map.next_value_seed(self.at(inner))
+    }
+}
+
+impl<'a> DeserializeSeed<'a> for PartReader<'_, 'a, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'a> Visitor<'a> for PartReader<'_, 'a, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.part {
+            Part::List => "a list of nodes",
+            Part::Items => "the items of a list",
+            Part::Node => "a node",
+            Part::Metadata => "the metadata of a node",
+            Part::Labels => "the labels of a node",
+            Part::Status => "the status of a node",
+            Part::NodeInfo => "the nodeInfo of a node",
+        })
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
+        if matches!(self.part, Part::List | Part::Node) {
+            return Err(E::invalid_type(Unexpected::Other("null"), &self));
         }
-        let mut index = 0;
-        reader.list(|reader| {
-            self.item = Some(index);
+        self.nodes.clear(self.part);
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {
+        if self.part == Part::Items {
+            return Err(A::Error::invalid_type(Unexpected::Map, &self));
+        }
+        self.nodes.clear(self.part);
+        while let Some(key) = map.next_key::<StringBytes<'_>>()? {
+            self.nodes.member(self.part, &key.0, &mut map)?;
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, mut items: A) -> Result<(), A::Error> {
+        if self.part != Part::Items {
+            return Err(A::Error::invalid_type(Unexpected::Seq, &self));
+        }
+        let mut groups = Groups::new();
+        let mut index = 0_usize;
+        while items
+            .next_element_seed(self.nodes.at(Part::Node))
+            .map_err(|error| A::Error::custom(format_args!("items[{index}]: {error}")))?
+            .is_some()
+        {
+            *groups
+                .entry(std::mem::take(&mut self.nodes.node))
+                .or_default() += 1;
             index += 1;
-            self.item(reader)
-        })?;
-        self.item = None;
+        }
+        self.nodes.groups = Some(groups);
         Ok(())
-    }
-
-    fn item(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        if !has_kind(reader, Kind::Object, "")? {
-            return Err(wrong("", Kind::Object, Kind::Null));
-        }
-        reader.object(one_of(&["metadata", "status"]), |reader, field| {
-            if field == "metadata" {
-                self.metadata(reader)
-            } else {
-                self.status(reader)
-            }
-        })?;
-        let node = std::mem::take(&mut self.node);
-        *self.groups.entry(node).or_default() += 1;
-        Ok(())
-    }
-
-    fn metadata(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        self.node.name = Cow::default();
-        self.node.labels.clear();
-        if !has_kind(reader, Kind::Object, "metadata")? {
-            return Ok(());
-        }
-        reader.object(one_of(&["name", "labels"]), |reader, field| {
-            if field == "name" {
-                let name = text(reader, "metadata.name")?;
-                self.node.name = name.filter(|_| self.needed.names).unwrap_or_default();
-                Ok(())
-            } else {
-                self.labels(reader)
-            }
-        })
-    }
-
-    fn labels(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        self.node.labels.clear();
-        if !has_kind(reader, Kind::Object, "metadata.labels")? {
-            return Ok(());
-        }
-        let needed = |key: Text<'a>| Ok(self.needed.labels.get(&*key.bytes()?).copied());
-        reader.object(needed, |reader, key| {
-            // Go reads a null string as an empty string.
-            let value = text(reader, "metadata.labels[*]")?.unwrap_or_default();
-            self.node.labels.insert(key, value);
-            Ok(())
-        })
-    }
-
-    fn status(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        self.node.architecture = Cow::default();
-        if !has_kind(reader, Kind::Object, "status")? {
-            return Ok(());
-        }
-        reader.object(one_of(&["nodeInfo"]), |reader, _| self.node_info(reader))
-    }
-
-    fn node_info(&mut self, reader: &mut Reader<'a>) -> Result<(), Problem> {
-        self.node.architecture = Cow::default();
-        if !has_kind(reader, Kind::Object, "status.nodeInfo")? {
-            return Ok(());
-        }
-        reader.object(one_of(&["architecture"]), |reader, _| {
-            let architecture = text(reader, "status.nodeInfo.architecture")?;
-            self.node.architecture = architecture.unwrap_or_default();
-            Ok(())
-        })
-    }
-}
-
-/// Whether the next value is of this kind. A null is consumed, and the result is false.
-fn has_kind(reader: &mut Reader<'_>, kind: Kind, path: &'static str) -> Result<bool, Problem> {
-    match reader.kind()? {
-        found if found == kind => Ok(true),
-        Kind::Null => {
-            reader.skip()?;
-            Ok(false)
-        }
-        found => Err(wrong(path, kind, found)),
-    }
-}
-
-/// Finds the keys with these names.
-fn one_of<'a>(
-    names: &'static [&'static str],
-) -> impl Fn(Text<'a>) -> Result<Option<&'static str>, Error> {
-    move |key| {
-        let key = key.bytes()?;
-        Ok(names.iter().find(|name| name.as_bytes() == &*key).copied())
     }
 }
 
 /// Reads a string; null counts as absent.
-fn text<'a>(reader: &mut Reader<'a>, path: &'static str) -> Result<Option<Cow<'a, str>>, Problem> {
-    if has_kind(reader, Kind::String, path)? {
-        Ok(Some(reader.text()?.decode()?))
-    } else {
-        Ok(None)
-    }
-}
-
-fn wrong(path: &'static str, expected: Kind, found: Kind) -> Problem {
-    unexpected(path, found.name(), expected.name())
-}
-
-fn unexpected(path: &'static str, found: &'static str, expected: &'static str) -> Problem {
-    Problem::Unexpected {
-        path,
-        found,
-        expected,
-    }
+fn text<'a, A: MapAccess<'a>>(map: &mut A) -> Result<Option<Cow<'a, str>>, A::Error> {
+    let bytes: Option<StringBytes<'a>> = map.next_value()?;
+    Ok(bytes.map(StringBytes::into_text))
 }

@@ -153,39 +153,51 @@ mod tests {
     }
 
     #[test]
-    fn an_error_has_a_path_and_a_position() {
-        const ERRORS: &str = r#"[] | the document is a list, expected an object (at byte 0)
-oops | invalid JSON (at byte 0)
-{} | items is missing (at byte 2)
-{"kind":"Status"} | kind is `Status`, expected NodeList (at byte 17)
-{"kind":1} | kind is a number, expected a string (at byte 8)
-{"items":{}} | items is an object, expected a list (at byte 9)
-{"items":[]} x | unexpected data after the end of the list (at byte 13)
-{"items":[{},{"metadata":{"na | items[1]: unexpected end of JSON input (at byte 29)
-{"items":[{},null]} | items[1] is null, expected an object (at byte 17)
-{"items":[{},]} | items[1]: invalid JSON (at byte 13)
-{"items":[{"metadata":{"name":1}}]} | items[0].metadata.name is a number, expected a string (at byte 30)
-{"items":[{"metadata":{"labels":""}}]} | items[0].metadata.labels is a string, expected an object (at byte 32)
-{"items":[{"metadata":{"labels":{"node-role.kubernetes.io/worker":true}}}]} | items[0].metadata.labels[*] is a boolean, expected a string (at byte 66)
-{"items":[{"status":{"nodeInfo":{"architecture":{}}}}]} | items[0].status.nodeInfo.architecture is an object, expected a string (at byte 48)"#;
-        let empty = counted(b" \n").unwrap_err();
-        assert_eq!(
-            empty,
-            "the document is empty, expected an object (at byte 2)"
-        );
+    fn an_error_has_the_index_of_the_node_and_a_position() {
+        const ERRORS: &str = r#"[] | invalid type: sequence, expected a list of nodes at line 1 column 2
+oops | expected value at line 1 column 1
+{} | items is missing
+{"kind":"Status"} | kind is `Status`, expected NodeList
+{"kind":1} | invalid type: integer `1`, expected a string at line 1 column 9
+{"items":{}} | invalid type: map, expected the items of a list at line 1 column 11
+{"items":[]} x | trailing characters at line 1 column 14
+{"items":[{},{"metadata":{"na | items[1]: EOF while parsing a string at line 1 column 29
+{"items":[{},null]} | items[1]: invalid type: null, expected a node at line 1 column 17
+{"items":[{},[]]} | items[1]: invalid type: sequence, expected a node at line 1 column 15
+{"items":[{},]} | items[1]: trailing comma at line 1 column 14
+{"items":[{"metadata":{"name":1}}]} | items[0]: invalid type: integer `1`, expected a string at line 1 column 31
+{"items":[{"metadata":{"labels":""}}]} | items[0]: invalid type: string "", expected the labels of a node at line 1 column 34
+{"items":[{"metadata":{"labels":{"node-role.kubernetes.io/worker":true}}}]} | items[0]: invalid type: boolean `true`, expected a string at line 1 column 70
+{"items":[{"status":{"nodeInfo":{"architecture":{}}}}]} | items[0]: invalid type: map, expected a string at line 1 column 48"#;
         for line in ERRORS.lines() {
             let (list, error) = line.split_once(" | ").unwrap();
             assert_eq!(counted(list.as_bytes()), Err(error.to_owned()), "{list}");
         }
-        let list = format!(r#"{{"kind":"{}\n","items":[]}}"#, "é\\n".repeat(10_000));
-        let error = counted(list.as_bytes()).unwrap_err();
-        assert!(error.len() < 400 && !error.contains('\n'), "{error}");
+        assert!(counted(b" \n").is_err());
+        let long = "é\\n".repeat(10_000);
+        for list in [
+            format!(r#"{{"kind":"{long}\n","items":[]}}"#),
+            format!(r#"{{"items":"{long}"}}"#),
+        ] {
+            let error = counted(list.as_bytes()).unwrap_err();
+            assert!(error.len() < 400 && !error.contains('\n'), "{error}");
+        }
     }
 
     #[test]
-    fn only_strings_that_are_read_must_be_utf8() {
-        let list = |field: &[u8]| [b"{\"items\":[{\"metadata\":{", field, b"}}]}"].concat();
-        assert!(counted(&list(b"\"name\":\"\xff\"")).is_err());
-        assert!(counted(&list(b"\"uid\":\"\xff\",\"\xff\":1")).is_ok());
+    fn a_string_that_is_not_unicode_is_read_as_go_reads_it() {
+        for field in [
+            b"\"name\":\"\xff\"".as_slice(),
+            b"\"name\":\"\\ud800\"",
+            b"\"uid\":\"\xff\",\"\xff\":1,\"\\udc00\":2",
+        ] {
+            let list = [b"{\"items\":[{\"metadata\":{", field, b"}}]}"].concat();
+            assert_eq!(
+                counted(&list),
+                Ok(BTreeMap::new()),
+                "{}",
+                field.escape_ascii()
+            );
+        }
     }
 }
