@@ -13,6 +13,7 @@ use std::rc::Rc;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
+use serde_path_to_error::Segment as Step;
 
 use crate::path::{FieldPath, Segment};
 use crate::text::{folds_to, quote};
@@ -221,17 +222,39 @@ pub struct WrongType<'a>(Rc<Mismatch<'a>>);
 #[derive(Debug, PartialEq, Eq)]
 struct Mismatch<'a> {
     path: FieldPath,
-    expected: Kind,
+    /// `None` if only the type knows.
+    expected: Option<Kind>,
     found: Json<'a>,
 }
 
 impl<'a> WrongType<'a> {
-    fn new(path: FieldPath, expected: Kind, found: Json<'a>) -> Self {
+    fn new(path: FieldPath, expected: impl Into<Option<Kind>>, found: Json<'a>) -> Self {
         Self(Rc::new(Mismatch {
             path,
-            expected,
+            expected: expected.into(),
             found,
         }))
+    }
+
+    /// The error of a value in a document at `path`.
+    fn at(steps: &serde_path_to_error::Path, path: FieldPath, document: Json<'a>) -> Self {
+        let (path, found) = steps.iter().fold((path, document), |(path, value), step| {
+            let (segment, inner) = match step {
+                Step::Seq { index } => (
+                    Segment::Index(*index),
+                    value.items().and_then(|items| items.get(*index).copied()),
+                ),
+                Step::Map { key } | Step::Enum { variant: key } => (
+                    Segment::Key(key.clone().into()),
+                    value
+                        .members()
+                        .and_then(|members| last_of_each_key(members).remove(key.as_str())),
+                ),
+                Step::Unknown => return (path, value),
+            };
+            (path.below(&segment), inner.unwrap_or(value))
+        });
+        Self::new(path, None, found)
     }
 
     /// The path of the value.
@@ -253,11 +276,12 @@ impl fmt::Display for WrongType<'_> {
             found,
         } = &*self.0;
         match (expected, found.kind()) {
-            (Kind::Number, Kind::Number) => {
+            (Some(Kind::Number), Kind::Number) => {
                 let number = quote(found.text());
                 write!(f, "{path} must be an integer, but it is {number}")
             }
-            (expected, found) => write!(f, "{path} must be {expected}, but it is {found}"),
+            (Some(expected), found) => write!(f, "{path} must be {expected}, but it is {found}"),
+            (None, found) => write!(f, "{path} must not be {found}"),
         }
     }
 }
@@ -482,6 +506,17 @@ impl<'a> Field<'a> {
         Ok(Some(value))
     }
 
+    /// Parses the value into a type; `None` if the field is absent or null.
+    pub fn parse<T: Deserialize<'a>>(&self) -> Result<Option<T>, WrongType<'a>> {
+        self.value.clone()?;
+        let Some(json) = self.json() else {
+            return Ok(None);
+        };
+        serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(json.0))
+            .map(Some)
+            .map_err(|error| WrongType::at(error.path(), self.path(), json))
+    }
+
     /// Reads a string.
     pub fn string(&self) -> Result<Option<String>, WrongType<'a>> {
         self.read(Kind::String, |json| json.string().map(Cow::into_owned))
@@ -639,6 +674,12 @@ mod tests {
             boot_order.unwrap_err().to_string(),
             "bootOrder must be an integer, but it is `1.5`"
         );
+        let affinity = Object::root(json(r#"{"affinity":{"a":["x",{}]}}"#));
+        let error = affinity
+            .field("affinity")
+            .parse::<BTreeMap<String, Vec<String>>>()
+            .unwrap_err();
+        assert_eq!(error.to_string(), "affinity.a[1] must not be an object");
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! A node placement: which nodes it selects, and what Kubernetes rejects in it.
 
-mod affinity;
 mod requirement;
 mod term;
 
@@ -10,12 +9,15 @@ use std::rc::Rc;
 
 use k8s_openapi::api::core::v1::{NodeAffinity, NodeSelector};
 
-pub use self::affinity::{PREFERRED, REQUIRED, node_affinity, node_selector};
-
-use self::term::{Term, names_architecture, parse_terms};
+use self::requirement::Test;
+use self::term::{NodeIndex, Term, names_architecture, parse_terms};
 use crate::node_list::{Needed, Node};
 use crate::path::FieldPath;
 
+/// The part of a node affinity that the scheduler enforces.
+pub const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+/// The part of a node affinity that the scheduler only prefers.
+pub const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 /// The node label with the architecture.
 pub const ARCHITECTURE_LABEL: &str = "kubernetes.io/arch";
 /// The labels that a placement can use to select an architecture.
@@ -107,19 +109,36 @@ impl Placement {
         }
     }
 
-    /// Whether a pod with this placement can run on a node. Terms that cannot be parsed match nothing; the others can
-    /// still match.
+    /// Whether a pod with this placement can run on each of these nodes. Terms that cannot be parsed match nothing; the
+    /// others can still match.
     ///
     /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
     /// `RequiredNodeAffinity.Match`, and hyperconverged-cluster-operator,
     /// pkg/internal/nodeinfo/nodeinfo.go, `isWorkloadNodeFunc`, which treats an error as no match.
+    pub fn select(&self, nodes: &[&Node<'_>]) -> Vec<bool> {
+        let index = NodeIndex::new(nodes);
+        let mut selected = vec![self.required.is_none(); nodes.len()];
+        for term in self.required.iter().flatten() {
+            for (selected, met) in selected.iter_mut().zip(term.met(&index)) {
+                *selected |= met;
+            }
+        }
+        for (key, value) in &self.node_selector {
+            // A nodeSelector can have a hundred thousand keys, most of which no node has.
+            if !selected.contains(&true) {
+                break;
+            }
+            let is_equal = Test::In(BTreeSet::from([value.clone()]));
+            for (selected, met) in selected.iter_mut().zip(index.met(key, &is_equal)) {
+                *selected &= met;
+            }
+        }
+        selected
+    }
+
+    /// Whether a pod with this placement can run on a node.
     pub fn selects(&self, node: &Node<'_>) -> bool {
-        let mut node_selector = self.node_selector.iter();
-        node_selector.all(|(key, value)| node.label(key) == Some(value.as_str()))
-            && self
-                .required
-                .as_ref()
-                .is_none_or(|terms| terms.iter().any(|term| term.matches(node)))
+        self.select(&[node]).contains(&true)
     }
 
     /// Everything in the required affinity that Kubernetes rejects, in the order in which it reports it, with
@@ -132,12 +151,15 @@ impl Placement {
     /// affinity that Kubernetes rejects excludes nothing.
     pub fn affinity_excludes(&self, label: &str, value: &str) -> bool {
         let excludes = |term: &Term| {
-            let mut requirements = term.labels.iter();
-            requirements.any(|it| it.key == label && !it.test.is_met_by(Some(value)))
+            term.labels
+                .iter()
+                .any(|requirement| requirement.key == label && !requirement.test.is_met_by(value))
         };
-        let mut terms = self.required.iter().flatten();
-        let is_valid = self.errors.is_empty() && terms.clone().next().is_some();
-        is_valid && terms.all(excludes)
+        self.errors.is_empty()
+            && self
+                .required
+                .as_ref()
+                .is_some_and(|terms| !terms.is_empty() && terms.iter().all(excludes))
     }
 
     /// The index of the first preferred term, of any weight, that names an architecture label.
@@ -212,9 +234,12 @@ mod tests {
             ),
         ] {
             let placement = required(&terms);
-            let errors = placement.errors().iter();
-            let errors = errors.map(|error| format!("{error} ({})", error.requirement));
-            assert_eq!(errors.collect::<Vec<_>>(), [expected]);
+            let errors: Vec<String> = placement
+                .errors()
+                .iter()
+                .map(|error| format!("{error} ({})", error.requirement))
+                .collect();
+            assert_eq!(errors, [expected]);
             assert!(!placement.affinity_excludes(ARCHITECTURE_LABEL, "arm64"));
         }
         let values = vec!["-"; 100_000];

@@ -77,13 +77,18 @@ impl LabelRequirement {
         };
         found.extend(mistake.map(|mistake| (path_of_values.clone(), mistake)));
         let in_values = |error: fn(&str) -> Option<&'static str>| {
-            let mistakes = values.iter().enumerate();
-            mistakes.filter_map(move |(index, value)| Some((index, error(value)?)))
+            values
+                .iter()
+                .enumerate()
+                .filter_map(move |(index, value)| Some((index, error(value)?)))
         };
-        let not_integers = in_values(integer_error).filter(|_| test.is_none());
-        let invalid = not_integers.chain(in_values(value_error));
-        let invalid = invalid.map(|(index, error)| (path_of_values.index(index), error));
-        found.extend(invalid.take(ERRORS_PER_REQUIREMENT - found.len()));
+        found.extend(
+            in_values(integer_error)
+                .filter(|_| test.is_none())
+                .chain(in_values(value_error))
+                .map(|(index, error)| (path_of_values.index(index), error))
+                .take(ERRORS_PER_REQUIREMENT - found.len()),
+        );
         match test {
             Some(test) if found.is_empty() => Ok(Self {
                 key: requirement.key.clone(),
@@ -94,29 +99,72 @@ impl LabelRequirement {
     }
 }
 
+/// The value of a label, or of the field for the name, of one node.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct NodeValue<'n> {
+    value: &'n str,
+    number: Option<i64>,
+    node: usize,
+}
+
+impl<'n> NodeValue<'n> {
+    /// `node` is the position of the node.
+    pub(super) fn new(value: &'n str, node: usize) -> Self {
+        Self {
+            value,
+            number: value.parse().ok(),
+            node,
+        }
+    }
+}
+
 impl Test {
-    /// Whether a node whose label has this value, or a node without the label, meets the requirement.
+    /// Whether each of so many nodes meets the requirement. The values are sorted, and nodes without the label have none.
     ///
     /// MIRRORS: k8s.io/apimachinery/pkg/labels/selector.go, `Requirement.Matches`: a node without the label
     /// meets `NotIn`, and a value that is not an integer meets neither `Gt` nor `Lt`.
-    pub(super) fn is_met_by(&self, value: Option<&str>) -> bool {
+    pub(super) fn met_by(&self, nodes: usize, values: &[NodeValue<'_>]) -> Vec<bool> {
+        let mut met = vec![matches!(self, Self::NotIn(_) | Self::DoesNotExist); nodes];
+        let mut flip = |value: &NodeValue<'_>| {
+            if let Some(met) = met.get_mut(value.node) {
+                *met = !*met;
+            }
+        };
         match self {
-            Self::In(values) => value.is_some_and(|value| values.contains(value)),
-            Self::NotIn(values) => value.is_none_or(|value| !values.contains(value)),
-            Self::Exists => value.is_some(),
-            Self::DoesNotExist => value.is_none(),
-            Self::Gt(bound) => number(value).is_some_and(|number| number > *bound),
-            Self::Lt(bound) => number(value).is_some_and(|number| number < *bound),
+            Self::In(listed) | Self::NotIn(listed) => {
+                for listed in listed {
+                    let start = values.partition_point(|value| value.value < listed.as_str());
+                    values
+                        .iter()
+                        .skip(start)
+                        .take_while(|value| value.value == listed)
+                        .for_each(&mut flip);
+                }
+            }
+            Self::Exists | Self::DoesNotExist => values.iter().for_each(flip),
+            Self::Gt(bound) => values
+                .iter()
+                .filter(|value| value.number.is_some_and(|number| number > *bound))
+                .for_each(flip),
+            Self::Lt(bound) => values
+                .iter()
+                .filter(|value| value.number.is_some_and(|number| number < *bound))
+                .for_each(flip),
         }
+        met
+    }
+
+    /// Whether a node with this value meets the requirement.
+    pub(super) fn is_met_by(&self, value: &str) -> bool {
+        self.met_by(1, &[NodeValue::new(value, 0)]).contains(&true)
     }
 }
 
 /// The requirement of a term for one field. Nodes have only the field for the name; every other field is parsed and is empty.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FieldRequirement {
-    is_name: bool,
-    is_equal: bool,
-    value: String,
+    pub(super) is_name: bool,
+    pub(super) test: Test,
 }
 
 impl FieldRequirement {
@@ -131,10 +179,13 @@ impl FieldRequirement {
         let values = requirement.values.as_deref().unwrap_or_default();
         let error = match (requirement.operator.as_str(), values) {
             (operator @ ("In" | "NotIn"), [value]) => {
+                let listed = BTreeSet::from([value.clone()]);
                 return Ok(Self {
                     is_name: requirement.key == "metadata.name",
-                    is_equal: operator == "In",
-                    value: value.clone(),
+                    test: match operator {
+                        "In" => Test::In(listed),
+                        _ => Test::NotIn(listed),
+                    },
                 });
             }
             ("In" | "NotIn", _) => (path.key("values"), "matchFields requires exactly one value"),
@@ -145,14 +196,6 @@ impl FieldRequirement {
         };
         Err(errors(requirement, true, vec![error]))
     }
-
-    /// Whether a node with this name meets the requirement.
-    ///
-    /// MIRRORS: k8s.io/apimachinery/pkg/fields/selector.go, `hasTerm.Matches` and `notHasTerm.Matches`.
-    pub(super) fn is_met_by(&self, name: &str) -> bool {
-        let value = if self.is_name { name } else { "" };
-        (value == self.value) == self.is_equal
-    }
 }
 
 /// The errors of a requirement: the fields and the mistakes.
@@ -162,25 +205,24 @@ fn errors(
     found: Vec<(FieldPath, &'static str)>,
 ) -> Vec<SelectorError> {
     let text: Rc<str> = one_line(requirement).into();
-    let errors = found.into_iter().map(|(path, reason)| SelectorError {
-        path,
-        is_about_fields,
-        requirement: Rc::clone(&text),
-        reason,
-    });
-    errors.collect()
+    found
+        .into_iter()
+        .map(|(path, reason)| SelectorError {
+            path,
+            is_about_fields,
+            requirement: Rc::clone(&text),
+            reason,
+        })
+        .collect()
 }
 
 /// A requirement as it appears in messages and as the ratchet compares it.
 fn one_line(requirement: &NodeSelectorRequirement) -> String {
-    let mut line = format!("{} {}", requirement.key, requirement.operator);
-    let values = requirement.values.as_deref().unwrap_or_default();
-    if !values.is_empty() {
-        line.push_str(" [");
-        line.push_str(&values.join(" "));
-        line.push(']');
+    let NodeSelectorRequirement { key, operator, .. } = requirement;
+    match requirement.values.as_deref() {
+        None | Some([]) => format!("{key} {operator}"),
+        Some(values) => format!("{key} {operator} [{}]", values.join(" ")),
     }
-    line
 }
 
 /// The bound of `Gt` and `Lt`. Rust and Go parse the same integers: an optional sign, then digits.
@@ -195,8 +237,4 @@ fn integer(values: &[String]) -> Option<i64> {
 fn integer_error(value: &str) -> Option<&'static str> {
     let is_integer = value.parse::<i64>().is_ok();
     (!is_integer).then_some("Gt and Lt require a 64-bit integer")
-}
-
-fn number(value: Option<&str>) -> Option<i64> {
-    value?.parse().ok()
 }

@@ -1,10 +1,10 @@
 //! The terms of a required node affinity. Each term is parsed separately: valid terms stay in effect.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
 
-use super::requirement::{FieldRequirement, LabelRequirement};
+use super::requirement::{FieldRequirement, LabelRequirement, NodeValue, Test};
 use super::{ARCHITECTURE_LABELS, SelectorError};
 use crate::node_list::Node;
 use crate::path::FieldPath;
@@ -16,15 +16,73 @@ pub(super) struct Term {
     pub(super) fields: Vec<FieldRequirement>,
 }
 
+/// The nodes of a list by the values of their labels, so that a requirement is compared with few values.
+pub(super) struct NodeIndex<'n> {
+    pub(super) nodes: usize,
+    labels: BTreeMap<&'n str, Vec<NodeValue<'n>>>,
+    names: Vec<NodeValue<'n>>,
+    nameless: Vec<usize>,
+}
+
+impl<'n> NodeIndex<'n> {
+    pub(super) fn new(nodes: &[&'n Node<'_>]) -> Self {
+        let mut index = Self {
+            nodes: nodes.len(),
+            labels: BTreeMap::new(),
+            names: Vec::new(),
+            nameless: Vec::new(),
+        };
+        for (position, node) in nodes.iter().enumerate() {
+            for (key, value) in &node.labels {
+                let values = index.labels.entry(key).or_default();
+                values.push(NodeValue::new(value, position));
+            }
+            match &*node.name {
+                "" => index.nameless.push(position),
+                name => index.names.push(NodeValue::new(name, position)),
+            }
+        }
+        index.labels.values_mut().for_each(|values| values.sort());
+        index.names.sort();
+        index
+    }
+
+    /// Whether each node meets a requirement for a label.
+    pub(super) fn met(&self, key: &str, test: &Test) -> Vec<bool> {
+        let values = self.labels.get(key).map(Vec::as_slice);
+        test.met_by(self.nodes, values.unwrap_or_default())
+    }
+}
+
 impl Term {
+    /// Whether each node meets all requirements.
+    ///
     /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
     /// `nodeSelectorTerm.match`: it checks `len(nodeFields) > 0` first, so a node without a name matches
     /// every `matchFields`.
-    pub(super) fn matches(&self, node: &Node<'_>) -> bool {
-        let mut labels = self.labels.iter();
-        let mut fields = self.fields.iter();
-        labels.all(|it| it.test.is_met_by(node.label(&it.key)))
-            && (node.name.is_empty() || fields.all(|field| field.is_met_by(&node.name)))
+    pub(super) fn met(&self, index: &NodeIndex<'_>) -> Vec<bool> {
+        let labels = self
+            .labels
+            .iter()
+            .map(|label| index.met(&label.key, &label.test));
+        let fields = self.fields.iter().map(|field| {
+            let mut met = if field.is_name {
+                field.test.met_by(index.nodes, &index.names)
+            } else {
+                vec![field.test.is_met_by(""); index.nodes]
+            };
+            for node in &index.nameless {
+                if let Some(met) = met.get_mut(*node) {
+                    *met = true;
+                }
+            }
+            met
+        });
+        labels
+            .chain(fields)
+            .fold(vec![true; index.nodes], |all, met| {
+                all.iter().zip(met).map(|(all, met)| *all & met).collect()
+            })
     }
 }
 
@@ -65,8 +123,10 @@ pub(super) fn parse_terms(selector: &NodeSelector) -> (BTreeSet<Term>, Vec<Selec
 
 /// Whether an expression of the term names the label with the architecture.
 pub(super) fn names_architecture(term: &NodeSelectorTerm) -> bool {
-    let mut expressions = term.match_expressions.iter().flatten();
-    expressions.any(|requirement| ARCHITECTURE_LABELS.contains(&requirement.key.as_str()))
+    term.match_expressions
+        .iter()
+        .flatten()
+        .any(|requirement| ARCHITECTURE_LABELS.contains(&requirement.key.as_str()))
 }
 
 fn parse_all<R>(

@@ -1,9 +1,7 @@
 //! A HyperConverged of either version, reduced to the fields that rules evaluate. All rules use the same view.
 
 use kube_objects::json::{Field, Json, Object, Reading, WrongType};
-use kube_objects::placement::{
-    Placement, REQUIRED, SelectorError, check_required, node_affinity, node_selector,
-};
+use kube_objects::placement::{Placement, REQUIRED, SelectorError, check_required};
 
 use crate::hco::api_version::ApiVersion;
 use crate::hco::import::{GATE, Gate, ImportFields, V1Only};
@@ -141,8 +139,8 @@ impl<'a> LocatedFields<'a> {
         let mut reading = Reading::default();
         let v1_only = reading.take(judged.v1_only.string());
         let node_selector = reading.take(judged.node_selector.string_map());
-        let affinity = reading.take(node_affinity(&judged.node_affinity));
-        let infra = reading.take(self::node_selector(&judged.infra_required));
+        let affinity = reading.take(judged.node_affinity.parse());
+        let infra = reading.take(judged.infra_required.parse());
         let hco = HyperConverged {
             api_version: version,
             name: reading.text(&metadata, "name"),

@@ -44,17 +44,24 @@ pub fn census(list: &[u8], placements: &[&Placement]) -> Result<Vec<Census>, Lis
     Ok(censuses.collect())
 }
 
-/// Whether a node is a workload node that is counted.
+/// Whether each node is a workload node that is counted.
 ///
 /// MIRRORS: hyperconverged-cluster-operator pkg/internal/nodeinfo/architectures.go, hasWorkloadRequirements: a placement
 /// with requirements replaces the worker label as the condition.
+fn are_workload(nodes: &[&Node<'_>], placement: &Placement) -> Vec<bool> {
+    if placement.has_requirements() {
+        placement.select(nodes)
+    } else {
+        nodes
+            .iter()
+            .map(|node| node.label(WORKER).is_some())
+            .collect()
+    }
+}
+
+/// Whether a node is a workload node that is counted.
 pub fn is_workload(node: &Node<'_>, placement: &Placement) -> bool {
-    !node.architecture.is_empty()
-        && if placement.has_requirements() {
-            placement.selects(node)
-        } else {
-            node.label(WORKER).is_some()
-        }
+    !node.architecture.is_empty() && are_workload(&[node], placement).contains(&true)
 }
 
 /// Whether a node is a control-plane node.
@@ -65,15 +72,17 @@ pub fn is_control_plane(node: &Node<'_>) -> bool {
 impl Census {
     fn new(groups: &Groups<'_>, placement: &Placement) -> Self {
         let mut census = Self::default();
-        for (node, count) in groups
+        let (nodes, counts): (Vec<&Node<'_>>, Vec<usize>) = groups
             .iter()
             .filter(|(node, _)| !node.architecture.is_empty())
-        {
+            .unzip();
+        let are_workload = are_workload(&nodes, placement);
+        for ((node, count), is_workload) in nodes.into_iter().zip(counts).zip(are_workload) {
             let architecture = cut(node.architecture.to_string(), LONGEST);
             if is_control_plane(node) {
                 census.control_plane.insert(architecture.clone());
             }
-            if is_workload(node, placement) {
+            if is_workload {
                 *census.workload.entry(architecture).or_default() += count;
             }
         }

@@ -1,7 +1,7 @@
 //! The architecture of a VirtualMachine, and the nodes on which its launcher pod can run.
 
 use kube_objects::json::{Json, Object, Reading, WrongType};
-use kube_objects::placement::{ARCHITECTURE_LABEL, Placement, node_affinity};
+use kube_objects::placement::{ARCHITECTURE_LABEL, Placement};
 use kube_objects::request::GroupVersionKind;
 use kube_objects::text::folds_to;
 
@@ -184,7 +184,7 @@ impl VirtualMachine {
         let preference = preference(&mut reading, &spec, &data_sources, &namespace);
         let mut sources = data_sources.iter();
         let affinity = instance.object("affinity").field("nodeAffinity");
-        let affinity = reading.take(node_affinity(&affinity));
+        let affinity = reading.take(affinity.parse());
         let read = Self {
             name: reading.text(&metadata, "name"),
             architecture: reading.text(&instance, "architecture"),
