@@ -286,44 +286,6 @@ impl fmt::Display for WrongType<'_> {
     }
 }
 
-/// Reads several fields, and keeps the first error. Without it, each `?` after the first drops what was read before, which
-/// is a quarter of the code.
-#[derive(Debug, Default)]
-pub struct Reading<'a> {
-    error: Option<WrongType<'a>>,
-}
-
-impl<'a> Reading<'a> {
-    /// The value; the default after an error.
-    pub fn take<T: Default>(&mut self, value: Result<T, WrongType<'a>>) -> T {
-        value.unwrap_or_else(|error| {
-            self.error.get_or_insert(error);
-            T::default()
-        })
-    }
-
-    /// The string in a field of an object; empty if it is absent.
-    pub fn text(&mut self, object: &Object<'a>, key: &'static str) -> String {
-        self.take(object.field(key).string()).unwrap_or_default()
-    }
-
-    /// The string in a field of an object, if there is one.
-    pub fn string(&mut self, object: &Object<'a>, key: &'static str) -> Option<String> {
-        self.take(object.field(key).string())
-    }
-
-    /// The objects of a list; none if it is absent.
-    pub fn objects(&mut self, field: &Field<'a>) -> Vec<Object<'a>> {
-        let objects = field.list(|_, item| Ok(item.object()));
-        self.take(objects).unwrap_or_default()
-    }
-
-    /// Returns the value that was read, if there was no error.
-    pub fn finish<T>(self, read: T) -> Result<T, WrongType<'a>> {
-        self.error.map_or(Ok(read), Err)
-    }
-}
-
 /// The members of an object, and its path.
 ///
 /// Looking up a field never fails, so that two objects can be compared before any value is read. If a parent
@@ -370,6 +332,16 @@ impl<'a> Object<'a> {
         let field = self.field(key);
         let is_there = matches!(field.value, Ok(Some(_)));
         Ok(field.string()?.or_else(|| is_there.then(String::new)))
+    }
+
+    /// The string in the field with this name.
+    pub fn string(&self, key: &'static str) -> Result<Option<String>, WrongType<'a>> {
+        self.field(key).string()
+    }
+
+    /// The string in the field with this name; empty if the field is absent.
+    pub fn text(&self, key: &'static str) -> Result<String, WrongType<'a>> {
+        self.string(key).map(Option::unwrap_or_default)
     }
 
     /// The object in the field with this name; an empty object if the field is absent.
@@ -551,6 +523,12 @@ impl<'a> Field<'a> {
             }
         }
         Ok(Some(list))
+    }
+
+    /// The objects of a list; none if the field is absent.
+    pub fn objects(&self) -> Result<Vec<Object<'a>>, WrongType<'a>> {
+        self.list(|_, item| Ok(item.object()))
+            .map(Option::unwrap_or_default)
     }
 
     /// Reads a map of strings, in the order of its keys. Go reads null as an empty string.

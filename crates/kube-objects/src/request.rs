@@ -1,6 +1,6 @@
 //! The admission request, as the host sends it.
 
-use crate::json::{Field, Reading, WrongType};
+use crate::json::{Field, WrongType};
 
 /// The operation that the user requests from the API server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,38 +47,37 @@ impl<'a> Request<'a> {
     /// Reads a request.
     pub fn read(field: &Field<'a>) -> Result<Self, WrongType<'a>> {
         let request = field.object();
-        let mut reading = Reading::default();
         // The host's own type uses camel case, the SDK's type snake case.
-        let mut sub_resource = reading.text(&request, "subResource");
+        let mut sub_resource = request.text("subResource")?;
         if sub_resource.is_empty() {
-            sub_resource = reading.text(&request, "sub_resource");
+            sub_resource = request.text("sub_resource")?;
         }
-        let read = Self {
-            operation: match reading.text(&request, "operation").as_str() {
+        Ok(Self {
+            operation: match request.text("operation")?.as_str() {
                 "DELETE" | "CONNECT" => Operation::Other,
                 "UPDATE" => Operation::Update,
                 // An unknown operation is evaluated like a CREATE.
                 _ => Operation::Create,
             },
             // The audit scanner writes the kind into the resource field, so only the kind is used.
-            kind: GroupVersionKind::read(&mut reading, &request.field("kind")),
+            kind: GroupVersionKind::read(&request.field("kind"))?,
             sub_resource,
-            namespace: reading.text(&request, "namespace"),
-            name: reading.text(&request, "name"),
+            namespace: request.text("namespace")?,
+            name: request.text("name")?,
             object: request.field("object"),
             old_object: request.field("oldObject"),
-        };
-        reading.finish(read)
+        })
     }
 }
 
 impl GroupVersionKind {
-    fn read<'a>(reading: &mut Reading<'a>, field: &Field<'a>) -> Option<Self> {
+    fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
         let kind = field.object();
-        field.is_present().then(|| Self {
-            group: reading.text(&kind, "group"),
-            version: reading.text(&kind, "version"),
-            kind: reading.text(&kind, "kind"),
-        })
+        let read = Self {
+            group: kind.text("group")?,
+            version: kind.text("version")?,
+            kind: kind.text("kind")?,
+        };
+        Ok(field.is_present().then_some(read))
     }
 }

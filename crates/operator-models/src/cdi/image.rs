@@ -5,7 +5,7 @@ mod index;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use kube_objects::json::{Json, Object, Reading, WrongType};
+use kube_objects::json::{Json, Object, WrongType};
 use kube_objects::text::ascii_lower;
 
 use crate::cdi::image::index::Index;
@@ -302,18 +302,16 @@ impl Single {
     fn read<'a>(answer: &Object<'a>) -> Result<Self, WrongType<'a>> {
         let config = answer.object("config");
         let labels = config.object("config").object("Labels");
-        let mut reading = Reading::default();
-        let mut labels_of = ["containers.bootc", "ostree.bootable"].into_iter();
-        let is_bootc = labels_of.any(|label| reading.text(&labels, label) == "1");
-        let read = Self {
-            architecture: reading.text(&config, "architecture"),
+        let is_bootc =
+            labels.text("containers.bootc")? == "1" || labels.text("ostree.bootable")? == "1";
+        Ok(Self {
+            architecture: config.text("architecture")?,
             kind: if is_bootc {
                 ImageKind::Bootc
             } else {
                 ImageKind::ContainerDisk
             },
-        };
-        reading.finish(read)
+        })
     }
 }
 

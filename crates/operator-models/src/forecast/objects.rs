@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use kube_objects::json::{Field, Object, Reading, WrongType};
+use kube_objects::json::{Field, Object, WrongType};
 
 use crate::cdi::data_import_cron::Spec;
 use crate::ssp::data_sources::Key;
@@ -97,45 +97,42 @@ impl<'a> Objects<'a> {
         let Some(kind) = Kind::parse(kind) else {
             return Ok(());
         };
-        let mut reading = Reading::default();
         let metadata = object.object("metadata");
-        let mut name = |object: &Object<'a>, key| reading.take(object.field(key).string());
-        let namespace = name(&metadata, "namespace").unwrap_or_default();
-        let key = Key::new(&namespace, &name(&metadata, "name").unwrap_or_default());
+        let key = Key::new(&metadata.text("namespace")?, &metadata.text("name")?);
         let source = object.object("spec").object("source");
         let (points_to, disk) = match kind {
             Kind::Cron => {
                 let last = object.object("status").object("lastImportedPVC");
-                (None, name(&last, "name"))
+                (None, last.string("name")?)
             }
             Kind::Source => {
-                let claim = name(&source.object("pvc"), "name");
+                let claim = source.object("pvc").string("name")?;
+                let snapshot = source.object("snapshot").string("name")?;
                 (
-                    name(&source.object("dataSource"), "name"),
-                    claim.or(name(&source.object("snapshot"), "name")),
+                    source.object("dataSource").string("name")?,
+                    claim.or(snapshot),
                 )
             }
             Kind::Claim | Kind::Snapshot => (None, None),
         };
         let labels = metadata.object("labels");
-        let mut entry = |object: &Object<'a>, key| reading.take(object.entry(key));
-        let real = Real {
+        self.note(kind);
+        self.all.push(Real {
             kind,
             key,
-            is_of_ssp: entry(&metadata.object("annotations"), OWNER).as_deref() == Some(SSP),
+            is_of_ssp: metadata.object("annotations").entry(OWNER)?.as_deref() == Some(SSP),
             points_to,
             disk,
-            cron: entry(&labels, CRON)
+            cron: labels
+                .entry(CRON)?
                 .filter(|cron| !cron.is_empty())
                 .map(Rc::from),
-            is_cleaned_up: entry(&labels, CLEAN_UP).as_deref() == Some("true"),
+            is_cleaned_up: labels.entry(CLEAN_UP)?.as_deref() == Some("true"),
             spec: match kind {
                 Kind::Cron => Some(Spec::read(&object.object("spec"))?),
                 Kind::Source | Kind::Claim | Kind::Snapshot => None,
             },
-        };
-        self.note(kind);
-        self.all.push(reading.finish(real)?);
+        });
         Ok(())
     }
 }

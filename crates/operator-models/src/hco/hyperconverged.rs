@@ -1,6 +1,6 @@
 //! A HyperConverged of either version, reduced to the fields that rules evaluate. All rules use the same view.
 
-use kube_objects::json::{Field, Json, Object, Reading, WrongType};
+use kube_objects::json::{Field, Json, Object, WrongType};
 use kube_objects::placement::{Placement, REQUIRED, SelectorError, check_required};
 
 use crate::hco::api_version::ApiVersion;
@@ -136,19 +136,18 @@ impl<'a> LocatedFields<'a> {
         let metadata = object.object("metadata");
         let status = object.object("status");
         let status_templates = status.field("dataImportCronTemplates");
-        let mut reading = Reading::default();
-        let v1_only = reading.take(judged.v1_only.string());
-        let node_selector = reading.take(judged.node_selector.string_map());
-        let affinity = reading.take(judged.node_affinity.parse());
-        let infra = reading.take(judged.infra_required.parse());
-        let hco = HyperConverged {
+        let v1_only = judged.v1_only.string()?;
+        let node_selector = judged.node_selector.string_map()?;
+        let affinity = judged.node_affinity.parse()?;
+        let infra = judged.infra_required.parse()?;
+        Ok(HyperConverged {
             api_version: version,
-            name: reading.text(&metadata, "name"),
-            namespace: reading.text(&metadata, "namespace"),
+            name: metadata.text("name")?,
+            namespace: metadata.text("namespace")?,
             import: ImportFields {
                 api_version: version,
-                field: reading.take(judged.import.boolean()),
-                gates: reading.take(Gate::list(&judged.gates)),
+                field: judged.import.boolean()?,
+                gates: Gate::list(&judged.gates)?,
                 v1_only: V1Only::parse(v1_only.as_deref()),
             },
             is_stored: metadata.field("resourceVersion").is_present(),
@@ -156,24 +155,19 @@ impl<'a> LocatedFields<'a> {
                 .object("annotations")
                 .field("deployOVS")
                 .is_present(),
-            imports_common: reading.take(judged.common_import.boolean()).unwrap_or(true),
-            common_namespace: reading
-                .take(judged.common_namespace.string())
-                .unwrap_or_default(),
-            templates: reading
-                .take(
-                    judged
-                        .templates
-                        .list(|index, item| Template::read(index, &item)),
-                )
+            imports_common: judged.common_import.boolean()?.unwrap_or(true),
+            common_namespace: judged.common_namespace.string()?.unwrap_or_default(),
+            templates: judged
+                .templates
+                .list(|index, item| Template::read(index, &item))?
                 .unwrap_or_default(),
             placement: Placement::parse(node_selector, affinity),
             places_infra: places(&judged.infra),
             infra_errors: infra.as_ref().map(check_required).unwrap_or_default(),
             patches: Patches {
-                ssp: reading.take(judged.patches.ssp.string()),
-                kubevirt: reading.take(judged.patches.kubevirt.string()),
-                cdi: reading.take(judged.patches.cdi.string()),
+                ssp: judged.patches.ssp.string()?,
+                kubevirt: judged.patches.kubevirt.string()?,
+                cdi: judged.patches.cdi.string()?,
             },
             // HCO, not the user, writes the status, so an unreadable status counts as absent.
             status_templates: status_templates
@@ -188,8 +182,7 @@ impl<'a> LocatedFields<'a> {
             deploys_ssp: deploys_ssp(&status),
             node_info: NodeInfo::read(&status).filter(|_| is_reconciled(&metadata, &status)),
             fields: judged,
-        };
-        reading.finish(hco)
+        })
     }
 }
 
@@ -208,15 +201,15 @@ pub(super) fn places(placement: &Field<'_>) -> bool {
 /// MIRRORS: hyperconverged-cluster-operator `controllers/hyperconverged/hyperconverged_controller.go`, `hcoVersionName`
 /// and `UpdateVersion`.
 fn operator_version(status: &Object<'_>) -> Option<String> {
-    let mut reading = Reading::default();
-    let entries = reading.objects(&status.field("versions"));
-    let versions: Vec<(String, String)> = entries
-        .iter()
-        .map(|entry| (reading.text(entry, "name"), reading.text(entry, "version")))
-        .collect();
-    let mut versions = reading.finish(versions).ok()?.into_iter();
-    let operator = versions.find(|(name, version)| name == "operator" && !version.is_empty());
-    operator.map(|(_, version)| version)
+    let versions = status.field("versions").list(|_, item| {
+        let entry = item.object();
+        Ok((entry.text("name")?, entry.text("version")?))
+    });
+    versions
+        .ok()??
+        .into_iter()
+        .find(|(name, version)| name == "operator" && !version.is_empty())
+        .map(|(_, version)| version)
 }
 
 /// Whether HCO deploys SSP and therefore golden images, if the status shows it. If the status lists other resources but
@@ -225,18 +218,19 @@ fn operator_version(status: &Object<'_>) -> Option<String> {
 /// MIRRORS: hyperconverged-cluster-operator controllers/operandhandler/operandHandler.go, `NewOperandHandler`: SSP is
 /// an operand only on OpenShift.
 fn deploys_ssp(status: &Object<'_>) -> Option<bool> {
-    let mut reading = Reading::default();
-    let objects = reading.objects(&status.field("relatedObjects"));
-    let kinds = objects.iter().map(|object| reading.text(object, "kind"));
-    let kinds: Vec<String> = kinds.collect();
-    let conditions = reading.objects(&status.field("conditions"));
-    let is_complete = conditions.iter().any(|condition| {
-        let kind = reading.text(condition, "type");
-        kind == "ReconcileComplete" && reading.text(condition, "status") == "True"
+    let kinds = status
+        .field("relatedObjects")
+        .list(|_, item| item.object().text("kind"))
+        .ok()?
+        .unwrap_or_default();
+    let conditions = status.field("conditions").list(|_, item| {
+        let condition = item.object();
+        let is_complete = condition.text("type")? == "ReconcileComplete";
+        Ok(is_complete && condition.text("status")? == "True")
     });
+    let is_complete = conditions.ok()?.unwrap_or_default().contains(&true);
     let has_ssp = kinds.iter().any(|kind| kind == "SSP");
-    let is_shown = has_ssp || is_complete && !kinds.is_empty();
-    reading.finish(has_ssp).ok().filter(|_| is_shown)
+    (has_ssp || is_complete && !kinds.is_empty()).then_some(has_ssp)
 }
 
 /// Whether the status is about this object, and not about the object before the last update.

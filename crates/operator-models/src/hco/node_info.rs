@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kube_objects::json::{Json, Object, Reading, WrongType};
+use kube_objects::json::{Json, Object, WrongType};
 
 use super::hyperconverged::places;
 
@@ -21,21 +21,21 @@ impl Observed {
     /// MIRRORS: hyperconverged-cluster-operator api/v1beta1, `NodeInfoStatus`; kubevirt
     /// pkg/virt-operator/resource/placement/placement.go, `RequireControlPlanePreferNonWorker`, unless HCO places it.
     pub fn read(list: Json<'_>) -> Result<Self, WrongType<'_>> {
-        let mut reading = Reading::default();
-        let items = reading.objects(&Object::root(list).field("items"));
-        let observed = match items.as_slice() {
+        let items = Object::root(list).field("items").objects()?;
+        Ok(match items.as_slice() {
             [only] => {
                 let info = only.object("status").object("nodeInfo");
-                let mut set = |key| Some(reading.take(names(&info, key))?.into_iter().collect());
+                let set = |key| {
+                    names(&info, key).map(|names| names.map(|names| names.into_iter().collect()))
+                };
                 let infra = only.object("spec").object("infra").field("nodePlacement");
                 Self {
-                    workload: set("workloadsArchitectures"),
-                    virt_api: set("controlPlaneArchitectures").filter(|_| !places(&infra)),
+                    workload: set("workloadsArchitectures")?,
+                    virt_api: set("controlPlaneArchitectures")?.filter(|_| !places(&infra)),
                 }
             }
             _ => Self::default(),
-        };
-        reading.finish(observed)
+        })
     }
 }
 

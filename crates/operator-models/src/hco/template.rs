@@ -1,6 +1,6 @@
 //! The entries of dataImportCronTemplates, in the spec and in the status.
 
-use kube_objects::json::{Field, Json, Reading, WrongType};
+use kube_objects::json::{Field, Json, WrongType};
 use kube_objects::text::ascii_lower;
 
 use crate::kubevirt::virtual_machine::{DEFAULT_PREFERENCE, DEFAULT_PREFERENCE_KIND};
@@ -69,14 +69,12 @@ impl<'a> Template<'a> {
         let label = |name| labels.field(name).string().ok().flatten();
         let is_cluster_wide =
             label(DEFAULT_PREFERENCE_KIND).is_none_or(|kind| kind == CLUSTER_PREFERENCE);
-        let mut reading = Reading::default();
-        let enable = reading.take(annotations.entry(ENABLE));
-        let source = Source::read(&template.field("spec"));
-        let read = Self {
+        let enable = annotations.entry(ENABLE)?;
+        Ok(Self {
             index,
             json: item.json_or_null(),
-            name: reading.text(&metadata, "name"),
-            architectures: reading.take(annotations.entry(ARCHITECTURES)),
+            name: metadata.text("name")?,
+            architectures: annotations.entry(ARCHITECTURES)?,
             default_preference: label(DEFAULT_PREFERENCE).filter(|_| is_cluster_wide),
             enable: match enable {
                 None => Enable::Enabled,
@@ -86,9 +84,8 @@ impl<'a> Template<'a> {
                     _ => Enable::Invalid(value),
                 },
             },
-            source: reading.take(source),
-        };
-        reading.finish(read)
+            source: Source::read(&template.field("spec"))?,
+        })
     }
 
     /// Whether HCO creates a golden image from the template.
@@ -159,17 +156,16 @@ impl RegistrySource {
         let platform = registry.field("platform");
         // A platform without an architecture has an empty one, because it is a Go string.
         let has_platform = platform.is_present();
-        let mut reading = Reading::default();
-        let architecture = reading.text(&platform.object(), "architecture");
+        let architecture = platform.object().text("architecture")?;
         let read = Self {
-            url: reading.string(&registry, "url"),
-            image_stream: reading.string(&registry, "imageStream"),
-            pull_method: reading.string(&registry, "pullMethod"),
-            secret_ref: reading.string(&registry, "secretRef"),
-            cert_config_map: reading.string(&registry, "certConfigMap"),
+            url: registry.string("url")?,
+            image_stream: registry.string("imageStream")?,
+            pull_method: registry.string("pullMethod")?,
+            secret_ref: registry.string("secretRef")?,
+            cert_config_map: registry.string("certConfigMap")?,
             platform_architecture: has_platform.then_some(architecture),
         };
-        reading.finish(Some(read).filter(|_| is_present))
+        Ok(Some(read).filter(|_| is_present))
     }
 }
 

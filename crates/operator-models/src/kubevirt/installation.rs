@@ -1,6 +1,6 @@
 //! The fields of the KubeVirt object that affect the architectures of VirtualMachines.
 
-use kube_objects::json::{Json, Object, Reading, WrongType};
+use kube_objects::json::{Json, Object, WrongType};
 
 use super::preference::{Preference, PreferenceName, required_architecture};
 use crate::hco::version::numbers;
@@ -26,13 +26,11 @@ pub struct KubeVirt {
 impl KubeVirt {
     /// The only object of a list. If there are none or several, returns the default.
     pub fn only(list: Json<'_>) -> Result<Self, WrongType<'_>> {
-        let mut reading = Reading::default();
-        let items = reading.objects(&Object::root(list).field("items"));
-        let read = match items.as_slice() {
-            [only] => Self::read(&mut reading, only),
-            _ => Self::default(),
-        };
-        reading.finish(read)
+        let items = Object::root(list).field("items").objects()?;
+        match items.as_slice() {
+            [only] => Self::read(only),
+            _ => Ok(Self::default()),
+        }
     }
 
     /// A version without feature gates; `None` is the newest version.
@@ -44,21 +42,21 @@ impl KubeVirt {
         }
     }
 
-    fn read<'a>(reading: &mut Reading<'a>, object: &Object<'a>) -> Self {
+    fn read<'a>(object: &Object<'a>) -> Result<Self, WrongType<'a>> {
         let status = object.object("status");
         let configuration = object.object("spec").object("configuration");
         let gates = configuration.object("developerConfiguration");
-        let gates = reading.take(gates.field("featureGates").strings());
+        let gates = gates.field("featureGates").strings()?.unwrap_or_default();
         // MIRRORS: kubevirt pkg/virt-config/featuregate/feature-gates.go, IsEnabled, for an Alpha gate.
-        let has_gate = |name: &str| gates.iter().flatten().any(|gate| gate == name);
-        let version = numbers(&reading.text(&status, "observedKubeVirtVersion"));
-        Self {
-            default_architecture: reading.text(&status, "defaultArchitecture"),
+        let has_gate = |name: &str| gates.iter().any(|gate| gate == name);
+        let version = numbers(&status.text("observedKubeVirtVersion")?);
+        Ok(Self {
+            default_architecture: status.text("defaultArchitecture")?,
             is_cross_architecture: has_gate(CROSS_ARCHITECTURE)
                 && version.is_none_or(|version| version >= (1, 9, 0)),
             has_multi_architecture: has_gate(MULTI_ARCHITECTURE),
             version,
-        }
+        })
     }
 
     /// Whether KubeVirt rejects VMs of an architecture other than virt-api's.

@@ -1,6 +1,6 @@
 //! Preferences: the architecture that they set on VMs, and the architecture that they require.
 
-use kube_objects::json::{Json, Object, Reading, WrongType};
+use kube_objects::json::{Json, Object, WrongType};
 use kube_objects::text::ascii_lower;
 
 /// The fields that KubeVirt reads from a `VirtualMachinePreference` or a `VirtualMachineClusterPreference`.
@@ -52,12 +52,10 @@ impl Preference {
     /// Reads a preference.
     pub fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {
         let spec = Object::root(json).object("spec");
-        let mut reading = Reading::default();
-        let read = Self {
-            preferred: reading.take(spec.field("preferredArchitecture").string()),
-            required: reading.take(spec.object("requirements").field("architecture").string()),
-        };
-        reading.finish(read)
+        Ok(Self {
+            preferred: spec.string("preferredArchitecture")?,
+            required: spec.object("requirements").string("architecture")?,
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The architecture of a VirtualMachine, and the nodes on which its launcher pod can run.
 
-use kube_objects::json::{Json, Object, Reading, WrongType};
+use kube_objects::json::{Json, Object, WrongType};
 use kube_objects::placement::{ARCHITECTURE_LABEL, Placement};
 use kube_objects::request::GroupVersionKind;
 use kube_objects::text::folds_to;
@@ -137,19 +137,14 @@ impl BootSource {
         let target = object.object("spec").object("source").field("dataSource");
         let is_pointer = target.is_present();
         let target = target.object();
-        let mut reading = Reading::default();
-        let (namespace, name) = (
-            reading.text(&target, "namespace"),
-            reading.text(&target, "name"),
-        );
-        let preference = reading.take(labels.entry(DEFAULT_PREFERENCE));
-        let kind = reading.take(labels.entry(DEFAULT_PREFERENCE_KIND));
-        let read = Self {
-            architecture_label: reading.take(labels.entry(DATA_SOURCE_ARCHITECTURE)),
+        let (namespace, name) = (target.text("namespace")?, target.text("name")?);
+        let preference = labels.entry(DEFAULT_PREFERENCE)?;
+        let kind = labels.entry(DEFAULT_PREFERENCE_KIND)?;
+        Ok(Self {
+            architecture_label: labels.entry(DATA_SOURCE_ARCHITECTURE)?,
             points_to: is_pointer.then_some((namespace, name)),
             default_preference: preference.map(|name| (name, kind.unwrap_or_default())),
-        };
-        reading.finish(read)
+        })
     }
 }
 
@@ -172,33 +167,31 @@ impl VirtualMachine {
         let metadata = machine.object("metadata");
         let spec = machine.object("spec");
         let instance = spec.object("template").object("spec");
-        let mut reading = Reading::default();
-        let namespace = reading.text(&metadata, "namespace");
+        let namespace = metadata.text("namespace")?;
         let mut data_sources = Vec::new();
-        let templates = reading.objects(&spec.field("dataVolumeTemplates"));
+        let templates = spec.field("dataVolumeTemplates").objects()?;
         for (index, template) in templates.iter().enumerate() {
-            data_sources.extend(SourceRef::read(&mut reading, index, template, &namespace));
+            data_sources.extend(SourceRef::read(index, template, &namespace)?);
         }
-        let (boot_claim, disk) = boot_volume(&mut reading, &instance);
-        let boot_image = BootImage::find(&mut reading, &templates, &boot_claim, disk);
-        let preference = preference(&mut reading, &spec, &data_sources, &namespace);
+        let (boot_claim, disk) = boot_volume(&instance)?;
+        let boot_image = BootImage::find(&templates, &boot_claim, disk)?;
+        let preference = preference(&spec, &data_sources, &namespace)?;
         let mut sources = data_sources.iter();
         let affinity = instance.object("affinity").field("nodeAffinity");
-        let affinity = reading.take(affinity.parse());
-        let read = Self {
-            name: reading.text(&metadata, "name"),
-            architecture: reading.text(&instance, "architecture"),
-            node_selector: reading.take(instance.object("nodeSelector").entry(ARCHITECTURE_LABEL)),
+        let affinity = affinity.parse()?;
+        Ok(Self {
+            name: metadata.text("name")?,
+            architecture: instance.text("architecture")?,
+            node_selector: instance.object("nodeSelector").entry(ARCHITECTURE_LABEL)?,
             affinity: Placement::parse([], affinity),
             preference,
             boot_source: sources.position(|source| source.volume == boot_claim),
             boot_claim,
             boot_image,
-            is_being_deleted: !reading.text(&metadata, "deletionTimestamp").is_empty(),
+            is_being_deleted: !metadata.text("deletionTimestamp")?.is_empty(),
             namespace,
             data_sources,
-        };
-        reading.finish(read)
+        })
     }
 
     /// The DataSource of the boot disk.
@@ -314,75 +307,65 @@ pub fn is_unsupported(architecture: &str) -> bool {
 ///
 /// MIRRORS: kubevirt pkg/virt-launcher/virtwrap/converter/storage/disk.go for the boot order; pkg/defaults/defaults.go,
 /// `setDefaultVolumeDisk`.
-fn boot_volume<'a>(reading: &mut Reading<'a>, instance: &Object<'a>) -> (String, String) {
+fn boot_volume<'a>(instance: &Object<'a>) -> Result<(String, String), WrongType<'a>> {
     let disks = instance.object("domain").object("devices").field("disks");
     // If several disks have the lowest order, the first of them counts.
     let mut boot: Option<(i64, String)> = None;
-    for disk in reading.objects(&disks) {
-        let order = reading.take(disk.field("bootOrder").integer());
+    for disk in disks.objects()? {
+        let order = disk.field("bootOrder").integer()?;
         let order = order.unwrap_or(i64::MAX);
-        let name = reading.text(&disk, "name");
+        let name = disk.text("name")?;
         if boot.as_ref().is_none_or(|(first, _)| order < *first) {
             boot = Some((order, name));
         }
     }
     let boot = boot.map(|(_, name)| name);
-    disk_of_volume(reading, instance, boot.as_deref())
+    disk_of_volume(instance, boot.as_deref())
 }
 
 /// The names of the dataVolumeTemplate or claim, and of the containerDisk of a volume. Without the name of a volume, the
 /// first one counts.
 fn disk_of_volume<'a>(
-    reading: &mut Reading<'a>,
     instance: &Object<'a>,
     volume_name: Option<&str>,
-) -> (String, String) {
-    for volume in reading.objects(&instance.field("volumes")) {
-        let name = reading.text(&volume, "name");
+) -> Result<(String, String), WrongType<'a>> {
+    for volume in instance.field("volumes").objects()? {
+        let name = volume.text("name")?;
         if volume_name.is_none_or(|wanted| wanted == name) {
-            let data_volume = reading.text(&volume.object("dataVolume"), "name");
+            let data_volume = volume.object("dataVolume").text("name")?;
             let claim = volume.object("persistentVolumeClaim");
             let name = match data_volume.as_str() {
-                "" => reading.text(&claim, "claimName"),
+                "" => claim.text("claimName")?,
                 _ => data_volume,
             };
-            return (name, reading.text(&volume.object("containerDisk"), "image"));
+            return Ok((name, volume.object("containerDisk").text("image")?));
         }
     }
-    <(String, String)>::default()
+    Ok(<(String, String)>::default())
 }
 
 /// Where the preference of a VM comes from.
 fn preference<'a>(
-    reading: &mut Reading<'a>,
     spec: &Object<'a>,
     data_sources: &[SourceRef],
     namespace: &str,
-) -> Option<PreferenceMatcher> {
+) -> Result<Option<PreferenceMatcher>, WrongType<'a>> {
     let matcher = spec.object("preference");
-    let volume = reading.text(&matcher, "inferFromVolume");
+    let volume = matcher.text("inferFromVolume")?;
     if volume.is_empty() {
-        let (name, kind) = (
-            reading.text(&matcher, "name"),
-            reading.text(&matcher, "kind"),
-        );
-        return PreferenceName::new(name, &kind, namespace).map(PreferenceMatcher::Named);
+        let name = PreferenceName::new(matcher.text("name")?, &matcher.text("kind")?, namespace);
+        return Ok(name.map(PreferenceMatcher::Named));
     }
     let instance = spec.object("template").object("spec");
-    let disk = disk_of_volume(reading, &instance, Some(&volume)).0;
-    let mut sources = data_sources.iter();
-    let index = sources.position(|source| source.volume == disk)?;
-    Some(PreferenceMatcher::Inferred(index))
+    let disk = disk_of_volume(&instance, Some(&volume))?.0;
+    let index = data_sources.iter().position(|source| source.volume == disk);
+    Ok(index.map(PreferenceMatcher::Inferred))
 }
 
 impl BootImage {
     /// The image of a `DataVolume`; `None` if its source is not a registry.
     pub fn of_data_volume(json: Json<'_>) -> Option<Self> {
-        Self::read(
-            &mut Reading::default(),
-            &Object::root(json),
-            NamedBy::DataVolume,
-        )
+        Self::read(&Object::root(json), NamedBy::DataVolume).ok()?
     }
 
     /// The image in its registry; `None` if the URL does not name a registry.
@@ -395,36 +378,35 @@ impl BootImage {
     }
 
     fn find<'a>(
-        reading: &mut Reading<'a>,
         templates: &[Object<'a>],
         claim: &str,
         container_disk: String,
-    ) -> Option<Self> {
+    ) -> Result<Option<Self>, WrongType<'a>> {
         if !container_disk.is_empty() {
-            return Some(Self {
+            return Ok(Some(Self {
                 name: container_disk,
                 named_by: NamedBy::ContainerDisk,
                 platform: None,
-            });
+            }));
         }
-        let mut templates = templates.iter().enumerate();
-        templates.find_map(|(index, template)| {
-            let name = reading.text(&template.object("metadata"), "name");
-            let image = Self::read(reading, template, NamedBy::Template(index));
-            image.filter(|_| name == claim)
-        })
+        for (index, template) in templates.iter().enumerate() {
+            let image = Self::read(template, NamedBy::Template(index))?;
+            if image.is_some() && template.object("metadata").text("name")? == claim {
+                return Ok(image);
+            }
+        }
+        Ok(None)
     }
 
-    fn read<'a>(reading: &mut Reading<'a>, volume: &Object<'a>, named_by: NamedBy) -> Option<Self> {
+    fn read<'a>(volume: &Object<'a>, named_by: NamedBy) -> Result<Option<Self>, WrongType<'a>> {
         let registry = volume.object("spec").object("source").object("registry");
-        let name = reading.text(&registry, "url");
-        let platform = reading.text(&registry.object("platform"), "architecture");
-        let platform = Some(platform).filter(|platform| !platform.is_empty());
-        (!name.is_empty()).then_some(Self {
+        let name = registry.text("url")?;
+        let platform = registry.object("platform").text("architecture")?;
+        Ok((!name.is_empty()).then_some(Self {
             name,
             named_by,
-            platform,
-        })
+            platform: Some(platform).filter(|platform| !platform.is_empty()),
+        }))
     }
 }
 
@@ -448,22 +430,22 @@ impl SourceRef {
     }
 
     fn read<'a>(
-        reading: &mut Reading<'a>,
         index: usize,
         template: &Object<'a>,
         namespace: &str,
-    ) -> Option<Self> {
+    ) -> Result<Option<Self>, WrongType<'a>> {
         let reference = template.object("spec").object("sourceRef");
-        let own = reading.text(&reference, "namespace");
+        let own = reference.text("namespace")?;
         let source = Self {
             index,
-            volume: reading.text(&template.object("metadata"), "name"),
+            volume: template.object("metadata").text("name")?,
             namespace: match own.as_str() {
                 "" => namespace.to_owned(),
                 _ => own,
             },
-            name: reading.text(&reference, "name"),
+            name: reference.text("name")?,
         };
-        folds_to(&reading.text(&reference, "kind"), "DataSource").then_some(source)
+        let is_data_source = folds_to(&reference.text("kind")?, "DataSource");
+        Ok(is_data_source.then_some(source))
     }
 }

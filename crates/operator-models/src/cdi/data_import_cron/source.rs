@@ -1,6 +1,6 @@
 //! The source of a `DataImportCron`.
 
-use kube_objects::json::{Object, Reading, WrongType};
+use kube_objects::json::{Object, WrongType};
 
 use crate::cdi::data_import_cron::{Rejection, url};
 use crate::hco::template::RegistrySource;
@@ -25,10 +25,8 @@ impl Source {
         let source = volume.object("source");
         let has = |kind: &&'static str| source.field(kind).is_present();
         let pvc = source.object("pvc");
-        let mut reading = Reading::default();
-        let names = [reading.text(&pvc, "namespace"), reading.text(&pvc, "name")];
+        let names = [pvc.text("namespace")?, pvc.text("name")?];
         let is_pvc_complete = !names.iter().any(String::is_empty);
-        reading.finish(())?;
         Ok(Self {
             kinds: SOURCE_KINDS.iter().filter(|kind| has(kind)).count(),
             is_clone: has(&"pvc") || has(&"snapshot") || volume.field("sourceRef").is_present(),

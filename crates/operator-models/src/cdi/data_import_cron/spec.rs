@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use kube_objects::json::{Field, Object, Reading, WrongType};
+use kube_objects::json::{Field, Object, WrongType};
 use kube_objects::quantity::Quantity;
 
 /// The spec of a `DataImportCron`.
@@ -29,24 +29,29 @@ pub struct Spec<'a> {
 impl<'a> Spec<'a> {
     /// Reads the field `spec` of a template.
     pub fn read(spec: &Object<'a>) -> Result<Self, WrongType<'a>> {
-        let mut reading = Reading::default();
-        let read = Self::take(spec, &mut reading);
-        reading.finish(read)
+        for key in [
+            "managedDataSource",
+            "schedule",
+            "retentionPolicy",
+            "garbageCollect",
+            "serviceAccountName",
+        ] {
+            spec.string(key)?;
+        }
+        spec.field("importsToKeep").integer()?;
+        Ok(Self::readable_part(spec))
     }
 
     /// The fields that have the right type.
     pub(crate) fn readable_part(spec: &Object<'a>) -> Self {
-        Self::take(spec, &mut Reading::default())
-    }
-
-    fn take(spec: &Object<'a>, reading: &mut Reading<'a>) -> Self {
+        let string = |key| spec.string(key).ok().flatten();
         Self {
-            managed_data_source: reading.text(spec, "managedDataSource"),
-            schedule: reading.text(spec, "schedule"),
-            retention_policy: reading.string(spec, "retentionPolicy"),
-            imports_to_keep: reading.take(spec.field("importsToKeep").integer()),
-            garbage_collect: reading.string(spec, "garbageCollect"),
-            service_account_name: reading.string(spec, "serviceAccountName"),
+            managed_data_source: string("managedDataSource").unwrap_or_default(),
+            schedule: string("schedule").unwrap_or_default(),
+            retention_policy: string("retentionPolicy"),
+            imports_to_keep: spec.field("importsToKeep").integer().ok().flatten(),
+            garbage_collect: string("garbageCollect"),
+            service_account_name: string("serviceAccountName"),
             template: spec.field("template"),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kube_objects::json::{Field, Object, Reading, WrongType};
+use kube_objects::json::{Field, Object, WrongType};
 
 /// An index, also one in Docker's format.
 pub(super) struct Index {
@@ -28,21 +28,20 @@ impl Index {
     /// Reads a manifest; `None` if it describes a single image.
     pub(super) fn read<'a>(manifest: &Object<'a>) -> Result<Option<Self>, WrongType<'a>> {
         const DOCKER: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
-        let mut reading = Reading::default();
-        let is_docker = reading.text(manifest, "mediaType") == DOCKER;
+        let is_docker = manifest.text("mediaType")? == DOCKER;
         let list = manifest.field("manifests");
         let mut entries = Vec::new();
-        for entry in reading.objects(&list) {
+        for entry in list.objects()? {
             let annotations = entry.object("annotations");
-            let zstd = reading.text(&annotations, "io.github.containers.compression.zstd");
-            let platform = Platform::read(&mut reading, &entry.field("platform"));
+            let zstd = annotations.text("io.github.containers.compression.zstd")?;
+            let platform = Platform::read(&entry.field("platform"))?;
             entries.push(Entry {
-                digest: reading.text(&entry, "digest"),
+                digest: entry.text("digest")?,
                 platform: platform.or(is_docker.then_some(Platform::NONE)),
                 is_zstd: !is_docker && zstd == "true",
             });
         }
-        reading.finish(list.is_present().then_some(Self { entries }))
+        Ok(list.is_present().then_some(Self { entries }))
     }
 
     /// The architectures that the index lists for Linux. Attestations have the architecture and operating system
@@ -96,14 +95,14 @@ impl Platform {
         variant: String::new(),
     };
 
-    fn read<'a>(reading: &mut Reading<'a>, field: &Field<'a>) -> Option<Self> {
+    fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
         let platform = field.object();
         let read = Self {
-            system: reading.text(&platform, "os"),
-            architecture: reading.text(&platform, "architecture"),
-            variant: reading.text(&platform, "variant"),
+            system: platform.text("os")?,
+            architecture: platform.text("architecture")?,
+            variant: platform.text("variant")?,
         };
-        field.is_present().then_some(read)
+        Ok(field.is_present().then_some(read))
     }
 
     /// How well the platform fits an architecture for which no variant is requested. Lower is better.
