@@ -1,8 +1,8 @@
 //! A change: the object before and after it, each with its own nodes and the forecast for them.
 
 use operator_models::forecast::{self, Changes, Forecast, Given, Objects, Rejected, State};
-use operator_models::hco::jsonpatch;
 use operator_models::hco::node::Census;
+use operator_models::hco::rejection::HcoRejection;
 
 use crate::configuration::{Configuration, Origin};
 use crate::images::Images;
@@ -28,13 +28,22 @@ pub(crate) enum NoForecast<'a> {
     /// HCO deploys no golden images.
     NotDeployed,
     Rejected(Rejected<'a>),
+    /// HCO cannot decode a template. The forecast is the one without this rejection.
+    Mistyped(Box<Forecast<'a>>),
 }
 
 impl<'a> Side<'a> {
     pub(crate) fn new(configuration: Configuration<'a>, census: Option<&'a Census>) -> Self {
         let forecast = match given(&configuration, census) {
-            Ok(_) if configuration.contradicts_itself => Err(NoForecast::Rejected(Rejected::ByHco)),
-            Ok(given) => Forecast::new(&given).map_err(NoForecast::Rejected),
+            Ok(_) if configuration.contradicts_itself => Err(NoForecast::Rejected(
+                Rejected::ByHco(HcoRejection::ImportContradiction),
+            )),
+            Ok(given) => Forecast::new(&given).map_err(|rejected| match rejected {
+                Rejected::ByHco(HcoRejection::WrongType(_)) => {
+                    NoForecast::Mistyped(Box::new(Forecast::of_accepted(&given)))
+                }
+                rejected => NoForecast::Rejected(rejected),
+            }),
             Err(none) => Err(none),
         };
         Self {
@@ -56,7 +65,10 @@ impl<'a> Side<'a> {
 
     /// Whether HCO or SSP rejects the object.
     pub(crate) fn is_rejected(&self) -> bool {
-        matches!(self.forecast, Err(NoForecast::Rejected(_)))
+        matches!(
+            self.forecast,
+            Err(NoForecast::Rejected(_) | NoForecast::Mistyped(_))
+        )
     }
 
     pub(crate) fn matches_no_node(&self) -> bool {
@@ -75,7 +87,6 @@ fn given<'a>(
     Ok(Given {
         hco: configuration.hco,
         import: configuration.import,
-        patched_import: jsonpatch::patched_import(configuration.hco.patches.ssp.as_deref()),
         common: &installation.common,
         golden_namespace: installation.golden_namespace,
         version: installation.version.number,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use operator_models::forecast::Changes;
 use operator_models::hco::golden_image::Annotation;
 use operator_models::hco::import::Import;
-use operator_models::hco::jsonpatch;
+use operator_models::hco::jsonpatch::{SspPatch, Uncertain};
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Change, Side};
@@ -64,7 +64,7 @@ pub(crate) enum Doubt {
 /// The templates for which it is not certain what HCO does.
 struct Doubts<'a> {
     common: BTreeSet<&'a str>,
-    patches_templates: bool,
+    patched: Uncertain,
 }
 
 /// Finds the violations of all rules about HyperConverged. Violations of the object before an update are existing problems,
@@ -75,7 +75,7 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
         .filter(|_| settings.updates == Updates::Ratchet)
         .map(|before| Existing::new(before, &change.after));
     let after = &change.after.configuration;
-    let doubts = Doubts::new(after);
+    let doubts = Doubts::new(&change.after);
     let node_level = node_level(change.before_configuration(), after, settings);
     let mut detections = Vec::new();
     for (rule, check) in CHECKS {
@@ -92,11 +92,11 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
             .flatten()
             .collect();
         let mut known = Known::default();
-        for (configuration, violations) in &old {
-            let doubts = Doubts::new(configuration);
+        for (side, violations) in &old {
+            let doubts = Doubts::new(side);
             known.add(violations, |violation| {
                 let doubt = doubts.of(rule, violation.template());
-                outcome(rule, violation, configuration, settings, doubt)
+                outcome(rule, violation, &side.configuration, settings, doubt)
             });
         }
         // Without the nodes, no rule could deny the object.
@@ -258,7 +258,7 @@ impl<'a> Existing<'a> {
         rule: &Rule,
         check: Check,
         images: &'s Images,
-    ) -> impl Iterator<Item = (&'s Configuration<'s>, Violations<'s>)> {
+    ) -> impl Iterator<Item = (&'s Side<'s>, Violations<'s>)> {
         [Some(self.before), self.replacement.as_ref()]
             .into_iter()
             .flatten()
@@ -268,7 +268,7 @@ impl<'a> Existing<'a> {
                 }
                 _ => true,
             })
-            .map(move |side| (&side.configuration, run(check, None, side, None, images)))
+            .map(move |side| (side, run(check, None, side, None, images)))
     }
 }
 
@@ -395,16 +395,24 @@ pub(crate) fn node_level(
 }
 
 impl<'a> Doubts<'a> {
-    fn new(configuration: &'a Configuration<'_>) -> Self {
-        let patch = configuration.hco.patches.ssp.as_deref();
+    fn new(side: &'a Side<'_>) -> Self {
+        let configuration = &side.configuration;
+        let images = configuration.golden_images.as_slice();
+        let patched = match &side.forecast {
+            Ok(forecast) => forecast.uncertain.clone(),
+            Err(_) => {
+                let names: BTreeSet<&str> = images.iter().map(|image| image.name).collect();
+                let patch = configuration.hco.patches.ssp.as_deref();
+                SspPatch::new(patch, names.into_iter()).uncertain
+            }
+        };
         Self {
-            common: configuration
-                .golden_images
+            common: images
                 .iter()
                 .filter(|image| matches!(image.annotation, Annotation::Unknown(_)))
                 .map(|image| image.name)
                 .collect(),
-            patches_templates: jsonpatch::overrides(patch, &[jsonpatch::SSP_TEMPLATES]),
+            patched,
         }
     }
 
@@ -412,10 +420,8 @@ impl<'a> Doubts<'a> {
         let template = template.filter(|_| rule.is_about_golden_images)?;
         if rule.is_about_annotations && self.common.contains(template) {
             Some(Doubt::CommonTemplate)
-        } else if self.patches_templates {
-            Some(Doubt::JsonPatch)
         } else {
-            None
+            self.patched.contains(template).then_some(Doubt::JsonPatch)
         }
     }
 }

@@ -3,7 +3,6 @@
 mod changes;
 mod effects;
 mod objects;
-mod ssp_template;
 mod state;
 
 use std::borrow::Cow;
@@ -13,56 +12,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::cdi::data_import_cron::{self, DataImportCron, Polling, Rejection, Verdict};
 use crate::cdi::data_source;
-use crate::hco::golden_image::{CommonTemplates, invalid};
-use crate::hco::hyperconverged::HyperConverged;
 use crate::hco::import::Import;
-use crate::hco::node::Census;
-use crate::hco::version::HcoVersion;
+use crate::hco::jsonpatch::{SspPatch, Uncertain};
+use crate::hco::rejection::{HcoRejection, rejection};
 use crate::ssp::architecture::{Architecture, Unusable, architectures, check_architectures};
 use crate::ssp::data_sources::{Key, LostCron, Wanted, WantedSource};
+use crate::ssp::template::ssp_templates;
 
 pub use self::changes::{
     Changes, CronChanges, DataSourceChanges, DiskChanges, Retarget, changes, lost_image,
 };
 pub use self::effects::Stop;
 pub use self::objects::Objects;
-pub use self::ssp_template::SspTemplate;
-pub use self::state::{Disk, Origin, State};
-
-/// The input of a forecast.
-#[derive(Debug, Clone, Copy)]
-pub struct Given<'a> {
-    /// The object.
-    pub hco: &'a HyperConverged<'a>,
-    /// The multi-architecture import, as HCO resolves it.
-    pub import: Import,
-    /// The import that SSP gets instead, if a jsonpatch annotation sets it.
-    pub patched_import: Option<bool>,
-    /// The templates that HCO ships.
-    pub common: &'a CommonTemplates,
-    /// The namespace in which SSP creates the DataSources of golden images.
-    pub golden_namespace: &'a str,
-    /// The version of HCO.
-    pub version: HcoVersion,
-    /// Whether HCO's webhook has already completed the object.
-    pub is_complete: bool,
-    /// The nodes.
-    pub census: &'a Census,
-}
-
-impl Given<'_> {
-    /// Whether SSP creates boot sources for each architecture.
-    fn is_multi_arch(&self) -> bool {
-        self.patched_import
-            .unwrap_or(self.import == Import::Enabled)
-    }
-}
+pub use self::state::{Disk, State};
+pub use crate::cdi::data_import_cron::Origin;
+pub use crate::ssp::template::{Given, SspTemplate};
 
 /// The component that rejects the object, so that the cluster does not change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rejected<'a> {
     /// HCO rejects the HyperConverged, or fails to reconcile it.
-    ByHco,
+    ByHco(HcoRejection),
     /// The API server rejects the SSP object, because of this template's contentType.
     ContentType(&'a str),
     /// SSP's webhook rejects the architectures.
@@ -176,6 +146,8 @@ pub struct Forecast<'a> {
     pub same_name: BTreeSet<Key>,
     /// Why SSP stops.
     pub stopped: Option<Stopped>,
+    /// The templates that a jsonpatch annotation changes. The forecast is that without the change.
+    pub uncertain: Uncertain,
 }
 
 impl<'a> Forecast<'a> {
@@ -188,18 +160,22 @@ impl<'a> Forecast<'a> {
     ///
     /// If HCO or SSP rejects the whole object, so that the cluster does not change.
     pub fn new(given: &Given<'a>) -> Result<Self, Rejected<'a>> {
-        if is_rejected_by_hco(given.hco, given.common, given.version) {
-            return Err(Rejected::ByHco);
+        if let Some(rejection) = rejection(given.hco, given.common, given.version) {
+            return Err(Rejected::ByHco(rejection));
         }
-        let (templates, left_out) = ssp_template::ssp_templates(given);
+        let (templates, left_out) = ssp_templates(given);
+        let mut mistyped = templates.iter().filter(|template| template.is_mistyped());
+        if let Some(index) = mistyped.find_map(|template| template.index) {
+            return Err(Rejected::ByHco(HcoRejection::WrongType(index)));
+        }
         let mut rejected = templates
             .iter()
             .filter(|template| has_unknown_content(template));
         if let Some(template) = rejected.next() {
             return Err(Rejected::ContentType(template.name));
         }
-        check_architectures(given.census, given.is_multi_arch())
-            .map_err(Rejected::Architectures)?;
+        let is_multi_arch = ssp_patch(given, &templates).enables_import(given.import);
+        check_architectures(given.census, is_multi_arch).map_err(Rejected::Architectures)?;
         if templates.iter().any(|template| template.name.is_empty()) {
             return Err(Rejected::NameMissing);
         }
@@ -208,7 +184,7 @@ impl<'a> Forecast<'a> {
 
     /// The forecast as if HCO and SSP rejected nothing, to compare an object that they reject with another one.
     pub fn of_accepted(given: &Given<'a>) -> Self {
-        let (mut templates, left_out) = ssp_template::ssp_templates(given);
+        let (mut templates, left_out) = ssp_templates(given);
         templates.retain(|template| !template.name.is_empty());
         Self::with_templates(given, templates, left_out)
     }
@@ -218,7 +194,8 @@ impl<'a> Forecast<'a> {
         templates: Vec<SspTemplate<'a>>,
         left_out: Vec<&'a str>,
     ) -> Self {
-        let is_multi_arch = given.is_multi_arch();
+        let patch = ssp_patch(given, &templates);
+        let is_multi_arch = patch.enables_import(given.import);
         let architectures = architectures(given.census, is_multi_arch);
         let wanted = Wanted::new(
             &templates,
@@ -239,6 +216,7 @@ impl<'a> Forecast<'a> {
             pointers: Vec::new(),
             lost: Vec::new(),
             stopped: None,
+            uncertain: patch.uncertain,
         };
         forecast.add_data_sources(&wanted);
         forecast.pointers = wanted.pointers.into_iter().map(|(name, _)| name).collect();
@@ -385,6 +363,16 @@ impl<'a> Forecast<'a> {
         })
     }
 
+    /// Whether SSP stops because `commonBootImageNamespace` is not the name of a namespace.
+    pub fn common_namespace_rejected(&self) -> bool {
+        let is_added = |cron: &&Cron| {
+            let template = self.templates.get(cron.template);
+            template.is_some_and(|template| template.index.is_none())
+        };
+        let mut added = self.crons.iter().filter(is_added);
+        added.any(|cron| cron.rejected() == Some(&Rejection::NamespaceInvalid))
+    }
+
     /// The names of the templates with at least one cron that does not exist because of another template.
     pub fn lost_templates(&self) -> BTreeSet<&str> {
         let lost = self.lost.iter();
@@ -421,21 +409,9 @@ pub fn unsuffixed(name: &str) -> impl Iterator<Item = &str> {
         .filter_map(move |architecture| name.strip_suffix(architecture.name())?.strip_suffix('-'))
 }
 
-/// Whether HCO's webhook rejects an object, or HCO cannot reconcile it.
-///
-/// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateHyperConverged.
-fn is_rejected_by_hco(
-    hco: &HyperConverged<'_>,
-    common: &CommonTemplates,
-    version: HcoVersion,
-) -> bool {
-    let mut names = BTreeSet::new();
-    !hco.placement.errors().is_empty()
-        || !hco.infra_errors.is_empty()
-        || hco.import.unreadable_v1_only(version).is_some()
-        || hco.templates.iter().any(|template| {
-            invalid(template, hco, common).is_some() || !names.insert(template.name.as_str())
-        })
+fn ssp_patch(given: &Given<'_>, templates: &[SspTemplate<'_>]) -> SspPatch {
+    let names = templates.iter().map(|template| template.name);
+    SspPatch::new(given.hco.patches.ssp.as_deref(), names)
 }
 
 /// Whether the schema of SSP rejects the contentType of a template.
@@ -475,25 +451,6 @@ fn same_names(crons: &[Cron]) -> BTreeSet<Key> {
     let mut names = BTreeSet::new();
     let keys = crons.iter().map(|cron| cron.key.clone());
     keys.filter(|key| !names.insert(key.clone())).collect()
-}
-
-impl SspTemplate<'_> {
-    /// A cron of the template that manages a DataSource.
-    fn cdi_cron<'f>(
-        &'f self,
-        key: &'f Key,
-        source: &'f Key,
-        architecture: Option<Architecture>,
-    ) -> DataImportCron<'f> {
-        DataImportCron {
-            name: &key.name,
-            namespace: &key.namespace,
-            managed_data_source: &source.name,
-            platform_architecture: architecture.map(Architecture::name),
-            data_source_label: architecture.map(|_| self.spec.managed_data_source.as_str()),
-            spec: &self.spec,
-        }
-    }
 }
 
 impl Cron {

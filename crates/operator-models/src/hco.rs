@@ -3,11 +3,13 @@
 
 pub mod api_version;
 pub mod architectures;
+pub mod default_architecture;
 pub mod golden_image;
 pub mod hyperconverged;
 pub mod import;
 pub mod jsonpatch;
 pub mod node;
 pub mod node_info;
+pub mod rejection;
 pub mod template;
 pub mod version;

@@ -3,3 +3,4 @@
 pub mod architecture;
 pub mod bundle;
 pub mod data_sources;
+pub mod template;

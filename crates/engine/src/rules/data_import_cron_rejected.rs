@@ -5,18 +5,23 @@ use operator_models::cdi::data_import_cron::{Cause, Rejection};
 use operator_models::forecast::Changes;
 
 use super::prelude::*;
-use crate::change::Prediction;
+use crate::change::{NoForecast, Prediction};
 use crate::rejected_path::rejected_path;
 use crate::words::rejection;
 
 pub(crate) static RULE: Rule = Rule::about_templates("data-import-cron-rejected", Level::Deny)
     .about_golden_images();
 
-/// The API server or CDI's webhook rejects the DataImportCron of a template.
-pub(crate) struct RejectedCron<'f> {
-    template: &'f str,
-    index: usize,
-    reason: &'f Rejection,
+/// The API server or CDI's webhook rejects a DataImportCron.
+pub(crate) enum RejectedCron<'f> {
+    /// The DataImportCron of a template of the spec.
+    OfTemplate {
+        template: &'f str,
+        index: usize,
+        reason: &'f Rejection,
+    },
+    /// The DataImportCrons of the templates that HCO adds, because their namespace is invalid.
+    OfCommonTemplates,
 }
 
 /// A name that is rejected is a finding of `template-name-invalid`.
@@ -29,40 +34,71 @@ pub(crate) fn check<'f>(
     prediction: &'f Prediction<'f>,
     _: Option<&'f Changes>,
 ) -> impl Iterator<Item = RejectedCron<'f>> {
-    prediction.iter().flat_map(|forecast| {
-        let rejected = forecast.first_of_templates(|cron| {
-            let reason = cron.rejected();
-            reason.filter(|reason| reason.cause() == Cause::Other)
+    let forecast = match prediction {
+        Ok(forecast) => Some(forecast),
+        Err(NoForecast::Mistyped(forecast)) => Some(&**forecast),
+        Err(_) => None,
+    };
+    forecast.into_iter().flat_map(|forecast| {
+        let of_templates = forecast.first_of_templates(|cron| {
+            cron.rejected()
+                .filter(|reason| reason.cause() == Cause::Other)
         });
-        rejected.map(|(template, index, reason)| RejectedCron {
-            template: template.name,
-            index,
-            reason,
-        })
+        of_templates
+            .map(|(template, index, reason)| RejectedCron::OfTemplate {
+                template: template.name,
+                index,
+                reason,
+            })
+            .chain(
+                forecast
+                    .common_namespace_rejected()
+                    .then_some(RejectedCron::OfCommonTemplates),
+            )
     })
 }
 
 impl<'f> Violation<'f> for RejectedCron<'f> {
     fn template(&self) -> Option<&'f str> {
-        Some(self.template)
+        match self {
+            Self::OfTemplate { template, .. } => Some(template),
+            Self::OfCommonTemplates => None,
+        }
     }
 
     fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        rejected_path(configuration, self.index, self.reason)
+        match self {
+            Self::OfTemplate { index, reason, .. } => rejected_path(configuration, *index, reason),
+            Self::OfCommonTemplates => configuration.hco.fields.common_namespace.path(),
+        }
     }
 
     fn fact(&self, _: &'f Configuration<'f>) -> String {
-        format!(
-            "The image of template {} is not imported, and SSP stops: unwanted imports stay, and VM templates are not updated. The DataImportCron is rejected ({}).",
-            quote(self.template),
-            rejection(self.reason)
-        )
+        match self {
+            Self::OfTemplate {
+                template, reason, ..
+            } => format!(
+                "The image of template {} is not imported, and SSP stops: unwanted imports stay, and VM templates are not updated. The DataImportCron is rejected ({}).",
+                quote(template),
+                rejection(reason)
+            ),
+            Self::OfCommonTemplates => {
+                "No common golden image is imported, and SSP stops, because this is not the name of a namespace.".to_owned()
+            }
+        }
     }
 
     fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        // CDI can have another reason after this one, so a person has to check the result.
-        let edits = edits(self.path(configuration), self.reason);
-        vec![Proposal::edits(advice(self.reason), edits)]
+        match self {
+            // CDI can have another reason after this one, so a person has to check the result.
+            Self::OfTemplate { reason, .. } => {
+                let edits = edits(self.path(configuration), reason);
+                vec![Proposal::edits(advice(reason), edits)]
+            }
+            Self::OfCommonTemplates => {
+                vec![Proposal::advice(advice(&Rejection::NamespaceInvalid))]
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! See `default-architecture-changes.md`.
 
 use operator_models::hco::jsonpatch;
-use operator_models::kubevirt::default_architecture::default_architecture;
+use operator_models::hco::default_architecture::default_architecture;
 
 use super::prelude::*;
 use crate::change::Side;

@@ -56,7 +56,7 @@ pub(crate) fn check<'f>(
             without_forecast(configuration, str::is_empty)
         }
         // Another rule reports why nothing is created.
-        Err(NoForecast::Rejected(_) | NoForecast::NotDeployed) => Vec::new(),
+        Err(NoForecast::Rejected(_) | NoForecast::Mistyped(_) | NoForecast::NotDeployed) => Vec::new(),
         // Some names are invalid on any nodes.
         Err(NoForecast::NodesUnknown) => without_forecast(configuration, |name| {
             !is_dns1123_subdomain(name) || name.len() > NAME_MAX

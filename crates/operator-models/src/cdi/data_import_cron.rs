@@ -18,7 +18,7 @@ pub use crate::cdi::data_import_cron::rejection::{Cause, Rejection};
 pub(crate) use crate::cdi::data_import_cron::schedule::Schedule;
 pub use crate::cdi::data_import_cron::source::SOURCE_KINDS;
 use crate::cdi::data_import_cron::source::Source;
-pub use crate::cdi::data_import_cron::spec::Spec;
+pub use crate::cdi::data_import_cron::spec::{Origin, Spec};
 
 /// The longest name of a `DataImportCron`, and of the `DataSource` that it manages.
 pub const NAME_MAX: usize = 63;
@@ -136,10 +136,14 @@ pub struct Verdict {
     pub never_runs: Vec<NeverRuns>,
 }
 
-/// Checks a spec as CDI's webhook does, except for its managedDataSource.
+/// Checks a spec as CDI's webhook does, except for its managedDataSource. `metadata_rejected` is the result of
+/// [`examine_metadata`].
 ///
 /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go, validateDataImportCronSpec.
-pub fn examine_spec<'a>(spec: &Spec<'a>) -> Result<SpecVerdict, WrongType<'a>> {
+pub fn examine_spec<'a>(
+    spec: &Spec<'a>,
+    metadata_rejected: Option<Rejection>,
+) -> Result<SpecVerdict, WrongType<'a>> {
     let volume = spec.volume();
     let source = Source::read(&volume)?;
     let unsettable = unsettable_field(&volume)?;
@@ -152,7 +156,7 @@ pub fn examine_spec<'a>(spec: &Spec<'a>) -> Result<SpecVerdict, WrongType<'a>> {
         .or_else(|| source.examine())
         .or_else(|| examine_rest(spec, schedule));
     Ok(SpecVerdict {
-        metadata_rejected: None,
+        metadata_rejected,
         rejected,
         needs_cron_job: source.needs_cron_job(),
         schedule,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::objects::{Kind, Objects, Real};
 use super::{CreatedBy, Cron, Forecast, Yield};
-use crate::cdi::data_import_cron as cdi;
+use crate::cdi::data_import_cron::{self as cdi, Origin};
 use crate::ssp::data_sources::Key;
 
 /// The crons, DataSources, and disks of golden images.
@@ -34,9 +34,6 @@ pub struct Disk {
     /// The source of its image.
     pub origin: Rc<Origin>,
 }
-
-/// The source of an image.
-pub type Origin = [Option<String>; 4];
 
 /// An existing cron.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use kube_objects::placement::{Placement, REQUIRED, SelectorError, check_required
 
 use crate::hco::api_version::ApiVersion;
 use crate::hco::import::{GATE, Gate, ImportFields, V1Only};
-use crate::hco::node_info::NodeInfo;
+use crate::hco::node_info::{NodeInfo, places};
 use crate::hco::template::{StatusTemplate, Template};
 
 /// The annotation in which HCO's conversion stores the fields that only v1 has.
@@ -184,16 +184,6 @@ impl<'a> LocatedFields<'a> {
             fields: judged,
         })
     }
-}
-
-/// Whether a placement restricts the nodes.
-pub(super) fn places(placement: &Field<'_>) -> bool {
-    let placement = placement.object();
-    ["nodeSelector", "affinity"].into_iter().any(|name| {
-        let json = placement.field(name).json();
-        json.and_then(Json::members)
-            .is_some_and(|members| !members.is_empty())
-    })
 }
 
 /// The version of HCO in a status, as a version of HCO or of OpenShift Virtualization.

@@ -1,28 +1,103 @@
 //! The jsonpatch annotations, which HCO applies to the resources of other operators.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
-use kube_objects::json::{Json, Kind};
+use crate::hco::import::Import;
+use kube_objects::json::{Json, Kind, Object};
 use kube_objects::text::folds_to;
 
+use crate::hco::template::{ARCHITECTURES, DEFAULT_PREFERENCE, DEFAULT_PREFERENCE_KIND};
+
 /// The fields of SSP that HCO sets from the templates and the nodes.
-pub const IN_SSP: [&str; 3] = [SSP_IMPORT, "/spec/cluster", SSP_TEMPLATES];
+pub const IN_SSP: [&str; 3] = [SSP_IMPORT, SSP_CLUSTER, SSP_TEMPLATES];
 
 /// The field of SSP with the templates.
 pub const SSP_TEMPLATES: &str = "/spec/commonTemplates/dataImportCronTemplates";
 /// The field of SSP with the multi-architecture import.
 const SSP_IMPORT: &str = "/spec/enableMultipleArchitectures";
+/// The field of SSP with the architectures of the nodes.
+const SSP_CLUSTER: &str = "/spec/cluster";
+/// The keys of a template's labels and annotations that a forecast or a rule reads.
+const READ_KEYS: [&str; 4] = [
+    ARCHITECTURES,
+    "template.kubevirt.io/architecture",
+    DEFAULT_PREFERENCE,
+    DEFAULT_PREFERENCE_KIND,
+];
 
-/// The multi-architecture import that a patch of SSP sets, if it sets a literal value.
-pub fn patched_import(patch: Option<&str>) -> Option<bool> {
-    let operations = operations(patch?)?;
-    let last = operations
-        .iter()
-        .rfind(|operation| operation.touched(&[SSP_IMPORT]).is_some())?;
-    let is_set = matches!(last.op.as_deref(), Some("add" | "replace"));
-    let is_whole = |path: &str| path.split('/').count() == SSP_IMPORT.split('/').count();
-    last.value
-        .filter(|_| is_set && last.path.as_deref().is_some_and(is_whole))
+/// The effect of the jsonpatch annotation for SSP on a forecast.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SspPatch {
+    /// The multi-architecture import, if the patch sets it to a literal value.
+    pub import: Option<bool>,
+    /// The templates that the patch changes in another way.
+    pub uncertain: Uncertain,
+}
+
+/// The templates for which a forecast does not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Uncertain {
+    /// The templates with these names, if any.
+    Templates(BTreeSet<String>),
+    /// All templates.
+    All,
+}
+
+impl Uncertain {
+    /// Whether the forecast does not hold for a template.
+    pub fn contains(&self, template: &str) -> bool {
+        match self {
+            Self::Templates(names) => names.contains(template),
+            Self::All => true,
+        }
+    }
+}
+
+impl SspPatch {
+    /// Whether SSP creates boot sources for each architecture, if HCO resolves the import to this one.
+    pub fn enables_import(&self, import: Import) -> bool {
+        self.import.unwrap_or(import == Import::Enabled)
+    }
+
+    /// Reads a patch. `templates` are the names of the templates in SSP's order.
+    pub fn new<'a>(patch: Option<&'a str>, templates: impl Iterator<Item = &'a str>) -> Self {
+        let mut names: Vec<Cow<'a, str>> = templates.map(Cow::Borrowed).collect();
+        let mut import = None;
+        let mut uncertain = Some(BTreeSet::new());
+        match patch.map_or(Some(Vec::new()), operations) {
+            None => uncertain = None,
+            Some(operations) => {
+                for operation in operations {
+                    let changed = if operation.touched(&[SSP_IMPORT]).is_some() {
+                        import = operation.sets_import();
+                        import.map(|_| Vec::new())
+                    } else {
+                        operation.changed(&mut names)
+                    };
+                    uncertain = uncertain.zip(changed).map(|(mut names, changed)| {
+                        names.extend(changed);
+                        names
+                    });
+                }
+            }
+        }
+        Self {
+            import,
+            uncertain: uncertain.map_or(Uncertain::All, Uncertain::Templates),
+        }
+    }
+}
+
+/// Whether a forecast or a rule reads a field below a template.
+fn is_read(path: &[&str]) -> bool {
+    match path {
+        ["metadata", "labels" | "annotations", key, ..] => {
+            let key = key.replace("~1", "/").replace("~0", "~");
+            READ_KEYS.contains(&key.as_str())
+        }
+        _ => true,
+    }
 }
 
 /// Whether a patch changes one of these fields, or cannot be applied at all.
@@ -30,7 +105,8 @@ pub fn overrides(patch: Option<&str>, fields: &[&str]) -> bool {
     let Some(patch) = patch else { return false };
     operations(patch).is_none_or(|operations| {
         let mut operations = operations.iter();
-        operations.any(|it| !it.is_applicable() || it.touched(fields).is_some())
+        operations
+            .any(|operation| !operation.is_applicable() || operation.touched(fields).is_some())
     })
 }
 
@@ -42,8 +118,7 @@ pub struct AnnotationOperation<'a> {
     /// The field that it changes.
     pub path: Option<Cow<'a, str>>,
     from: Option<Cow<'a, str>>,
-    /// The value that it sets, if that is a boolean.
-    value: Option<bool>,
+    value: Option<Json<'a>>,
 }
 
 /// The operations of a patch; `None` if it is not a patch.
@@ -59,30 +134,22 @@ pub fn operations(patch: &str) -> Option<Vec<AnnotationOperation<'_>>> {
             Kind::Null => Vec::new(),
             _ => item.members()?,
         };
-        let string = |key| {
+        let member = |key| {
             let mut members = members.iter().rev();
-            members.find(|(name, _)| name == key)?.1.string()
-        };
-        let boolean = |key| {
-            let mut members = members.iter().rev();
-            match members.find(|(name, _)| name == key)?.1.text() {
-                "true" => Some(true),
-                "false" => Some(false),
-                _ => None,
-            }
+            Some(members.find(|(name, _)| name == key)?.1)
         };
         operations.push(AnnotationOperation {
             text: item.text(),
-            op: string("op"),
-            path: string("path"),
-            from: string("from"),
-            value: boolean("value"),
+            op: member("op").and_then(Json::string),
+            path: member("path").and_then(Json::string),
+            from: member("from").and_then(Json::string),
+            value: member("value"),
         });
     }
     Some(operations)
 }
 
-impl AnnotationOperation<'_> {
+impl<'a> AnnotationOperation<'a> {
     /// Whether HCO accepts the path.
     pub fn is_applicable(&self) -> bool {
         self.path
@@ -100,6 +167,65 @@ impl AnnotationOperation<'_> {
             .find(|pointer| fields.iter().any(|field| are_related(pointer, field)))
             .map(|pointer| &**pointer)
     }
+
+    /// The import that it sets; `None` if it does something else with this field, or with a parent.
+    fn sets_import(&self) -> Option<bool> {
+        let is_field = self.path.as_deref()?.split('/').count() == 3;
+        let is_set = matches!(self.op.as_deref(), Some("add" | "replace"));
+        match self.value.filter(|_| is_field && is_set)?.text() {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The names of the templates that it changes; `None` if it could change any. Keeps `names`, the templates in SSP's
+    /// order, up to date.
+    fn changed(&self, names: &mut Vec<Cow<'a, str>>) -> Option<Vec<String>> {
+        if !self.is_applicable() || self.touched(&[SSP_CLUSTER]).is_some() {
+            return None;
+        }
+        let mut changed = Vec::new();
+        if self.touched(&[SSP_TEMPLATES]).is_none() {
+            return Some(changed);
+        }
+        for pointer in [&self.path, &self.from].into_iter().flatten() {
+            if !are_related(pointer, SSP_TEMPLATES) {
+                continue;
+            }
+            let below: Vec<&str> = pointer.split('/').skip(4).collect();
+            let (position, path) = below.split_first()?;
+            let index: Option<usize> = position.parse().ok();
+            if !path.is_empty() {
+                if is_read(path) {
+                    changed.push(names.get(index?)?.to_string());
+                }
+                continue;
+            }
+            match self.op.as_deref()? {
+                "remove" if index? < names.len() => changed.push(names.remove(index?).into()),
+                "replace" => {
+                    let replaced = names.get_mut(index?)?;
+                    changed.push(replaced.to_string());
+                    *replaced = self.name_in_value()?;
+                    changed.push(replaced.to_string());
+                }
+                "add" if *position == "-" || index? <= names.len() => {
+                    let name = self.name_in_value()?;
+                    changed.push(name.to_string());
+                    names.insert(index.unwrap_or(names.len()), name);
+                }
+                _ => return None,
+            }
+        }
+        Some(changed)
+    }
+
+    /// The name of the template that it adds.
+    fn name_in_value(&self) -> Option<Cow<'a, str>> {
+        let metadata = Object::root(self.value?).object("metadata");
+        metadata.field("name").string().ok()?.map(Cow::Owned)
+    }
 }
 
 /// Whether two JSON pointers are equal, or one is a parent of the other. HCO unmarshals the patched resource, so Go
@@ -112,4 +238,84 @@ fn are_related(pointer: &str, field: &str) -> bool {
             .next()
             .is_none_or(|segment| folds_to(segment, of_field))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use super::*;
+
+    /// The import that a patch sets, and the templates for which the forecast does not hold.
+    fn effect(operations: &str) -> String {
+        let patch = SspPatch::new(Some(operations), ["a", "b", "c"].into_iter());
+        let import = patch.import.map_or_else(String::new, |on| on.to_string());
+        let uncertain = match patch.uncertain {
+            Uncertain::All => "all".to_owned(),
+            Uncertain::Templates(names) => names.into_iter().collect::<Vec<_>>().join(" "),
+        };
+        format!("{import}:{uncertain}")
+    }
+
+    #[test]
+    fn an_operation_makes_only_the_templates_uncertain_that_it_names() {
+        for (operations, expected) in [
+            ("replace /enableMultipleArchitectures true", "true:"),
+            ("replace /EnableMultipleArchitectures false", "false:"),
+            ("remove /enableMultipleArchitectures", ":all"),
+            ("add /enableMultipleArchitectures 1", ":all"),
+            ("add /templateValidator/replicas 3", ":"),
+            ("add /commonTemplates/namespace \"x\"", ":"),
+            ("replace /cluster/workloadArchitectures []", ":all"),
+            ("replace /commonTemplates {}", ":all"),
+            ("test /cluster 1", ":"),
+            ("add @/1/metadata/labels/team \"x\"", ":"),
+            ("add @/1/metadata/annotations/a~1b \"x\"", ":"),
+            ("add @/1/metadata/labels {}", ":b"),
+            (
+                "add @/1/metadata/labels/template.kubevirt.io~1architecture \"arm64\"",
+                ":b",
+            ),
+            (
+                "remove @/1/metadata/annotations/ssp.kubevirt.io~1dict.architectures",
+                ":b",
+            ),
+            ("replace @/2/spec/schedule \"@daily\"", ":c"),
+            ("replace @/3/spec/schedule \"@daily\"", ":all"),
+            ("remove @/-/spec/schedule", ":all"),
+            ("replace @ []", ":all"),
+            ("add @/- {\"metadata\":{\"name\":\"d\"}}", ":d"),
+            (
+                "add @/0 {\"metadata\":{\"name\":\"d\"}};replace @/1/spec {}",
+                ":a d",
+            ),
+            ("add @/- {}", ":all"),
+            ("remove @/0;replace @/0/spec {}", ":a b"),
+            ("remove @/3", ":all"),
+            ("replace @/0 {\"metadata\":{\"name\":\"d\"}}", ":a d"),
+            ("copy @/0", ":all"),
+        ] {
+            let patch: Vec<String> = operations
+                .split(';')
+                .map(|operation| {
+                    let mut parts = operation.splitn(3, ' ');
+                    let (op, path) = (parts.next().unwrap(), parts.next().unwrap());
+                    let path = path.replace('@', "/commonTemplates/dataImportCronTemplates");
+                    let value = parts.next().unwrap_or("null");
+                    format!(r#"{{"op":"{op}","path":"/spec{path}","value":{value}}}"#)
+                })
+                .collect();
+            assert_eq!(
+                effect(&format!("[{}]", patch.join(","))),
+                expected,
+                "{operations}"
+            );
+        }
+        assert_eq!(effect("{}"), ":all");
+        assert_eq!(
+            effect(r#"[{"op":"add","path":"/metadata/labels"}]"#),
+            ":all"
+        );
+    }
 }

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kube_objects::json::{Json, Object, WrongType};
-
-use super::hyperconverged::places;
+use kube_objects::json::{Field, Json, Object, WrongType};
 
 /// The architectures of nodes in the status of a cluster's only HyperConverged.
 #[derive(Debug, Default)]
@@ -71,4 +69,14 @@ fn names<'a>(info: &Object<'a>, key: &'static str) -> Result<Option<Vec<String>>
     let mut names = info.field(key).strings()?.unwrap_or_default();
     names.retain(|name| !name.is_empty());
     Ok(Some(names).filter(|names| !names.is_empty()))
+}
+
+/// Whether a placement restricts the nodes.
+pub(super) fn places(placement: &Field<'_>) -> bool {
+    let placement = placement.object();
+    ["nodeSelector", "affinity"].into_iter().any(|name| {
+        let json = placement.field(name).json();
+        json.and_then(Json::members)
+            .is_some_and(|members| !members.is_empty())
+    })
 }

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::kubevirt::installation::KubeVirt;
-
 /// A version of HCO, 1.N. The behavior depends only on N.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HcoVersion(u32);
@@ -18,6 +16,11 @@ const OPENSHIFT_VIRTUALIZATION: [(u32, u32, u32); 5] = [
     (4, 23, 19),
     (5, 0, 19),
 ];
+
+/// The first version of KubeVirt that gives a VM the architecture in the label of its DataSource.
+///
+/// MIRRORS: kubevirt pkg/defaults/defaults.go, setDefaultArchitectureFromDataSource, since v1.6.4 (backport 906edc24b6).
+pub const KUBEVIRT_WITH_LABELS: (u32, u32, u32) = (1, 6, 4);
 
 /// How a version relates to the known ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,7 +156,8 @@ impl HcoVersion {
 
     /// Whether its KubeVirt reads a VM's architecture from the label of a DataSource.
     pub fn reads_data_source_labels(self) -> bool {
-        KubeVirt::new(String::new(), self.kubevirt()).reads_labels()
+        self.kubevirt()
+            .is_none_or(|version| version >= KUBEVIRT_WITH_LABELS)
     }
 
     /// Whether HCO sets KubeVirt's default architecture, and its webhook sets defaults of templates.

@@ -3,7 +3,7 @@
 use kube_objects::json::{Json, Object, WrongType};
 
 use super::preference::{Preference, PreferenceName, required_architecture};
-use crate::hco::version::numbers;
+use crate::hco::version::{KUBEVIRT_WITH_LABELS, numbers};
 
 /// The feature gate for running VMs by emulation, on nodes with another architecture.
 const CROSS_ARCHITECTURE: &str = "CrossArchitectureVirtualization";
@@ -89,10 +89,9 @@ impl KubeVirt {
     }
 
     /// Whether this version gives a VM the architecture in the label of its DataSource.
-    ///
-    /// MIRRORS: kubevirt pkg/defaults/defaults.go, setDefaultArchitectureFromDataSource, since v1.6.4 (backport 906edc24b6).
     pub fn reads_labels(&self) -> bool {
-        self.version.is_none_or(|version| version >= (1, 6, 4))
+        self.version
+            .is_none_or(|version| version >= KUBEVIRT_WITH_LABELS)
     }
 
     /// Whether VMs of an architecture run on nodes of another one, if virt-launcher contains the emulator. The released

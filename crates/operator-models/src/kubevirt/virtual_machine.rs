@@ -8,14 +8,10 @@ use kube_objects::text::folds_to;
 use super::installation::KubeVirt;
 use super::preference::{Preference, PreferenceName};
 use crate::cdi::image::{Image, Unimportable};
+pub use crate::hco::template::{DEFAULT_PREFERENCE, DEFAULT_PREFERENCE_KIND};
+pub use crate::ssp::architecture::DATA_SOURCE_ARCHITECTURE;
 use crate::ssp::architecture::is_known;
 
-/// The label of a DataSource with the architecture of its disk. SSP sets it, and KubeVirt reads it since 1.6.4.
-pub const DATA_SOURCE_ARCHITECTURE: &str = "template.kubevirt.io/architecture";
-/// The label of a DataSource with the preference of VMs that infer it.
-pub const DEFAULT_PREFERENCE: &str = "instancetype.kubevirt.io/default-preference";
-/// The label with the kind of this preference.
-pub const DEFAULT_PREFERENCE_KIND: &str = "instancetype.kubevirt.io/default-preference-kind";
 /// The prefix of a node label. The label says that the node can run, or emulate, VMs of the architecture that follows.
 pub const VM_ARCHITECTURE: &str = "kubevirt.io/vm-arch-";
 

@@ -2,6 +2,9 @@
 
 use crate::hco::node::Census;
 
+/// The label of a DataSource with the architecture of its disk. SSP sets it, and KubeVirt reads it since 1.6.4.
+pub const DATA_SOURCE_ARCHITECTURE: &str = "template.kubevirt.io/architecture";
+
 /// The architectures that the SSP operator supports. SSP gets the golden images from HCO.
 ///
 /// MIRRORS: ssp-operator internal/architecture/architecture.go, `ToArch`.

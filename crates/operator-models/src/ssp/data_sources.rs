@@ -5,15 +5,14 @@
 //!
 //! MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getDataSourcesAndCrons.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
 
 use super::architecture::Architecture;
 use super::bundle;
-use crate::forecast::SspTemplate;
 use crate::hco::version::HcoVersion;
+use crate::ssp::template::SspTemplate;
 
 /// The namespace of golden images, except in OpenShift Virtualization.
 pub const GOLDEN_IMAGES_NAMESPACE: &str = "kubevirt-os-images";
@@ -32,47 +31,13 @@ pub fn golden_images_namespace(version: &str) -> &'static str {
     }
 }
 
-/// The name of an object in a namespace.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The name of an object in a namespace, ordered by namespace, then by name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// Its namespace.
     pub namespace: Rc<str>,
     /// Its name.
     pub name: Rc<str>,
-}
-
-/// Keys are ordered by namespace, then by name. Most keys have the same namespace.
-impl Ord for Key {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let namespaces = if Rc::ptr_eq(&self.namespace, &other.namespace) {
-            Ordering::Equal
-        } else {
-            compare(&self.namespace, &other.namespace)
-        };
-        namespaces.then_with(|| compare(&self.name, &other.name))
-    }
-}
-
-/// Compares two names, eight bytes at a time, because the C library of WebAssembly compares byte by byte. Comparing
-/// keys is the most frequent operation.
-fn compare(one: &str, other: &str) -> Ordering {
-    let (mut one, mut other) = (one.as_bytes(), other.as_bytes());
-    while let (Some((first, rest)), Some((second, others))) =
-        (one.split_first_chunk(), other.split_first_chunk())
-    {
-        let (first, second) = (u64::from_be_bytes(*first), u64::from_be_bytes(*second));
-        if first != second {
-            return first.cmp(&second);
-        }
-        (one, other) = (rest, others);
-    }
-    one.cmp(other)
-}
-
-impl PartialOrd for Key {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
 }
 
 impl Key {
@@ -138,6 +103,17 @@ pub struct LostCron {
     pub to: Option<usize>,
 }
 
+impl LostCron {
+    fn new(cron: WantedCron, source: Key, to: Option<usize>) -> Self {
+        Self {
+            template: cron.template,
+            key: source.beside(cron.name),
+            source,
+            to,
+        }
+    }
+}
+
 /// The objects that SSP wants.
 #[derive(Debug, Default)]
 pub struct Wanted {
@@ -162,17 +138,23 @@ impl Wanted {
         golden_namespace: &str,
     ) -> Self {
         let mut wanted = Self::default();
+        let mut replaced = Vec::new();
         for (index, template) in templates.iter().enumerate() {
-            wanted.add_crons(
+            for (source, cron) in crons(
                 index,
                 template,
                 architectures,
                 is_multi_arch,
                 golden_namespace,
-            );
+            ) {
+                if let Some(earlier) = wanted.crons.insert(source.clone(), cron) {
+                    replaced.push((earlier, source));
+                }
+            }
         }
-        for lost in &mut wanted.lost {
-            lost.to = wanted.crons.get(&lost.source).map(|cron| cron.template);
+        for (cron, source) in replaced {
+            let to = wanted.crons.get(&source).map(|cron| cron.template);
+            wanted.lost.push(LostCron::new(cron, source, to));
         }
         wanted.add_bundle_sources(architectures, is_multi_arch);
         if is_multi_arch {
@@ -181,64 +163,6 @@ impl Wanted {
         }
         wanted.lost.sort();
         wanted
-    }
-
-    /// MIRRORS: getCronsByDataSource, getCronsByDataSourceMultiArch, addToCronMap.
-    fn add_crons(
-        &mut self,
-        index: usize,
-        template: &SspTemplate<'_>,
-        architectures: &[Architecture],
-        is_multi_arch: bool,
-        golden_namespace: &str,
-    ) {
-        let namespace = match template.namespace.as_str() {
-            "" => golden_namespace,
-            namespace => namespace,
-        };
-        let managed = template.spec.managed_data_source.as_str();
-        let annotated = template.architectures.as_ref().filter(|_| is_multi_arch);
-        let Some(annotated) = annotated else {
-            let default = bundle::source(managed)
-                .filter(|_| is_multi_arch)
-                .and_then(|of_source| first_common(architectures, of_source));
-            let managed =
-                default.map_or_else(|| managed.to_owned(), |default| default.suffixed(managed));
-            let cron = WantedCron {
-                template: index,
-                name: template.name.to_owned(),
-                architecture: None,
-            };
-            self.add_cron(Key::new(namespace, &managed), cron);
-            return;
-        };
-        for architecture in Architecture::ALL {
-            if !annotated.contains(&architecture) || !architectures.contains(&architecture) {
-                continue;
-            }
-            let cron = WantedCron {
-                template: index,
-                name: architecture.suffixed(template.name),
-                architecture: Some(architecture),
-            };
-            let key = Key::new(namespace, &architecture.suffixed(managed));
-            self.add_cron(key, cron);
-        }
-    }
-
-    fn add_cron(&mut self, key: Key, cron: WantedCron) {
-        if let Some(replaced) = self.crons.insert(key.clone(), cron) {
-            self.lose(replaced, key);
-        }
-    }
-
-    fn lose(&mut self, cron: WantedCron, source: Key) {
-        self.lost.push(LostCron {
-            template: cron.template,
-            key: source.beside(cron.name),
-            source,
-            to: None,
-        });
     }
 
     /// MIRRORS: getDataSourceInfos, getDataSourceInfosMultiArch.
@@ -293,10 +217,50 @@ impl Wanted {
         let keys: Vec<Key> = names.map(|name| Key::new(golden_namespace, name)).collect();
         for key in keys {
             if let Some(dropped) = self.crons.remove(&key) {
-                self.lose(dropped, key);
+                self.lost.push(LostCron::new(dropped, key, None));
             }
         }
     }
+}
+
+/// The crons of a template, and the DataSources that they manage.
+///
+/// MIRRORS: getCronsByDataSource, getCronsByDataSourceMultiArch, addToCronMap.
+fn crons(
+    index: usize,
+    template: &SspTemplate<'_>,
+    architectures: &[Architecture],
+    is_multi_arch: bool,
+    golden_namespace: &str,
+) -> Vec<(Key, WantedCron)> {
+    let namespace = match template.namespace.as_str() {
+        "" => golden_namespace,
+        namespace => namespace,
+    };
+    let managed = template.spec.managed_data_source.as_str();
+    let cron = |name: String, architecture| WantedCron {
+        template: index,
+        name,
+        architecture,
+    };
+    if let Some(annotated) = &template.architectures
+        && is_multi_arch
+    {
+        return Architecture::ALL
+            .into_iter()
+            .filter(|known| annotated.contains(known) && architectures.contains(known))
+            .map(|known| {
+                let source = Key::new(namespace, &known.suffixed(managed));
+                (source, cron(known.suffixed(template.name), Some(known)))
+            })
+            .collect();
+    }
+    let source = bundle::source(managed)
+        .filter(|_| is_multi_arch)
+        .and_then(|of_source| first_common(architectures, of_source))
+        .map_or_else(|| managed.to_owned(), |default| default.suffixed(managed));
+    let source = Key::new(namespace, &source);
+    vec![(source, cron(template.name.to_owned(), None))]
 }
 
 /// The first architecture of the cluster that is in `among`.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use operator_models::cdi::data_import_cron::Polling;
 use operator_models::forecast::{Changes, Cron, Disk, Forecast, State, changes};
+use operator_models::hco::rejection::HcoRejection;
 use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
@@ -41,7 +42,7 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     // HCO itself rejects an object that contradicts itself. The forecast does not cover this.
     let is_rejected = !expected["after"]["error"].is_null();
     let after = after.as_ref().ok().filter(|_| !is_rejected);
-    let rejected = operator_models::forecast::Rejected::ByHco;
+    let rejected = operator_models::forecast::Rejected::ByHco(HcoRejection::WrongType(0));
     let changes = changes(&state, after.ok_or(&rejected));
 
     let Some(crons) = &changes.crons else {

@@ -62,7 +62,6 @@ impl<'a> Cluster<'a> {
         Forecast::new(&Given {
             hco: &self.hco,
             import: self.import,
-            patched_import: None,
             common: &self.common,
             golden_namespace: GOLDEN,
             version,

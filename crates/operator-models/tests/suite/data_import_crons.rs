@@ -85,8 +85,8 @@ fn difference(row: &Value, cron: &Value) -> Option<String> {
     let template = Object::root(Json::parse(template.as_bytes()).unwrap());
     let mut spec = Spec::read(&template.object("spec")).unwrap();
     spec.complete();
-    let mut verdict = examine_spec(&spec).unwrap();
-    verdict.metadata_rejected = examine_metadata(&template.object("metadata")).unwrap();
+    let metadata_rejected = examine_metadata(&template.object("metadata")).unwrap();
+    let verdict = examine_spec(&spec, metadata_rejected).unwrap();
     let architecture = text("architecture").filter(|architecture| !architecture.is_empty());
     let verdict = examine_names(
         &DataImportCron {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kube_objects::json::Json;
 use operator_models::hco::api_version::ApiVersion;
+use operator_models::hco::default_architecture::default_architecture;
 use operator_models::hco::golden_image::{
     CommonTemplates, GoldenImage, common_templates, golden_images, invalid,
 };
@@ -12,7 +13,6 @@ use operator_models::hco::hyperconverged::{HyperConverged, LocatedFields};
 use operator_models::hco::import::{GATE, Import};
 use operator_models::hco::node::{Census, census};
 use operator_models::hco::version::HcoVersion;
-use operator_models::kubevirt::default_architecture::default_architecture;
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;

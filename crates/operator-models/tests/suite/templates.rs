@@ -1,7 +1,7 @@
 //! Compares the templates that HCO passes to SSP, and the default architecture, with the results of HCO's own code.
 
 use operator_models::forecast::Rejected;
-use operator_models::kubevirt::default_architecture::default_architecture;
+use operator_models::hco::default_architecture::default_architecture;
 use operator_models::ssp::architecture::Architecture;
 use serde_json::Value;
 
@@ -41,9 +41,11 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         .into_iter()
         .find(|column| !expected[*column].is_null());
     let forecast = match (cluster.forecast(), error) {
-        (Err(Rejected::ByHco), Some(_)) => return Ok(None),
+        (Err(Rejected::ByHco(_)), Some(_)) => return Ok(None),
         (_, Some(column)) => return Err((column, "HCO refuses it".to_owned())),
-        (Err(Rejected::ByHco), None) => return Err(("webhookError", "it is accepted".to_owned())),
+        (Err(Rejected::ByHco(_)), None) => {
+            return Err(("webhookError", "it is accepted".to_owned()));
+        }
         (Err(_), None) => return Ok(Some("SSP refuses it")),
         (Ok(forecast), None) => forecast,
     };

@@ -5,6 +5,9 @@ use std::borrow::Cow;
 use kube_objects::json::{Field, Object, WrongType};
 use kube_objects::quantity::Quantity;
 
+/// The source of an image: a URL, an image stream, or the namespace and the name of a PVC.
+pub type Origin = [Option<String>; 4];
+
 /// The spec of a `DataImportCron`.
 ///
 /// MIRRORS: containerized-data-importer-api pkg/apis/core/v1beta1/types.go, `DataImportCronSpec`.
@@ -120,8 +123,8 @@ impl<'a> Spec<'a> {
         found
     }
 
-    /// The URL, the image stream, or the PVC (its namespace and name) that the disk is imported from.
-    pub(crate) fn origin(&self) -> [Option<String>; 4] {
+    /// The source that the disk is imported from.
+    pub(crate) fn origin(&self) -> Origin {
         let source = self.volume().object("source");
         let (registry, pvc) = (source.object("registry"), source.object("pvc"));
         [

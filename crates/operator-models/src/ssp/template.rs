@@ -6,14 +6,36 @@ use std::rc::Rc;
 use kube_objects::json::{Json, Object, WrongType};
 
 use crate::cdi::data_import_cron::{
-    Rejection, Schedule, Spec, SpecVerdict, examine_metadata, examine_spec,
+    DataImportCron, Origin, Rejection, Schedule, Spec, SpecVerdict, examine_metadata, examine_spec,
 };
-use crate::forecast::Given;
-use crate::forecast::state::Origin;
-use crate::hco::golden_image::{Annotation, CommonSpec, GoldenImage, golden_images};
+use crate::hco::golden_image::{
+    Annotation, CommonSpec, CommonTemplates, GoldenImage, golden_images,
+};
+use crate::hco::hyperconverged::HyperConverged;
 use crate::hco::import::Import;
-use crate::kubevirt::virtual_machine::DATA_SOURCE_ARCHITECTURE;
-use crate::ssp::architecture::Architecture;
+use crate::hco::node::Census;
+use crate::hco::version::HcoVersion;
+use crate::ssp::architecture::{Architecture, DATA_SOURCE_ARCHITECTURE};
+use crate::ssp::data_sources::Key;
+
+/// The input of a forecast.
+#[derive(Debug, Clone, Copy)]
+pub struct Given<'a> {
+    /// The object.
+    pub hco: &'a HyperConverged<'a>,
+    /// The multi-architecture import, as HCO resolves it.
+    pub import: Import,
+    /// The templates that HCO ships.
+    pub common: &'a CommonTemplates,
+    /// The namespace in which SSP creates the DataSources of golden images.
+    pub golden_namespace: &'a str,
+    /// The version of HCO.
+    pub version: HcoVersion,
+    /// Whether HCO's webhook has already completed the object.
+    pub is_complete: bool,
+    /// The nodes.
+    pub census: &'a Census,
+}
 
 /// A template as SSP gets it.
 #[derive(Debug)]
@@ -31,19 +53,19 @@ pub struct SspTemplate<'a> {
     /// Its spec, completed by HCO.
     pub spec: Spec<'a>,
     /// The source of its image.
-    pub(super) origin: Rc<Origin>,
+    pub(crate) origin: Rc<Origin>,
     /// The result of CDI's checks of the spec.
-    pub(super) verdict: SpecVerdict,
+    pub(crate) verdict: SpecVerdict,
     /// Whether HCO chooses the schedule for the cluster, so that only the status shows it.
     pub has_unknown_schedule: bool,
 }
 
 /// The templates that HCO passes to SSP, and the names of the templates whose annotation lists no workload
-/// architecture. SSP's schema rejects a template with a field of a wrong type.
+/// architecture.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `GetDataImportCronTemplates`, hcoDictToSSP.
-pub(super) fn ssp_templates<'a>(given: &Given<'a>) -> (Vec<SspTemplate<'a>>, Vec<&'a str>) {
+pub(crate) fn ssp_templates<'a>(given: &Given<'a>) -> (Vec<SspTemplate<'a>>, Vec<&'a str>) {
     let mut sorted = BTreeMap::new();
     let mut left_out = Vec::new();
     for image in golden_images(given.hco, given.common) {
@@ -56,24 +78,21 @@ pub(super) fn ssp_templates<'a>(given: &Given<'a>) -> (Vec<SspTemplate<'a>>, Vec
             left_out.push(image.name);
             continue;
         }
-        let template = SspTemplate::new(&image, given)
-            .unwrap_or_else(|error| SspTemplate::mistyped(&image, &error));
-        let Some(mut template) = template else {
-            continue;
-        };
-        if is_completed(&image, given) {
-            template.spec.complete();
-        }
-        template.index = image.template.map(|template| template.index);
-        template.architectures = architectures;
-        sorted.insert(template.name, template);
+        let template = SspTemplate::new(&image, architectures.clone(), given)
+            .unwrap_or_else(|error| SspTemplate::mistyped(&image, architectures, given, &error));
+        sorted.extend(template.map(|template| (template.name, template)));
     }
     (sorted.into_values().collect(), left_out)
 }
 
 impl<'a> SspTemplate<'a> {
     /// A template that has a field of a wrong type.
-    fn mistyped(image: &GoldenImage<'a>, error: &WrongType<'a>) -> Option<Self> {
+    fn mistyped(
+        image: &GoldenImage<'a>,
+        architectures: Option<Vec<Architecture>>,
+        given: &Given<'_>,
+        error: &WrongType<'a>,
+    ) -> Option<Self> {
         let template = Object::root(image.template?.json?);
         let namespace = template.object("metadata").field("namespace").string();
         let spec = Spec::readable_part(&template.object("spec"));
@@ -83,9 +102,9 @@ impl<'a> SspTemplate<'a> {
         };
         Some(Self {
             name: image.name,
-            index: None,
+            index: image.template.map(|template| template.index),
             namespace: namespace.ok().flatten().unwrap_or_default(),
-            architectures: None,
+            architectures,
             architecture_label: None,
             verdict: SpecVerdict {
                 metadata_rejected: None,
@@ -94,13 +113,16 @@ impl<'a> SspTemplate<'a> {
                 schedule: Schedule::Valid,
             },
             origin: Rc::new(spec.origin()),
-            spec,
+            spec: completed(spec, image, given),
             has_unknown_schedule: false,
         })
     }
 
-    /// Reads the template of an image, without its architectures.
-    fn new(image: &GoldenImage<'a>, given: &Given<'a>) -> Result<Option<Self>, WrongType<'a>> {
+    fn new(
+        image: &GoldenImage<'a>,
+        architectures: Option<Vec<Architecture>>,
+        given: &Given<'a>,
+    ) -> Result<Option<Self>, WrongType<'a>> {
         let common = given.common.get(image.name).map(|common| &common.spec);
         let common_spec = match common.and_then(CommonSpec::text) {
             Some(text) => Json::parse(text.as_bytes()).ok().map(Object::root),
@@ -138,29 +160,52 @@ impl<'a> SspTemplate<'a> {
                 None => "0 */12 * * *".to_owned(),
             };
         }
-        let mut verdict = examine_spec(&spec)?;
-        verdict.metadata_rejected = metadata_rejected;
         Ok(Some(Self {
             name: image.name,
-            index: None,
+            index: image.template.map(|template| template.index),
             namespace,
-            architectures: None,
+            architectures,
             architecture_label,
+            verdict: examine_spec(&spec, metadata_rejected)?,
             origin: Rc::new(spec.origin()),
-            spec,
-            verdict,
+            spec: completed(spec, image, given),
             has_unknown_schedule: has_unknown_schedule
                 && !matches!(common, Some(CommonSpec::Status(_))),
         }))
     }
+
+    /// Whether a field of the template has a wrong type, so that HCO rejects the whole object.
+    pub(crate) fn is_mistyped(&self) -> bool {
+        matches!(self.verdict.rejected, Some(Rejection::WrongType { .. }))
+    }
+
+    /// A cron of the template that manages a DataSource.
+    pub(crate) fn cdi_cron<'f>(
+        &'f self,
+        key: &'f Key,
+        source: &'f Key,
+        architecture: Option<Architecture>,
+    ) -> DataImportCron<'f> {
+        DataImportCron {
+            name: &key.name,
+            namespace: &key.namespace,
+            managed_data_source: &source.name,
+            platform_architecture: architecture.map(Architecture::name),
+            data_source_label: architecture.map(|_| self.spec.managed_data_source.as_str()),
+            spec: &self.spec,
+        }
+    }
 }
 
-/// Whether HCO completes the template of an image.
-fn is_completed(image: &GoldenImage<'_>, given: &Given<'_>) -> bool {
+/// The spec of an image's template, as HCO completes it.
+fn completed<'a>(mut spec: Spec<'a>, image: &GoldenImage<'_>, given: &Given<'_>) -> Spec<'a> {
     let is_own = image
         .template
         .is_some_and(|template| template.json.is_some());
-    given.version.sets_defaults() && !(is_own && given.is_complete)
+    if given.version.sets_defaults() && !(is_own && given.is_complete) {
+        spec.complete();
+    }
+    spec
 }
 
 /// The architectures that HCO leaves in the annotation; `None` without an annotation.
