@@ -24,6 +24,7 @@ impl<'f> Violation<'f> for UnreadableAnnotation<'f> {
         let why = match self.0 {
             UnreadableV1Only::Json => "it is not valid JSON",
             UnreadableV1Only::Type(why) => why,
+            UnreadableV1Only::Repeated(key) => &format!("{key} stands more than once"),
         };
         format!(
             "The annotation is not valid ({}): HCO cannot convert the object to v1.",

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use kube_objects::json::{Field, Json, Object, WrongType};
-use kube_objects::text::is_same_in_lower_case;
+use kube_objects::text::{folds_to, is_same_in_lower_case};
 
 use crate::hco::api_version::ApiVersion;
 use crate::hco::version::HcoVersion;
@@ -239,6 +239,10 @@ pub enum UnreadableV1Only {
     Json,
     /// A value has a type that HCO does not expect: the field and its type.
     Type(String),
+    /// This key of the import stands more than once, in any letter case.
+    ///
+    /// DIVERGES: Go merges what it decodes. It keeps the value before a null, and the elements of an earlier list.
+    Repeated(&'static str),
 }
 
 impl V1Only {
@@ -249,7 +253,10 @@ impl V1Only {
             return Ok(Self::default());
         };
         let json = Json::parse(annotation.as_bytes()).map_err(|_| UnreadableV1Only::Json)?;
-        Self::read(json).map_err(|error| UnreadableV1Only::Type(error.to_string()))
+        match repeated_key(json) {
+            Some(key) => Err(UnreadableV1Only::Repeated(key)),
+            None => Self::read(json).map_err(|error| UnreadableV1Only::Type(error.to_string())),
+        }
     }
 
     fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {
@@ -274,6 +281,24 @@ impl V1Only {
     }
 }
 
+/// A key of the import that stands more than once.
+fn repeated_key(json: Json<'_>) -> Option<&'static str> {
+    let repeated = |json: Json<'_>, keys: [&'static str; 2]| {
+        let members = json.members()?;
+        keys.into_iter().find(|key| {
+            let mut same = members.iter().filter(|(name, _)| folds_to(name, key));
+            same.nth(1).is_some()
+        })
+    };
+    repeated(json, ["multiArchEnabled", "featureGates"]).or_else(|| {
+        let gates = Object::root(json).field_of_any_case("featureGates");
+        let gates = gates.json()?.items()?.into_iter();
+        gates
+            .flat_map(|gate| repeated(gate, ["name", "state"]))
+            .next()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     #[cfg(target_arch = "wasm32")]
@@ -282,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_annotation_with_one_wrong_type_is_unreadable() {
+    fn an_annotation_with_a_wrong_type_or_a_repeated_key_is_unreadable() {
         for annotation in [
             "{",
             "[]",
@@ -291,6 +316,11 @@ mod tests {
             r#"{"observability":{"workloads":{"allowedMetrics":[1]}}}"#,
             r#"{"observability":[]}"#,
             r#"{"MDEVCONFIGENABLE":1}"#,
+            r#"{"multiArchEnabled":true,"multiArchEnabled":true}"#,
+            r#"{"MULTIARCHENABLED":true,"multiArchEnabled":null}"#,
+            r#"{"featureGates":[],"FeatureGates":[]}"#,
+            r#"{"featureGates":[{"name":"a"},{"name":"a","Name":"b"}]}"#,
+            r#"{"featureGates":[{"name":"a","state":"Disabled","state":null}]}"#,
         ] {
             assert!(V1Only::parse(Some(annotation)).is_err(), "{annotation}");
         }
@@ -298,7 +328,9 @@ mod tests {
             "",
             "null",
             "{}",
-            r#"{"unknown":1}"#,
+            r#"{"unknown":1,"unknown":2}"#,
+            r#"{"MULTIARCHENABLED":true,"observability":{},"observability":{}}"#,
+            r#"{"featureGates":[{"name":"a"},{"name":"a"}]}"#,
             r#"{"observability":null}"#,
             r#"{"featureGates":[{"name":"\ud800"}]}"#,
         ] {
