@@ -6,25 +6,7 @@ use engine::{Cluster, Permission, PreferenceName, Registry, Resource, ServiceAcc
 use serde::Serialize;
 
 /// The cluster as the Kubewarden host returns it.
-pub(crate) struct Kubewarden {
-    reads_preferences: bool,
-}
-
-impl Kubewarden {
-    /// The host for a request from the API server, which sends VMs after KubeVirt has applied their preferences.
-    pub(crate) fn for_api_server() -> Self {
-        Self {
-            reads_preferences: false,
-        }
-    }
-
-    /// The host of a program.
-    pub(crate) fn for_program() -> Self {
-        Self {
-            reads_preferences: true,
-        }
-    }
-}
+pub(crate) struct Kubewarden;
 
 impl Cluster for Kubewarden {
     /// One list of all nodes: with a mask, because the policy reads only the architecture and the metadata, which the
@@ -49,8 +31,7 @@ impl Cluster for Kubewarden {
             Some(_) => Resource::Preferences,
             None => Resource::ClusterPreferences,
         };
-        self.reads_preferences
-            .then(|| get(resource, namespace, &name.name))?
+        get(resource, namespace, &name.name)
     }
 
     fn can_i(&self, account: &ServiceAccount, permission: &Permission<'_>) -> Option<Vec<u8>> {

@@ -20,7 +20,7 @@ pub extern "C" fn wapc_init() {
 
 /// Evaluates a request for the API server.
 fn validate(payload: &[u8]) -> CallResult {
-    response::validation(engine::evaluate(payload, &Kubewarden::for_api_server()))
+    response::validation(engine::evaluate(payload, &Kubewarden))
 }
 
 /// Checks the settings when the policy is deployed.
@@ -30,8 +30,5 @@ fn validate_settings(payload: &[u8]) -> CallResult {
 
 /// Evaluates a request for a program: the same payload as `validate`, the whole report as JSON.
 fn report(payload: &[u8]) -> CallResult {
-    Ok(serde_json::to_vec(&engine::report(
-        payload,
-        &Kubewarden::for_program(),
-    ))?)
+    Ok(serde_json::to_vec(&engine::report(payload, &Kubewarden))?)
 }

@@ -76,6 +76,9 @@ pub struct Expected {
     /// `rule-id[/template]=level path`: all findings, in any order.
     #[serde(default)]
     pub findings: Vec<String>,
+    /// The findings of the operation `report` about a VirtualMachine, if they differ: it comes from a file, so that KubeVirt
+    /// has not rejected it.
+    pub in_files: Option<Vec<String>>,
     /// The changes of the repairs: the operations of a JSON Patch, in any order. The findings are those that remain.
     #[serde(default)]
     pub changes: Vec<String>,
@@ -189,17 +192,6 @@ impl Expected {
                 .as_ref()
                 .map(|_| value.unwrap_or_else(|| "unread".to_owned()))
         };
-        let mut findings: Vec<String> = report
-            .findings
-            .iter()
-            .map(|finding| {
-                let level = finding.level.name();
-                let template = finding.template.as_deref().filter(|name| !name.is_empty());
-                let template = template.map_or_else(String::new, |name| format!("/{name}"));
-                format!("{}{template}={level} {}", finding.rule, finding.path.raw())
-            })
-            .collect();
-        findings.sort();
         Self {
             allowed: report.allowed,
             code: report.code,
@@ -215,20 +207,50 @@ impl Expected {
             hco_version: annotation(&self.hco_version, "hco-version"),
             default_architecture: annotation(&self.default_architecture, "default-architecture"),
             nodes_from: annotation(&self.nodes_from, "nodes-from"),
-            findings,
+            findings: findings(report),
+            in_files: self.in_files.clone(),
             changes: changes(object, repaired(report).as_ref()),
             repairs: report.audit_annotations.get("repairs").cloned(),
         }
     }
 
-    /// The same expectation, with its findings in the order of [`Expected::of`].
+    /// Whether a rule fires, in the cluster or in files.
+    pub fn fires(&self, rule: &str) -> bool {
+        let mut findings = self.findings.iter().chain(self.in_files.iter().flatten());
+        findings.any(|finding| {
+            let end = finding.strip_prefix(rule);
+            end.is_some_and(|end| end.starts_with(['=', '/']))
+        })
+    }
+
+    /// The same expectation, with its findings in the order of [`findings`].
     #[must_use]
     pub fn sorted(&self) -> Self {
         let mut sorted = self.clone();
         sorted.findings.sort();
+        sorted
+            .in_files
+            .iter_mut()
+            .for_each(|findings| findings.sort());
         sorted.changes.sort();
         sorted
     }
+}
+
+/// `rule-id[/template]=level path`, sorted.
+pub(crate) fn findings(report: &Report) -> Vec<String> {
+    let mut findings: Vec<String> = report
+        .findings
+        .iter()
+        .map(|finding| {
+            let level = finding.level.name();
+            let template = finding.template.as_deref().filter(|name| !name.is_empty());
+            let template = template.map_or_else(String::new, |name| format!("/{name}"));
+            format!("{}{template}={level} {}", finding.rule, finding.path.raw())
+        })
+        .collect();
+    findings.sort();
+    findings
 }
 
 /// `add /spec/path "value"`, for each change.

@@ -36,9 +36,6 @@ mod scripted_registry;
 mod session;
 mod test_registry;
 
-/// The rule that no case can show: the policy reads preferences only for programs.
-pub const ONLY_IN_FILES: &str = "vm-preference-contradicts";
-
 pub use answer::Answer;
 #[cfg(all(feature = "tls", not(target_family = "wasm")))]
 pub use api_server::{ApiServer, recorded};

@@ -3,7 +3,7 @@
 use engine::Report;
 
 use crate::answer::Answer;
-use crate::case::Case;
+use crate::case::{Case, findings};
 use crate::cluster::FakeCluster;
 use crate::session;
 
@@ -62,6 +62,12 @@ impl<'c> Judged<'c> {
             return Some(format!(
                 "  wanted  {wanted:?}\n  came to {came_to:?}\n  asked {asked} times"
             ));
+        }
+        if self.report.virtual_machine.is_some() {
+            let wanted = wanted.in_files.as_ref().unwrap_or(&wanted.findings);
+            let found = findings(&self.report);
+            let is_equal = found == *wanted;
+            return (!is_equal).then(|| format!("  in files {wanted:?}\n  came to {found:?}"));
         }
         let [verdict, report] = [&self.verdict, &self.report].map(|it| (it.allowed, it.code));
         (verdict != report).then(|| format!("  validate {verdict:?}\n  report {report:?}"))

@@ -64,7 +64,9 @@ impl Resource {
                 "status.nodeInfo.workloadsArchitectures",
             ],
             Self::KubeVirts => &[
+                "spec.configuration.architectureConfiguration",
                 "spec.configuration.developerConfiguration.featureGates",
+                "spec.configuration.emulatedMachines",
                 "status.defaultArchitecture",
                 "status.observedKubeVirtVersion",
             ],
@@ -126,8 +128,8 @@ pub trait Cluster {
         None
     }
 
-    /// A preference as JSON; `None` if the host does not return it. The API server sends VMs whose preference KubeVirt has
-    /// applied, so the policy does not read it there.
+    /// A preference as JSON; `None` if the host does not return it. It is read for VMs in files. The API server sends VMs
+    /// whose preference KubeVirt has applied.
     fn preference(&self, _: &PreferenceName) -> Option<Vec<u8>> {
         None
     }

@@ -9,7 +9,7 @@ use operator_models::hco::node_info::Observed;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
 use operator_models::kubevirt::virtual_machine::{
-    BootSource, Lookup, Reason, SourceRef, VirtualMachine,
+    BootSource, InferenceError, Lookup, Reason, SourceRef, VirtualMachine,
 };
 use operator_models::ssp::architecture::Architecture;
 
@@ -34,6 +34,9 @@ pub(crate) enum UnreadableReason {
 /// The cluster of a VirtualMachine.
 #[derive(Debug, Default)]
 pub(crate) struct Context {
+    /// Whether the VMs come from a file. In a cluster, KubeVirt has inferred and compared their preferences, and has
+    /// rejected what it does not accept.
+    pub(crate) is_in_file: bool,
     /// The architectures of the workload nodes; `None` if they are unknown.
     pub(crate) workload: Option<BTreeSet<String>>,
     /// The architectures of the nodes on which virt-api can run; `None` if they are unknown.
@@ -51,20 +54,26 @@ impl Context {
     /// Reads HyperConverged, KubeVirt, and the DataSources of these VMs.
     pub(crate) fn read(
         vms: &[&VirtualMachine],
+        is_in_file: bool,
         cluster: &dyn Cluster,
         account: Option<&ServiceAccount>,
     ) -> Self {
         let mut reader = Reader {
             cluster,
             account,
-            context: Self::default(),
+            context: Self {
+                is_in_file,
+                ..Self::default()
+            },
         };
-        let observed = reader.list(Resource::HyperConvergeds, Observed::read);
-        let observed = observed.unwrap_or_default();
+        let observed = reader
+            .list(Resource::HyperConvergeds, Observed::read)
+            .unwrap_or_default();
         reader.context.workload = observed.workload;
         reader.context.virt_api = observed.virt_api;
-        let kubevirt = reader.list(Resource::KubeVirts, KubeVirt::only);
-        reader.context.kubevirt = kubevirt.unwrap_or_default();
+        reader.context.kubevirt = reader
+            .list(Resource::KubeVirts, KubeVirt::only)
+            .unwrap_or_default();
         for vm in vms {
             reader.read_data_sources(vm);
         }
@@ -84,8 +93,15 @@ impl Context {
 
     /// The preference of a VM, if KubeVirt compares its architecture.
     pub(crate) fn preference(&self, vm: &VirtualMachine) -> Option<(PreferenceName, Preference)> {
-        let preference = vm.preference(&mut { self });
-        preference.filter(|_| self.kubevirt.applies_preferences())
+        vm.preference(&mut { self })
+            .filter(|_| self.kubevirt.applies_preferences())
+    }
+
+    /// Why KubeVirt will reject a VM whose preference it cannot infer.
+    pub(crate) fn inference_error(&self, vm: &VirtualMachine) -> Option<InferenceError> {
+        vm.preference_name(&mut { self })
+            .err()
+            .filter(|_| self.is_in_file)
     }
 
     /// The namespace and name of the DataSource with the same image for another architecture, if it exists. SSP and CDI
@@ -99,8 +115,8 @@ impl Context {
         let (namespace, name) = found
             .points_to
             .unwrap_or_else(|| (source.namespace.clone(), source.name.clone()));
-        let base = Architecture::ALL.into_iter().find_map(|it| {
-            let base = name.strip_suffix(it.name())?;
+        let base = Architecture::ALL.into_iter().find_map(|suffix| {
+            let base = name.strip_suffix(suffix.name())?;
             base.strip_suffix('-')
         });
         let name = architecture.suffixed(base.unwrap_or(&name));
@@ -156,7 +172,8 @@ impl Lookup for Reader<'_> {
         }
         let namespace = name.namespace.as_deref();
         // The host puts both into a path.
-        if !namespace.is_none_or(is_dns1123_label) || !is_dns1123_subdomain(&name.name) {
+        let is_name = namespace.is_none_or(is_dns1123_label) && is_dns1123_subdomain(&name.name);
+        if !self.context.is_in_file || !is_name {
             return None;
         }
         let text = self.cluster.preference(name);
@@ -179,9 +196,9 @@ impl Reader<'_> {
             return;
         };
         let label = boot.label(|namespace, name| self.data_source(namespace, name));
-        let architecture = Architecture::parse(&architecture);
-        if let Some(architecture) =
-            architecture.filter(|it| label.is_some_and(|label| label != it.name()))
+        if let Some(label) = label
+            && let Some(architecture) = Architecture::parse(&architecture)
+            && label != architecture.name()
             && let Some((namespace, name)) = self.context.sibling(boot, architecture)
         {
             self.data_source(&namespace, &name);

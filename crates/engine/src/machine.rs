@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use kube_objects::edit::Edits;
 use kube_objects::json::{Json, Object};
 use kube_objects::path::FieldPath;
-use kube_objects::placement::ARCHITECTURE_LABEL;
 use kube_objects::text::{escape, quote};
+use operator_models::kubevirt::machine_type;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
 use operator_models::kubevirt::virtual_machine::{
     BootImage, Launcher, Reason, SourceRef, VirtualMachine,
@@ -78,14 +78,26 @@ impl<'a> Machine<'a> {
 
     /// Whether a workload node can run VMs of an architecture, natively or by emulation.
     pub(crate) fn can_run(&self, architecture: &str) -> bool {
-        let mut workload = self.context.workload.iter().flatten();
-        workload.any(|node| self.context.kubevirt.can_run(architecture, node))
+        let kubevirt = &self.context.kubevirt;
+        let workload = self.context.workload.as_ref();
+        workload.is_some_and(|nodes| {
+            nodes
+                .iter()
+                .any(|node| kubevirt.can_run(architecture, node))
+        })
     }
 
     /// The only architectures whose VMs KubeVirt accepts; `None` if it accepts all, or if that is unknown.
     pub(crate) fn accepted(&self) -> Option<&'a BTreeSet<String>> {
+        let kubevirt = &self.context.kubevirt;
         let virt_api = self.context.virt_api.as_ref();
-        virt_api.filter(|_| self.context.kubevirt.rejects_other_architectures())
+        virt_api.filter(|_| kubevirt.rejects_other_architectures())
+    }
+
+    /// The architecture, if it is known and KubeVirt starts VMs of it. `vm-architecture-unavailable` reports the others.
+    pub(crate) fn supported_architecture(&self) -> Option<&str> {
+        let kubevirt = &self.context.kubevirt;
+        Some(self.architecture.as_str()).filter(|name| kubevirt.supports(name))
     }
 
     /// The path of a field of the VM's template.
@@ -93,23 +105,33 @@ impl<'a> Machine<'a> {
         FieldPath::new(&["spec", "template", "spec"]).keys(keys)
     }
 
-    /// The path of the architecture in the nodeSelector.
-    pub(crate) fn selector_path() -> FieldPath {
-        Self::path(&["nodeSelector", ARCHITECTURE_LABEL])
+    /// The path of a label in the nodeSelector.
+    pub(crate) fn selector_path(label: &'static str) -> FieldPath {
+        Self::path(&["nodeSelector", label])
+    }
+
+    /// The path of the machine type.
+    pub(crate) fn machine_type_path() -> FieldPath {
+        Self::path(&["domain", "machine", "type"])
     }
 
     /// Sets the architecture of the VM, and of its nodeSelector. A person has to confirm it.
     pub(crate) fn set_architecture(&self, architecture: &str) -> Proposal<'static> {
         let instance = Object::root(self.object).object("spec").object("template");
         let field = instance.object("spec").field("architecture");
-        let edits = Edits::default().set(&field, architecture);
-        let selector = self.vm.node_selector.as_deref();
-        let edits = match selector {
-            Some(selector) if selector != architecture => {
-                edits.replace(Self::selector_path(), architecture)
+        let mut edits = Edits::default().set(&field, architecture);
+        for (label, selected) in self.vm.node_selectors() {
+            if selected != architecture {
+                edits = edits.replace(Self::selector_path(label), architecture);
             }
-            _ => edits,
-        };
+        }
+        let machine_type = &self.vm.machine_type;
+        // KubeVirt has written the machine type of the other architecture, and rejects it for this one.
+        if !machine_type.is_empty()
+            && machine_type::architecture_of(machine_type) != Some(architecture)
+        {
+            edits = edits.remove(Self::machine_type_path());
+        }
         Proposal::edits(format!("use {architecture}"), edits.finish())
     }
 
@@ -133,11 +155,9 @@ impl<'a> Machine<'a> {
 
     /// The architectures that the VM could have instead: KubeVirt supports them, and a workload node has them.
     pub(crate) fn others(&self) -> Vec<&'static str> {
-        let mut others = KNOWN.to_vec();
-        let workload = self.context.workload.as_ref();
-        let has = |name: &str| workload.is_some_and(|names| names.contains(name));
-        others.retain(|name| *name != self.architecture && has(name));
-        others
+        let is_other =
+            |name: &&str| *name != self.architecture && self.is_available(name) == Some(true);
+        KNOWN.into_iter().filter(is_other).collect()
     }
 
     /// The architecture in a form that makes blanks visible to users.

@@ -56,6 +56,8 @@ pub(crate) struct VirtualMachineRequest<'a> {
     /// The object before an update; `None` for another operation, or if it cannot be read.
     pub(crate) old: Option<(Json<'a>, VirtualMachine)>,
     pub(crate) settings: Settings,
+    /// Whether the object comes from a file, so that KubeVirt's webhooks have not seen it.
+    pub(crate) is_in_file: bool,
 }
 
 /// The report that answers a request without an evaluation.
@@ -92,9 +94,8 @@ impl<'a> Parsed<'a> {
         };
         let settings = payload.field("settings");
         if is_virtual_machine(kind) {
-            return Ok(Self::VirtualMachine(Box::new(VirtualMachineRequest::read(
-                &request, &settings,
-            )?)));
+            let request = VirtualMachineRequest::read(&request, &settings, detail)?;
+            return Ok(Self::VirtualMachine(Box::new(request)));
         }
         if !is_hyperconverged(kind) {
             return Err(accepted());
@@ -292,7 +293,7 @@ impl<'a> HyperConvergedRequest<'a> {
 
 impl<'a> VirtualMachineRequest<'a> {
     /// Accepts an update that changes no evaluated field.
-    fn read(request: &Request<'a>, settings: &Field<'a>) -> Result<Self, Answered> {
+    fn read(request: &Request<'a>, settings: &Field<'a>, detail: Detail) -> Result<Self, Answered> {
         let name = object_name("VirtualMachine", request);
         let Some(object) = request.object.json() else {
             return Err(unreadable("the request has no object"));
@@ -320,6 +321,7 @@ impl<'a> VirtualMachineRequest<'a> {
             // If the old object cannot be read, the new one is evaluated in full.
             old: old.and_then(|(json, old)| Some((json, old.ok()?))),
             settings,
+            is_in_file: detail == Detail::Everything,
         })
     }
 }

@@ -158,6 +158,7 @@ rules! {
         vm_placement_contradicts
         vm_architecture_unavailable
         vm_disk_architecture_differs
+        vm_machine_type_contradicts
         vm_preference_contradicts
         vm_context_unreadable;
 }

@@ -23,7 +23,8 @@ pub(crate) fn evaluate(request: &VirtualMachineRequest<'_>, cluster: &dyn Cluste
         .into_iter()
         .flatten()
         .collect();
-    let context = Context::read(&vms, cluster, settings.service_account.as_ref());
+    let account = settings.service_account.as_ref();
+    let context = Context::read(&vms, request.is_in_file, cluster, account);
     let new = Machine::new(&request.new, request.object, &context);
     let old = old.map(|(json, old)| Machine::new(old, *json, &context));
     // KubeVirt adds the architecture to a VM without one, which is not a change by the user.

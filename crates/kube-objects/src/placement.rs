@@ -20,8 +20,10 @@ pub const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 pub const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 /// The node label with the architecture.
 pub const ARCHITECTURE_LABEL: &str = "kubernetes.io/arch";
+/// The deprecated label with the architecture, which nodes still have.
+pub const DEPRECATED_ARCHITECTURE_LABEL: &str = "beta.kubernetes.io/arch";
 /// The labels that a placement can use to select an architecture.
-const ARCHITECTURE_LABELS: [&str; 2] = [ARCHITECTURE_LABEL, "beta.kubernetes.io/arch"];
+const ARCHITECTURE_LABELS: [&str; 2] = [ARCHITECTURE_LABEL, DEPRECATED_ARCHITECTURE_LABEL];
 
 /// A nodeSelector and a node affinity, parsed. The default restricts nothing.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -147,13 +149,14 @@ impl Placement {
         &self.errors
     }
 
-    /// Whether the required affinity excludes all nodes whose label has this value, whatever their other labels are. An
-    /// affinity that Kubernetes rejects excludes nothing.
-    pub fn affinity_excludes(&self, label: &str, value: &str) -> bool {
+    /// Whether the required affinity excludes all nodes of an architecture, whatever their other labels are. An affinity
+    /// that Kubernetes rejects excludes nothing.
+    pub fn affinity_excludes(&self, architecture: &str) -> bool {
         let excludes = |term: &Term| {
-            term.labels
-                .iter()
-                .any(|requirement| requirement.key == label && !requirement.test.is_met_by(value))
+            term.labels.iter().any(|requirement| {
+                ARCHITECTURE_LABELS.contains(&requirement.key.as_str())
+                    && !requirement.test.is_met_by(architecture)
+            })
         };
         self.errors.is_empty()
             && self
@@ -234,13 +237,10 @@ mod tests {
             ),
         ] {
             let placement = required(&terms);
-            let errors: Vec<String> = placement
-                .errors()
-                .iter()
-                .map(|error| format!("{error} ({})", error.requirement))
-                .collect();
-            assert_eq!(errors, [expected]);
-            assert!(!placement.affinity_excludes(ARCHITECTURE_LABEL, "arm64"));
+            let errors = placement.errors().iter();
+            let errors = errors.map(|error| format!("{error} ({})", error.requirement));
+            assert_eq!(errors.collect::<Vec<_>>(), [expected]);
+            assert!(!placement.affinity_excludes("arm64"));
         }
         let values = vec!["-"; 100_000];
         let expression = json!({"key": "a", "operator": "In", "values": values});

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use operator_models::kubevirt::virtual_machine::is_unsupported;
-
 use super::prelude::*;
 use crate::machine::Machine;
 use crate::words::names;
@@ -15,6 +13,8 @@ pub(crate) static RULE: Rule =
 pub(crate) struct UnavailableArchitecture<'f> {
     architecture: &'f str,
     why: Unavailable<'f>,
+    /// Whether KubeVirt has not seen the VM yet.
+    is_in_file: bool,
 }
 
 enum Unavailable<'f> {
@@ -30,15 +30,15 @@ enum Unavailable<'f> {
 
 pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnavailableArchitecture<'f>> {
     let architecture = machine.architecture.as_str();
+    let rejected = machine
+        .accepted()
+        .filter(|names| !names.contains(architecture));
     let why = if architecture.is_empty() {
         return None;
-    } else if is_unsupported(architecture) {
-        Unavailable::Unsupported
-    } else if let Some(accepted) = machine
-        .accepted()
-        .filter(|names| !names.contains(architecture))
-    {
+    } else if let Some(accepted) = rejected {
         Unavailable::Rejected(accepted)
+    } else if machine.supported_architecture().is_none() {
+        Unavailable::Unsupported
     } else {
         let workload = machine.context.workload.as_ref()?;
         if workload.contains(architecture) {
@@ -49,12 +49,21 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnavailableArchitect
             Unavailable::Absent(workload)
         }
     };
-    Some(UnavailableArchitecture { architecture, why })
+    Some(UnavailableArchitecture {
+        architecture,
+        why,
+        is_in_file: machine.context.is_in_file,
+    })
 }
 
 impl<'f> Violation<'f, Machine<'f>> for UnavailableArchitecture<'f> {
     fn value(&self) -> Cow<'_, str> {
         self.architecture.into()
+    }
+
+    fn default_level(&self) -> Option<Level> {
+        let is_rejected = self.is_in_file && matches!(self.why, Unavailable::Rejected(_));
+        is_rejected.then_some(Level::Deny)
     }
 
     fn path(&self, _: &'f Machine<'f>) -> FieldPath {
@@ -84,13 +93,15 @@ impl<'f> Violation<'f, Machine<'f>> for UnavailableArchitecture<'f> {
 
     fn fixes(&self, machine: &'f Machine<'f>) -> Vec<Proposal<'f>> {
         // A disk for another architecture would not boot.
-        let others = machine.others().into_iter();
-        let others = others.filter(|other| {
-            let mut accepted = machine.accepted().into_iter();
-            machine.boots_on(other) && accepted.all(|names| names.contains(*other))
-        });
-        let others = others.map(|other| machine.set_architecture(other));
-        others
+        let is_accepted = |other: &str| {
+            let accepted = machine.accepted();
+            accepted.is_none_or(|names| names.contains(other))
+        };
+        machine
+            .others()
+            .into_iter()
+            .filter(|other| machine.boots_on(other) && is_accepted(other))
+            .map(|other| machine.set_architecture(other))
             .chain([Proposal::advice(match self.why {
                 Unavailable::Unsupported => "use an architecture that KubeVirt supports",
                 Unavailable::Rejected(_) => {

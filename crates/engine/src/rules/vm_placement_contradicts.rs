@@ -2,8 +2,6 @@
 
 use kube_objects::edit::Edits;
 use kube_objects::placement::{ARCHITECTURE_LABEL, REQUIRED};
-use kube_objects::text::ascii_lower;
-use operator_models::kubevirt::virtual_machine::is_unsupported;
 use operator_models::ssp::architecture::KNOWN;
 
 use super::prelude::*;
@@ -20,29 +18,27 @@ pub(crate) struct ContradictingPlacement<'f> {
 
 /// The part of the placement that excludes the nodes.
 enum Part<'f> {
-    /// The nodeSelector requires this architecture.
-    NodeSelector(&'f str),
+    /// This label in the nodeSelector requires this architecture.
+    NodeSelector(&'static str, &'f str),
     Affinity,
 }
 
 pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<ContradictingPlacement<'f>> {
-    let architecture = machine.architecture.as_str();
-    // `vm-architecture-unavailable` reports architectures that KubeVirt does not support.
-    if architecture.is_empty() || is_unsupported(architecture) {
-        return None;
-    }
+    let architecture = machine.supported_architecture()?;
     let kubevirt = &machine.context.kubevirt;
-    // With emulation, KubeVirt removes the label from the nodeSelector.
-    let selector = machine.vm.node_selector.as_deref().filter(|selector| {
-        !kubevirt.is_cross_architecture && *selector != ascii_lower(architecture)
+    // With emulation, KubeVirt removes this label from the nodeSelector.
+    let is_removed = |label| kubevirt.is_cross_architecture && label == ARCHITECTURE_LABEL;
+    let contradicting = machine.vm.node_selectors().find(|(label, selected)| {
+        !is_removed(*label) && !kubevirt.can_run(architecture, selected)
     });
-    let part = if let Some(selector) = selector {
-        Part::NodeSelector(selector)
+    let part = if let Some((label, selected)) = contradicting {
+        Part::NodeSelector(label, selected)
     } else {
         let affinity = &machine.vm.affinity;
-        let excludes = |node| affinity.affinity_excludes(ARCHITECTURE_LABEL, node);
-        let mut nodes = KNOWN.into_iter();
-        if nodes.any(|node| kubevirt.can_run(architecture, node) && !excludes(node)) {
+        let mut nodes = KNOWN.into_iter().chain([architecture]);
+        if nodes.any(|node| {
+            kubevirt.can_run(architecture, node) && !affinity.affinity_excludes(node)
+        }) {
             return None;
         }
         Part::Affinity
@@ -53,14 +49,14 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<ContradictingPlaceme
 impl<'f> Violation<'f, Machine<'f>> for ContradictingPlacement<'f> {
     fn value(&self) -> Cow<'_, str> {
         match self.part {
-            Part::NodeSelector(selector) => format!("{selector} {}", self.architecture).into(),
+            Part::NodeSelector(_, selected) => format!("{selected} {}", self.architecture).into(),
             Part::Affinity => format!("affinity {}", self.architecture).into(),
         }
     }
 
     fn path(&self, _: &'f Machine<'f>) -> FieldPath {
         match self.part {
-            Part::NodeSelector(_) => Machine::selector_path(),
+            Part::NodeSelector(label, _) => Machine::selector_path(label),
             Part::Affinity => Machine::path(&["affinity", "nodeAffinity", REQUIRED]),
         }
     }
@@ -68,9 +64,9 @@ impl<'f> Violation<'f, Machine<'f>> for ContradictingPlacement<'f> {
     fn fact(&self, _: &'f Machine<'f>) -> String {
         let architecture = self.architecture;
         match self.part {
-            Part::NodeSelector(selector) => format!(
-                "The nodeSelector requires kubernetes.io/arch={}, but the VM's architecture is {architecture}: the VM cannot start.",
-                escape(selector, 32)
+            Part::NodeSelector(label, selected) => format!(
+                "The nodeSelector requires {label}={}, but the VM's architecture is {architecture}: the VM cannot start.",
+                escape(selected, 32)
             ),
             Part::Affinity => format!(
                 "The required node affinity excludes the nodes with the VM's architecture {architecture}: the VM cannot start."
@@ -80,23 +76,24 @@ impl<'f> Violation<'f, Machine<'f>> for ContradictingPlacement<'f> {
 
     fn fixes(&self, machine: &'f Machine<'f>) -> Vec<Proposal<'f>> {
         match self.part {
-            Part::NodeSelector(selector) => {
-                let removed = Edits::default().remove(Machine::selector_path()).finish();
+            Part::NodeSelector(label, selected) => {
+                let path = Machine::selector_path(label);
+                let removed = Edits::default().remove(path).finish();
                 let mut fixes = vec![Proposal::edits(
                     "remove the architecture from the nodeSelector",
                     removed,
                 )];
-                if machine.can_start_as(selector) {
+                if machine.can_start_as(selected) {
                     // The user wrote the nodeSelector, but KubeVirt adds an architecture that the user did not set.
-                    fixes.insert(0, machine.set_architecture(selector));
+                    fixes.insert(0, machine.set_architecture(selected));
                 }
                 fixes
             }
             Part::Affinity => {
                 let affinity = &machine.vm.affinity;
-                let excludes = |other| affinity.affinity_excludes(ARCHITECTURE_LABEL, other);
-                let others = machine.others().into_iter();
-                let others = others.filter(|other| machine.boots_on(other) && !excludes(other));
+                let can_start =
+                    |other: &&str| machine.boots_on(other) && !affinity.affinity_excludes(other);
+                let others = machine.others().into_iter().filter(can_start);
                 let advice = Proposal::advice(format!(
                     "allow kubernetes.io/arch {} in the required node affinity",
                     self.architecture

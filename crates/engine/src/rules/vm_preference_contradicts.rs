@@ -1,6 +1,6 @@
 //! See `vm-preference-contradicts.md`.
 
-use operator_models::kubevirt::virtual_machine::PreferenceMatcher;
+use operator_models::kubevirt::virtual_machine::{InferenceError, PreferenceMatcher};
 
 use super::prelude::*;
 use crate::machine::Machine;
@@ -8,55 +8,98 @@ use crate::machine::Machine;
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-preference-contradicts", Level::Deny);
 
-/// The preference requires another architecture than the VM gets.
-pub(crate) struct ContradictingPreference<'f> {
-    name: &'f str,
-    required: &'f str,
-    architecture: &'f str,
+/// KubeVirt rejects the VM because of its preference.
+pub(crate) enum RejectedPreference<'f> {
+    /// It requires another architecture than the VM gets.
+    Contradicting {
+        name: &'f str,
+        required: &'f str,
+        architecture: &'f str,
+    },
+    NotInferable(InferenceError),
 }
 
 /// MIRRORS: kubevirt pkg/instancetype/preference/requirements/arch.go, checkArch.
-pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<ContradictingPreference<'f>> {
+pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<RejectedPreference<'f>> {
+    if let Some(error) = machine.context.inference_error(machine.vm) {
+        return Some(RejectedPreference::NotInferable(error));
+    }
     let (name, preference) = machine.preference.as_ref()?;
     let required = preference.required.as_deref()?;
     let architecture = machine.architecture.as_str();
     let differs = !architecture.is_empty() && required != architecture;
-    differs.then_some(ContradictingPreference {
+    differs.then_some(RejectedPreference::Contradicting {
         name: &name.name,
         required,
         architecture,
     })
 }
 
-impl<'f> Violation<'f, Machine<'f>> for ContradictingPreference<'f> {
+impl<'f> Violation<'f, Machine<'f>> for RejectedPreference<'f> {
     fn value(&self) -> Cow<'_, str> {
-        format!("{} {}", self.name, self.architecture).into()
+        match self {
+            Self::Contradicting {
+                name, architecture, ..
+            } => format!("{name} {architecture}").into(),
+            Self::NotInferable(
+                InferenceError::Volume(name)
+                | InferenceError::NoDataSource(name)
+                | InferenceError::Pointer(name),
+            ) => name.into(),
+        }
+    }
+
+    /// A DataSource that was not read can exist.
+    fn is_doubtful(&self, _: &'f Machine<'f>) -> bool {
+        matches!(
+            self,
+            Self::NotInferable(InferenceError::NoDataSource(_))
+        )
     }
 
     fn path(&self, machine: &'f Machine<'f>) -> FieldPath {
         let preference = FieldPath::new(&["spec", "preference"]);
         match machine.vm.preference {
-            Some(PreferenceMatcher::Inferred(_)) => preference.key("inferFromVolume"),
-            _ => preference.key("name"),
+            Some(PreferenceMatcher::Named(_)) | None => preference.key("name"),
+            Some(_) => preference.key("inferFromVolume"),
         }
     }
 
     fn fact(&self, machine: &'f Machine<'f>) -> String {
-        format!(
-            "Preference {} requires {}, but the VM's architecture is {}: KubeVirt rejects the VM.",
-            quote(self.name),
-            escape(self.required, 32),
-            machine.shown()
-        )
+        match self {
+            Self::Contradicting { name, required, .. } => format!(
+                "Preference {} requires {}, but the VM's architecture is {}: KubeVirt rejects the VM.",
+                quote(name),
+                escape(required, 32),
+                machine.shown()
+            ),
+            Self::NotInferable(InferenceError::Volume(name)) => format!(
+                "The VM has no volume {} from which its preference can be inferred: KubeVirt rejects the VM.",
+                quote(name)
+            ),
+            Self::NotInferable(InferenceError::NoDataSource(name)) => format!(
+                "The preference is inferred from DataSource {}, which is not among the objects that were read: if it does not exist, KubeVirt rejects the VM.",
+                quote(name)
+            ),
+            Self::NotInferable(InferenceError::Pointer(name)) => format!(
+                "The preference is inferred from DataSource {}, which has no label for it and points to another one: KubeVirt rejects the VM.",
+                quote(name)
+            ),
+        }
     }
 
     fn fixes(&self, machine: &'f Machine<'f>) -> Vec<Proposal<'f>> {
+        let Self::Contradicting { required, .. } = self else {
+            return vec![Proposal::advice(
+                "name the preference in spec.preference.name instead of inferring it",
+            )];
+        };
         let mut fixes = vec![Proposal::advice(format!(
             "use a preference for {}, or one without an architecture",
             machine.shown()
         ))];
-        if machine.can_start_as(self.required) {
-            fixes.insert(0, machine.set_architecture(self.required));
+        if machine.can_start_as(required) {
+            fixes.insert(0, machine.set_architecture(required));
         }
         fixes
     }

@@ -2,8 +2,10 @@
 
 use kube_objects::json::{Json, Object, WrongType};
 
+use super::machine_type::MachineTypes;
 use super::preference::{Preference, PreferenceName, required_architecture};
 use crate::hco::version::{KUBEVIRT_WITH_LABELS, numbers};
+use crate::ssp::architecture::is_known;
 
 /// The feature gate for running VMs by emulation, on nodes with another architecture.
 const CROSS_ARCHITECTURE: &str = "CrossArchitectureVirtualization";
@@ -19,6 +21,8 @@ pub struct KubeVirt {
     pub is_cross_architecture: bool,
     /// Whether the gate `MultiArchitecture` is on.
     has_multi_architecture: bool,
+    /// The machine types that it allows.
+    machine_types: MachineTypes,
     /// The numbers of `status.observedKubeVirtVersion`; `None` if it is unknown.
     version: Option<(u32, u32, u32)>,
 }
@@ -55,8 +59,23 @@ impl KubeVirt {
             is_cross_architecture: has_gate(CROSS_ARCHITECTURE)
                 && version.is_none_or(|version| version >= (1, 9, 0)),
             has_multi_architecture: has_gate(MULTI_ARCHITECTURE),
+            machine_types: MachineTypes::read(&configuration)?,
             version,
         })
+    }
+
+    /// Whether KubeVirt starts VMs of an architecture. It accepts the VM in any case.
+    ///
+    /// MIRRORS: kubevirt pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go,
+    /// `ValidateVirtualMachineInstancePerArch`; v1.6.6 also starts ppc64le.
+    pub fn supports(&self, architecture: &str) -> bool {
+        let is_old = self.version.is_some_and(|version| version < (1, 7, 0));
+        is_known(architecture) || is_old && architecture == "ppc64le"
+    }
+
+    /// Whether KubeVirt accepts VMs of an architecture with a machine type.
+    pub fn allows_machine_type(&self, architecture: &str, machine_type: &str) -> bool {
+        self.machine_types.allow(architecture, machine_type)
     }
 
     /// Whether KubeVirt rejects VMs of an architecture other than virt-api's.

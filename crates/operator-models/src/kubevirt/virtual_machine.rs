@@ -1,7 +1,7 @@
 //! The architecture of a VirtualMachine, and the nodes on which its launcher pod can run.
 
 use kube_objects::json::{Json, Object, WrongType};
-use kube_objects::placement::{ARCHITECTURE_LABEL, Placement};
+use kube_objects::placement::{ARCHITECTURE_LABEL, DEPRECATED_ARCHITECTURE_LABEL, Placement};
 use kube_objects::request::GroupVersionKind;
 use kube_objects::text::folds_to;
 
@@ -29,8 +29,12 @@ pub struct VirtualMachine {
     pub namespace: String,
     /// `spec.template.spec.architecture`, empty if it is not stated.
     pub architecture: String,
+    /// `spec.template.spec.domain.machine.type`, empty if it is not stated. KubeVirt writes the default of the architecture.
+    pub machine_type: String,
     /// The value of `kubernetes.io/arch` in its nodeSelector.
     pub node_selector: Option<String>,
+    /// The value of `beta.kubernetes.io/arch` in its nodeSelector.
+    pub deprecated_node_selector: Option<String>,
     /// Its node affinity.
     pub affinity: Placement,
     /// The DataSources that its dataVolumeTemplates name, in their order.
@@ -41,7 +45,7 @@ pub struct VirtualMachine {
     pub boot_claim: String,
     /// The image of its boot disk, if it names one itself.
     pub boot_image: Option<BootImage>,
-    /// Where its preference comes from; `None` if it has none, or infers it from a volume without a DataSource.
+    /// Where its preference comes from; `None` if it has none, or infers it from a claim.
     pub preference: Option<PreferenceMatcher>,
     /// Whether it is being deleted.
     pub is_being_deleted: bool,
@@ -75,8 +79,26 @@ pub enum NamedBy {
 pub enum PreferenceMatcher {
     /// The VM names it.
     Named(PreferenceName),
-    /// A label of the DataSource at this index of [`VirtualMachine::data_sources`] names it.
-    Inferred(usize),
+    /// A label of this DataSource names it.
+    Inferred {
+        /// The namespace and name of the DataSource.
+        data_source: (String, String),
+        /// Whether KubeVirt accepts the VM if there is no label.
+        ignores_failure: bool,
+    },
+    /// KubeVirt cannot infer it from the volume of this name, whatever the cluster contains.
+    NotInferable(String),
+}
+
+/// Why KubeVirt cannot infer the preference of a VM, and rejects the VM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InferenceError {
+    /// The VM has no volume of this name, or its preference cannot be inferred from such a volume.
+    Volume(String),
+    /// The DataSource does not exist, or was not read.
+    NoDataSource(String),
+    /// The DataSource has no label, and points to another one, which KubeVirt does not read.
+    Pointer(String),
 }
 
 /// A reference to a DataSource.
@@ -95,6 +117,8 @@ pub struct SourceRef {
 /// The fields that KubeVirt reads from a DataSource.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BootSource {
+    /// Whether the API server has stored it. CDI copies labels to stored objects.
+    pub is_stored: bool,
     /// The label with the architecture of its disk.
     pub architecture_label: Option<String>,
     /// The namespace and name of the DataSource that it points to.
@@ -137,6 +161,7 @@ impl BootSource {
         let preference = labels.entry(DEFAULT_PREFERENCE)?;
         let kind = labels.entry(DEFAULT_PREFERENCE_KIND)?;
         Ok(Self {
+            is_stored: !object.object("metadata").text("resourceVersion")?.is_empty(),
             architecture_label: labels.entry(DATA_SOURCE_ARCHITECTURE)?,
             points_to: is_pointer.then_some((namespace, name)),
             default_preference: preference.map(|name| (name, kind.unwrap_or_default())),
@@ -171,14 +196,18 @@ impl VirtualMachine {
         }
         let (boot_claim, disk) = boot_volume(&instance)?;
         let boot_image = BootImage::find(&templates, &boot_claim, disk)?;
-        let preference = preference(&spec, &data_sources, &namespace)?;
+        let preference = preference(&spec, &templates, &namespace)?;
+        let node_selector = instance.object("nodeSelector");
+        let machine_type = instance.object("domain").object("machine");
         let mut sources = data_sources.iter();
         let affinity = instance.object("affinity").field("nodeAffinity");
         let affinity = affinity.parse()?;
         Ok(Self {
             name: metadata.text("name")?,
             architecture: instance.text("architecture")?,
-            node_selector: instance.object("nodeSelector").entry(ARCHITECTURE_LABEL)?,
+            machine_type: machine_type.text("type")?,
+            deprecated_node_selector: node_selector.entry(DEPRECATED_ARCHITECTURE_LABEL)?,
+            node_selector: node_selector.entry(ARCHITECTURE_LABEL)?,
             affinity: Placement::parse([], affinity),
             preference,
             boot_source: sources.position(|source| source.volume == boot_claim),
@@ -195,6 +224,19 @@ impl VirtualMachine {
         self.data_sources.get(self.boot_source?)
     }
 
+    /// The labels in the nodeSelector that select an architecture, and their values.
+    pub fn node_selectors(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let labels = [
+            (ARCHITECTURE_LABEL, self.node_selector.as_deref()),
+            (
+                DEPRECATED_ARCHITECTURE_LABEL,
+                self.deprecated_node_selector.as_deref(),
+            ),
+        ];
+        let selectors = labels.into_iter();
+        selectors.filter_map(|(label, architecture)| Some((label, architecture?)))
+    }
+
     /// Whether all evaluated fields are equal in another VirtualMachine, except for the fields that KubeVirt adds.
     pub fn is_judged_like(&self, other: &Self) -> bool {
         self.architecture == other.architecture
@@ -202,7 +244,7 @@ impl VirtualMachine {
             && (!self.architecture.is_empty() || self.data_sources == other.data_sources)
     }
 
-    /// Whether the boot disk and the placement are equal in another VirtualMachine.
+    /// Whether everything but the architecture and the DataSources of other disks is equal in another VirtualMachine.
     pub fn is_placed_like(&self, other: &Self) -> bool {
         let is_same = match (self.boot_data_source(), other.boot_data_source()) {
             (Some(one), Some(other)) => one.namespace == other.namespace && one.name == other.name,
@@ -210,26 +252,60 @@ impl VirtualMachine {
         };
         let platform = |vm: &Self| vm.boot_image.as_ref()?.platform.clone();
         self.node_selector == other.node_selector
+            && self.deprecated_node_selector == other.deprecated_node_selector
             && self.affinity == other.affinity
+            && self.machine_type == other.machine_type
+            && self.preference == other.preference
             && platform(self) == platform(other)
             && is_same
     }
 
     /// The preference of the VM.
-    ///
-    /// MIRRORS: kubevirt pkg/instancetype/infer/volume.go, fromDataSource, but only for labels of DataSources.
     pub fn preference(&self, lookup: &mut dyn Lookup) -> Option<(PreferenceName, Preference)> {
-        let name = match self.preference.as_ref()? {
-            PreferenceMatcher::Named(name) => name.clone(),
-            PreferenceMatcher::Inferred(index) => {
-                let source = self.data_sources.get(*index)?;
-                let found = lookup.data_source(&source.namespace, &source.name)?;
-                let (name, kind) = found.default_preference?;
-                PreferenceName::new(name, &kind, &self.namespace)?
-            }
-        };
+        let name = self.preference_name(lookup).ok()??;
         let preference = lookup.preference(&name)?;
         Some((name, preference))
+    }
+
+    /// The name of the preference; `None` if there is none, or if a label that was not read decides.
+    ///
+    /// MIRRORS: kubevirt pkg/instancetype/infer/volume.go, fromDataSource, but only for labels of DataSources.
+    ///
+    /// # Errors
+    ///
+    /// Why KubeVirt cannot infer it, and rejects the VM.
+    pub fn preference_name(
+        &self,
+        lookup: &mut dyn Lookup,
+    ) -> Result<Option<PreferenceName>, InferenceError> {
+        let (data_source, ignores_failure) = match &self.preference {
+            None => return Ok(None),
+            Some(PreferenceMatcher::Named(name)) => return Ok(Some(name.clone())),
+            Some(PreferenceMatcher::NotInferable(volume)) => {
+                return Err(InferenceError::Volume(volume.clone()));
+            }
+            Some(PreferenceMatcher::Inferred {
+                data_source,
+                ignores_failure,
+            }) => (data_source, *ignores_failure),
+        };
+        let (namespace, name) = data_source;
+        let key = || [namespace, "/", name].concat();
+        match lookup.data_source(namespace, name) {
+            None => Err(InferenceError::NoDataSource(key())),
+            Some(found) if found.default_preference.is_some() => {
+                let label = found.default_preference;
+                Ok(
+                    label
+                        .and_then(|(name, kind)| PreferenceName::new(name, &kind, &self.namespace)),
+                )
+            }
+            // CDI copies the label of its target to a pointer that is not stored yet.
+            Some(found) if found.points_to.is_some() && found.is_stored && !ignores_failure => {
+                Err(InferenceError::Pointer(key()))
+            }
+            Some(_) => Ok(None),
+        }
     }
 
     /// The architecture that KubeVirt's mutating webhook writes, and why.
@@ -290,14 +366,6 @@ pub struct Launcher {
     pub vm_architecture: Option<String>,
 }
 
-/// Whether KubeVirt accepts VMs of an architecture but does not start them.
-///
-/// MIRRORS: kubevirt pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go,
-/// `ValidateVirtualMachineInstancePerArch`.
-pub fn is_unsupported(architecture: &str) -> bool {
-    !is_known(architecture)
-}
-
 /// The volume of the disk from which a VM boots: the disk with the lowest boot order, else the
 /// first disk, else the first volume, because KubeVirt adds a disk for each volume without one.
 ///
@@ -341,9 +409,12 @@ fn disk_of_volume<'a>(
 }
 
 /// Where the preference of a VM comes from.
+///
+/// MIRRORS: kubevirt pkg/instancetype/infer/volume.go, fromVolumes, fromDataVolume, fromDataVolumeSourceRef; handler.go,
+/// Preference.
 fn preference<'a>(
     spec: &Object<'a>,
-    data_sources: &[SourceRef],
+    templates: &[Object<'a>],
     namespace: &str,
 ) -> Result<Option<PreferenceMatcher>, WrongType<'a>> {
     let matcher = spec.object("preference");
@@ -352,10 +423,45 @@ fn preference<'a>(
         let name = PreferenceName::new(matcher.text("name")?, &matcher.text("kind")?, namespace);
         return Ok(name.map(PreferenceMatcher::Named));
     }
-    let instance = spec.object("template").object("spec");
-    let disk = disk_of_volume(&instance, Some(&volume))?.0;
-    let index = data_sources.iter().position(|source| source.volume == disk);
-    Ok(index.map(PreferenceMatcher::Inferred))
+    let ignores_failure = matcher.text("inferFromVolumeFailurePolicy")? == "Ignore";
+    let volumes = spec.object("template").object("spec").field("volumes");
+    let mut volumes = volumes.objects()?.into_iter();
+    let Some(found) = volumes.find(|found| found.text("name").is_ok_and(|name| name == volume))
+    else {
+        return Ok(Some(PreferenceMatcher::NotInferable(volume)));
+    };
+    let unsupported =
+        || (!ignores_failure).then(|| PreferenceMatcher::NotInferable(volume.clone()));
+    if found.field("persistentVolumeClaim").is_present() {
+        return Ok(None);
+    } else if !found.field("dataVolume").is_present() {
+        return Ok(unsupported());
+    }
+    let name = found.object("dataVolume").text("name")?;
+    let mut templates = templates.iter();
+    let Some(template) = templates.find(|template| {
+        let own = template.object("metadata").text("name");
+        own.is_ok_and(|own| own == name)
+    }) else {
+        return Ok(None);
+    };
+    let source = template.object("spec").object("source");
+    if source.field("pvc").is_present() || source.field("snapshot").is_present() {
+        return Ok(None);
+    }
+    let reference = template.object("spec").object("sourceRef");
+    // The label with the architecture is read in any letter case of the kind, see `SourceRef::read`.
+    if reference.text("kind")? != "DataSource" {
+        return Ok(unsupported());
+    }
+    let own = reference.field("namespace").string()?;
+    Ok(Some(PreferenceMatcher::Inferred {
+        data_source: (
+            own.unwrap_or_else(|| namespace.to_owned()),
+            reference.text("name")?,
+        ),
+        ignores_failure,
+    }))
 }
 
 impl BootImage {

@@ -6,7 +6,7 @@ use kube_objects::json::Json;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
 use operator_models::kubevirt::virtual_machine::{
-    BootSource, Lookup, VM_ARCHITECTURE, VirtualMachine, is_unsupported,
+    BootSource, InferenceError, Lookup, VM_ARCHITECTURE, VirtualMachine,
 };
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         ),
         (
             "vmiRefused",
-            json!(is_unsupported(&architecture)),
+            json!(!kubevirt.supports(&architecture)),
             &json!(!expected["vmiRefused"].is_null()),
         ),
     ];
@@ -67,8 +67,8 @@ fn default(row: &Value) -> &str {
         &row["defaultArchitecture"],
         &row["statusDefaultArchitecture"],
     ];
-    let mut defaults = defaults.iter().filter_map(|it| it.as_str());
-    defaults.find(|it| !it.is_empty()).unwrap_or("amd64")
+    let mut defaults = defaults.iter().filter_map(|name| name.as_str());
+    defaults.find(|name| !name.is_empty()).unwrap_or("amd64")
 }
 
 struct Sources(BTreeMap<(String, String), BootSource>);
@@ -236,4 +236,184 @@ fn several_kubevirts_are_not_read() {
         kubevirt.default_architecture
     };
     assert_eq!([of(0), of(1), of(2)], ["", "arm64", ""]);
+}
+
+/// The result of inferring a preference with these fields from the volume `root` of a VM with this dataVolumeTemplate.
+/// The DataSources are `plain`, `labelled`, `pointer`, and `new-pointer`, which is not stored yet.
+fn inferred(
+    matcher: &Value,
+    volume: &Value,
+    template: &Value,
+) -> Result<Option<String>, InferenceError> {
+    let mut preference = json!({"inferFromVolume": "root"});
+    preference
+        .as_object_mut()
+        .unwrap()
+        .extend(matcher.as_object().unwrap().clone());
+    let machine = json!({"metadata": {"namespace": "shop"}, "spec": {
+        "preference": preference,
+        "dataVolumeTemplates": [{"metadata": {"name": "web"}, "spec": template}],
+        "template": {"spec": {"volumes": [volume]}},
+    }})
+    .to_string();
+    let machine = VirtualMachine::read(Json::parse(machine.as_bytes()).unwrap()).unwrap();
+    let pointer = json!({"dataSource": {"namespace": "shop", "name": "labelled"}});
+    let sources = json!([
+        {"metadata": {"namespace": "shop", "name": "plain"}, "spec": {"source": {"pvc": {}}}},
+        {"metadata": {"namespace": "shop", "name": "labelled", "labels": {"instancetype.kubevirt.io/default-preference": "rhel.9"}}},
+        {"metadata": {"namespace": "shop", "name": "pointer", "resourceVersion": "1"}, "spec": {"source": pointer}},
+        {"metadata": {"namespace": "shop", "name": "new-pointer"}, "spec": {"source": pointer}},
+    ]);
+    let name = machine.preference_name(&mut Sources(data_sources(&sources)))?;
+    Ok(name.map(|name| name.name))
+}
+
+#[test]
+fn a_preference_is_inferred_as_kubevirt_does() {
+    let from = |kind: &str, name: &str| json!({"sourceRef": {"kind": kind, "name": name}});
+    let volume = json!({"name": "root", "dataVolume": {"name": "web"}});
+    let named = |name: &str| name.to_owned();
+    for (template, wanted, with_ignore) in [
+        (
+            from("DataSource", "labelled"),
+            Ok(Some(named("rhel.9"))),
+            Ok(Some(named("rhel.9"))),
+        ),
+        // The labels of claims are not read.
+        (from("DataSource", "plain"), Ok(None), Ok(None)),
+        (json!({"source": {"pvc": {}}}), Ok(None), Ok(None)),
+        (
+            from("DataSource", "none"),
+            Err(InferenceError::NoDataSource(named("shop/none"))),
+            Err(InferenceError::NoDataSource(named("shop/none"))),
+        ),
+        (
+            from("DataSource", "pointer"),
+            Err(InferenceError::Pointer(named("shop/pointer"))),
+            Ok(None),
+        ),
+        (from("DataSource", "new-pointer"), Ok(None), Ok(None)),
+        (
+            from("datasource", "labelled"),
+            Err(InferenceError::Volume(named("root"))),
+            Ok(None),
+        ),
+        (
+            json!({"source": {"registry": {}}}),
+            Err(InferenceError::Volume(named("root"))),
+            Ok(None),
+        ),
+    ] {
+        let ignore = json!({"inferFromVolumeFailurePolicy": "Ignore"});
+        assert_eq!(
+            inferred(&json!({}), &volume, &template),
+            wanted,
+            "{template}"
+        );
+        assert_eq!(
+            inferred(&ignore, &volume, &template),
+            with_ignore,
+            "{template}"
+        );
+    }
+    let error = Err(InferenceError::Volume(named("root")));
+    let template = from("DataSource", "labelled");
+    for (volume, wanted, with_ignore) in [
+        (
+            json!({"name": "root", "containerDisk": {}}),
+            error.clone(),
+            Ok(None),
+        ),
+        (
+            json!({"name": "other", "dataVolume": {"name": "web"}}),
+            error.clone(),
+            error,
+        ),
+        (
+            json!({"name": "root", "persistentVolumeClaim": {"claimName": "web"}}),
+            Ok(None),
+            Ok(None),
+        ),
+        (
+            json!({"name": "root", "dataVolume": {"name": "other"}}),
+            Ok(None),
+            Ok(None),
+        ),
+    ] {
+        let ignore = json!({"inferFromVolumeFailurePolicy": "Ignore"});
+        assert_eq!(inferred(&json!({}), &volume, &template), wanted, "{volume}");
+        assert_eq!(
+            inferred(&ignore, &volume, &template),
+            with_ignore,
+            "{volume}"
+        );
+    }
+}
+
+/// Each field that decides about the architecture or about a rejection.
+#[test]
+fn a_vm_is_compared_by_its_preference_and_machine_type() {
+    let machine = |spec: &Value| {
+        let text = json!({"spec": spec}).to_string();
+        VirtualMachine::read(Json::parse(text.as_bytes()).unwrap()).unwrap()
+    };
+    let with = |more: Value| json!({"template": {"spec": {"architecture": "amd64", "domain": more["domain"], "nodeSelector": more["nodeSelector"]}}, "preference": more["preference"]});
+    let old = machine(&with(json!({})));
+    assert!(old.is_judged_like(&machine(&with(json!({"preference": null})))));
+    for more in [
+        json!({"preference": {"name": "fedora.arm64"}}),
+        json!({"preference": {"inferFromVolume": "root"}}),
+        json!({"domain": {"machine": {"type": "virt"}}}),
+        json!({"nodeSelector": {"beta.kubernetes.io/arch": "arm64"}}),
+    ] {
+        assert!(!old.is_judged_like(&machine(&with(more.clone()))), "{more}");
+    }
+}
+
+/// A KubeVirt with this configuration.
+fn configured(configuration: &Value) -> KubeVirt {
+    let kubevirt = json!({"spec": {"configuration": configuration}});
+    let list = json!({"items": [kubevirt]}).to_string();
+    KubeVirt::only(Json::parse(list.as_bytes()).unwrap()).unwrap()
+}
+
+#[test]
+fn a_machine_type_is_allowed_for_its_architecture() {
+    let default = json!({});
+    let for_arm64 =
+        json!({"architectureConfiguration": {"arm64": {"emulatedMachines": ["virt", "q35*"]}}});
+    let for_all = json!({"emulatedMachines": ["pc"]});
+    for (configuration, architecture, machine_type, wanted) in [
+        (&default, "amd64", "q35", true),
+        (&default, "amd64", "pc-q35-rhel9.4.0", true),
+        (&default, "amd64", "virt", false),
+        (&default, "arm64", "virt-8.2", true),
+        (&default, "arm64", "q35", false),
+        (&default, "s390x", "s390-ccw-virtio", true),
+        (&default, "s390x", "pc-q35", false),
+        // KubeVirt uses the patterns of amd64 for unknown architectures.
+        (&default, "ARM64", "q35", true),
+        (&default, "ARM64", "virt", false),
+        (&for_arm64, "arm64", "q35", true),
+        (&for_arm64, "arm64", "virt-8.2", false),
+        (&for_arm64, "amd64", "q35", true),
+        (&for_all, "amd64", "q35", false),
+        (&for_all, "arm64", "pc", true),
+    ] {
+        let kubevirt = configured(configuration);
+        let allowed = kubevirt.allows_machine_type(architecture, machine_type);
+        assert_eq!(
+            allowed, wanted,
+            "{architecture} {machine_type} {configuration}"
+        );
+    }
+}
+
+#[test]
+fn kubevirt_1_6_starts_vms_of_ppc64le() {
+    for (version, wanted) in [((1, 6, 6), true), ((1, 7, 0), false)] {
+        let kubevirt = KubeVirt::new(String::new(), Some(version));
+        assert_eq!(kubevirt.supports("ppc64le"), wanted, "{version:?}");
+        assert!(kubevirt.supports("arm64") && !kubevirt.supports("ARM64"));
+    }
 }
