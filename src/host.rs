@@ -1,9 +1,10 @@
 //! The only file that calls the host.
 
-use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use engine::{Cluster, Permission, PreferenceName, Registry, Resource, ServiceAccount, Value};
+use engine::{Cluster, Permission, PreferenceName, Registry, Resource, ServiceAccount};
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 /// The cluster as the Kubewarden host returns it.
 pub(crate) struct Kubewarden;
@@ -18,7 +19,7 @@ impl Cluster for Kubewarden {
     }
 
     fn list(&self, resource: Resource) -> Result<Vec<u8>, String> {
-        call_with("list_resources_all", of(resource))
+        call("kubernetes", "list_resources_all", &of(resource))
     }
 
     fn data_source(&self, namespace: &str, name: &str) -> Option<Vec<u8>> {
@@ -37,66 +38,59 @@ impl Cluster for Kubewarden {
     fn can_i(&self, account: &ServiceAccount, permission: &Permission<'_>) -> Option<Vec<u8>> {
         let ServiceAccount { namespace, name } = account;
         let (group, version) = permission.resource.group_version();
-        let mut attributes = vec![
-            ("verb".into(), permission.verb.into()),
-            ("resource".into(), permission.resource.plural().into()),
-            ("version".into(), version.into()),
-        ];
+        let mut attributes = BTreeMap::from([
+            ("verb", permission.verb),
+            ("resource", permission.resource.plural()),
+            ("version", version),
+        ]);
         if !group.is_empty() {
-            attributes.push(("group".into(), group.into()));
+            attributes.insert("group", group);
         }
-        if let Some(namespace) = permission.namespace {
-            attributes.push(("namespace".into(), namespace.into()));
-        }
+        attributes.extend(
+            permission
+                .namespace
+                .map(|namespace| ("namespace", namespace)),
+        );
         let accounts = "system:serviceaccounts";
         let user = ["system:serviceaccount:", namespace, ":", name].concat();
         // Without the groups, permissions of groups would not count.
         let groups = [
-            accounts.into(),
-            [accounts, ":", namespace].concat().as_str().into(),
-            "system:authenticated".into(),
+            accounts,
+            &[accounts, ":", namespace].concat(),
+            "system:authenticated",
         ];
-        let review = Value::object([
-            ("user", user.as_str().into()),
-            ("groups", Value::List(groups.into())),
-            ("resource_attributes", Value::Object(attributes)),
-        ]);
-        let request = vec![
-            ("subject_access_review".into(), review),
-            ("disable_cache".into(), false.into()),
-        ];
-        call_with("can_i", request).ok()
+        let request = json!({
+            "subject_access_review": {
+                "user": user,
+                "groups": groups,
+                "resource_attributes": attributes,
+            },
+            "disable_cache": false,
+        });
+        call("kubernetes", "can_i", &request).ok()
     }
 }
 
 /// The fields of a request for objects, with a mask of the fields that are read. The host always sends the metadata.
-///
-/// The SDK's request types own all their strings, which would add 5 kB to the module.
-fn of(resource: Resource) -> Vec<(Cow<'static, str>, Value)> {
+fn of(resource: Resource) -> Map<String, Value> {
     let (group, version) = resource.group_version();
     let slash = if group.is_empty() { "" } else { "/" };
-    let masks = resource.fields().iter();
-    let masks = masks.map(|field| (*field).into()).collect();
     let api_version = [group, slash, version].concat();
-    vec![
+    Map::from_iter([
         ("api_version".into(), api_version.into()),
         ("kind".into(), resource.kind().into()),
-        ("field_masks".into(), Value::List(masks)),
-    ]
+        ("field_masks".into(), json!(resource.fields())),
+    ])
 }
 
 fn get(resource: Resource, namespace: Option<&str>, name: &str) -> Option<Vec<u8>> {
     let mut request = of(resource);
     if let Some(namespace) = namespace {
-        request.push(("namespace".into(), namespace.into()));
+        request.insert("namespace".into(), namespace.into());
     }
-    request.push(("name".into(), name.into()));
-    request.push(("disable_cache".into(), false.into()));
-    call_with("get_resource", request).ok()
-}
-
-fn call_with(operation: &str, request: Vec<(Cow<'static, str>, Value)>) -> Result<Vec<u8>, String> {
-    call("kubernetes", operation, &Value::Object(request))
+    request.insert("name".into(), name.into());
+    request.insert("disable_cache".into(), false.into());
+    call("kubernetes", "get_resource", &request).ok()
 }
 
 /// Does not use the SDK's functions, which build the complete manifest.

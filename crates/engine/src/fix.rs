@@ -5,9 +5,9 @@ mod text;
 use kube_objects::edit::{Edit, PatchOperation};
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 use kube_objects::path::{FieldPath, Segment};
-use kube_objects::value::Value;
 use operator_models::hco::hyperconverged::HyperConverged;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 /// One way to resolve a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,7 +101,7 @@ pub(crate) fn merge_command(
     let mut patch: Value = value.into();
     for segment in path.segments().into_iter().rev() {
         if let Segment::Key(key) = segment {
-            patch = Value::Object(vec![(key.clone(), patch)]);
+            patch = json!({ (key.clone().into_owned()): patch });
         }
     }
     let name = if is_dns1123_subdomain(&hco.name) {

@@ -56,7 +56,6 @@ pub use fix::Fix;
 pub use kube_objects::edit::PatchOperation;
 pub use kube_objects::placement;
 pub use kube_objects::text::{Foreign, escape, is_invisible};
-pub use kube_objects::value::Value;
 pub use operator_models::cdi::image::{
     Availability, Contents, Image, ImageKind, Registry, Unimportable, Unknown,
 };

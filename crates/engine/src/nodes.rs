@@ -2,9 +2,9 @@
 
 use kube_objects::node_list::ListError;
 use kube_objects::placement::Placement;
+use operator_models::hco::default_architecture::default_architecture;
 use operator_models::hco::node::{self, Census};
 use operator_models::hco::node_info::NodeInfo;
-use operator_models::hco::default_architecture::default_architecture;
 
 use crate::cluster::{Cluster, Resource, ServiceAccount, forbidden_verb};
 

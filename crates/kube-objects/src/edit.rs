@@ -6,10 +6,10 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::json::{Field, Json, Kind};
 use crate::path::{FieldPath, Segment};
-use crate::value::Value;
 
 /// One change to an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Edit {
     /// Whether the edit only adds a parent for another edit.
     pub fn adds_a_parent(&self) -> bool {
         match &self.change {
-            Change::Add(value) | Change::Replace(value) => value.is_empty(),
+            Change::Add(value) | Change::Replace(value) => [json!({}), json!([])].contains(value),
             Change::Remove => false,
         }
     }
@@ -122,8 +122,8 @@ impl Edits {
         for (index, parent) in parents.into_iter().rev().enumerate() {
             if !self.edits.iter().any(|edit| edit.path == *parent) {
                 self = match index {
-                    0 if field.missing.is_null => self.replace(parent.clone(), Value::object([])),
-                    _ => self.add(parent.clone(), Value::object([])),
+                    0 if field.missing.is_null => self.replace(parent.clone(), json!({})),
+                    _ => self.add(parent.clone(), json!({})),
                 };
             }
         }
@@ -221,21 +221,22 @@ impl Tree<'_> {
     fn open(&mut self) -> Option<&mut Self> {
         let opened = match self {
             Self::Text(json) => match json.kind() {
-                Kind::Object => {
-                    let members = json.members()?.into_iter();
-                    let members = members.map(|(key, json)| (key, Self::Text(json)));
-                    Self::Object(members.collect())
-                }
+                Kind::Object => Self::Object(
+                    json.members()?
+                        .into_iter()
+                        .map(|(key, json)| (key, Self::Text(json)))
+                        .collect(),
+                ),
                 _ => Self::List(json.items()?.into_iter().map(Self::Text).collect()),
             },
-            Self::New(Value::Object(members)) => {
-                let members = std::mem::take(members).into_iter();
-                let members = members.map(|(key, value)| (key, Self::New(value)));
-                Self::Object(members.collect())
-            }
-            Self::New(Value::List(items)) => {
-                let items = std::mem::take(items).into_iter();
-                Self::List(items.map(Self::New).collect())
+            Self::New(Value::Object(members)) => Self::Object(
+                std::mem::take(members)
+                    .into_iter()
+                    .map(|(key, value)| (key.into(), Self::New(value)))
+                    .collect(),
+            ),
+            Self::New(Value::Array(items)) => {
+                Self::List(std::mem::take(items).into_iter().map(Self::New).collect())
             }
             Self::New(_) => return None,
             Self::Object(_) | Self::List(_) => return Some(self),
@@ -286,8 +287,8 @@ mod tests {
     fn field<'a>(text: &'a str, keys: &[&'static str]) -> Field<'a> {
         let (last, parents) = keys.split_last().unwrap();
         let object = Object::root(Json::parse(text.as_bytes()).unwrap());
-        let parents = parents.iter();
         parents
+            .iter()
             .fold(object, |object, key| object.object(key))
             .field(last)
     }
@@ -319,9 +320,14 @@ mod tests {
         let edits = Edits::default;
         let path = FieldPath::new;
         let items = FieldPath::default();
-        let item = Json::parse(br#"{"a":{}}"#).unwrap();
-        let item = Field::item(&path(&["items"]), 1, Some(item));
-        let item = item.object().object("a").field("b");
+        let item = Field::item(
+            &path(&["items"]),
+            1,
+            Some(Json::parse(br#"{"a":{}}"#).unwrap()),
+        )
+        .object()
+        .object("a")
+        .field("b");
         let text =
             r#"{"z":1.50,"a":{"n":123456789012345678901234567890,"x": [1, 2 ,3]},"u":"\u00e9"}"#;
         for (text, edits, after) in [

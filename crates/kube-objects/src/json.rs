@@ -134,10 +134,7 @@ impl<'a> Json<'a> {
     /// The members of an object in their order, including duplicate keys; `None` if the value is not an object.
     pub fn members(self) -> Option<Vec<(Cow<'a, str>, Self)>> {
         let Members(members) = serde_json::from_str(self.0).ok()?;
-        let members = members.into_iter();
-        members
-            .map(|(key, value)| Some((Self(key.get()).string()?, Self(value.get()))))
-            .collect()
+        Some(members)
     }
 
     /// The items of a list; `None` if the value is not a list.
@@ -148,12 +145,9 @@ impl<'a> Json<'a> {
 
     /// A string, which is borrowed from the document unless it contains escapes; `None` if the value is not a string.
     pub fn string(self) -> Option<Cow<'a, str>> {
-        let inside = self.0.strip_prefix('"')?.strip_suffix('"')?;
-        if !inside.contains('\\') {
-            return Some(Cow::Borrowed(inside));
-        }
-        let bytes: StringBytes<'_> = serde_json::from_str(self.0).ok()?;
-        Some(bytes.into_text())
+        serde_json::from_str(self.0)
+            .ok()
+            .map(StringBytes::into_text)
     }
 
     /// Whether two values have the same meaning, regardless of the order of keys and the whitespace.
@@ -165,19 +159,23 @@ impl<'a> Json<'a> {
             return self == other;
         }
         if let (Some(one), Some(other)) = (self.items(), other.items()) {
-            let mut pairs = one.iter().zip(&other);
             return one.len() == other.len()
-                && pairs.all(|(one, other)| one.means(*other, depth - 1));
+                && one
+                    .iter()
+                    .zip(&other)
+                    .all(|(one, other)| one.means(*other, depth - 1));
         }
         let (Some(one), Some(other)) = (self.members(), other.members()) else {
             return false;
         };
         let (one, other) = (last_of_each_key(one), last_of_each_key(other));
-        let mut pairs = one.iter().zip(&other);
         one.len() == other.len()
-            && pairs.all(|((key, one), (other_key, other))| {
-                key == other_key && one.means(*other, depth - 1)
-            })
+            && one
+                .iter()
+                .zip(&other)
+                .all(|((key, one), (other_key, other))| {
+                    key == other_key && one.means(*other, depth - 1)
+                })
     }
 }
 
@@ -189,7 +187,7 @@ fn last_of_each_key<'a>(
 }
 
 /// The members of an object, which a map would reduce to different keys.
-struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
+struct Members<'a>(Vec<(Cow<'a, str>, Json<'a>)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -204,8 +202,8 @@ impl<'de> Deserialize<'de> for Members<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
+                while let Some((key, value)) = map.next_entry::<StringBytes<'_>, &RawValue>()? {
+                    members.push((key.into_text(), Json(value.get())));
                 }
                 Ok(Members(members))
             }
@@ -314,10 +312,12 @@ impl<'a> Object<'a> {
         self.field_where(key, |name| folds_to(name, key))
     }
 
-    fn field_where(&self, key: &'static str, is_it: impl Fn(&str) -> bool) -> Field<'a> {
+    fn field_where(&self, key: &'static str, is_wanted: impl Fn(&str) -> bool) -> Field<'a> {
         let value = self.members.as_ref().map_err(Clone::clone).map(|members| {
-            let mut matching = members.iter().rev().filter(|(name, _)| is_it(name));
-            matching.next().map(|(_, value)| *value)
+            members
+                .iter()
+                .rfind(|(name, _)| is_wanted(name))
+                .map(|(_, value)| *value)
         });
         Field {
             parent: self.path.clone(),
@@ -351,17 +351,18 @@ impl<'a> Object<'a> {
 
     /// All fields, in the order of their keys; of several equal keys, only the last one.
     pub fn fields(&self) -> Result<Vec<(Cow<'a, str>, Field<'a>)>, WrongType<'a>> {
-        let members = last_of_each_key(self.members.clone()?);
-        let fields = members.into_iter().map(|(key, value)| {
-            let field = Field {
-                parent: self.path.clone(),
-                segment: Some(Segment::Key(key.clone().into_owned().into())),
-                missing: self.missing,
-                value: Ok(Some(value)),
-            };
-            (key, field)
-        });
-        Ok(fields.collect())
+        Ok(last_of_each_key(self.members.clone()?)
+            .into_iter()
+            .map(|(key, value)| {
+                let field = Field {
+                    parent: self.path.clone(),
+                    segment: Some(Segment::Key(key.clone().into_owned().into())),
+                    missing: self.missing,
+                    value: Ok(Some(value)),
+                };
+                (key, field)
+            })
+            .collect())
     }
 }
 
@@ -473,9 +474,9 @@ impl<'a> Field<'a> {
         let Some(found) = self.json() else {
             return Ok(None);
         };
-        let value = read(found);
-        let value = value.ok_or_else(|| WrongType::new(self.path(), expected, found))?;
-        Ok(Some(value))
+        read(found)
+            .map(Some)
+            .ok_or_else(|| WrongType::new(self.path(), expected, found))
     }
 
     /// Parses the value into a type; `None` if the field is absent or null.
@@ -533,22 +534,11 @@ impl<'a> Field<'a> {
 
     /// Reads a map of strings, in the order of its keys. Go reads null as an empty string.
     pub fn string_map(&self) -> Result<Vec<(String, String)>, WrongType<'a>> {
-        let object = self.object();
-        let members = object.members?;
-        let mut map = Vec::new();
-        map.reserve_exact(members.len());
-        for (key, value) in last_of_each_key(members) {
-            let text = match value.kind() {
-                Kind::Null => Some(Cow::Borrowed("")),
-                _ => value.string(),
-            };
-            let text = text.ok_or_else(|| {
-                let path = object.path.key(key.clone().into_owned());
-                WrongType::new(path, Kind::String, value)
-            })?;
-            map.push((key.into_owned(), text.into_owned()));
-        }
-        Ok(map)
+        self.object()
+            .fields()?
+            .into_iter()
+            .map(|(key, field)| Ok((key.into_owned(), field.string()?.unwrap_or_default())))
+            .collect()
     }
 
     /// Reads a list of strings.

@@ -1,4 +1,4 @@
-//! The tools of a program that reads Kubernetes objects: JSON as Go reads it, paths, values, edits, names, text that is safe to
+//! The tools of a program that reads Kubernetes objects: JSON as Go reads it, paths, edits, names, text that is safe to
 //! print, lists of nodes and their placement, and admission requests. It does not depend on KubeVirt.
 #![forbid(unsafe_code)]
 
@@ -12,4 +12,3 @@ pub mod placement;
 pub mod quantity;
 pub mod request;
 pub mod text;
-pub mod value;

@@ -63,8 +63,10 @@ impl FieldPath {
 
     /// The path of a field that is relative to this one.
     pub fn join(&self, relative: &Self) -> Self {
-        let segments = relative.segments().into_iter();
-        segments.fold(self.clone(), |path, segment| path.below(segment))
+        relative
+            .segments()
+            .into_iter()
+            .fold(self.clone(), |path, segment| path.below(segment))
     }
 
     /// The path of the object or list that contains this field; `None` for the whole object.
@@ -144,8 +146,9 @@ mod tests {
 
     #[test]
     fn a_path_reads_as_users_write_it_and_as_a_json_pointer() {
-        let path = FieldPath::new(&["spec", "dataImportCronTemplates"]);
-        let path = path.index(2).keys(&["metadata", "annotations", "a.b/c~d"]);
+        let path = FieldPath::new(&["spec", "dataImportCronTemplates"])
+            .index(2)
+            .keys(&["metadata", "annotations", "a.b/c~d"]);
         let annotation = "spec.dataImportCronTemplates[2].metadata.annotations[a.b/c~d]";
         let pointer = "/spec/dataImportCronTemplates/2/metadata/annotations/a.b~1c~0d";
         let escaped = FieldPath::new(&["spec"]).key("a\n\u{202e}".to_owned());

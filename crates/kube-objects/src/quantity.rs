@@ -37,11 +37,7 @@ impl Quantity {
         if fraction.contains('.') || whole.len() + fraction.len() == 0 {
             return None;
         }
-        let mut amount = Amount::default();
-        for (index, digit) in whole.bytes().chain(fraction.bytes()).enumerate() {
-            amount.push(digit, index >= whole.len());
-        }
-        let nanos = amount.nanos(Suffix::parse(suffix)?);
+        let nanos = nanos(whole, fraction, Suffix::parse(suffix)?);
         Some(Self {
             nanos: if is_negative { -nanos } else { nanos },
         })
@@ -102,54 +98,37 @@ impl Suffix {
     }
 }
 
-/// The digits of a number.
+/// The value of the digits before and after the point, in billionths.
 ///
 /// DIVERGES: Go keeps all digits. Here, only the first twenty count, and whether one of the others is not zero.
-#[derive(Debug, Default)]
-struct Amount {
-    digits: u128,
-    /// The power of ten that the digits are multiplied with.
-    exponent: i64,
-    /// Whether something is cut off.
-    has_rest: bool,
-}
-
-impl Amount {
-    fn push(&mut self, digit: u8, is_fraction: bool) {
-        /// With twenty digits, a product with the largest suffix has 128 bits.
-        const LARGEST: u128 = 10_u128.pow(19);
-        let digit = digit.saturating_sub(b'0');
-        if self.digits < LARGEST {
-            self.digits = self.digits * 10 + u128::from(digit);
-            self.exponent -= i64::from(is_fraction);
-        } else {
-            self.has_rest |= digit > 0;
-            self.exponent += i64::from(!is_fraction);
-        }
-    }
-
-    fn nanos(self, suffix: Suffix) -> i128 {
-        let (factor, exponent) = match suffix {
-            Suffix::Decimal(exponent) => (1, exponent),
-            Suffix::Binary(power) => (1 << power, 0),
-        };
-        let (mut nanos, mut has_rest) = (self.digits.saturating_mul(factor), self.has_rest);
-        let mut exponent = self.exponent + exponent + 9;
-        while exponent < 0 && nanos > 0 {
-            has_rest |= nanos % 10 > 0;
-            nanos /= 10;
-            exponent += 1;
-        }
-        while exponent > 0 && nanos > 0 && nanos < u128::MAX {
-            nanos = nanos.saturating_mul(10);
-            exponent -= 1;
-        }
-        let nanos = nanos.saturating_add(u128::from(has_rest));
-        let nanos = i128::try_from(nanos).unwrap_or(i128::MAX);
-        match suffix {
-            Suffix::Binary(_) => nanos.min(i128::from(i64::MAX) * NANOS),
-            Suffix::Decimal(_) => nanos,
-        }
+fn nanos(whole: &str, fraction: &str, suffix: Suffix) -> i128 {
+    /// With twenty digits, a product with the largest suffix has 128 bits.
+    const DIGITS: usize = 20;
+    let (factor, exponent) = match suffix {
+        Suffix::Decimal(exponent) => (1, exponent),
+        Suffix::Binary(power) => (1 << power, 0),
+    };
+    let digits: String = whole
+        .chars()
+        .chain(fraction.chars())
+        .skip_while(|digit| *digit == '0')
+        .collect();
+    let (digits, dropped) = digits.split_at_checked(DIGITS).unwrap_or((&digits, ""));
+    let product = digits.parse().unwrap_or(0_u128).saturating_mul(factor);
+    // The billionths are nine more digits.
+    let shift = 9 + dropped.len().cast_signed() - fraction.len().cast_signed();
+    let exponent = exponent.saturating_add(i64::try_from(shift).unwrap_or_default());
+    let power = 10_u128.saturating_pow(exponent.unsigned_abs().try_into().unwrap_or(u32::MAX));
+    let (nanos, rest) = if exponent < 0 {
+        (product / power, product % power)
+    } else {
+        (product.saturating_mul(power), 0)
+    };
+    let has_rest = rest > 0 || dropped.contains(|digit| digit != '0');
+    let rounded = i128::try_from(nanos.saturating_add(u128::from(has_rest))).unwrap_or(i128::MAX);
+    match suffix {
+        Suffix::Binary(_) => rounded.min(i128::from(i64::MAX) * NANOS),
+        Suffix::Decimal(_) => rounded,
     }
 }
 

@@ -1,9 +1,10 @@
 //! User input in our sentences: escaped, shortened, and in backticks.
 
-use std::borrow::{Borrow, Cow};
-use std::fmt::{self, Write as _};
+use std::borrow::Borrow;
+use std::fmt;
 use std::ops::Deref;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
 /// The maximum number of characters of a user's value that a sentence shows.
@@ -11,18 +12,12 @@ const SHOWN: usize = 48;
 
 /// A user's value in backticks, with control and direction characters escaped, shortened to a maximum length.
 pub fn quote(value: &str) -> String {
-    let mut text = String::with_capacity(SHOWN + 2);
-    text.push('`');
-    for (shown, character) in value.chars().enumerate() {
-        if shown == SHOWN {
-            text.push('…');
-            break;
-        }
-        if character == '`' || is_invisible(character) {
-            push_escaped(&mut text, character);
-        } else {
-            text.push(character);
-        }
+    let mut text = String::from('`');
+    for character in value.chars().take(SHOWN) {
+        push(&mut text, character, character == '`');
+    }
+    if value.chars().nth(SHOWN).is_some() {
+        text.push('…');
     }
     text.push('`');
     text
@@ -36,18 +31,17 @@ pub fn escape(value: &str, limit: usize) -> String {
             text.push('…');
             break;
         }
-        if is_invisible(character) {
-            push_escaped(&mut text, character);
-        } else {
-            text.push(character);
-        }
+        push(&mut text, character, false);
     }
     text
 }
 
-fn push_escaped(text: &mut String, character: char) {
-    // Writing to a String cannot fail.
-    let _ = write!(text, "\\u{{{:x}}}", u32::from(character));
+fn push(text: &mut String, character: char, is_special: bool) {
+    if is_special || is_invisible(character) {
+        text.extend(character.escape_unicode());
+    } else {
+        text.push(character);
+    }
 }
 
 /// Characters that a terminal does not display, or displays as a blank: it hides them, they change the character before
@@ -137,16 +131,12 @@ pub fn end(text: &str, limit: usize) -> String {
 /// A value as a word for programs: every byte outside `A-Za-z0-9._-` as `%XX`, truncated at
 /// `limit` bytes and never inside a `%XX`.
 pub fn percent_encode(value: &str, limit: usize) -> String {
-    let mut word = String::with_capacity(value.len().min(limit));
-    for byte in value.bytes() {
-        let plain = byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-        if word.len() + if plain { 1 } else { 3 } > limit {
-            break;
-        }
-        if plain {
-            word.push(char::from(byte));
-        } else {
-            let _ = write!(word, "%{byte:02X}");
+    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'_').remove(b'-');
+    let mut word = utf8_percent_encode(value, ESCAPED).to_string();
+    if word.len() > limit {
+        word.truncate(limit);
+        if let Some(escape) = word.rfind('%').filter(|escape| escape + 3 > limit) {
+            word.truncate(escape);
         }
     }
     word
@@ -154,17 +144,12 @@ pub fn percent_encode(value: &str, limit: usize) -> String {
 
 /// `a, b, c and 4 more`: at most `shown` of the items.
 pub fn list<T: AsRef<str>>(items: &[T], shown: usize) -> String {
-    let mut text = String::new();
-    for (index, item) in items.iter().take(shown).enumerate() {
-        if index > 0 {
-            text.push_str(", ");
-        }
-        text.push_str(item.as_ref());
+    let listed: Vec<&str> = items.iter().take(shown).map(AsRef::as_ref).collect();
+    let listed = listed.join(", ");
+    match items.len().saturating_sub(shown) {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
     }
-    if let Some(more @ 1..) = items.len().checked_sub(shown) {
-        let _ = write!(text, " and {more} more");
-    }
-    text
 }
 
 /// Converts to lower case like Go's `strings.ToLower`, for a comparison with an ASCII word.
@@ -172,13 +157,8 @@ pub fn list<T: AsRef<str>>(items: &[T], shown: usize) -> String {
 /// MIRRORS: strings.ToLower, unicode.ToLower. Of all characters outside ASCII only two have a lower
 /// case in ASCII: İ (U+0130) and the Kelvin sign (U+212A). The others stay unchanged, because they
 /// are not equal to an ASCII character in any case, so the module does not need case tables.
-pub fn ascii_lower(value: &str) -> Cow<'_, str> {
-    let is_lower = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase();
-    if value.bytes().all(is_lower) {
-        value.into()
-    } else {
-        value.chars().map(lower).collect()
-    }
+pub fn ascii_lower(value: &str) -> String {
+    value.chars().map(lower).collect()
 }
 
 /// Whether Go's decoder and `strings.EqualFold` take a text for this word, which is ASCII.
@@ -186,12 +166,13 @@ pub fn ascii_lower(value: &str) -> Cow<'_, str> {
 /// MIRRORS: Go encoding/json/fold.go, foldName: of the characters outside ASCII, only the long s (U+017F) and the Kelvin
 /// sign (U+212A) fold to a letter.
 pub fn folds_to(text: &str, word: &str) -> bool {
-    let folded = text.chars().map(|character| match character {
-        '\u{17f}' => 's',
-        '\u{212a}' => 'k',
-        other => other.to_ascii_lowercase(),
-    });
-    folded.eq(word.chars().map(|letter| letter.to_ascii_lowercase()))
+    text.chars()
+        .map(|character| match character {
+            '\u{17f}' => 's',
+            '\u{212a}' => 'k',
+            other => other.to_ascii_lowercase(),
+        })
+        .eq(word.chars().map(|letter| letter.to_ascii_lowercase()))
 }
 
 /// Whether two texts are the same in lower case.
@@ -209,26 +190,24 @@ fn lower(character: char) -> char {
 
 /// Edit distance (Levenshtein) in lower case, or `None` if it is more than `most`.
 pub fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
-    let lower = |text: &str| text.chars().map(lower).collect::<String>();
     let length = other.chars().count();
     // Most words are much longer or shorter.
     let is_near = one.chars().take(length + most + 1).count().abs_diff(length) <= most;
-    let distance = is_near.then(|| strsim::levenshtein(&lower(one), &lower(other)));
-    distance.filter(|distance| *distance <= most)
+    is_near
+        .then(|| strsim::levenshtein(&ascii_lower(one), &ascii_lower(other)))
+        .filter(|distance| *distance <= most)
 }
 
 /// The most similar candidate, if one is similar enough to be the intended word.
 pub fn nearest<'a>(written: &str, candidates: &[&'a str]) -> Option<&'a str> {
-    let mut best: Option<(usize, &str)> = None;
-    for candidate in candidates {
-        let most = candidate.len().div_ceil(3);
-        if let Some(distance) = distance(written, candidate, most)
-            && best.is_none_or(|(least, _)| distance < least)
-        {
-            best = Some((distance, candidate));
-        }
-    }
-    best.map(|(_, candidate)| candidate)
+    candidates
+        .iter()
+        .filter_map(|candidate| {
+            let distance = distance(written, candidate, candidate.len().div_ceil(3))?;
+            Some((distance, *candidate))
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
 }
 
 #[cfg(test)]

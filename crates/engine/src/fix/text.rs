@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use kube_objects::edit::{Change, Edit, PatchOperation};
 use kube_objects::path::Segment;
 use kube_objects::text::escape;
-use kube_objects::value::Value;
+use serde_json::Value;
 
 use super::Fix;
 
@@ -95,13 +95,13 @@ fn flow(value: &Value) -> String {
                 .collect();
             format!("{{{}}}", members.join(", "))
         }
-        Value::List(items) => {
+        Value::Array(items) => {
             let items: Vec<String> = items.iter().map(flow).collect();
             format!("[{}]", items.join(", "))
         }
         Value::String(text) if is_plain(text) => text.clone(),
         Value::String(text) => quoted(text),
-        Value::Boolean(value) => value.to_string(),
+        Value::Bool(_) | Value::Number(_) | Value::Null => value.to_string(),
     }
 }
 
@@ -121,6 +121,8 @@ mod tests {
     #[cfg(target_arch = "wasm32")]
     use wasm_bindgen_test::wasm_bindgen_test as test;
 
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -134,11 +136,8 @@ mod tests {
             ("a:".into(), "\"a:\""),
             ("No".into(), "\"No\""),
             ("".into(), "\"\""),
-            (Value::List(vec!["a".into(), "b,".into()]), "[a, \"b,\"]"),
-            (
-                Value::object([("a", "b".into()), ("c", Value::List(Vec::new()))]),
-                "{a: b, c: []}",
-            ),
+            (json!(["a", "b,"]), "[a, \"b,\"]"),
+            (json!({"a": "b", "c": []}), "{a: b, c: []}"),
         ] {
             assert_eq!(flow(&value), shown);
         }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use kube_objects::edit::Edits;
 use kube_objects::json::Field;
 use kube_objects::name::is_dns1123_subdomain;
-use kube_objects::value::Value;
 use operator_models::hco::architectures::{Architectures, Coverage};
 use operator_models::hco::golden_image::GoldenImage;
 use operator_models::hco::template::{ARCHITECTURES, ENABLE, Template};
+use serde_json::{Value, json};
 
 use super::Fixes;
 use crate::architecture::{Correction, corrected, is_architecture};
@@ -122,12 +122,10 @@ impl Fixes<'_, '_> {
                 "disable the template: add an entry with its name and the annotation {ENABLE}: \"false\" to {list}"
             ));
         }
-        let annotations = Value::object([(ENABLE, "false".into())]);
-        let metadata = Value::object([("annotations", annotations), ("name", name.into())]);
-        let entry = Value::object([("metadata", metadata)]);
+        let entry = json!({"metadata": {"annotations": {(ENABLE): "false"}, "name": name}});
         let mut edits = Edits::default();
         if !templates.is_present() {
-            edits = edits.set(templates, Value::List(Vec::new()));
+            edits = edits.set(templates, json!([]));
         }
         let edits = edits.add(list.index(hco.templates.len()), entry);
         Fix::edits("disable the template", &edits.finish())

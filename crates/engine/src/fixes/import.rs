@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use kube_objects::edit::Edits;
 use kube_objects::json::Kind;
 use kube_objects::text;
-use kube_objects::value::Value;
 use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::architectures::Architectures;
 use operator_models::hco::golden_image::Annotation;
 use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::import::{GATE, Gate};
 use operator_models::hco::template::{ARCHITECTURES, Template};
+use serde_json::json;
 
 use super::Fixes;
 use super::annotation::ImageAgreement;
@@ -149,7 +149,7 @@ impl Fixes<'_, '_> {
 /// Sets the field for the import, or in v1 the feature gate, whichever the version of HCO reads. If the version is
 /// unknown, both: HCO 1.18 drops the field silently, HCO 1.19 accepts both if they agree.
 pub(crate) fn set_import(hco: &HyperConverged<'_>, version: &Version) -> Edits {
-    let gate = |name: &str| Value::object([("name", name.into()), ("state", "Enabled".into())]);
+    let gate = |name: &str| json!({"name": name, "state": "Enabled"});
     let list = &hco.fields.gates;
     let reads_field = hco.api_version == ApiVersion::V1beta1 || version.number.has_import_field();
     let mut edits = Edits::default();
@@ -176,7 +176,7 @@ pub(crate) fn set_import(hco: &HyperConverged<'_>, version: &Version) -> Edits {
     if hco.api_version == ApiVersion::V1 && needs_gate && !is_listed {
         // The empty object that an upgrade from HCO 1.18 leaves is not a list.
         if list.json().is_none_or(|json| json.kind() == Kind::Object) {
-            edits = edits.set(list, Value::List(Vec::new()));
+            edits = edits.set(list, json!([]));
         }
         edits = edits.add(list.path().index(hco.import.gates.len()), gate(GATE));
     }

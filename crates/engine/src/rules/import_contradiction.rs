@@ -1,8 +1,8 @@
 //! See `import-contradiction.md`.
 
 use kube_objects::edit::Edits;
-use kube_objects::value::Value;
 use operator_models::hco::import::GATE;
+use serde_json::json;
 
 use super::prelude::*;
 
@@ -42,7 +42,7 @@ impl<'f> Violation<'f> for ImportContradiction {
         // An absent field counts as off here.
         let is_wanted = configuration.hco.import.field.unwrap_or(false);
         let state = if is_wanted { "Enabled" } else { "Disabled" };
-        let gate = Value::object([("name", GATE.into()), ("state", state.into())]);
+        let gate = json!({"name": GATE, "state": state});
         let agree = Edits::default().replace(self.path(configuration), gate).finish();
         let field = configuration.hco.fields.import.path();
         vec![

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube_objects::json::{Field, WrongType};
-use kube_objects::value::Value;
+use serde_json::{Value, json};
 
 use crate::hco::architectures::Architectures;
 use crate::hco::hyperconverged::HyperConverged;
@@ -48,11 +48,17 @@ impl CommonSpec {
     fn from_source(name: &str, source: &str, schedule: Option<&str>) -> Self {
         let managed = name.strip_suffix("-image-cron").unwrap_or(name);
         let size = if managed == "fedora" { "5Gi" } else { "10Gi" };
-        let [managed, interval] =
-            [managed, schedule.unwrap_or("0 */12 * * *")].map(|text| Value::from(text).to_string());
-        let spec = format!(
-            r#"{{"garbageCollect":"Outdated","managedDataSource":{managed},"schedule":{interval},"template":{{"spec":{{"source":{source},"storage":{{"resources":{{"requests":{{"storage":"{size}"}}}}}}}}}}}}"#
-        );
+        let source: Value = serde_json::from_str(source).unwrap_or_default();
+        let spec = json!({
+            "garbageCollect": "Outdated",
+            "managedDataSource": managed,
+            "schedule": schedule.unwrap_or("0 */12 * * *"),
+            "template": {"spec": {
+                "source": source,
+                "storage": {"resources": {"requests": {"storage": size}}},
+            }},
+        })
+        .to_string();
         match schedule {
             Some(_) => Self::Status(spec),
             None => Self::BuiltIn(spec),
@@ -73,10 +79,9 @@ pub struct StatedTemplate {
 impl StatedTemplate {
     /// A template with this registry URL and an unknown annotation.
     pub fn from_url(url: &str) -> Self {
-        let registry = Value::object([("url", url.into())]);
         Self {
             registry: RegistrySource::at(url),
-            source: Value::object([("registry", registry)]).to_string(),
+            source: json!({"registry": {"url": url}}).to_string(),
             architectures: None,
         }
     }

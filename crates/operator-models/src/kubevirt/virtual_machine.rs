@@ -161,7 +161,10 @@ impl BootSource {
         let preference = labels.entry(DEFAULT_PREFERENCE)?;
         let kind = labels.entry(DEFAULT_PREFERENCE_KIND)?;
         Ok(Self {
-            is_stored: !object.object("metadata").text("resourceVersion")?.is_empty(),
+            is_stored: !object
+                .object("metadata")
+                .text("resourceVersion")?
+                .is_empty(),
             architecture_label: labels.entry(DATA_SOURCE_ARCHITECTURE)?,
             points_to: is_pointer.then_some((namespace, name)),
             default_preference: preference.map(|name| (name, kind.unwrap_or_default())),
