@@ -5,5 +5,6 @@ mod input;
 pub mod law;
 pub mod placements;
 pub mod policy;
+pub mod updates;
 
 pub use input::{Input, mixed};

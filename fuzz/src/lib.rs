@@ -8,7 +8,7 @@ mod change;
 mod manifests;
 pub mod mutator;
 
-use e2e_tests::properties::{placements, policy};
+use e2e_tests::properties::{placements, policy, updates};
 
 pub use libfuzzer_sys;
 
@@ -31,6 +31,7 @@ targets! {
     policy::report
     policy::settings
     policy::validate
+    updates::update_properties
 }
 
 /// A target whose inputs are JSON, most of them.

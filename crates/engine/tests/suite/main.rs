@@ -31,13 +31,11 @@ mod preferences;
 #[cfg(not(target_arch = "wasm32"))]
 mod properties;
 #[cfg(not(target_arch = "wasm32"))]
-mod ratchet;
-#[cfg(not(target_arch = "wasm32"))]
 mod remedies;
 mod requests;
-#[cfg(not(target_arch = "wasm32"))]
-mod sequences;
 mod templates;
+#[cfg(not(target_arch = "wasm32"))]
+mod update_properties;
 mod updates;
 mod versions;
 #[cfg(not(target_arch = "wasm32"))]

@@ -3,7 +3,7 @@
 //! `e2e-tests/test-data/conformance/README.md` explains how the columns map to our answer.
 
 use e2e_tests::FakeCluster;
-use engine::Report;
+use engine::{Outcome, Report};
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -13,6 +13,38 @@ use super::drift::Difference;
 #[test]
 fn the_corpus_agrees_with_the_webhooks_of_hco() {
     super::all_agree(test_data::rows("update"), |row| compare(row, &json!({})));
+}
+
+/// With `updates: strict`, an update is denied for the same problems as the creation of the same object.
+#[test]
+fn strict_updates_are_evaluated_like_creations() {
+    let mut count = 0;
+    let is_stored =
+        |row: &Value| row["hco"]["mutator"]["allowed"] == true && row["schemaErrors"] == json!([]);
+    for row in test_data::rows("update").filter(is_stored) {
+        let mut request = row["request"].clone();
+        if !row["patched"].is_null() {
+            request["object"] = row["patched"].clone();
+        }
+        let denials = |operation: &str| {
+            request["operation"] = operation.into();
+            let report = judge(&request, &json!({"updates": "strict"}));
+            let denials: Vec<_> = report
+                .findings
+                .into_iter()
+                .filter(|finding| finding.level == Outcome::Deny)
+                .map(|finding| (finding.rule, finding.path, finding.template, finding.value))
+                .collect();
+            // The policy accepts an update that changes no evaluated field without an evaluation.
+            report.multi_arch_import.map(|_| denials)
+        };
+        let [update, creation] = ["UPDATE", "CREATE"].map(denials);
+        if update.is_some() {
+            count += 1;
+            assert_eq!(update, creation, "{}", row["id"]);
+        }
+    }
+    assert!(count > 10, "{count}");
 }
 
 /// Compares the answers of HCO's webhooks to a request with ours: for the object as the user sends it, and for the
