@@ -39,6 +39,12 @@ impl Finding {
         fixes: Vec<Fix>,
     ) -> Self {
         let violation = &detection.violation;
+        let architectures = violation.architectures();
+        let value = if architectures.is_empty() {
+            violation.value()
+        } else {
+            Vec::from_iter(architectures).join(",").into()
+        };
         let consequence = violation.consequence(object);
         let mut fact = violation.fact(object);
         if let Some(consequence) = consequence {
@@ -56,7 +62,7 @@ impl Finding {
             path: violation.path(object).to_string().into(),
             // Not escaped, because programs compare the name.
             template: violation.template().map(shortened),
-            value: shortened(&violation.value()),
+            value: shortened(&value),
             fact,
             consequence,
             fixes,

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use operator_models::forecast::Stop;
-use operator_models::hco::golden_image::GoldenImage;
+use operator_models::hco::golden_image::{GoldenImage, accepted_images};
 use operator_models::hco::import::Import;
 
 use crate::change::Side;
@@ -137,9 +137,10 @@ fn template_loss(
 
 impl<'a> Effects<'a> {
     fn new(side: &'a Side<'a>) -> Self {
+        let configuration = &side.configuration;
         let mut images: BTreeMap<&str, Images<'_>> = BTreeMap::new();
-        for image in &side.configuration.golden_images {
-            let own = images_of(image, side);
+        for image in accepted_images(configuration.hco, &configuration.installation.common) {
+            let own = images_of(&image, side);
             images
                 .entry(image.name)
                 .and_modify(|known| *known = known.clone().with(own.clone()))

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::cdi::data_import_cron::{Verdict, examine_names};
 use crate::cdi::data_source::Rejection;
 use crate::forecast::{CreatedBy, Cron, Forecast};
 
@@ -19,27 +20,33 @@ pub enum Stop {
 }
 
 impl Forecast<'_> {
-    /// Where the imports of templates stop, by the name of the template.
+    /// Where the imports of templates stop, by the name of the template. A template that another one displaces also counts
+    /// as if it were alone.
     pub fn stops(&self) -> BTreeMap<&str, BTreeSet<Stop>> {
-        let of_crons = self.crons.iter().flat_map(|cron| {
+        let of_verdict = |verdict: &Verdict| {
+            let rejected = verdict.rejected.as_ref().map(|_| Stop::DataImportCron);
+            let never_runs = verdict.never_runs.first().map(|_| Stop::CronJob);
+            [rejected, never_runs]
+        };
+        let of_crons = self.crons.iter().map(|cron| {
+            let [rejected, never_runs] = of_verdict(&cron.verdict);
             let is_shared = self.same_name.contains(&cron.key);
-            [
-                (self.rejected_source(cron).is_some(), Stop::DataSource),
-                (cron.rejected().is_some(), Stop::DataImportCron),
-                (!cron.verdict.never_runs.is_empty(), Stop::CronJob),
-                (is_shared, Stop::OtherTemplate),
-            ]
-            .into_iter()
-            .filter_map(|(is_stopped, stop)| is_stopped.then_some((cron.template, stop)))
+            let source = self.rejected_source(cron).map(|_| Stop::DataSource);
+            let shared = is_shared.then_some(Stop::OtherTemplate);
+            (cron.template, [rejected, never_runs, source, shared])
         });
-        let of_lost = self
-            .lost
-            .iter()
-            .map(|lost| (lost.template, Stop::OtherTemplate));
+        let of_lost = self.lost.iter().filter_map(|lost| {
+            let template = self.templates.get(lost.template)?;
+            let cron = template.cdi_cron(&lost.key, &lost.source, lost.architecture);
+            let [rejected, never_runs] = of_verdict(&examine_names(&cron, &template.verdict));
+            let displaced = Some(Stop::OtherTemplate);
+            Some((lost.template, [rejected, never_runs, displaced, None]))
+        });
         let mut stops: BTreeMap<&str, BTreeSet<Stop>> = BTreeMap::new();
-        for (index, stop) in of_crons.chain(of_lost) {
+        for (index, found) in of_crons.chain(of_lost) {
             if let Some(template) = self.templates.get(index) {
-                stops.entry(template.name).or_default().insert(stop);
+                let known = stops.entry(template.name).or_default();
+                known.extend(found.into_iter().flatten());
             }
         }
         stops

@@ -297,6 +297,24 @@ pub fn golden_images<'a>(
     hco: &'a HyperConverged<'a>,
     common: &'a CommonTemplates,
 ) -> Vec<GoldenImage<'a>> {
+    images(hco, common, |template| {
+        template.is_enabled() && invalid(template, hco, common).is_none()
+    })
+}
+
+/// The images that HCO would keep if it rejected no template.
+pub fn accepted_images<'a>(
+    hco: &'a HyperConverged<'a>,
+    common: &'a CommonTemplates,
+) -> Vec<GoldenImage<'a>> {
+    images(hco, common, |template| template.enable != Enable::Disabled)
+}
+
+fn images<'a>(
+    hco: &'a HyperConverged<'a>,
+    common: &'a CommonTemplates,
+    is_kept: impl Fn(&Template<'_>) -> bool,
+) -> Vec<GoldenImage<'a>> {
     let mut images = Vec::new();
     let mut overridden = BTreeSet::new();
     for template in &hco.templates {
@@ -305,7 +323,7 @@ pub fn golden_images<'a>(
         if original.is_some() {
             overridden.insert(name);
         }
-        if !template.is_enabled() || invalid(template, hco, common).is_some() {
+        if !is_kept(template) {
             continue;
         }
         let annotation = match original {

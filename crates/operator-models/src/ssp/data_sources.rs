@@ -98,6 +98,8 @@ pub struct LostCron {
     pub key: Key,
     /// The DataSource that it would manage.
     pub source: Key,
+    /// The architecture of its suffix.
+    pub architecture: Option<Architecture>,
     /// The template whose cron replaces it, even if SSP drops that cron too; `None` if SSP drops it in favor of a
     /// DataSource that points to another one.
     pub to: Option<usize>,
@@ -107,6 +109,7 @@ impl LostCron {
     fn new(cron: WantedCron, source: Key, to: Option<usize>) -> Self {
         Self {
             template: cron.template,
+            architecture: cron.architecture,
             key: source.beside(cron.name),
             source,
             to,
