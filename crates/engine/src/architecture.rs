@@ -74,7 +74,14 @@ pub(crate) fn corrected(
         } else {
             let mistake = Mistake::of(entry);
             is_certain &= mistake.is_certain();
-            mistake.meant()
+            match mistake.meant() {
+                // On clusters with arm64 nodes, users write ARM for arm64.
+                Some("arm") if !workload.contains_key("arm") && workload.contains_key("arm64") => {
+                    is_certain = false;
+                    Some("arm64")
+                }
+                meant => meant,
+            }
         };
         if let Some(name) = name.filter(|name| !name.is_empty())
             && seen.insert(name)
@@ -167,7 +174,7 @@ impl Mistake {
     }
 
     /// The intended name.
-    fn meant(self) -> Option<&'static str> {
+    pub(crate) fn meant(self) -> Option<&'static str> {
         match self {
             Self::Blanks(name) | Self::Case(name) | Self::Alias(name) | Self::Typo(name) => {
                 Some(name)

@@ -116,6 +116,12 @@ pub(crate) fn merge_command(
     };
     let version = hco.api_version.name();
     format!(
-        "kubectl patch hyperconvergeds.{version}.hco.kubevirt.io {name} -n {namespace} --type merge -p '{patch}'"
+        "kubectl patch hyperconvergeds.{version}.hco.kubevirt.io {name} -n {namespace} --type merge -p {}",
+        shell_word(&patch.to_string())
     )
+}
+
+/// A text as one word of a shell command. Texts from nodes and objects can contain anything.
+pub(crate) fn shell_word(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }

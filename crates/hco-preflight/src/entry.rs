@@ -77,7 +77,7 @@ impl<'v> Entry<'v> {
                 Level::Warn => Severity::Warning,
                 Level::Carried => Severity::Carried,
             };
-            let text = format!("{}\nfix: {}", finding.fact, finding.fix);
+            let text = format!("{}\nfix: {}", finding.fact, finding.fix_text());
             let template = finding.template.as_ref().map_or("", Foreign::raw);
             let path = without_indexes(finding.path.raw());
             let identity = [&*finding.rule, &name, template, finding.value.raw(), &path];

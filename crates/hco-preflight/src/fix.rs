@@ -289,7 +289,7 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
             let (at, rule, fact) = (object.at(Some(finding)), &finding.rule, &finding.fact);
             let mut text = format!("{at}: [{rule}] {fact}");
             if is_open || review.is_some() {
-                let fix = finding.fix.replace('\n', "\n    ");
+                let fix = finding.fix_text().replace('\n', "\n    ");
                 let _ = write!(text, "\n  fix: {fix}");
             }
             if let Some(remedy) = review {

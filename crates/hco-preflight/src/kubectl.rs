@@ -40,9 +40,8 @@ impl Kubectl {
     /// A report, with the flags in its commands.
     pub(crate) fn complete(&self, mut report: Report) -> Report {
         let texts = report.findings.iter_mut().flat_map(|finding| {
-            let commands = finding.fixes.iter_mut();
-            let commands = commands.filter_map(|it| it.command.as_mut());
-            commands.chain([&mut finding.fix])
+            let fixes = finding.fixes.iter_mut();
+            fixes.filter_map(|fix| fix.command.as_mut())
         });
         for text in texts.chain(&mut report.message) {
             *text = self.in_fix(text);

@@ -77,9 +77,11 @@ fn escaped(mut report: Report) -> Report {
     for finding in &mut report.findings {
         finding.rule = one_line(&finding.rule).into();
         finding.fact = one_line(&finding.fact);
-        finding.fix = foreign::lines(&finding.fix);
         for fix in &mut finding.fixes {
             fix.summary = one_line(&fix.summary);
+            if let Some(command) = &mut fix.command {
+                *command = foreign::lines(command);
+            }
         }
     }
     report

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use engine::{
     Boot, ChangesReport as Changes, CronChangesReport as CronChanges, CronReport as Cron,
-    DataSourceReport as DataSource, FindingReport as Finding, FixReport as Remedy,
+    DataSourceReport as DataSource, Finding, Fix as Remedy,
     ForecastReport as Forecast, Outcome as Level, Report, RetargetReport as Retarget,
     TemplateReport as Template, VirtualMachineReport as Machine,
 };

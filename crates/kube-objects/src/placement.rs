@@ -165,6 +165,28 @@ impl Placement {
                 .is_some_and(|terms| !terms.is_empty() && terms.iter().all(excludes))
     }
 
+    /// The values of architecture labels that the nodeSelector or the required affinity asks for.
+    pub fn architectures(&self) -> impl Iterator<Item = &str> {
+        let in_selector = self.node_selector.iter().filter_map(|(key, value)| {
+            ARCHITECTURE_LABELS
+                .contains(&key.as_str())
+                .then_some(value.as_str())
+        });
+        let in_terms = self
+            .required
+            .iter()
+            .flatten()
+            .flat_map(|term| &term.labels)
+            .filter(|requirement| ARCHITECTURE_LABELS.contains(&requirement.key.as_str()))
+            .flat_map(|requirement| match &requirement.test {
+                Test::In(values) => Some(values),
+                _ => None,
+            })
+            .flatten()
+            .map(String::as_str);
+        in_selector.chain(in_terms)
+    }
+
     /// The index of the first preferred term, of any weight, that names an architecture label.
     pub fn architecture_preference(&self) -> Option<usize> {
         self.architecture_preference

@@ -1,7 +1,5 @@
 //! Enable the import.
 
-use std::fmt::Write as _;
-
 use kube_objects::edit::Edits;
 use kube_objects::json::Kind;
 use kube_objects::text;
@@ -56,6 +54,7 @@ impl Fixes<'_, '_> {
 
         let mut summary = ADVICE.to_owned();
         let version = configuration.version();
+        let is_preview = !version.is_known || !version.number.has_finished_import();
         let is_field_alone = hco.api_version == ApiVersion::V1beta1
             || if version.is_known {
                 version.number.has_import_field()
@@ -66,13 +65,8 @@ impl Fixes<'_, '_> {
             summary +=
                 " (HCO 1.19 and later read the field; earlier versions read the feature gate)";
         }
-        if version.is_known && !version.number.has_finished_import() {
-            // Writing to a String cannot fail.
-            let _ = write!(
-                summary,
-                " (Alpha in HCO {}; Technology Preview in OpenShift Virtualization)",
-                version.number
-            );
+        if is_preview {
+            summary += " (a preview before HCO 1.19)";
         }
         if revealed.contains(architectures_missing::RULE.id) {
             summary += ", and in the same change add the architectures annotation to ";
@@ -86,9 +80,8 @@ impl Fixes<'_, '_> {
         let command = (is_flag_alone && is_field_alone)
             .then(|| merge_command(hco, &hco.fields.import.path(), true));
         // Whether to use a preview feature is the user's decision.
-        let is_finished = version.number.has_finished_import();
         let fix = Fix::edits(summary, &edits)
-            .complete_if(is_finished && is_all && revealed.is_empty() && !self.skips_images())
+            .complete_if(!is_preview && is_all && revealed.is_empty() && !self.skips_images())
             .with_command(command);
         if lost.is_empty() {
             fix.with_repair(Repair::EnableImport)

@@ -57,6 +57,9 @@ impl<'f> Violation<'f> for PartialArchitectures<'f> {
     }
 
     fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        vec![Proposal::AddMissing(self.template)]
+        vec![
+            Proposal::AddMissing(self.template),
+            Proposal::advice("leave it, if the image is only for the listed architectures"),
+        ]
     }
 }

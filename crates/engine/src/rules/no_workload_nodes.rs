@@ -1,6 +1,7 @@
 //! See `no-workload-nodes.md`.
 
 use super::prelude::*;
+use crate::architecture::{Mistake, is_architecture};
 use crate::change::Side;
 
 pub(crate) static RULE: Rule =
@@ -31,17 +32,27 @@ impl<'f> Violation<'f> for NoWorkloadNodes {
 
     fn fact(&self, configuration: &'f Configuration<'f>) -> String {
         if configuration.hco.placement.has_requirements() {
-            "No node that matches the workloads' placement reports an architecture: HCO finds no workload architecture."
+            "No node that matches the workloads' placement reports an architecture: no VM can start."
         } else {
-            "No node with the label node-role.kubernetes.io/worker reports an architecture: HCO finds no workload architecture."
+            "No node with the label node-role.kubernetes.io/worker reports an architecture: no VM can start."
         }
         .to_owned()
     }
 
     fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        vec![if configuration.hco.placement.has_requirements() {
+        let placement = &configuration.hco.placement;
+        let meant = placement.architectures().find_map(|name| {
+            let meant = Mistake::of(name).meant()?;
+            (!is_architecture(name)).then(|| (quote(name), meant))
+        });
+        if let Some((name, meant)) = meant {
+            return vec![Proposal::advice(format!(
+                "use {meant} instead of {name} in the placement: nodes have the label kubernetes.io/arch={meant}"
+            ))];
+        }
+        vec![if placement.has_requirements() {
             Proposal::command(
-                "correct the placement to match the labels of your nodes",
+                "correct the placement to match the labels of your nodes, or label the nodes first",
                 "kubectl get nodes --show-labels",
             )
         } else {

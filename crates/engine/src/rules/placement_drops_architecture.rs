@@ -2,6 +2,7 @@
 
 use super::prelude::*;
 use crate::change::Side;
+use crate::fix::shell_word;
 
 pub(crate) static RULE: Rule = Rule::about_object("placement-drops-architecture", Level::Warn)
     .only(Condition::PlacementChanges)
@@ -52,7 +53,10 @@ impl<'f> Violation<'f> for DroppedArchitectures<'f> {
                 "before this change, stop the {first} VMs or keep their nodes in the placement; this lists the running ones"
             ),
             format!(
-                "kubectl get vmis --all-namespaces -o jsonpath='{{range .items[?(@.spec.architecture==\"{first}\")]}}{{.metadata.namespace}}/{{.metadata.name}} {{end}}'"
+                "kubectl get vmis --all-namespaces -o jsonpath={}",
+                shell_word(&format!(
+                    "{{range .items[?(@.spec.architecture==\"{first}\")]}}{{.metadata.namespace}}/{{.metadata.name}} {{end}}"
+                ))
             ),
         )]
     }

@@ -31,7 +31,6 @@ fn object(judged: &Judged) -> Value {
             "path": finding.path,
             "template": finding.template,
             "fact": finding.fact,
-            "fix": finding.fix,
             "fixes": finding.fixes,
             "line": judged.line_of(finding),
         })

@@ -105,8 +105,8 @@ fn images(text: &mut String, object: &Judged) {
         let mut row = format!("  {:<first$}", template.name);
         for (name, pad) in &columns {
             let (style, cell) = match template.architectures.get(*name) {
-                Some(Boot::Boots) => (GREEN, "✔ boots"),
-                Some(Boot::Imported) => (GREEN, "✔ imported"),
+                Some(Boot::InImage) => (GREEN, "✔ boots"),
+                Some(Boot::Expected) => (GREEN, "✔ imported"),
                 Some(Boot::NotImported) => (RED, WIDEST),
                 Some(Boot::Unknown) | None => (YELLOW, "? unknown"),
             };
@@ -121,11 +121,11 @@ fn images(text: &mut String, object: &Judged) {
 /// The states in the tables of images, with their meanings.
 const LEGEND: [(Boot, &str); 4] = [
     (
-        Boot::Boots,
+        Boot::InImage,
         "boots: imported, and the image has the architecture",
     ),
     (
-        Boot::Imported,
+        Boot::Expected,
         "imported: as the annotation says; the image was not looked up (with the import on, --images does)",
     ),
     (
@@ -168,8 +168,8 @@ fn rule(text: &mut String, object: &Judged, group: &[&Finding], width: usize) {
         let between = if both > width { "\n    " } else { "  " };
         line!(text, "    {CYAN}{at}{CYAN:#}{between}{path}");
         let next = group.get(index + 1);
-        if next.is_none_or(|next| next.fix != finding.fix) {
-            fix(text, &finding.fix, width);
+        if next.is_none_or(|next| next.fix_text() != finding.fix_text()) {
+            fix(text, &finding.fix_text(), width);
         }
     }
     text.push('\n');
