@@ -1,9 +1,9 @@
 //! Reads JSON as HCO reads it, without building a tree.
 //!
-//! A value stays unparsed text until it is needed, because an object can have a hundred thousand
-//! fields, of which only a few are read. `serde_json` checks the syntax once; this file adds the rules of Go's decoder:
-//! `null` is the same as absent, unknown fields are ignored, and the last of several equal keys counts. A value of
-//! the wrong type is an error that names its path.
+//! A value stays unparsed text until it is needed, because an object can have a hundred thousand fields, of which only a
+//! few are read. `serde_json` checks the syntax once; this file adds the rules of Go's decoder: `null` is the same as
+//! absent, unknown fields are ignored, and the last of several equal keys counts. A value of the wrong type is an error
+//! that names its path.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -307,7 +307,7 @@ impl<'a> Object<'a> {
         self.field_where(key, |name| name == key)
     }
 
-    /// The field whose name Go takes for this name, which is ASCII.
+    /// The field that Go's decoder reads as this ASCII name. It ignores the letter case.
     pub fn field_of_any_case(&self, key: &'static str) -> Field<'a> {
         self.field_where(key, |name| folds_to(name, key))
     }
@@ -662,7 +662,7 @@ mod tests {
     }
 
     #[test]
-    fn below_something_that_is_no_object_that_is_compared() {
+    fn a_parent_that_is_not_an_object_is_compared_instead_of_the_field() {
         let field = |text| Object::root(json(text)).object("a").field("b");
         assert_eq!(field(r#"{"a":[1]}"#), field(r#"{"a":[1],"c":2}"#));
         assert_ne!(field(r#"{"a":[1]}"#), field(r#"{"a":[2]}"#));
@@ -671,7 +671,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_nested_deeper_than_anything_judged_are_different() {
+    fn deeply_nested_values_are_different() {
         for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
             let same = |depth: usize| {
                 let nested = |inner| open.repeat(depth) + inner + &close.repeat(depth);

@@ -5,7 +5,7 @@ use crate::json::{Field, Json, Kind};
 /// Quantities are stored in parts of this size.
 const NANOS: i128 = 1_000_000_000;
 
-/// A quantity, exact to nine decimal places. Values that no computer has are cut.
+/// A quantity, exact to nine decimal places. A value of more than 128 bits becomes the largest one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Quantity {
     nanos: i128,
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_quantity_is_not_read() {
+    fn a_text_that_is_not_a_quantity_is_rejected() {
         let short = [
             "", "-", ".", "Gi", "1.2.3", "1Zi", "1gi", "1 Gi", " 1", "1e", "1e1.5", "1ee3", "--1",
             "0x10", "1_0",

@@ -105,8 +105,8 @@ fn enables_import(remedy: &Remedy) -> bool {
     let mut operations = remedy.patch.iter().filter(|it| is_of_import(it));
     operations.any(|operation| {
         let value = operation.value.as_ref();
-        let state = value.map(|value| value.member("state").unwrap_or(value));
-        state.is_none_or(|it| it.as_str() != Some("Disabled") && *it != false.into())
+        let state = value.map(|value| value.get("state").unwrap_or(value));
+        state.is_none_or(|it| it.as_str() != Some("Disabled") && it.as_bool() != Some(false))
     })
 }
 

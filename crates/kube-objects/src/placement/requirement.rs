@@ -216,7 +216,7 @@ fn errors(
         .collect()
 }
 
-/// A requirement as it appears in messages and as the ratchet compares it.
+/// A requirement as it appears in messages, and as the comparison with the old object identifies it.
 fn one_line(requirement: &NodeSelectorRequirement) -> String {
     let NodeSelectorRequirement { key, operator, .. } = requirement;
     match requirement.values.as_deref() {
