@@ -6,6 +6,7 @@ use kube_objects::request::{Operation, Request};
 use operator_models::hco::api_version::{ApiVersion, is_hyperconverged};
 use operator_models::hco::golden_image;
 use operator_models::hco::hyperconverged::{self, HyperConverged, LocatedFields};
+use operator_models::hco::version::HcoVersion;
 use operator_models::kubevirt::virtual_machine::{VirtualMachine, is_virtual_machine};
 use operator_models::ssp::architecture::KNOWN;
 use operator_models::ssp::data_sources::{GOLDEN_IMAGES_NAMESPACE, golden_images_namespace};
@@ -216,12 +217,16 @@ impl<'a> HyperConvergedRequest<'a> {
     fn installation_of(&self, version: Option<&str>) -> Installation<'_> {
         let stored = self.with_status();
         let settings = &self.settings;
+        let number = stored
+            .and_then(|stored| stored.status_version.as_deref())
+            .or(settings.hco_version.as_deref());
         Installation {
             version: Version::new(version, stored, settings.hco_version.as_deref()),
             common: golden_image::common_templates(
                 stored.map_or(&[], |stored| &stored.status_templates),
                 settings.common_templates.as_ref(),
                 stored.and_then(|stored| stored.status_schedule.as_deref()),
+                number.is_some_and(HcoVersion::is_openshift_virtualization),
             ),
             stored,
             golden_namespace: self.golden_namespace(),

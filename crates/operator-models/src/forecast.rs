@@ -65,6 +65,17 @@ enum Yield {
     Disk,
 }
 
+/// CDI creates the `CronJob` first, then the DataSource, then it imports.
+impl From<&Verdict> for Yield {
+    fn from(verdict: &Verdict) -> Self {
+        match verdict.polling {
+            Some(Polling::CronJob | Polling::Controller) => Self::Disk,
+            Some(Polling::None) => Self::DataSource,
+            Some(Polling::Rejected) | None => Self::Nothing,
+        }
+    }
+}
+
 /// The operator that creates a DataSource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CreatedBy {
@@ -454,13 +465,8 @@ fn same_names(crons: &[Cron]) -> BTreeSet<Key> {
 }
 
 impl Cron {
-    /// How far CDI proceeds with it. CDI creates the `CronJob` first, then the DataSource, then it imports.
     fn yields(&self) -> Yield {
-        match self.verdict.polling {
-            Some(Polling::CronJob | Polling::Controller) => Yield::Disk,
-            Some(Polling::None) => Yield::DataSource,
-            Some(Polling::Rejected) | None => Yield::Nothing,
-        }
+        (&self.verdict).into()
     }
 
     /// Whether it imports an image.

@@ -83,7 +83,14 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected
     };
     let (filled_before, filled_after) = (before.filled(), state.filled());
     let kept_disks = &filled_before & &filled_after;
-    let empty_meanwhile = kept_disks.difference(&log.filled_meanwhile);
+    // A disk that already exists is attached again within a second.
+    let is_imported = |key: &&Key| {
+        let disk = state.disk_of(key);
+        disk.is_some_and(|disk| log.imported.contains(disk))
+    };
+    let empty_meanwhile = kept_disks
+        .difference(&log.filled_meanwhile)
+        .filter(is_imported);
     Changes {
         crons: (!state.never_settles).then(|| cron_changes(before, &state, &log)),
         data_sources: source_changes(before, &state),

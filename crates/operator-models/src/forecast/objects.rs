@@ -58,7 +58,7 @@ impl<'a> Objects<'a> {
     /// its kind. Kinds that do not affect the forecast are ignored.
     pub fn read(list: &Field<'a>) -> Result<Self, WrongType<'a>> {
         let mut read = Self::default();
-        read.list(list, "", 2)?;
+        read.list(list, "")?;
         Ok(read)
     }
 
@@ -68,20 +68,20 @@ impl<'a> Objects<'a> {
         is_read.then(|| self.all.iter().filter(move |real| real.kind == kind))
     }
 
-    /// Reads a list that contains nested lists up to this depth. If a list has a kind, its items need not name it.
-    fn list(&mut self, list: &Field<'a>, kind: &str, depth: usize) -> Result<(), WrongType<'a>> {
+    /// Reads a list. If it has a kind, its items need not name it.
+    fn list(&mut self, list: &Field<'a>, kind: &str) -> Result<(), WrongType<'a>> {
         let read = list.list(|_, item| {
             let object = item.object();
             let own = object.field("kind").string()?;
             let own = own.as_deref().unwrap_or(kind);
             match own.strip_suffix("List") {
-                Some(kind) if depth > 0 => {
+                Some(kind) => {
                     if let Some(kind) = Kind::parse(kind) {
                         self.note(kind);
                     }
-                    self.list(&object.field("items"), kind, depth - 1)
+                    self.list(&object.field("items"), kind)
                 }
-                _ => self.add(own, &object),
+                None => self.add(own, &object),
             }
         });
         read.map(drop)

@@ -56,6 +56,7 @@ pub(super) struct CronState<'a> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct SourceState {
     pub(super) points_to: Option<String>,
+    /// Its own disk; `None` if it points to another DataSource.
     pub(super) disk: Option<Disk>,
     /// Whether SSP deletes it when it is no longer wanted.
     pub(super) is_of_ssp: bool,
@@ -135,11 +136,10 @@ impl<'a> State<'a> {
         if let Some(sources) = objects.of_kind(Kind::Source) {
             self.sources = BTreeMap::new();
             for real in sources {
-                let disk = real.disk.as_deref();
-                let disk = disk.and_then(|name| names.get(&real.key.beside(name)));
+                let disk = real.disk.as_deref().filter(|_| real.points_to.is_none());
                 let source = SourceState {
                     points_to: real.points_to.clone(),
-                    disk: disk.cloned(),
+                    disk: disk.and_then(|name| names.get(&real.key.beside(name)).cloned()),
                     is_of_ssp: real.is_of_ssp,
                     cron: real.cron.clone(),
                     is_cleaned_up: real.is_cleaned_up,
@@ -484,11 +484,8 @@ impl<'a> State<'a> {
         let pointers = self.sources.iter().filter_map(|(key, source)| {
             let target = key.beside(source.points_to.as_deref()?);
             let target = self.sources.get(&target)?;
-            let disk = target
-                .disk
-                .as_ref()
-                .filter(|_| target.points_to.is_none())?;
-            self.disks.get(disk)?.is_cleaned_up.then(|| key.clone())
+            let disk = self.disks.get(target.disk.as_ref()?)?;
+            disk.is_cleaned_up.then(|| key.clone())
         });
         let pointers: Vec<Key> = pointers.collect();
         for key in pointers {
@@ -498,23 +495,26 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The DataSources that have a disk, either their own or the disk of the DataSource that they point to.
-    pub(super) fn filled(&self) -> BTreeSet<Key> {
-        let has_disk = |source: &SourceState| {
-            let disk = source.disk.as_ref().filter(|_| source.points_to.is_none());
-            disk.is_some_and(|disk| self.disks.contains_key(disk))
+    /// The disk of a DataSource, either its own or the disk of the DataSource that it points to.
+    pub(super) fn disk_of(&self, key: &Key) -> Option<&Disk> {
+        let source = self.sources.get(key)?;
+        let source = match &source.points_to {
+            Some(target) => self.sources.get(&key.beside(target.as_str()))?,
+            None => source,
         };
-        let filled = self
-            .sources
-            .iter()
-            .filter(|(key, source)| match &source.points_to {
-                None => has_disk(source),
-                Some(target) => {
-                    let target = key.beside(target.as_str());
-                    self.sources.get(&target).is_some_and(has_disk)
-                }
-            });
-        filled.map(|(key, _)| key.clone()).collect()
+        source
+            .disk
+            .as_ref()
+            .filter(|disk| self.disks.contains_key(disk))
+    }
+
+    /// The DataSources that have a disk.
+    pub(super) fn filled(&self) -> BTreeSet<Key> {
+        self.sources
+            .keys()
+            .filter(|key| self.disk_of(key).is_some())
+            .cloned()
+            .collect()
     }
 }
 
@@ -544,7 +544,13 @@ impl<'a> CronState<'a> {
             data_source_label: None,
             spec,
         };
-        let has_schedule = !spec.schedule.is_empty();
+        let yields = match &real.disk {
+            Some(_) => Yield::Disk,
+            None => Yield::from(&cdi::examine_names(
+                &cron,
+                &cdi::examine_spec(spec, None).ok()?,
+            )),
+        };
         let source = key.beside(spec.managed_data_source.as_str());
         let origin = Rc::new(spec.origin());
         Some(Self {
@@ -558,11 +564,7 @@ impl<'a> CronState<'a> {
             has_unknown_schedule: false,
             is_real: true,
             is_of_ssp: real.is_of_ssp,
-            yields: if real.disk.is_some() || has_schedule {
-                Yield::Disk
-            } else {
-                Yield::DataSource
-            },
+            yields,
         })
     }
 

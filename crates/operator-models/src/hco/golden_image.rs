@@ -135,18 +135,22 @@ pub const SHIPPED: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// The names of templates that only OpenShift Virtualization ships. Their images are known only from the status.
+/// The templates that only OpenShift Virtualization ships. The status shows their images while HCO imports common
+/// templates.
 const SHIPPED_BY_OPENSHIFT: [&str; 3] =
     ["rhel10-image-cron", "rhel8-image-cron", "rhel9-image-cron"];
 
 /// The common templates of this cluster: from the status, else from the settings, else the templates that upstream
 /// ships. `schedule` is the one in the status.
 ///
+/// `is_openshift` says that HCO belongs to OpenShift Virtualization.
+///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, overrideDataImportSchedule.
 pub fn common_templates(
     status: &[StatusTemplate],
     setting: Option<&BTreeMap<String, StatedTemplate>>,
     schedule: Option<&str>,
+    is_openshift: bool,
 ) -> CommonTemplates {
     let shipped = SHIPPED.map(|(name, url, value)| {
         let architectures = Some(value.to_owned());
@@ -171,15 +175,19 @@ pub fn common_templates(
             (name.clone(), template)
         })
         .collect();
+    let unknown = || CommonTemplate {
+        registry: None,
+        annotation: CommonAnnotation::Unknown,
+        spec: CommonSpec::Unknown,
+    };
+    if is_openshift && setting.is_none() {
+        table.extend(SHIPPED_BY_OPENSHIFT.map(|name| (name.to_owned(), unknown())));
+    }
     for template in status {
         let name = template.name.clone();
         if template.modified {
             // The status shows the user's version of the template, so the original comes from the table.
-            table.entry(name).or_insert(CommonTemplate {
-                registry: None,
-                annotation: CommonAnnotation::Unknown,
-                spec: CommonSpec::Unknown,
-            });
+            table.entry(name).or_insert_with(unknown);
             continue;
         }
         let (annotation, spec) = (template.architectures.clone(), template.spec.clone());
@@ -327,10 +335,6 @@ fn images<'a>(
             continue;
         }
         let annotation = match original {
-            // The status does not list templates that HCO removes, so it is unknown whether HCO ships this one.
-            None if !hco.imports_common && SHIPPED_BY_OPENSHIFT.contains(&name) => {
-                Annotation::Unknown(template.architectures.as_deref())
-            }
             None => Annotation::Spec(template.architectures.as_deref()),
             // While the common import is off, HCO completely removes templates with a common name.
             Some(_) if !hco.imports_common => continue,

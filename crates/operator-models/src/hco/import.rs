@@ -292,10 +292,8 @@ fn repeated_key(json: Json<'_>) -> Option<&'static str> {
     };
     repeated(json, ["multiArchEnabled", "featureGates"]).or_else(|| {
         let gates = Object::root(json).field_of_any_case("featureGates");
-        let gates = gates.json()?.items()?.into_iter();
-        gates
-            .flat_map(|gate| repeated(gate, ["name", "state"]))
-            .next()
+        let mut gates = gates.json()?.items()?.into_iter();
+        gates.find_map(|gate| repeated(gate, ["name", "state"]))
     })
 }
 

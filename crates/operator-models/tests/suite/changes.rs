@@ -141,35 +141,3 @@ fn without_digests(disks: &Value) -> Value {
     names.sort_unstable();
     json!(names)
 }
-
-#[test]
-fn keys_are_in_the_order_of_their_namespaces_and_then_their_names() {
-    let texts = [
-        "",
-        "a",
-        "b",
-        "ab",
-        "fedora-amd64",
-        "fedora-arm64",
-        "fedora-s390x",
-        "fedora-a",
-        "fedora-",
-        "é",
-        "fedora-é",
-        "kubevirt-os-images",
-        "kubevirt-os-imagez",
-        "kubevirt-os-imag",
-        "kubevirt-os-images1",
-    ];
-    for pair in texts
-        .iter()
-        .flat_map(|one| texts.iter().map(move |other| [one, other]))
-    {
-        let [one, other] = pair;
-        let by_names = Key::new("n", one).cmp(&Key::new("n", other));
-        assert_eq!(by_names, one.cmp(other), "{pair:?}");
-        let by_namespaces = Key::new(one, "x").cmp(&Key::new(other, "a"));
-        assert_eq!(by_namespaces, one.cmp(other).then("x".cmp("a")), "{pair:?}");
-        assert_eq!(Key::new("n", one) < Key::new("n", other), one < other);
-    }
-}

@@ -38,7 +38,7 @@ impl Texts {
             .unwrap()
             .remove(0);
         Some(Cluster {
-            common: common_templates(&hco.status_templates, None, None),
+            common: common_templates(&hco.status_templates, None, None, false),
             import: hco.import.resolve(MAIN),
             census,
             hco,

@@ -36,7 +36,7 @@ fn what_is_read_agrees_with_hco() {
 fn compare(row: &Value, hco: &HyperConverged<'_>) -> Result<Option<&'static str>, Difference> {
     const MAIN: HcoVersion = HcoVersion::NEWEST;
     let expected = &row["expected"];
-    let common = common_templates(&hco.status_templates, None, None);
+    let common = common_templates(&hco.status_templates, None, None, false);
     let is_error = |column: &str| !expected[column].is_null();
     let mut templates = hco.templates.iter();
     let problem = templates.find_map(|template| invalid(template, hco, &common));

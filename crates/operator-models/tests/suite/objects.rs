@@ -1,7 +1,9 @@
 //! Tests what the rows do not cover: existing objects, other versions of HCO, and stored objects.
 
 use kube_objects::json::{Field, Json};
-use operator_models::forecast::{Changes, Forecast, Objects, State, Stopped, changes};
+use operator_models::forecast::{Changes, Forecast, Objects, Rejected, State, Stopped, changes};
+use operator_models::hco::import::Import;
+use operator_models::hco::rejection::HcoRejection;
 use operator_models::hco::version::HcoVersion;
 use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
@@ -215,6 +217,121 @@ fn a_cron_without_a_schedule_that_has_imported_nothing_has_no_disk() {
     assert_eq!(names(&changes.crons.unwrap().recreated), ["golden-cron"]);
     assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
     assert_eq!(changes.disks.imported.len(), 1);
+}
+
+/// CDI's `CronJob` for it would have a name that is too long, so CDI creates no DataSource either.
+#[test]
+fn a_cron_whose_cron_job_is_rejected_has_no_data_source() {
+    let mut template = template("@daily");
+    template["metadata"]["name"] = json!("x".repeat(50));
+    let mut there = cron(&"x".repeat(50), &template["spec"], "", true);
+    there["status"] = json!({});
+    let sources = json!({"kind": "DataSourceList", "items": []});
+    let changes = from(&[there, sources], &[template]);
+    let created = names(&changes.data_sources.created);
+    assert!(!created.contains(&"golden"), "{created:?}");
+}
+
+/// The DataSource still has the label for the clean-up, because its cron once had the retention policy None.
+#[test]
+fn a_data_source_that_is_created_again_on_the_same_disk_is_not_empty() {
+    let mut kept = template("@daily");
+    kept["spec"]["retentionPolicy"] = json!("All");
+    kept["spec"]["importsToKeep"] = json!(1);
+    let mut renamed = kept.clone();
+    renamed["metadata"]["name"] = json!("new-cron");
+    let mut there = cron("golden-cron", &kept["spec"], "golden-1", true);
+    there["spec"]["retentionPolicy"] = json!("All");
+    let mut claim = disk("golden-1", Some("golden-cron"));
+    claim["metadata"]["labels"]["cdi.kubevirt.io/dataImportCron.cleanup"] = Value::Null;
+    let golden = source(
+        "golden",
+        &json!({"pvc": {"name": "golden-1"}}),
+        Some("golden-cron"),
+    );
+    let snapshots = json!({"kind": "VolumeSnapshotList", "items": []});
+    let changes = from(&[there, golden, claim, snapshots], &[renamed]);
+    assert_eq!(names(&changes.crons.unwrap().created), ["new-cron"]);
+    assert!(changes.disks.imported.is_empty(), "{:?}", changes.disks);
+    assert_eq!(names(&changes.empty_meanwhile), [""; 0]);
+    assert_eq!(names(&changes.lost_image), [""; 0]);
+}
+
+#[test]
+fn lists_in_lists_are_read() {
+    let spec = &template("@daily")["spec"];
+    let crons = json!({"kind": "DataImportCronList", "items": [cron("x", spec, "", true)]});
+    let list = json!({"kind": "List", "items": [{"kind": "List", "items": [crons]}]});
+    let changes = from(&[list], &[]);
+    assert_eq!(names(&changes.crons.unwrap().deleted), ["x"]);
+}
+
+#[test]
+fn a_label_that_a_patch_adds_leaves_the_forecast_as_it_is() {
+    let patch = |operation: Value| {
+        let texts = texts(&[template("@daily")], |hco| {
+            let patch = json!([operation]).to_string();
+            hco["metadata"]["annotations"] = json!({"ssp.kubevirt.io/jsonpatch": patch});
+        });
+        let cluster = texts.cluster().unwrap();
+        let forecast = cluster.forecast().unwrap();
+        let is_on = forecast.import == Import::Enabled;
+        (is_on, forecast.uncertain.contains("golden-cron"))
+    };
+    let templates = "/spec/commonTemplates/dataImportCronTemplates";
+    for (path, value, expected) in [
+        (
+            format!("{templates}/0/metadata/labels/team"),
+            json!("a"),
+            (false, false),
+        ),
+        (
+            format!("{templates}/0/spec/schedule"),
+            json!("@weekly"),
+            (false, true),
+        ),
+        (
+            "/spec/enableMultipleArchitectures".to_owned(),
+            json!(true),
+            (true, false),
+        ),
+        ("/spec/cluster".to_owned(), json!({}), (false, true)),
+    ] {
+        let operation = json!({"op": "add", "path": path, "value": value});
+        assert_eq!(patch(operation), expected, "{path}");
+    }
+}
+
+/// HCO's mutating webhook cannot decode the object.
+#[test]
+fn hco_rejects_a_wrong_type() {
+    let mut mistyped = template("@daily");
+    mistyped["spec"]["managedDataSource"] = json!(true);
+    let texts = texts(&[mistyped], |_| {});
+    let cluster = texts.cluster().unwrap();
+    assert_eq!(
+        cluster.forecast().map(|_| ()),
+        Err(Rejected::ByHco(HcoRejection::WrongType(0)))
+    );
+}
+
+#[test]
+fn ssp_stops_at_the_namespace_of_common_templates() {
+    for (namespace, import, is_rejected) in [
+        ("Bad_NS", true, true),
+        ("my-images", true, false),
+        ("Bad_NS", false, false),
+    ] {
+        let texts = texts(&[template("@daily")], |hco| {
+            let sources = &mut hco["spec"]["workloadSources"];
+            sources["commonBootImageNamespace"] = json!(namespace);
+            sources["enableCommonBootImageImport"] = json!(import);
+        });
+        let cluster = texts.cluster().unwrap();
+        let forecast = cluster.forecast().unwrap();
+        assert_eq!(forecast.common_namespace_rejected(), is_rejected);
+        assert_eq!(forecast.stopped.is_some(), is_rejected);
+    }
 }
 
 /// The changes that an update of the schedule causes. `edit` edits both objects.
