@@ -310,7 +310,7 @@ fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (String
         let known = BootSource {
             architecture_label: Some(source.architecture_label.raw().to_owned()),
             points_to: points_to.map(|name| (namespace(), name.raw().to_owned())),
-            default_preference: None,
+            ..BootSource::default()
         };
         (source.key(), known)
     })

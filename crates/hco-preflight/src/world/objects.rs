@@ -147,6 +147,8 @@ types! {
 
     DataSource {
         metadata: Metadata = "/metadata",
+        /// Empty if it is not stored.
+        resource_version: String = "/metadata/resourceVersion",
         architecture: String = "/metadata/labels/template.kubevirt.io~1architecture",
         preference: String = "/metadata/labels/instancetype.kubevirt.io~1default-preference",
         preference_kind: String = "/metadata/labels/instancetype.kubevirt.io~1default-preference-kind",
@@ -234,6 +236,8 @@ types! {
 
     KubeVirt {
         metadata: Metadata = "/metadata",
+        architectures: Option<Value> = "/spec/configuration/architectureConfiguration",
+        machine_types: Option<Vec<String>> = "/spec/configuration/emulatedMachines",
         feature_gates: Vec<String> = "/spec/configuration/developerConfiguration/featureGates",
         default_architecture: Option<String> = "/status/defaultArchitecture",
         version: Option<String> = "/status/observedKubeVirtVersion",
