@@ -231,13 +231,14 @@ impl Reader<'_> {
             resource: Resource::DataSources,
             namespace: Some(namespace),
         };
-        let account = self.account;
-        let account = account.filter(|account| is_forbidden(self.cluster, account, &permission));
-        if let Some(account) = account {
+        let forbidden = self
+            .account
+            .filter(|account| is_forbidden(self.cluster, account, &permission));
+        if let Some(account) = forbidden {
             let reason = UnreadableReason::Forbidden(account.clone(), "get");
             self.report(Resource::DataSources, reason);
         }
-        account.is_none()
+        forbidden.is_none()
     }
 
     fn report(&mut self, resource: Resource, reason: UnreadableReason) {

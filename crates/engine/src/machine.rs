@@ -143,8 +143,9 @@ impl<'a> Machine<'a> {
         if sibling.architecture_label? != architecture.name() {
             return None;
         }
-        let path = FieldPath::new(&["spec", "dataVolumeTemplates"]).index(source.index);
-        let path = path.keys(&["spec", "sourceRef"]);
+        let path = FieldPath::new(&["spec", "dataVolumeTemplates"])
+            .index(source.index)
+            .keys(&["spec", "sourceRef"]);
         let mut edits = Edits::default().replace(path.key("name"), name.as_str());
         if namespace != source.namespace {
             edits = edits.add(path.key("namespace"), namespace.as_str());

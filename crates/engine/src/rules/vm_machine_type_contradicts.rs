@@ -54,7 +54,10 @@ impl<'f> Violation<'f, Machine<'f>> for ContradictingMachineType<'f> {
     fn fixes(&self, machine: &'f Machine<'f>) -> Vec<Proposal<'f>> {
         let removed = Edits::default().remove(Machine::machine_type_path());
         let mut fixes = vec![Proposal::edits(
-            format!("remove the machine type: KubeVirt sets it for {}", machine.shown()),
+            format!(
+                "remove the machine type, so that KubeVirt sets the one for {}",
+                machine.shown()
+            ),
             removed.finish(),
         )];
         if machine.can_start_as(self.owner) {

@@ -98,8 +98,10 @@ impl<'f> Violation<'f, Machine<'f>> for ContradictingPlacement<'f> {
                     "allow kubernetes.io/arch {} in the required node affinity",
                     self.architecture
                 ));
-                let others = others.map(|other| machine.set_architecture(other));
-                [advice].into_iter().chain(others).collect()
+                [advice]
+                    .into_iter()
+                    .chain(others.map(|other| machine.set_architecture(other)))
+                    .collect()
             }
         }
     }
