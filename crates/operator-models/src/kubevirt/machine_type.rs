@@ -47,7 +47,7 @@ impl MachineTypes {
     }
 
     /// MIRRORS: kubevirt pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go,
-    /// validateEmulatedMachine; pkg/virt-config/virt-config.go, GetEmulatedMachines.
+    /// validateEmulatedMachine; pkg/virt-config/virt-config.go, `GetEmulatedMachines`.
     pub(super) fn allow(&self, architecture: &str, machine_type: &str) -> bool {
         let configured = self.for_all.as_ref();
         let architecture = if is_known(architecture) {
