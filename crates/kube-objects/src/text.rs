@@ -189,6 +189,8 @@ fn lower(character: char) -> char {
 }
 
 /// Edit distance (Levenshtein) in lower case, or `None` if it is more than `most`.
+///
+/// Only prefixes whose lengths differ by at most `most` are compared, because a user can send many words.
 pub fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
     let length = other.chars().count();
     // Most words are much longer or shorter.

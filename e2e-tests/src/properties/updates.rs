@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::slice::Iter;
 
-use engine::{FindingReport, Outcome, Report, Stopped};
+use engine::{Finding, Outcome, Report, Stopped};
 use serde_json::{Map, Value, json};
 
 use crate::FakeCluster;
@@ -254,7 +254,7 @@ fn is_disabled(template: &Value) -> bool {
     annotation(template, ENABLE).is_some_and(|value| value.eq_ignore_ascii_case("false"))
 }
 
-fn denials(report: &Report) -> impl Iterator<Item = &FindingReport> {
+fn denials(report: &Report) -> impl Iterator<Item = &Finding> {
     report
         .findings
         .iter()
@@ -415,7 +415,7 @@ impl Side<'_> {
 
     /// Whether a finding that denies the new object is an existing problem of the old one. `None` if only the operators
     /// know whether its template loses something.
-    fn has_before(&self, new: &Side<'_>, finding: &FindingReport) -> Option<bool> {
+    fn has_before(&self, new: &Side<'_>, finding: &Finding) -> Option<bool> {
         let on_nodes_of_new;
         let old = if self.workload.is_empty() {
             on_nodes_of_new = self.world.side(self.placed_as(&new.object));
@@ -424,24 +424,22 @@ impl Side<'_> {
             self
         };
         let names = |value: &str| -> BTreeSet<String> {
-            value
-                .split(',')
-                .map(|name| name.trim().to_owned())
-                .collect()
+            value.split(',').map(str::to_owned).collect()
         };
-        let is_subset = [
+        // A finding about architectures is the same problem for a part of them.
+        let is_about_architectures = [
             "multi-arch-import-disabled",
             "virtual-machines-rejected",
             "source-has-one-architecture",
             "cluster-architecture-unknown",
         ]
         .contains(&&*finding.rule);
-        let is_same = |other: &FindingReport| {
+        let is_same = |other: &Finding| {
             let (value, other_value) = (finding.value.raw(), other.value.raw());
             other.rule == finding.rule
                 && other.template == finding.template
                 && (value == other_value
-                    || is_subset && names(value).is_subset(&names(other_value)))
+                    || is_about_architectures && names(value).is_subset(&names(other_value)))
         };
         if !denials(&old.created).any(is_same) {
             return Some(false);

@@ -17,6 +17,8 @@ pub(crate) struct MisspelledGate<'f> {
     gate: &'f Gate,
     /// The number of wrong letters; 0 if only the letter case differs.
     typos: usize,
+    /// No other name resembles the gate.
+    is_alone: bool,
 }
 
 /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, Index: any letter case from 1.19 on,
@@ -25,13 +27,16 @@ pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<I
     let version = configuration.version();
     // If the version is known, the letter case is a problem only before 1.19.
     let is_case_ignored = version.is_known && version.number.ignores_case_of_gates();
-    let gates = configuration.hco.import.gates.iter().enumerate();
-    gates
-        .filter(|(_, gate)| gate.name != GATE)
-        .filter_map(|(index, gate)| {
-            let typos = typos(gate)?;
-            Some(MisspelledGate { index, gate, typos })
-        })
+    let gates = &configuration.hco.import.gates;
+    let near: Vec<_> = gates
+        .iter()
+        .enumerate()
+        .filter_map(|(index, gate)| Some((index, gate, typos(gate)?)))
+        .collect();
+    let is_alone = near.len() == 1;
+    near.into_iter()
+        .map(move |(index, gate, typos)| MisspelledGate { index, gate, typos, is_alone })
+        .filter(|violation| violation.gate.name != GATE)
         .filter(move |violation| violation.typos > 0 || !is_case_ignored)
 }
 
@@ -75,14 +80,13 @@ impl<'f> Violation<'f> for MisspelledGate<'f> {
         } else {
             Vec::new()
         };
-        let is_alone = gates.iter().filter_map(typos).count() == 1;
         vec![Proposal::Edits {
             summary: format!("use the name {GATE}"),
             edits,
             // Correcting the name can change the import, unless this version ignores the letter case.
             complete: self.typos == 0
                 && configuration.version().number.ignores_case_of_gates()
-                && is_alone
+                && self.is_alone
                 && is_editable,
         }]
     }
