@@ -45,8 +45,28 @@ pub struct Case {
     object: Value,
     #[serde(default)]
     old_object: Value,
+    /// How a real API server sends this request.
+    #[serde(default, with = "yaml_serde::with::singleton_map")]
+    pub apiserver: Arrival,
     /// The expected verdict.
     pub expect: Expected,
+}
+
+/// How the request that a real API server sends to a webhook differs from the request of the case.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Arrival {
+    /// Its verdict and findings are those of the case.
+    #[default]
+    Equal,
+    /// The schema refuses the object, or the old object cannot be stored.
+    Refused,
+    /// No such request reaches a webhook.
+    Never,
+    /// Only the audit scanner sends it: the object as it is stored.
+    Stored,
+    /// These are its findings. A comment in the case says why.
+    Differs(Vec<String>),
 }
 
 fn create() -> String {

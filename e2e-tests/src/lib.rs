@@ -39,7 +39,7 @@ mod test_registry;
 pub use answer::Answer;
 #[cfg(all(feature = "tls", not(target_family = "wasm")))]
 pub use api_server::{ApiServer, recorded};
-pub use case::{Case, Expected, cases};
+pub use case::{Arrival, Case, Expected, cases};
 #[cfg(all(feature = "tls", not(target_family = "wasm")))]
 pub use certificate::certificate;
 pub use cluster::{Call, ClusterOf, FakeCluster, Refusal, cluster, clusters};

@@ -16,6 +16,8 @@ pub(crate) struct Api {
     agent: Agent,
     pub(crate) server: String,
     pub(crate) token: String,
+    /// The headers of the user that the owner of the token impersonates.
+    impersonation: Vec<(&'static str, String)>,
 }
 
 /// A status and a body.
@@ -39,6 +41,7 @@ impl Api {
             agent: config.into(),
             server: server.to_owned(),
             token: token.to_owned(),
+            impersonation: Vec::new(),
         }
     }
 
@@ -46,6 +49,20 @@ impl Api {
     pub(crate) fn with_token(&self, token: &str) -> Self {
         Self {
             token: token.to_owned(),
+            ..self.clone()
+        }
+    }
+
+    /// The same client on behalf of the user of an admission request.
+    pub(crate) fn impersonating(&self, user: &Value) -> Self {
+        let groups = user["groups"].as_array().into_iter().flatten();
+        let groups = groups.map(|group| ("Impersonate-Group", group));
+        Self {
+            impersonation: [("Impersonate-User", &user["username"])]
+                .into_iter()
+                .chain(groups)
+                .map(|(header, name)| (header, name.as_str().expect("a name").to_owned()))
+                .collect(),
             ..self.clone()
         }
     }
@@ -94,6 +111,9 @@ impl Api {
             .uri(format!("{}{path}", self.server));
         if !self.token.is_empty() {
             request = request.header("Authorization", format!("Bearer {}", self.token));
+        }
+        for (header, name) in &self.impersonation {
+            request = request.header(*header, name);
         }
         let answer: Result<ureq::http::Response<Body>, ureq::Error> = match body {
             None => self.agent.run(request.body(()).map_err(|e| e.to_string())?),

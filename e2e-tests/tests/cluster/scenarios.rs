@@ -4,6 +4,7 @@ mod audit_log;
 mod audit_scanner;
 mod boot_sources;
 mod broken_webhook;
+mod cases;
 mod combinations;
 mod commands;
 mod connection;
@@ -151,5 +152,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         about: "the commands of fix, with several contexts",
         crds: Crds::V1beta1,
         run: contexts::run,
+    },
+    Scenario {
+        number: 21,
+        about: "every case, as a request that the API server sends",
+        crds: Crds::V1beta1,
+        run: cases::run,
     },
 ];

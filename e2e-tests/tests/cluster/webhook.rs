@@ -1,6 +1,7 @@
 //! The webhook: the real policy-server, or a replacement that uses the preflight library and responds the same.
 
 mod broken;
+mod cases;
 mod grants;
 mod library;
 mod policy_server;
@@ -16,6 +17,7 @@ use crate::control_plane::ControlPlane;
 use crate::policy::Policy;
 
 pub(crate) use broken::Broken;
+pub(crate) use cases::{CaseWebhook, Evaluated};
 use policy_server::PolicyServer;
 use server::Server;
 

@@ -322,7 +322,7 @@ impl<'w> World<'w> {
 }
 
 /// The verbs on a resource for an account, in the whole cluster.
-fn grant(api: &Api, name: &str, rules: &[(&str, &str, &[&str])], subject: &Value) {
+pub(crate) fn grant(api: &Api, name: &str, rules: &[(&str, &str, &[&str])], subject: &Value) {
     let rbac = "/apis/rbac.authorization.k8s.io/v1";
     let rules: Vec<Value> = rules
         .iter()

@@ -178,7 +178,7 @@ fn only_report(response: &mut Value) {
 }
 
 /// MIRRORS: kubewarden-controller `crates/policy-evaluator/src/admission_response.rs`.
-fn response(request: &Value, judged: Result<Verdict, HostError>) -> Value {
+pub(super) fn response(request: &Value, judged: Result<Verdict, HostError>) -> Value {
     let uid = &request["uid"];
     let verdict = match judged {
         Ok(verdict) => verdict,
