@@ -61,7 +61,7 @@ impl Api {
             impersonation: [("Impersonate-User", &user["username"])]
                 .into_iter()
                 .chain(groups)
-                .map(|(header, name)| (header, name.as_str().expect("a name").to_owned()))
+                .map(|(header, name)| (header, name.as_str().unwrap_or_default().to_owned()))
                 .collect(),
             ..self.clone()
         }
@@ -99,9 +99,13 @@ impl Api {
             "PATCH" => "application/merge-patch+json",
             _ => "application/json",
         };
-        let (status, text) = self.send(method, path, media, body)?;
-        let answer = serde_json::from_str(&text).unwrap_or_else(|_| json!(text));
-        Ok((status, answer))
+        self.send(method, path, media, body).map(parsed)
+    }
+
+    /// Applies an object on the server.
+    pub(crate) fn apply(&self, path: &str, object: &Value) -> Result<(StatusCode, Value), String> {
+        let media = "application/apply-patch+yaml";
+        self.send("PATCH", path, media, Some(object)).map(parsed)
     }
 
     fn send(&self, method: &str, path: &str, media: &str, body: Option<&Value>) -> Answer {
@@ -128,4 +132,9 @@ impl Api {
         let body = answer.body_mut().with_config().limit(1 << 28);
         Ok((status, body.read_to_string().map_err(text)?))
     }
+}
+
+fn parsed((status, text): (StatusCode, String)) -> (StatusCode, Value) {
+    let answer = serde_json::from_str(&text).unwrap_or_else(|_| json!(text));
+    (status, answer)
 }

@@ -1,16 +1,23 @@
 //! Scenario 21: a client sends the object of each case to the API server, with the CRD of the case's version of HCO, and
 //! the policy evaluates the request that arrives. HCO's and KubeVirt's own webhooks do not run.
 
+mod stored;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use e2e_tests::{Arrival, Case};
 use serde_json::{Value, json};
 
+use self::stored::Stored;
 use crate::api::Api;
+use crate::crd::together;
 use crate::policy::{Policy, manifests};
 use crate::waiting::until;
 use crate::webhook::{CaseWebhook, Evaluated};
 use crate::world::{World, grant};
+
+/// The cases that kubectl sends too, in all of its ways.
+const BY_KUBECTL: [&str; 10] = ["", "", "", "", "", "", "", "", "", ""];
 
 pub(crate) fn run(world: &World<'_>) {
     let runner = Runner::new(world);
@@ -20,35 +27,35 @@ pub(crate) fn run(world: &World<'_>) {
     for case in &cases {
         by_crd.entry(crd_of(case)).or_default().push(case);
     }
-    let mut mistakes = Vec::new();
+    let (mut mistakes, mut by_kubectl) = (Vec::new(), 0);
     for ((file, version), cases) in by_crd {
-        // The CRD has no such version, or the kind none.
+        // There are cases of versions that HCO does not have.
         let crd = serving(file, &version);
         if let Some(crd) = &crd {
             replace_crd(world, crd);
         }
+        let crd = crd.unwrap_or_default();
         for case in cases {
-            let found = match &crd {
-                Some(crd) if case.apiserver != Arrival::Never => runner.arrival(case, crd),
-                _ => Ok(Arrival::Never),
-            };
-            match found {
-                Ok(found) if found == case.apiserver => {}
-                Ok(found) => mistakes.push(format!(
-                    "{}: {found:?}, and not {:?}",
-                    case.name, case.apiserver
-                )),
-                Err(why) => mistakes.push(format!("{}: {why}", case.name)),
+            let (name, wanted) = (&case.name, &case.apiserver);
+            match runner.arrival(case, &crd) {
+                Ok(found) if found == *wanted => {}
+                Ok(found) => mistakes.push(format!("{name}: wanted {wanted:?}, found {found:?}")),
+                Err(why) => mistakes.push(format!("{name}: {why}")),
+            }
+            if BY_KUBECTL.contains(&name.as_str()) {
+                by_kubectl += 1;
+                let found = runner.by_kubectl(case, &crd).err();
+                mistakes.extend(found.map(|why| format!("{name}: {why}")));
             }
         }
     }
-    println!("{}", summary(&cases));
     assert!(
         mistakes.is_empty(),
-        "{} cases:\n{}",
+        "{} cases differ:\n{}",
         mistakes.len(),
         mistakes.join("\n")
     );
+    println!("{}, {by_kubectl} also by kubectl", summary(&cases));
 }
 
 /// The number of cases by operation and by key.
@@ -62,15 +69,13 @@ fn summary(cases: &[Case]) -> String {
             Arrival::Stored => "stored",
             Arrival::Differs(_) => "differs",
         };
-        let operation = case.request()["operation"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned();
-        *numbers.entry((operation, key)).or_default() += 1;
+        let request = case.request();
+        let operation = request["operation"].as_str().unwrap_or_default();
+        *numbers.entry(format!("{operation} {key}")).or_default() += 1;
     }
     let numbers: Vec<String> = numbers
         .iter()
-        .map(|((operation, key), number)| format!("{operation} {key} {number}"))
+        .map(|(key, number)| format!("{number} {key}"))
         .collect();
     format!("{} cases: {}", cases.len(), numbers.join(", "))
 }
@@ -78,19 +83,17 @@ fn summary(cases: &[Case]) -> String {
 /// The file of the CRD for a case, and the version that it serves.
 fn crd_of(case: &Case) -> (&'static str, String) {
     let request = case.request();
-    let kind = &request["kind"];
-    let version = kind["version"].as_str().unwrap_or_default().to_owned();
-    let file = match kind["kind"].as_str() {
-        Some("VirtualMachine") => "kubevirt-virtualmachines",
-        _ => {
-            let evaluated = Evaluated::new(case, request);
-            let hco = evaluated.report.audit_annotations.get("hco-version");
-            match hco.map(|version| version.get(..4)) {
-                Some(Some("1.16" | "1.17")) => "hco-v1.17.0",
-                Some(Some("1.18")) => "hco-v1.18.0",
-                _ => "hco-main-2026-08-21",
-            }
-        }
+    let version = request["kind"]["version"].as_str().unwrap_or_default();
+    let version = version.to_owned();
+    if request["kind"]["kind"] == "VirtualMachine" {
+        return ("kubevirt-virtualmachines", version);
+    }
+    let report = Evaluated::new(case, request).report;
+    let hco = report.audit_annotations.get("hco-version");
+    let file = match hco.and_then(|hco| hco.get(..4)) {
+        Some("1.16" | "1.17") => "hco-v1.17.0",
+        Some("1.18") => "hco-v1.18.0",
+        _ => "hco-main-2026-08-21",
     };
     (file, version)
 }
@@ -105,7 +108,7 @@ fn serving(file: &str, version: &str) -> Option<Value> {
     Some(crd)
 }
 
-/// Creates a CRD in place of the previous one. The API server notices both with a delay.
+/// Creates a CRD in place of the previous one, whose objects the API server serves for a moment after the deletion.
 fn replace_crd(world: &World<'_>, crd: &Value) {
     let api = world.api();
     let name = crd["metadata"]["name"].as_str().expect("a name");
@@ -113,12 +116,11 @@ fn replace_crd(world: &World<'_>, crd: &Value) {
     let (status, old) = api.try_to("GET", &path, None).expect("an answer");
     if status.is_success() {
         api.must("DELETE", &path, None);
-        let served = collection(&old, None);
+        let objects = collection(&old, None);
         until("the old CRD is deleted", || {
-            let gone = |path: &str| api.text(path).map(|(status, _)| status == 404);
-            (gone(&path)? && gone(&served)?)
-                .then_some(())
-                .ok_or_else(|| "it is there".to_owned())
+            let is_deleted = |path| api.text(path).map(|(status, _)| status == 404);
+            let deleted = is_deleted(&path)? && is_deleted(&objects)?;
+            deleted.then_some(()).ok_or_else(|| "it exists".to_owned())
         });
     }
     world.serves(crd);
@@ -127,7 +129,7 @@ fn replace_crd(world: &World<'_>, crd: &Value) {
 /// The path of the objects of a CRD.
 fn collection(crd: &Value, namespace: Option<&str>) -> String {
     let spec = &crd["spec"];
-    let text = |value: &Value| value.as_str().expect("text").to_owned();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let namespace = namespace.map(|name| format!("namespaces/{name}/"));
     format!(
         "/apis/{}/{}/{}{}",
@@ -150,7 +152,7 @@ fn create_namespaces(api: &Api, cases: &[Case]) {
     }
 }
 
-/// The namespace of a case. An API server has no object without one.
+/// The namespace of a case, which every object in an API server has.
 fn namespace(case: &Case) -> String {
     let request = case.request();
     let namespace = request["object"]["metadata"]["namespace"].as_str();
@@ -162,17 +164,19 @@ fn namespace(case: &Case) -> String {
 
 struct Runner<'w> {
     world: &'w World<'w>,
+    policies: [Policy; 3],
     webhook: CaseWebhook,
 }
 
 impl<'w> Runner<'w> {
     /// Deploys the policies, all with the same webhook.
     fn new(world: &'w World<'w>) -> Self {
-        let webhook = CaseWebhook::start(&world.control_plane.certificates);
         let machines = manifests("deploy/components/virtual-machines/policy.yaml");
         let machines = Policy::among(machines).with("failurePolicy", json!("Fail"));
-        for policy in [Policy::of_deploy(), Policy::that_repairs(), machines] {
-            world.configure(&policy, &webhook.server.url);
+        let policies = [Policy::of_deploy(), Policy::that_repairs(), machines];
+        let webhook = CaseWebhook::start(&world.control_plane.certificates);
+        for policy in &policies {
+            world.configure(policy, &webhook.server.url);
         }
         // The users of the cases.
         let everyone = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:authenticated"});
@@ -181,49 +185,71 @@ impl<'w> Runner<'w> {
             ("kubevirt.io", "virtualmachines", &["*"]),
         ];
         grant(world.api(), "users-of-cases", &rules, &everyone);
-        Self { world, webhook }
+        Self {
+            world,
+            policies,
+            webhook,
+        }
     }
 
     /// How the request of a case arrives.
     fn arrival(&self, case: &Case, crd: &Value) -> Result<Arrival, String> {
-        let collection = collection(crd, Some(&namespace(case)));
         let request = case.request();
-        let update = request["operation"] == "UPDATE";
-        let before = match (&case.apiserver, update) {
-            (Arrival::Stored, _) => &request["object"],
-            (_, true) => &request["oldObject"],
-            (_, false) => {
-                return self.sent(
-                    case,
-                    "POST",
-                    &format!("{collection}?dryRun=All"),
-                    &request["object"],
-                );
-            }
-        };
-        let stored = Stored::new(self.world.api(), &collection, before)?;
-        let Some(stored) = stored else {
+        let (object, old_object) = (&request["object"], &request["oldObject"]);
+        let collection = collection(crd, Some(&namespace(case)));
+        let create = format!("{collection}?fieldValidation=Ignore");
+        let store = |object: &Value| self.world.api().try_to("POST", &create, Some(object));
+        let stored = |object| Stored::new(self.world.api(), &collection, object, store);
+        if case.apiserver == Arrival::Stored {
+            let stored = stored(object)?;
+            return Ok(stored.map_or(Arrival::Refused, |stored| {
+                let mut request = request.clone();
+                request["object"] = stored.object.clone();
+                let findings = difference(case, &Evaluated::new(case, request));
+                findings.map_or(Arrival::Stored, Arrival::Differs)
+            }));
+        }
+        if !self.is_sent(&request) {
+            return Ok(Arrival::Never);
+        }
+        if request["operation"] == "CREATE" {
+            return self.send(case, "POST", &format!("{create}&dryRun=All"), object);
+        }
+        let Some(stored) = stored(old_object)? else {
             return Ok(Arrival::Refused);
         };
-        if case.apiserver == Arrival::Stored {
-            let mut request = request.clone();
-            request["object"] = stored.object.clone();
-            return Ok(
-                match self.difference(case, &Evaluated::new(case, request)) {
-                    None => Arrival::Stored,
-                    Some(findings) => Arrival::Differs(findings),
-                },
-            );
-        }
-        let mut object = request["object"].clone();
-        for field in ["resourceVersion", "uid"] {
-            object["metadata"][field] = stored.object["metadata"][field].clone();
-        }
-        self.sent(case, "PUT", &format!("{}?", stored.path), &object)
+        let path = format!("{}?fieldValidation=Ignore", stored.path);
+        self.send(case, "PUT", &path, &stored.updated(object))
+    }
+
+    /// Whether an API server sends such a request to a policy.
+    fn is_sent(&self, request: &Value) -> bool {
+        let kind = &request["kind"];
+        let resource = json!(format!(
+            "{}s",
+            kind["kind"].as_str().unwrap_or_default().to_lowercase()
+        ));
+        let has =
+            |list: &Value, value: &Value| list.as_array().is_some_and(|it| it.contains(value));
+        let matches = |rule: &Value| {
+            has(&rule["apiGroups"], &kind["group"])
+                && has(&rule["apiVersions"], &kind["version"])
+                && has(&rule["resources"], &resource)
+                && has(&rule["operations"], &request["operation"])
+        };
+        let mut rules = self
+            .policies
+            .iter()
+            .filter_map(|policy| policy.spec("rules").as_array())
+            .flatten();
+        rules.any(matches)
+            && request["subResource"].is_null()
+            && request["object"]["metadata"]["deletionTimestamp"].is_null()
+            && (request["operation"] == "CREATE" || request["oldObject"].is_object())
     }
 
     /// Sends an object as the user of the case.
-    fn sent(
+    fn send(
         &self,
         case: &Case,
         method: &str,
@@ -231,143 +257,105 @@ impl<'w> Runner<'w> {
         object: &Value,
     ) -> Result<Arrival, String> {
         let api = self.world.api().impersonating(&case.request()["userInfo"]);
-        let path = format!("{path}&fieldValidation=Ignore");
         let (answer, arrived) = self
             .webhook
-            .during(case, || api.try_to(method, &path, Some(object)));
+            .during(case, || api.try_to(method, path, Some(object)));
         let (status, answer) = answer?;
         let message = answer["message"].as_str().unwrap_or_default();
+        let refused = matches!(status.as_u16(), 400 | 422);
         let Some(evaluated) = arrived else {
-            return match status.as_u16() {
-                400 | 422 => Ok(Arrival::Refused),
-                _ => Err(format!("it reached no webhook: {status}: {message}")),
-            };
+            let why = || format!("it reached no webhook: {status}: {message}");
+            return refused.then_some(Arrival::Refused).ok_or_else(why);
         };
         let report = &evaluated.report;
-        if report.allowed {
-            if status.as_u16() == 422 {
-                return Ok(Arrival::Refused);
-            }
-            let same = evaluated
-                .repaired()
-                .is_none_or(|repaired| repaired["spec"] == answer["spec"]);
-            if !status.is_success() || !same {
-                return Err(format!(
-                    "wanted {:?}: {status}: {answer}",
-                    report.repaired_object
-                ));
-            }
+        if report.allowed && refused {
+            return Ok(Arrival::Refused);
+        }
+        let is_answer = if report.allowed {
+            let repaired = evaluated.repaired();
+            let repaired = repaired.as_ref().map(|repaired| &repaired["spec"]);
+            // The API server adds defaults.
+            let is_stored = |spec| together([&answer["spec"], spec]) == answer["spec"];
+            status.is_success() && repaired.is_none_or(is_stored)
         } else {
-            let denied = message
+            let (_, denial) = message
                 .split_once("denied the request: ")
-                .map(|(_, message)| message);
-            if denied != report.message.as_deref() || Some(status.as_u16()) != report.code {
-                return Err(format!(
-                    "wanted {:?} {:?}: {status}: {message}",
-                    report.code, report.message
-                ));
-            }
+                .unwrap_or_default();
+            Some(status.as_u16()) == report.code && Some(denial) == report.message.as_deref()
+        };
+        if !is_answer {
+            return Err(format!("wanted {report:?}: {status}: {answer}"));
         }
-        Ok(self
-            .difference(case, &evaluated)
-            .map_or(Arrival::Equal, Arrival::Differs))
+        let findings = difference(case, &evaluated);
+        Ok(findings.map_or(Arrival::Equal, Arrival::Differs))
     }
 
-    /// The findings, if the verdict is not that of the case.
-    fn difference(&self, case: &Case, evaluated: &Evaluated) -> Option<Vec<String>> {
-        let Evaluated {
-            request,
-            report,
-            calls,
-        } = evaluated;
-        let found = case.expect.of(&request["object"], report, calls);
-        let wanted = case.expect.sorted();
-        if std::env::var_os("SHOW").is_some() && found != wanted {
-            println!("{}: {found:?}\n   {wanted:?}", case.name);
+    /// The other ways in which a request can arrive.
+    fn by_kubectl(&self, case: &Case, crd: &Value) -> Result<(), String> {
+        let dry_run = ["--dry-run=server", "--validate=ignore", "-f", "case.json"];
+        let apply = [&["apply", "--server-side"], &dry_run[..]].concat();
+        let request = case.request();
+        let mut object = request["object"].clone();
+        if request["operation"] == "CREATE" {
+            let create = [&["create"], &dry_run[..]].concat();
+            self.kubectl(case, &object, &create)?;
+            self.kubectl(case, &object, &apply)?;
+            let metadata = object["metadata"].as_object_mut().expect("metadata");
+            metadata.remove("name");
+            metadata.insert("generateName".to_owned(), json!("case-"));
+            return self.kubectl(case, &object, &create);
         }
-        (found != wanted).then_some(found.findings)
+        let api = self.world.api();
+        let collection = collection(crd, Some(&namespace(case)));
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        let path = format!("{collection}/{name}?fieldManager=kubectl&fieldValidation=Ignore");
+        let applied = |old: &Value| api.apply(&path, old);
+        let stored = Stored::new(api, &collection, &request["oldObject"], applied)?;
+        let stored = stored.ok_or("the old object is refused")?;
+        self.kubectl(case, &object, &apply)?;
+        let updated = stored.updated(&object);
+        let replace = [&["replace"], &dry_run[..]].concat();
+        self.kubectl(case, &updated, &replace)?;
+        let mut edited = stored.object.clone();
+        edited["spec"] = updated["spec"].clone();
+        let resource = crd["spec"]["names"]["plural"].as_str().unwrap_or_default();
+        let namespace = format!("--namespace={}", namespace(case));
+        let edit = ["edit", "--validate=ignore", &namespace, resource, name];
+        self.kubectl(case, &edited, &edit)
+    }
+
+    /// kubectl sends an object, and prints the message of the engine.
+    fn kubectl(&self, case: &Case, object: &Value, arguments: &[&str]) -> Result<(), String> {
+        let kubectl = &self.world.admin;
+        kubectl.file("case.json", &object.to_string());
+        let editor = [("KUBE_EDITOR", "cp case.json")];
+        let (output, arrived) = self
+            .webhook
+            .during(case, || kubectl.run_with(arguments, &editor));
+        let wrong = |why: &str| format!("kubectl {}: {why}: {output:?}", arguments.join(" "));
+        let arrived = arrived.ok_or_else(|| wrong("it reached no webhook"))?;
+        let report = &arrived.report;
+        let message = report.message.as_deref().unwrap_or_default();
+        if (output.code == Some(0)) != report.allowed || !output.stderr.contains(message) {
+            return Err(wrong(message));
+        }
+        match difference(case, &arrived) {
+            Some(findings) => Err(wrong(&findings.join(" "))),
+            None => Ok(()),
+        }
     }
 }
 
-/// An object that is stored past the webhook, until this value is dropped.
-struct Stored<'a> {
-    api: &'a Api,
-    path: String,
-    object: Value,
-}
-
-impl<'a> Stored<'a> {
-    /// Stores an object with its status; `None` if the API server refuses it.
-    fn new(api: &'a Api, collection: &str, wanted: &Value) -> Result<Option<Self>, String> {
-        let mut object = wanted.clone();
-        let Some(metadata) = object["metadata"].as_object_mut() else {
-            return Ok(None);
-        };
-        for field in [
-            "resourceVersion",
-            "uid",
-            "creationTimestamp",
-            "generation",
-            "deletionTimestamp",
-            "deletionGracePeriodSeconds",
-        ] {
-            metadata.remove(field);
-        }
-        let create = format!("{collection}?fieldValidation=Ignore");
-        let (status, answer) = api.try_to("POST", &create, Some(&object))?;
-        if matches!(status.as_u16(), 400 | 422) {
-            return Ok(None);
-        }
-        if !status.is_success() {
-            return Err(format!("the object is not stored: {status}: {answer}"));
-        }
-        let name = answer["metadata"]["name"].as_str().unwrap_or_default();
-        let mut stored = Self {
-            api,
-            path: format!("{collection}/{name}"),
-            object: answer,
-        };
-        if wanted["metadata"].get("deletionTimestamp").is_some() {
-            api.must("DELETE", &stored.path, None);
-            stored.object = api.get(&stored.path);
-        }
-        if let Some(status) = wanted.get("status") {
-            stored.object["status"] = status.clone();
-            stored.observe_generation(wanted);
-            let path = format!("{}/status?fieldValidation=Ignore", stored.path);
-            let (status, answer) = api.try_to("PUT", &path, Some(&stored.object))?;
-            match status.as_u16() {
-                200 => stored.object = answer,
-                422 => return Ok(None),
-                _ => return Err(format!("the status is not stored: {status}: {answer}")),
-            }
-        }
-        Ok(Some(stored))
-    }
-
-    /// The status is as far behind the generation as that of the case.
-    fn observe_generation(&mut self, wanted: &Value) {
-        let Some(observed) = wanted["status"]["observedGeneration"].as_i64() else {
-            return;
-        };
-        let ahead = wanted["metadata"]["generation"]
-            .as_i64()
-            .map_or(0, |generation| observed - generation);
-        let generation = self.object["metadata"]["generation"]
-            .as_i64()
-            .unwrap_or_default();
-        self.object["status"]["observedGeneration"] = json!(generation + ahead);
-    }
-}
-
-impl Drop for Stored<'_> {
-    fn drop(&mut self) {
-        let finalizers = json!({"metadata": {"finalizers": null}});
-        let _ = self.api.try_to("PATCH", &self.path, Some(&finalizers));
-        let _ = self.api.try_to("DELETE", &self.path, None);
-        let (status, _) = self.api.text(&self.path).expect("an answer");
-        if !std::thread::panicking() {
-            assert_eq!(status, 404, "{} is deleted", self.path);
-        }
-    }
+/// The findings, if the verdict is not that of the case.
+fn difference(case: &Case, evaluated: &Evaluated) -> Option<Vec<String>> {
+    let Evaluated {
+        request,
+        report,
+        calls,
+    } = evaluated;
+    let mut found = case.expect.of(&request["object"], report, calls);
+    let wanted = case.expect.sorted();
+    // The API server adds the parents of fields that a repair adds.
+    found.changes.clone_from(&wanted.changes);
+    (found != wanted).then_some(found.findings)
 }
