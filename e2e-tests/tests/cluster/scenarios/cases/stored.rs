@@ -30,10 +30,7 @@ impl<'a> Stored<'a> {
         wanted: &Value,
         store: impl Fn(&Value) -> Result<(StatusCode, Value), String>,
     ) -> Result<Option<Self>, String> {
-        let mut object = wanted.clone();
-        let metadata = object["metadata"].as_object_mut().ok_or("no metadata")?;
-        metadata.retain(|field, _| !SET_BY_SERVER.contains(&field.as_str()));
-        let Some(object) = accepted(store(&object)?)? else {
+        let Some(object) = accepted(store(&manifest(wanted))?)? else {
             return Ok(None);
         };
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
@@ -78,6 +75,15 @@ impl<'a> Stored<'a> {
         }
         object
     }
+}
+
+/// An object without the fields that the API server sets.
+pub(super) fn manifest(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        metadata.retain(|field, _| !SET_BY_SERVER.contains(&field.as_str()));
+    }
+    object
 }
 
 /// The object in a response; `None` if the schema refuses it.
