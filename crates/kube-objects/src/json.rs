@@ -54,12 +54,12 @@ pub(crate) struct StringBytes<'a>(pub(crate) Cow<'a, [u8]>);
 
 impl<'a> StringBytes<'a> {
     /// The string, with U+FFFD for everything that is not UTF-8.
+    ///
+    /// DIVERGES: Go replaces half of a surrogate pair with one character, and not with one for each of its three bytes.
     pub(crate) fn into_text(self) -> Cow<'a, str> {
         match self.0 {
             Cow::Borrowed(bytes) => String::from_utf8_lossy(bytes),
-            Cow::Owned(bytes) => String::from_utf8(bytes)
-                .unwrap_or_else(|error| lossy(error.as_bytes()))
-                .into(),
+            Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into_owned().into(),
         }
     }
 }
@@ -86,20 +86,6 @@ impl<'de> Deserialize<'de> for StringBytes<'de> {
 
         deserializer.deserialize_bytes(StringVisitor)
     }
-}
-
-/// Replaces what is not UTF-8. Unlike the standard library, it replaces half of a surrogate pair, which `serde_json` decodes
-/// to three bytes, with one character.
-fn lossy(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        text.push_str(chunk.valid());
-        let continues = matches!(chunk.invalid(), [0x80..0xc0]) && chunk.valid().is_empty();
-        if !chunk.invalid().is_empty() && !continues {
-            text.push(char::REPLACEMENT_CHARACTER);
-        }
-    }
-    text
 }
 
 /// A value as it is written in the document, without surrounding whitespace. Its syntax is valid.
@@ -586,17 +572,20 @@ mod tests {
     }
 
     #[test]
-    fn half_of_a_surrogate_pair_is_read_as_go_reads_it() {
+    fn half_of_a_surrogate_pair_is_not_an_error() {
         for (written, text) in [
             (
                 r#"\"\\/\b\f\n\r\t\u00e9\ud83d\ude00"#,
                 "\"\\/\u{8}\u{c}\n\r\t\u{e9}\u{1f600}",
             ),
-            (r"\ud83d", "\u{fffd}"),
-            (r"a\ud83dx", "a\u{fffd}x"),
-            (r"\ude00\ud83d", "\u{fffd}\u{fffd}"),
-            (r"\ud83d\ud83d\ude00", "\u{fffd}\u{1f600}"),
-            (r"\ud83d\u0061", "\u{fffd}a"),
+            (r"\ud83d", "\u{fffd}\u{fffd}\u{fffd}"),
+            (r"a\ud83dx", "a\u{fffd}\u{fffd}\u{fffd}x"),
+            (
+                r"\ude00\ud83d",
+                "\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}",
+            ),
+            (r"\ud83d\ud83d\ude00", "\u{fffd}\u{fffd}\u{fffd}\u{1f600}"),
+            (r"\ud83d\u0061", "\u{fffd}\u{fffd}\u{fffd}a"),
         ] {
             let document = format!(r#"{{"{written}":"{written}"}}"#);
             let members = json(&document).members().unwrap();

@@ -117,7 +117,7 @@ fn nanos(whole: &str, fraction: &str, suffix: Suffix) -> i128 {
     let product = digits.parse().unwrap_or(0_u128).saturating_mul(factor);
     // The billionths are nine more digits.
     let shift = 9 + dropped.len().cast_signed() - fraction.len().cast_signed();
-    let exponent = exponent.saturating_add(i64::try_from(shift).unwrap_or_default());
+    let exponent = i64::try_from(shift).unwrap_or_default() + exponent;
     let power = 10_u128.saturating_pow(exponent.unsigned_abs().try_into().unwrap_or(u32::MAX));
     let (nanos, rest) = if exponent < 0 {
         (product / power, product % power)

@@ -144,8 +144,12 @@ pub fn percent_encode(value: &str, limit: usize) -> String {
 
 /// `a, b, c and 4 more`: at most `shown` of the items.
 pub fn list<T: AsRef<str>>(items: &[T], shown: usize) -> String {
-    let listed: Vec<&str> = items.iter().take(shown).map(AsRef::as_ref).collect();
-    let listed = listed.join(", ");
+    let listed = items
+        .iter()
+        .take(shown)
+        .map(AsRef::as_ref)
+        .collect::<Vec<_>>()
+        .join(", ");
     match items.len().saturating_sub(shown) {
         0 => listed,
         more => format!("{listed} and {more} more"),
