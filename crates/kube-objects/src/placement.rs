@@ -1,5 +1,6 @@
 //! A node placement: which nodes it selects, and what Kubernetes rejects in it.
 
+mod preferred;
 mod requirement;
 mod term;
 
@@ -7,7 +8,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::rc::Rc;
 
-use k8s_openapi::api::core::v1::{NodeAffinity, NodeSelector};
+use k8s_openapi::api::core::v1::NodeAffinity;
+
+pub use self::preferred::check_preferred;
 
 use self::requirement::Test;
 use self::term::{NodeIndex, Term, names_architecture, parse_terms};
@@ -203,8 +206,12 @@ impl Placement {
 ///
 /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
 /// `NewNodeSelector`.
-pub fn check_required(selector: &NodeSelector) -> Vec<SelectorError> {
-    parse_terms(selector).1
+pub fn check_required(affinity: &NodeAffinity) -> Vec<SelectorError> {
+    let required = &affinity.required_during_scheduling_ignored_during_execution;
+    required
+        .as_ref()
+        .map(|required| parse_terms(required).1)
+        .unwrap_or_default()
 }
 
 /// A requirement of a node affinity that Kubernetes rejects.

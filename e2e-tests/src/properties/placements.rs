@@ -54,7 +54,11 @@ pub fn placement(input: &[u8]) {
         placement.errors()
     );
     assert_eq!(
-        selector.map(check_required).unwrap_or_default(),
+        input
+            .affinity
+            .as_ref()
+            .map(check_required)
+            .unwrap_or_default(),
         placement.errors()
     );
     assert_eq!(

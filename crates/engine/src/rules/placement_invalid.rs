@@ -1,14 +1,16 @@
 //! See `placement-invalid.md`.
 
-use kube_objects::placement::{REQUIRED, SelectorError};
+use kube_objects::placement::{PREFERRED, REQUIRED, SelectorError};
 
 use super::prelude::*;
+use crate::configuration::Origin;
 
 pub(crate) static RULE: Rule = Rule::about_object("placement-invalid", Level::Deny);
 
-/// A requirement that Kubernetes' parser rejects.
+/// A requirement that Kubernetes rejects.
 pub(crate) struct InvalidRequirement<'f> {
     affinity: Affinity,
+    is_preferred: bool,
     error: &'f SelectorError,
 }
 
@@ -18,16 +20,27 @@ enum Affinity {
     Infra,
 }
 
-/// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateAffinity: the required
-/// affinity of the workloads and of the infrastructure; no preferred terms, no nodeSelector.
-pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = InvalidRequirement<'f>> {
-    let in_affinity =
-        |affinity| move |error: &'f SelectorError| InvalidRequirement { affinity, error };
-    let workloads = configuration.hco.placement.errors().iter();
-    let infra = configuration.hco.infra_errors.iter();
-    workloads
-        .map(in_affinity(Affinity::Workloads))
-        .chain(infra.map(in_affinity(Affinity::Infra)))
+/// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateAffinity, for required terms;
+/// kubevirt v1.6.2 to v1.9.0 pkg/virt-operator/webhooks/kubevirt-update-admitter.go, validateWorkloadPlacement and
+/// validateInfraPlacement, for preferred terms. No webhook of KubeVirt checks the placement of a new object.
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+) -> impl Iterator<Item = InvalidRequirement<'f>> {
+    let hco = &configuration.hco;
+    [
+        (Affinity::Workloads, false, hco.placement.errors()),
+        (Affinity::Workloads, true, &hco.preferred_errors),
+        (Affinity::Infra, false, &hco.infra_errors),
+        (Affinity::Infra, true, &hco.infra_preferred_errors),
+    ]
+    .into_iter()
+    .flat_map(|(affinity, is_preferred, errors)| {
+        errors.iter().map(move |error| InvalidRequirement {
+            affinity,
+            is_preferred,
+            error,
+        })
+    })
 }
 
 impl<'f> Violation<'f> for InvalidRequirement<'f> {
@@ -42,20 +55,34 @@ impl<'f> Violation<'f> for InvalidRequirement<'f> {
 
     fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
         let fields = &configuration.hco.fields;
-        let required = match self.affinity {
-            Affinity::Workloads => fields.node_affinity.path().key(REQUIRED),
-            Affinity::Infra => fields.infra_required.path(),
+        let affinity = match self.affinity {
+            Affinity::Workloads => fields.node_affinity.path(),
+            Affinity::Infra => fields.infra_affinity.path(),
         };
-        required.join(&self.error.path)
+        let terms = if self.is_preferred { PREFERRED } else { REQUIRED };
+        affinity.key(terms).join(&self.error.path)
     }
 
-    fn consequence(&self, _: &'f Configuration<'f>) -> Option<Consequence> {
-        Some(Consequence::HcoDenies)
+    /// In an update, HCO's webhook updates KubeVirt as a dry run.
+    fn consequence(&self, configuration: &'f Configuration<'f>) -> Option<Consequence> {
+        let is_update =
+            configuration.origin == Origin::Sent && configuration.installation.stored.is_some();
+        (!self.is_preferred || is_update).then_some(Consequence::HcoDenies)
     }
 
-    fn fact(&self, _: &'f Configuration<'f>) -> String {
+    fn fact(&self, configuration: &'f Configuration<'f>) -> String {
+        let kind = if self.is_preferred {
+            "preferred requirement"
+        } else {
+            "requirement"
+        };
+        let then = if self.consequence(configuration).is_none() {
+            ": KubeVirt cannot create its pods."
+        } else {
+            ""
+        };
         format!(
-            "The requirement {} is not valid ({})",
+            "The {kind} {} is not valid ({}){then}",
             quote(&self.error.requirement),
             self.error.reason
         )

@@ -199,7 +199,7 @@ impl FieldRequirement {
 }
 
 /// The errors of a requirement: the fields and the mistakes.
-fn errors(
+pub(super) fn errors(
     requirement: &NodeSelectorRequirement,
     is_about_fields: bool,
     found: Vec<(FieldPath, &'static str)>,

@@ -1,7 +1,7 @@
 //! A HyperConverged of either version, reduced to the fields that rules evaluate. All rules use the same view.
 
 use kube_objects::json::{Field, Json, Object, WrongType};
-use kube_objects::placement::{Placement, REQUIRED, SelectorError, check_required};
+use kube_objects::placement::{Placement, SelectorError, check_preferred, check_required};
 
 use crate::hco::api_version::ApiVersion;
 use crate::hco::import::{GATE, Gate, ImportFields, V1Only};
@@ -33,8 +33,8 @@ pub struct JudgedFields<'a> {
     pub node_affinity: Field<'a>,
     /// The placement of the infrastructure.
     pub infra: Field<'a>,
-    /// The required node affinity of the infrastructure.
-    pub infra_required: Field<'a>,
+    /// The node affinity of the infrastructure.
+    pub infra_affinity: Field<'a>,
     /// The jsonpatch annotations.
     pub patches: Patches<Field<'a>>,
 }
@@ -75,7 +75,6 @@ impl<'a> JudgedFields<'a> {
                 )
             }
         };
-        let infra_affinity = infra.object().object("affinity");
         Self {
             import,
             gates,
@@ -85,7 +84,7 @@ impl<'a> JudgedFields<'a> {
             templates: sources.field("dataImportCronTemplates"),
             node_selector: workload.field("nodeSelector"),
             node_affinity: workload.object("affinity").field("nodeAffinity"),
-            infra_required: infra_affinity.object("nodeAffinity").field(REQUIRED),
+            infra_affinity: infra.object().object("affinity").field("nodeAffinity"),
             infra,
             patches: Patches {
                 ssp: annotations.field("ssp.kubevirt.io/jsonpatch"),
@@ -139,7 +138,7 @@ impl<'a> LocatedFields<'a> {
         let v1_only = judged.v1_only.string()?;
         let node_selector = judged.node_selector.string_map()?;
         let affinity = judged.node_affinity.parse()?;
-        let infra = judged.infra_required.parse()?;
+        let infra = judged.infra_affinity.parse()?;
         Ok(HyperConverged {
             api_version: version,
             name: metadata.text("name")?,
@@ -161,8 +160,10 @@ impl<'a> LocatedFields<'a> {
                 .templates
                 .list(|index, item| Template::read(index, &item))?
                 .unwrap_or_default(),
+            preferred_errors: affinity.as_ref().map(check_preferred).unwrap_or_default(),
             placement: Placement::parse(node_selector, affinity),
             places_infra: places(&judged.infra),
+            infra_preferred_errors: infra.as_ref().map(check_preferred).unwrap_or_default(),
             infra_errors: infra.as_ref().map(check_required).unwrap_or_default(),
             patches: Patches {
                 ssp: judged.patches.ssp.string()?,
@@ -265,6 +266,10 @@ pub struct HyperConverged<'a> {
     pub templates: Vec<Template<'a>>,
     /// The placement of the workloads.
     pub placement: Placement,
+    /// The errors that the API server reports for the preferred affinity of the workloads.
+    pub preferred_errors: Vec<SelectorError>,
+    /// The same for the infrastructure.
+    pub infra_preferred_errors: Vec<SelectorError>,
     /// Whether the placement of the infrastructure restricts its nodes.
     pub places_infra: bool,
     /// The errors that Kubernetes' parser reports for the infrastructure affinity. HCO does not use it to place

@@ -1,0 +1,144 @@
+//! What the API server rejects in the preferred terms of a pod. No node needs to match them, so they are not parsed.
+
+use k8s_openapi::api::core::v1::{NodeAffinity, NodeSelectorRequirement};
+
+use super::SelectorError;
+use super::requirement::errors;
+use crate::label::key_error;
+use crate::path::FieldPath;
+
+/// Everything in the preferred terms of an affinity that the API server rejects. The paths are relative to the list of
+/// terms.
+///
+/// MIRRORS: kubernetes pkg/apis/core/validation/validation.go, `ValidatePreferredSchedulingTerms`: values need not be
+/// labels or integers.
+///
+/// DIVERGES: the value of a `matchFields` requirement can be any text, not only the name of a node.
+pub fn check_preferred(affinity: &NodeAffinity) -> Vec<SelectorError> {
+    let terms = &affinity.preferred_during_scheduling_ignored_during_execution;
+    let mut found = Vec::new();
+    for (index, term) in terms.iter().flatten().enumerate() {
+        let path = FieldPath::default().index(index);
+        if !(1..=100).contains(&term.weight) {
+            found.push(SelectorError {
+                path: path.key("weight"),
+                is_about_fields: false,
+                requirement: format!("weight {}", term.weight).into(),
+                reason: "the weight must be from 1 to 100",
+            });
+        }
+        let term = &term.preference;
+        for (is_about_fields, list, requirements) in [
+            (false, "matchExpressions", &term.match_expressions),
+            (true, "matchFields", &term.match_fields),
+        ] {
+            let path = path.keys(&["preference", list]);
+            for (index, requirement) in requirements.iter().flatten().enumerate() {
+                let mistakes = mistakes(requirement, is_about_fields)
+                    .into_iter()
+                    .map(|(field, reason)| (path.index(index).key(field), reason))
+                    .collect();
+                found.extend(errors(requirement, is_about_fields, mistakes));
+            }
+        }
+    }
+    found
+}
+
+/// The fields of a requirement that are wrong, and why.
+fn mistakes(
+    requirement: &NodeSelectorRequirement,
+    is_about_fields: bool,
+) -> Vec<(&'static str, &'static str)> {
+    let values = requirement.values.as_deref().unwrap_or_default();
+    let operator = requirement.operator.as_str();
+    let in_operator = match (operator, is_about_fields, values.len()) {
+        ("In" | "NotIn", true, 1) | ("Gt" | "Lt", false, 1) => None,
+        ("In" | "NotIn", true, _) => Some(("values", "matchFields requires exactly one value")),
+        (_, true, _) => Some((
+            "operator",
+            "matchFields supports only the operators In and NotIn",
+        )),
+        ("In" | "NotIn", false, 0) => Some(("values", "In and NotIn require at least one value")),
+        ("Exists" | "DoesNotExist", false, 1..) => {
+            Some(("values", "Exists and DoesNotExist take no values"))
+        }
+        ("In" | "NotIn" | "Exists" | "DoesNotExist", false, _) => None,
+        ("Gt" | "Lt", false, _) => Some(("values", "Gt and Lt require exactly one value")),
+        (_, false, _) => Some((
+            "operator",
+            "the operator must be In, NotIn, Exists, DoesNotExist, Gt, or Lt",
+        )),
+    };
+    let in_key = if is_about_fields {
+        (requirement.key != "metadata.name")
+            .then_some("matchFields supports only the key metadata.name")
+    } else {
+        key_error(&requirement.key)
+    };
+    in_operator
+        .into_iter()
+        .chain(in_key.map(|reason| ("key", reason)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(target_arch = "wasm32")]
+    use wasm_bindgen_test::wasm_bindgen_test as test;
+
+    use k8s_openapi::api::core::v1::PreferredSchedulingTerm;
+
+    use super::*;
+
+    fn check(term: PreferredSchedulingTerm) -> Vec<SelectorError> {
+        check_preferred(&NodeAffinity {
+            preferred_during_scheduling_ignored_during_execution: Some(vec![term]),
+            ..NodeAffinity::default()
+        })
+    }
+
+    #[test]
+    fn a_preferred_term_is_checked_as_in_a_pod() {
+        for (key, operator, values, list, expected) in [
+            ("a", "gt", &["1"][..], "matchExpressions", &["operator"][..]),
+            ("a", "Gt", &["x"], "matchExpressions", &[]),
+            ("a", "Lt", &["1", "2"], "matchExpressions", &["values"]),
+            ("a", "In", &["-"], "matchExpressions", &[]),
+            ("-", "In", &[], "matchExpressions", &["values", "key"]),
+            ("a", "Exists", &["x"], "matchExpressions", &["values"]),
+            ("metadata.name", "In", &["x"], "matchFields", &[]),
+            ("a", "Exists", &[], "matchFields", &["operator", "key"]),
+            ("metadata.name", "In", &[], "matchFields", &["values"]),
+        ] {
+            let requirement = NodeSelectorRequirement {
+                key: key.to_owned(),
+                operator: operator.to_owned(),
+                values: Some(values.iter().map(|value| (*value).to_owned()).collect()),
+            };
+            let mut term = PreferredSchedulingTerm {
+                weight: 1,
+                ..PreferredSchedulingTerm::default()
+            };
+            if list == "matchFields" {
+                term.preference.match_fields = Some(vec![requirement]);
+            } else {
+                term.preference.match_expressions = Some(vec![requirement]);
+            }
+            let paths: Vec<String> = check(term)
+                .iter()
+                .map(|error| error.path.to_string())
+                .collect();
+            let expected: Vec<String> = expected
+                .iter()
+                .map(|field| format!("[0].preference.{list}[0].{field}"))
+                .collect();
+            assert_eq!(paths, expected, "{key} {operator} {values:?}");
+        }
+        let heavy = PreferredSchedulingTerm {
+            weight: 101,
+            ..PreferredSchedulingTerm::default()
+        };
+        assert_eq!(check(heavy).len(), 1);
+    }
+}
