@@ -1,5 +1,8 @@
 //! See `boot-source-empty.md`.
 
+use std::collections::BTreeSet;
+
+use operator_models::cdi::data_import_cron::Cause;
 use operator_models::forecast::{Changes, Forecast, SspTemplate, Stopped};
 use operator_models::ssp::architecture::Architecture;
 use operator_models::ssp::data_sources::Key;
@@ -29,7 +32,19 @@ pub(crate) fn check<'f>(
     changes: Option<&'f Changes>,
 ) -> impl Iterator<Item = EmptyBootSource<'f>> {
     prediction.iter().flat_map(move |forecast| {
-        forecast.templates.iter().filter_map(move |template| {
+        // `data-import-cron-rejected` says why nothing is imported.
+        let rejected: BTreeSet<usize> = forecast
+            .crons
+            .iter()
+            .filter(|cron| {
+                let reason = cron.rejected();
+                reason.is_some_and(|reason| reason.cause() == Cause::Other)
+            })
+            .map(|cron| cron.template)
+            .collect();
+        let templates = forecast.templates.iter().enumerate();
+        let accepted = templates.filter(move |(index, _)| !rejected.contains(index));
+        accepted.filter_map(move |(_, template)| {
             let golden = forecast.golden_namespace;
             let name = &template.spec.managed_data_source;
             let source = forecast.source(golden, name)?;
