@@ -126,7 +126,7 @@ reproducible: policy.wasm ## Build the policy in another folder, with another Ca
 fuzz: setup ## Fuzz each target for SECONDS=60 (needs cargo-fuzz; ONLY="target ...")
 	SECONDS_EACH=$(or $(SECONDS),60) fuzz/run $(ONLY)
 
-worst-cases: setup ## Measure the worst inputs that users, nodes, and registries can send
+worst-cases: setup ## Count the instructions that the worst requests need
 	$(CARGO) test --locked -q --workspace --test suite -- --ignored --exact worst::worst_cases
 
 bench: setup ## Measure an evaluation, and write docs/performance.md (with policy-server on PATH: a request through it too)
