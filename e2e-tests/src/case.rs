@@ -65,7 +65,7 @@ pub enum Arrival {
     Never,
     /// Only the audit scanner sends it: the object as it is stored.
     Stored,
-    /// These are its findings. A comment in the case says why.
+    /// These are its findings, sorted. A comment above the key says why.
     Differs(Vec<String>),
 }
 
@@ -292,4 +292,23 @@ fn changes(object: &Value, repaired: Option<&Value>) -> Vec<String> {
         .collect();
     changes.sort();
     changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_cases_differ_on_an_api_server_and_each_says_why() {
+        let differs = |case: &Case| matches!(case.apiserver, Arrival::Differs(_));
+        let number = cases().iter().filter(|case| differs(case)).count();
+        assert!(number <= 40, "{number}");
+        let reasons = CASES.files().filter_map(File::contents_utf8).map(|text| {
+            let lines = text.lines().zip(text.lines().skip(1));
+            lines
+                .filter(|(above, line)| above.starts_with("# ") && *line == "apiserver:")
+                .count()
+        });
+        assert_eq!(reasons.sum::<usize>(), number);
+    }
 }

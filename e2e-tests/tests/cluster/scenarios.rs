@@ -38,6 +38,9 @@ pub(crate) struct Scenario {
 /// The scenario that runs only with `WEBHOOK=policy-server`.
 pub(crate) const AUDIT_SCANNER: usize = 19;
 
+/// The scenario that has its own webhook, and runs only without `WEBHOOK=policy-server`.
+pub(crate) const CASES: usize = 21;
+
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         number: 1,
@@ -154,7 +157,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         run: contexts::run,
     },
     Scenario {
-        number: 21,
+        number: CASES,
         about: "every case, as a request that the API server sends",
         crds: Crds::V1beta1,
         run: cases::run,

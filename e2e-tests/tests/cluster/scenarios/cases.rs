@@ -38,7 +38,7 @@ pub(crate) fn run(world: &World<'_>) {
     for case in &cases {
         by_crd.entry(crd_of(case)).or_default().push(case);
     }
-    let (mut mistakes, mut by_kubectl) = (Vec::new(), 0);
+    let mut mistakes = Vec::new();
     for ((file, version), cases) in by_crd {
         // There are cases of versions that HCO does not have.
         let crd = serving(file, &version);
@@ -46,27 +46,24 @@ pub(crate) fn run(world: &World<'_>) {
             replace_crd(world, crd);
         }
         let crd = crd.unwrap_or_default();
-        for case in cases {
-            let (name, wanted) = (&case.name, &case.apiserver);
-            match runner.arrival(case, &crd) {
-                Ok(found) if found == *wanted => {}
-                Ok(found) => mistakes.push(format!("{name}: wanted {wanted:?}, found {found:?}")),
-                Err(why) => mistakes.push(format!("{name}: {why}")),
-            }
-            if BY_KUBECTL.contains(&name.as_str()) {
-                by_kubectl += 1;
-                let found = runner.by_kubectl(case, &crd).err();
-                mistakes.extend(found.map(|why| format!("{name}: {why}")));
-            }
-        }
+        let mistake = |case: &&Case| {
+            Some(format!(
+                "{}: {}",
+                case.name,
+                runner.check(case, &crd).err()?
+            ))
+        };
+        mistakes.extend(cases.iter().filter_map(mistake));
     }
+    let is_case = |name: &&str| cases.iter().any(|case| case.name == *name);
+    assert!(BY_KUBECTL.iter().all(is_case), "{BY_KUBECTL:?} are cases");
     assert!(
         mistakes.is_empty(),
         "{} cases differ:\n{}",
         mistakes.len(),
         mistakes.join("\n")
     );
-    println!("{}, {by_kubectl} also by kubectl", summary(&cases));
+    println!("{}; {} also by kubectl", summary(&cases), BY_KUBECTL.len());
 }
 
 /// The number of cases by operation and by key.
@@ -203,6 +200,18 @@ impl<'w> Runner<'w> {
         }
     }
 
+    /// Compares how the request of a case arrives with the key of the case.
+    fn check(&self, case: &Case, crd: &Value) -> Result<(), String> {
+        let (found, wanted) = (self.arrival(case, crd)?, &case.apiserver);
+        if found != *wanted {
+            return Err(format!("wanted {wanted:?}, found {found:?}"));
+        }
+        if BY_KUBECTL.contains(&case.name.as_str()) {
+            self.by_kubectl(case, crd)?;
+        }
+        Ok(())
+    }
+
     /// How the request of a case arrives.
     fn arrival(&self, case: &Case, crd: &Value) -> Result<Arrival, String> {
         let request = case.request();
@@ -242,8 +251,9 @@ impl<'w> Runner<'w> {
             "{}s",
             kind["kind"].as_str().unwrap_or_default().to_lowercase()
         ));
-        let has =
-            |list: &Value, value: &Value| list.as_array().is_some_and(|it| it.contains(value));
+        let has = |list: &Value, value: &Value| {
+            list.as_array().is_some_and(|items| items.contains(value))
+        };
         let matches = |rule: &Value| {
             has(&rule["apiGroups"], &kind["group"])
                 && has(&rule["apiVersions"], &kind["version"])
