@@ -423,9 +423,8 @@ impl Side<'_> {
         } else {
             self
         };
-        let names = |value: &str| -> BTreeSet<String> {
-            value.split(',').map(str::to_owned).collect()
-        };
+        let names =
+            |value: &str| -> BTreeSet<String> { value.split(',').map(str::to_owned).collect() };
         // A finding about architectures is the same problem for a part of them.
         let is_about_architectures = [
             "multi-arch-import-disabled",
