@@ -42,7 +42,7 @@ impl<'f> Violation<'f> for ImportDisabled<'f> {
 
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
-            "The multi-architecture import is off, but the workload nodes have {} architectures ({}): each golden image is imported for only one of them, and a VM from it on another architecture does not start.",
+            "The import is off, but the workload nodes have {} architectures ({}): each golden image is for one of them, and a VM from it on the other architecture does not start.",
             self.0.workload.len(),
             names(self.0.workload.keys())
         )

@@ -22,11 +22,14 @@ enum Affinity {
 
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateAffinity, for required terms;
 /// kubevirt v1.6.2 to v1.9.0 pkg/virt-operator/webhooks/kubevirt-update-admitter.go, validateWorkloadPlacement and
-/// validateInfraPlacement, for preferred terms. No webhook of KubeVirt checks the placement of a new object.
+/// validateInfraPlacement, for preferred terms. No webhook of KubeVirt checks the placement of a new object, so HCO
+/// accepts it.
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
 ) -> impl Iterator<Item = InvalidRequirement<'f>> {
     let hco = &configuration.hco;
+    let is_update = configuration.origin != Origin::Audited
+        && configuration.installation.stored.is_some();
     [
         (Affinity::Workloads, false, hco.placement.errors()),
         (Affinity::Workloads, true, &hco.preferred_errors),
@@ -34,6 +37,7 @@ pub(crate) fn check<'f>(
         (Affinity::Infra, true, &hco.infra_preferred_errors),
     ]
     .into_iter()
+    .filter(move |(_, is_preferred, _)| is_update || !is_preferred)
     .flat_map(|(affinity, is_preferred, errors)| {
         errors.iter().map(move |error| InvalidRequirement {
             affinity,
@@ -63,26 +67,19 @@ impl<'f> Violation<'f> for InvalidRequirement<'f> {
         affinity.key(terms).join(&self.error.path)
     }
 
-    /// In an update, HCO's webhook updates KubeVirt as a dry run.
-    fn consequence(&self, configuration: &'f Configuration<'f>) -> Option<Consequence> {
-        let is_update =
-            configuration.origin == Origin::Sent && configuration.installation.stored.is_some();
-        (!self.is_preferred || is_update).then_some(Consequence::HcoDenies)
+    /// For preferred terms: in an update, HCO's webhook updates KubeVirt as a dry run.
+    fn consequence(&self, _: &'f Configuration<'f>) -> Option<Consequence> {
+        Some(Consequence::HcoDenies)
     }
 
-    fn fact(&self, configuration: &'f Configuration<'f>) -> String {
+    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let kind = if self.is_preferred {
             "preferred requirement"
         } else {
             "requirement"
         };
-        let then = if self.consequence(configuration).is_none() {
-            ": KubeVirt cannot create its pods."
-        } else {
-            ""
-        };
         format!(
-            "The {kind} {} is not valid ({}){then}",
+            "The {kind} {} is not valid ({})",
             quote(&self.error.requirement),
             self.error.reason
         )

@@ -267,6 +267,8 @@ impl<'r> Wanted<'r> {
             }
         }
         let sources = items(&expected["dataSources"]);
+        let rejected = wanted.0.get("data-import-cron-rejected");
+        let rejected = rejected.cloned().unwrap_or_default();
         for cron in crons.iter().chain(lost_crons) {
             let template = string(&cron["template"]);
             let source = |name: &str| {
@@ -276,6 +278,8 @@ impl<'r> Wanted<'r> {
             if let Some(pointer) = source(managed(cron))
                 && pointer["pointsTo"].is_string()
                 && pointer["filled"] == false
+                // `data-import-cron-rejected` reports it.
+                && !rejected.contains(template)
             {
                 wanted.add("boot-source-empty", template);
             }

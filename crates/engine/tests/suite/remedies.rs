@@ -41,7 +41,7 @@ fn created_with(version: &str, spec: &Value, nodes: &[Value]) -> Report {
         "object": {"metadata": {"name": "x"}, "spec": spec},
     });
     let cluster = FakeCluster::with_nodes(nodes.iter().cloned());
-    engine::report(&payload(&request, &json!({})), &cluster)
+    engine::report(&payload(&request, &json!({"hcoVersion": "1.19"})), &cluster)
 }
 
 /// Workers whose label is the architecture.
