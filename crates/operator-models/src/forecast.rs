@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cdi::data_import_cron::{self, DataImportCron, Polling, Rejection, Verdict};
 use crate::cdi::data_source;
+use crate::hco::golden_image::{accepted_images, golden_images};
 use crate::hco::import::Import;
 use crate::hco::jsonpatch::{SspPatch, Uncertain};
 use crate::hco::rejection::{HcoRejection, rejection};
@@ -174,7 +175,8 @@ impl<'a> Forecast<'a> {
         if let Some(rejection) = rejection(given.hco, given.common, given.version) {
             return Err(Rejected::ByHco(rejection));
         }
-        let (templates, left_out) = ssp_templates(given);
+        let images = golden_images(given.hco, given.common);
+        let (templates, left_out) = ssp_templates(given, &images);
         let mut mistyped = templates.iter().filter(|template| template.is_mistyped());
         if let Some(index) = mistyped.find_map(|template| template.index) {
             return Err(Rejected::ByHco(HcoRejection::WrongType(index)));
@@ -195,7 +197,8 @@ impl<'a> Forecast<'a> {
 
     /// The forecast as if HCO and SSP rejected nothing, to compare an object that they reject with another one.
     pub fn of_accepted(given: &Given<'a>) -> Self {
-        let (mut templates, left_out) = ssp_templates(given);
+        let images = accepted_images(given.hco, given.common);
+        let (mut templates, left_out) = ssp_templates(given, &images);
         templates.retain(|template| !template.name.is_empty());
         Self::with_templates(given, templates, left_out)
     }

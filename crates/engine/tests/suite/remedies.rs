@@ -35,13 +35,17 @@ fn the_law_holds_for_every_case() {
 
 /// The report on the creation of an object with this spec.
 fn created_with(version: &str, spec: &Value, nodes: &[Value]) -> Report {
+    created_under(&json!({}), version, spec, nodes)
+}
+
+fn created_under(settings: &Value, version: &str, spec: &Value, nodes: &[Value]) -> Report {
     let request = json!({
         "kind": {"group": "hco.kubevirt.io", "version": version, "kind": "HyperConverged"},
         "operation": "CREATE",
         "object": {"metadata": {"name": "x"}, "spec": spec},
     });
     let cluster = FakeCluster::with_nodes(nodes.iter().cloned());
-    engine::report(&payload(&request, &json!({"hcoVersion": "1.19"})), &cluster)
+    engine::report(&payload(&request, settings), &cluster)
 }
 
 /// Workers whose label is the architecture.
@@ -70,7 +74,9 @@ fn remedies_of(report: Report, rule: &str) -> Vec<Fix> {
 
 /// The fix that enables the import of a mixed cluster, and its pointers.
 fn enable_import(version: &str, spec: &Value) -> (Fix, Vec<String>) {
-    let report = created_with(version, spec, &workers(&["amd64", "arm64"]));
+    // Before HCO 1.19, the import is a preview, and its fix is never complete.
+    let settings = json!({"hcoVersion": "1.19"});
+    let report = created_under(&settings, version, spec, &workers(&["amd64", "arm64"]));
     let remedy = remedies_of(report, IMPORT).swap_remove(0);
     let operations = remedy.patch.iter();
     let operations = operations.map(|operation| format!("{} {}", operation.op, operation.path));

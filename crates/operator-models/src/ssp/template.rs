@@ -9,7 +9,7 @@ use crate::cdi::data_import_cron::{
     DataImportCron, Origin, Rejection, Schedule, Spec, SpecVerdict, examine_metadata, examine_spec,
 };
 use crate::hco::golden_image::{
-    Annotation, CommonSpec, CommonTemplates, GoldenImage, golden_images,
+    Annotation, CommonSpec, CommonTemplates, GoldenImage,
 };
 use crate::hco::hyperconverged::HyperConverged;
 use crate::hco::import::Import;
@@ -65,10 +65,13 @@ pub struct SspTemplate<'a> {
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `GetDataImportCronTemplates`, hcoDictToSSP.
-pub(crate) fn ssp_templates<'a>(given: &Given<'a>) -> (Vec<SspTemplate<'a>>, Vec<&'a str>) {
+pub(crate) fn ssp_templates<'a>(
+    given: &Given<'a>,
+    images: &[GoldenImage<'a>],
+) -> (Vec<SspTemplate<'a>>, Vec<&'a str>) {
     let mut sorted = BTreeMap::new();
     let mut left_out = Vec::new();
-    for image in golden_images(given.hco, given.common) {
+    for image in images {
         let architectures = match given.import {
             // HCO removes the annotation.
             Import::Disabled => None,
@@ -78,8 +81,8 @@ pub(crate) fn ssp_templates<'a>(given: &Given<'a>) -> (Vec<SspTemplate<'a>>, Vec
             left_out.push(image.name);
             continue;
         }
-        let template = SspTemplate::new(&image, architectures.clone(), given)
-            .unwrap_or_else(|error| SspTemplate::mistyped(&image, architectures, given, &error));
+        let template = SspTemplate::new(image, architectures.clone(), given)
+            .unwrap_or_else(|error| SspTemplate::mistyped(image, architectures, given, &error));
         sorted.extend(template.map(|template| (template.name, template)));
     }
     (sorted.into_values().collect(), left_out)
