@@ -153,17 +153,18 @@ fn keys<V>(map: &BTreeMap<Key, V>, is_wanted: impl Fn(&Key) -> bool) -> Vec<Key>
 }
 
 fn disk_changes(before: &State<'_>, after: &State<'_>, imported: BTreeSet<Disk>) -> DiskChanges {
-    let is_used = |disk: &&Disk| {
-        let mut sources = after.sources.values();
-        sources.any(|source| source.disk.as_ref() == Some(*disk))
-    };
+    let used: BTreeSet<&Disk> = after
+        .sources
+        .values()
+        .filter_map(|source| source.disk.as_ref())
+        .collect();
     let is_deleted = |disk: &&Disk| !after.disks.contains_key(*disk);
     DiskChanges {
         deleted: before.disks.keys().filter(is_deleted).cloned().collect(),
         leftover: after
             .disks
             .keys()
-            .filter(|disk| !is_used(disk))
+            .filter(|disk| !used.contains(disk))
             .cloned()
             .collect(),
         imported,
