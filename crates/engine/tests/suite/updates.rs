@@ -33,7 +33,7 @@ fn strict_updates_are_evaluated_like_creations() {
                 .findings
                 .into_iter()
                 .filter(|finding| finding.level == Outcome::Deny)
-                // Denies only an update that empties the workload nodes.
+                // An update that empties the workload nodes is denied, a creation without them is not.
                 .filter(|finding| finding.rule != "no-workload-nodes")
                 .map(|finding| (finding.rule, finding.path, finding.template, finding.value))
                 .collect();
