@@ -210,15 +210,15 @@ impl World {
                 let field_changed = old["spec"]["workloadSources"][GATE].as_bool() != field;
                 match (gate_changed, field_changed) {
                     (true, true) if contradicts => return None,
-                    (true, true) => false,
                     (true, false) => contradicts || field.is_none(),
                     (false, false) if field.is_none() => true,
                     (false, _) if field_changed || contradicts => {
-                        let gates = object["spec"]["featureGates"].as_array_mut();
-                        gates.into_iter().for_each(|gates| drop(gates.remove(gate)));
+                        if let Some(gates) = object["spec"]["featureGates"].as_array_mut() {
+                            gates.remove(gate);
+                        }
                         false
                     }
-                    (false, _) => false,
+                    (true, true) | (false, _) => false,
                 }
             }
         };
@@ -310,7 +310,6 @@ impl Side<'_> {
             }
             let value = match self.world.common(name) {
                 None if SHIPPED.contains(&name) => return Has::Unknown,
-                None => own,
                 Some(_) if !self.world.imports_common(&self.object) => return Has::Unknown,
                 Some(common) if common["status"]["modified"] == true => return Has::Unknown,
                 Some(common)
@@ -319,11 +318,11 @@ impl Side<'_> {
                 {
                     annotation(common, ARCHITECTURES)
                 }
-                Some(_) => own,
+                None | Some(_) => own,
             };
             match value {
                 _ if self.report.multi_arch_import != Some(engine::Import::Enabled) => {
-                    is_once = true
+                    is_once = true;
                 }
                 None => is_once = true,
                 Some(value) => all.extend(
@@ -647,16 +646,18 @@ impl Choices<'_> {
             api: api.to_owned(),
             hco,
             nodes: nodes.iter().map(node).collect(),
-            status: match *self.pick(&[true, false]) {
-                true => json!({"versions": version, "dataImportCronTemplates": templates}),
+            status: if *self.pick(&[true, false]) {
+                json!({"versions": version, "dataImportCronTemplates": templates})
+            } else {
                 // HCO has not written the common templates yet.
-                false => json!({"versions": version}),
+                json!({"versions": version})
             },
             has_node_info: *self.pick(&[true, false]),
         }
     }
 
     /// Another object.
+    #[expect(clippy::too_many_lines, reason = "one table of changes")]
     fn change(&mut self, world: &World, object: &mut Value) {
         let spec = &mut object["spec"];
         let is_v1 = world.api == "v1";
@@ -705,7 +706,7 @@ impl Choices<'_> {
                         json!([]),
                         json!([{"name": "downwardMetrics"}, {"name": GATE.to_ascii_lowercase()}]),
                     ])
-                    .clone()
+                    .clone();
             }
             "placement" => {
                 let required = |terms: Value| {
