@@ -15,7 +15,7 @@ export interface Report {
   controlPlaneArchitectures: string[] | null;
   multiArchImport: "enabled" | "disabled" | null;
   templates:
-    { name: string; architectures: Record<string, "boots" | "imported" | "not-imported" | "unknown"> }[] | null;
+    { name: string; architectures: Record<string, "in-image" | "expected" | "not-imported" | "unknown"> }[] | null;
   forecast: Forecast | null;
   /** Of an update: what the operators made of the old object. */
   forecastBefore: Forecast | null;
@@ -48,7 +48,6 @@ export interface Finding {
   path: string;
   template: string | null;
   fact: string;
-  fix: string;
   fixes: Remedy[];
 }
 

@@ -259,7 +259,12 @@ function list(pairs: [string, string][]): HTMLElement {
   return element("dl", {}, ...pairs.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
 }
 
-const BOOTS = { boots: "boots", imported: "imported", "not-imported": "not imported", unknown: "unknown" } as const;
+const STATES = {
+  "in-image": "image has it",
+  expected: "expected",
+  "not-imported": "not imported",
+  unknown: "unknown",
+} as const;
 
 function matrix({ templates, nodes }: Report): HTMLElement[] {
   if (!templates || !nodes) return [];
@@ -275,8 +280,8 @@ function matrix({ templates, nodes }: Report): HTMLElement[] {
   );
   const rows = templates.map((template) => {
     const cells = names.map((name) => {
-      const boot = template.architectures[name] ?? "unknown";
-      return element("td", { className: boot }, BOOTS[boot] ?? boot);
+      const state = template.architectures[name] ?? "unknown";
+      return element("td", { className: state }, STATES[state] ?? state);
     });
     return element("tr", {}, element("th", { scope: "row" }, template.name), ...cells);
   });
@@ -317,7 +322,7 @@ function bootSources({ forecast, forecastBefore, changes }: Report): HTMLElement
     const text = [...new Set(found.map(disk))].join(" → ") + meanwhile;
     const cells = rows.get(name) ?? new Map<string, HTMLElement>();
     const column = isOfArchitecture ? suffix.slice(1) : "";
-    rows.set(name, cells.set(column, element("td", { className: isEmpty ? "not-imported" : "imported" }, text)));
+    rows.set(name, cells.set(column, element("td", { className: isEmpty ? "not-imported" : "expected" }, text)));
   }
   if (rows.size === 0) return [];
   const columns = [...new Set([...rows.values()].flatMap((cells) => [...cells.keys()]))].sort();

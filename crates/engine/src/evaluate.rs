@@ -7,6 +7,7 @@ use operator_models::forecast::Changes;
 use operator_models::hco::golden_image::Annotation;
 use operator_models::hco::import::Import;
 use operator_models::hco::jsonpatch::{SspPatch, Uncertain};
+use operator_models::hco::template::Enable;
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Change, Side};
@@ -351,6 +352,14 @@ pub(crate) fn node_level(
     after: &Configuration<'_>,
     settings: &Settings,
 ) -> Option<Level> {
+    // A template that HCO rejects can also lose something in an update.
+    let can_lose_images = before.is_some()
+        && after.installation.deploys_golden_images
+        && after
+            .hco
+            .templates
+            .iter()
+            .any(|template| template.enable != Enable::Disabled);
     let is_needed = |rule: &Rule, check: Check| {
         let needs_nodes = match check {
             Check::Object(_) | Check::Update(_) | Check::NodesError(_) => false,
@@ -360,7 +369,7 @@ pub(crate) fn node_level(
         };
         let has_golden_images = match check {
             Check::Changes(_) => have_golden_images(before, after),
-            _ => after.has_golden_images(),
+            _ => after.has_golden_images() || can_lose_images,
         };
         needs_nodes
             && (!rule.is_about_golden_images || has_golden_images)

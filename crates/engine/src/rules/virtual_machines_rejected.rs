@@ -45,7 +45,7 @@ impl<'f> Violation<'f> for RejectedMachines<'f> {
 
     fn fact(&self, configuration: &'f Configuration<'f>) -> String {
         format!(
-            "With HCO {} and the multi-architecture import off, KubeVirt rejects VMs for {}, because virt-api runs on control-plane nodes ({}): such VMs cannot be created, changed, or started, and existing ones can only be deleted.",
+            "With HCO {} and the import off, KubeVirt rejects VMs for {}, because virt-api runs on control-plane nodes ({}): they cannot be created, changed, or started; existing ones can only be deleted.",
             configuration.version().number,
             names(&self.rejected),
             names(&self.census.control_plane)

@@ -8,9 +8,7 @@ use kube_objects::json::{Json, Object, WrongType};
 use crate::cdi::data_import_cron::{
     DataImportCron, Origin, Rejection, Schedule, Spec, SpecVerdict, examine_metadata, examine_spec,
 };
-use crate::hco::golden_image::{
-    Annotation, CommonSpec, CommonTemplates, GoldenImage,
-};
+use crate::hco::golden_image::{Annotation, CommonSpec, CommonTemplates, GoldenImage};
 use crate::hco::hyperconverged::HyperConverged;
 use crate::hco::import::Import;
 use crate::hco::node::Census;
