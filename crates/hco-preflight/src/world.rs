@@ -547,6 +547,7 @@ pub(crate) fn hyperconverged(object: &Value) -> Value {
             "name",
             "namespace",
             "uid",
+            "resourceVersion",
             "generation",
             "annotations",
             "labels",

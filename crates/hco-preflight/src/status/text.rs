@@ -6,7 +6,7 @@ use crate::foreign::one_line;
 use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
 use crate::prose::{count, fix, folded, line};
-use crate::report::{Finding, NAMED};
+use crate::report::NAMED;
 use crate::row::{Effect, Severity, by_effect, by_namespace, of_effect, of_kind};
 use crate::stage::Situation;
 use crate::stops;
@@ -48,11 +48,12 @@ fn stops(text: &mut String, status: &Status, situation: &Situation, program: &st
     let stops = status.stopped_by.iter();
     let of_templates = stops.filter_map(|it| stops::finding(&situation.after.report, &it.template));
     let mut shown = Vec::new();
-    for Finding { rule, fix: how, .. } in of_templates.chain(of_nodes) {
-        if !shown.contains(&(rule, how)) {
-            shown.push((rule, how));
-            fix(text, how, WIDTH);
-            line!(text, "         {DIM}{program} explain {rule}{DIM:#}");
+    for finding in of_templates.chain(of_nodes) {
+        let shown_finding = (&finding.rule, finding.fix_text());
+        if !shown.contains(&shown_finding) {
+            fix(text, &shown_finding.1, WIDTH);
+            line!(text, "         {DIM}{program} explain {}{DIM:#}", finding.rule);
+            shown.push(shown_finding);
         }
     }
 }
