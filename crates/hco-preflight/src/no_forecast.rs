@@ -28,8 +28,6 @@ impl NoForecast {
         let mut findings = report.findings.iter();
         let fails = [Consequence::HcoCrashes, Consequence::HcoFails];
         let fails = findings.find(|it| it.consequence.is_some_and(|it| fails.contains(&it)));
-        let mut findings = report.findings.iter();
-        let is_patched = findings.any(|it| it.rule == "jsonpatch-overrides-architectures");
         if !facts.is_empty() {
             Self::Other(format!("HCO denies the object: {}", facts.join(" ")))
         } else if report.templates.is_none() {
@@ -38,13 +36,9 @@ impl NoForecast {
             Self::Other(format!("HCO cannot reconcile the object: {fact}"))
         } else if let Some(why) = rejected_by_ssp(report, nodes) {
             Self::RejectedBySsp(why)
-        } else if is_patched {
-            Self::Other("a jsonpatch annotation changes what SSP gets".to_owned())
         } else {
             // The settings ignore the rule that reports the reason.
-            let why =
-                "HCO or SSP rejects the object, or a jsonpatch annotation changes what SSP gets";
-            Self::Other(why.to_owned())
+            Self::Other("HCO or SSP rejects the object".to_owned())
         }
     }
 

@@ -199,9 +199,16 @@ pub fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
     let length = other.chars().count();
     // Most words are much longer or shorter.
     let is_near = one.chars().take(length + most + 1).count().abs_diff(length) <= most;
-    is_near
-        .then(|| strsim::levenshtein(&ascii_lower(one), &ascii_lower(other)))
-        .filter(|distance| *distance <= most)
+    if !is_near {
+        return None;
+    }
+    let (one, other) = (ascii_lower(one), ascii_lower(other));
+    // Each letter that the other word does not have is an edit.
+    let mut foreign = one.chars().filter(|letter| !other.contains(*letter));
+    if foreign.nth(most).is_some() {
+        return None;
+    }
+    Some(strsim::levenshtein(&one, &other)).filter(|distance| *distance <= most)
 }
 
 /// The most similar candidate, if one is similar enough to be the intended word.

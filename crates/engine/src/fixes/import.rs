@@ -62,10 +62,8 @@ impl Fixes<'_, '_> {
                 hco.import.field.is_some()
             };
         if !is_field_alone && !version.is_known {
-            summary +=
-                " (HCO 1.19 and later read the field; earlier versions read the feature gate)";
-        }
-        if is_preview {
+            summary += " (HCO 1.19 and later read the field; before, it is a preview, and HCO reads the feature gate)";
+        } else if is_preview {
             summary += " (a preview before HCO 1.19)";
         }
         if revealed.contains(architectures_missing::RULE.id) {

@@ -55,15 +55,16 @@ pub(super) fn is_choice(finding: &Finding) -> bool {
     finding.rule == "architectures-ignored"
 }
 
-/// Whether a fix enables the import where it is a preview feature, which requires `--prefer`.
+/// Whether a fix enables the import where it is a preview feature, or may be one because the version of HCO is unknown.
+/// This requires `--prefer`.
 pub(super) fn needs_choice(report: &Report, remedy: &Remedy) -> bool {
     let version = report.version();
-    enables_import(remedy) && version.is_some_and(|it| !it.has_finished_import())
+    enables_import(remedy) && version.is_none_or(|it| !it.has_finished_import())
 }
 
 pub(super) fn reason(report: &Report, remedy: &Remedy, args: &args::Fix) -> &'static str {
     if needs_choice(report, remedy) {
-        "the import is a preview feature in this version of HCO, so `fix` enables it only with --prefer"
+        "the import is a preview before HCO 1.19, so `fix` enables it only with --prefer, or for a later --hco-version"
     } else if enables_import(remedy) {
         "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"
     } else if sets_annotation(remedy) && !args.subject.images {

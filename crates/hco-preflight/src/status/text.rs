@@ -52,7 +52,11 @@ fn stops(text: &mut String, status: &Status, situation: &Situation, program: &st
         let shown_finding = (&finding.rule, finding.fix_text());
         if !shown.contains(&shown_finding) {
             fix(text, &shown_finding.1, WIDTH);
-            line!(text, "         {DIM}{program} explain {}{DIM:#}", finding.rule);
+            line!(
+                text,
+                "         {DIM}{program} explain {}{DIM:#}",
+                finding.rule
+            );
             shown.push(shown_finding);
         }
     }

@@ -11,7 +11,7 @@ use crate::metered;
 /// The size of a request in bytes, about.
 const SIZE: usize = 1_000_000;
 /// The limit for each megabyte of a request, in millions of instructions, without reading the nodes.
-const MILLIONS_PER_MEGABYTE: u64 = 2_500;
+const MILLIONS_PER_MEGABYTE: u64 = 5_500;
 /// The number of nodes. All of them differ.
 const NODES: usize = 5_000;
 

@@ -119,7 +119,7 @@ fn machine(source: &str, status: &str) -> Value {
         "VirtualMachine",
         "default/vm",
         json!({
-            "metadata": {"resourceVersion": "1"},
+            "metadata": {"uid": "1", "resourceVersion": "1"},
             "spec": {"dataVolumeTemplates": [{"spec": {"sourceRef": source}}], "template": {"spec": {}}},
             "status": {"printableStatus": status},
         }),

@@ -96,7 +96,9 @@ fn a_password_in_an_address_is_not_printed() {
     let address = format!("https://bob:SECRET@{}", server.address());
     let path = kubeconfig(&server, SERVER, &*address);
     let check = format!("check -f denied.yaml --cluster --kubeconfig {path}");
-    let fix = format!("fix --cluster --kubeconfig {path} -s {address} -o commands");
+    let fix = format!(
+        "fix --cluster --kubeconfig {path} -s {address} --prefer multi-arch-import-disabled=enable-import -o commands"
+    );
     for (words, wanted) in [
         (&*check, "API server https://127"),
         (&format!("{check} -o json"), "\"https://127"),

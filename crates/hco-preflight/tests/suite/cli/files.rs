@@ -277,7 +277,13 @@ fn an_object_inside_another_one_is_judged_at_its_place(
     let note = format!("file.yaml:{line}: the policy around this object has `musthave`");
     assert_eq!(check.stderr.contains(&note), is_merged, "{check:?}");
 
-    run_in(&directory, &words.replace("check", "fix --write"));
+    run_in(
+        &directory,
+        &words.replace(
+            "check",
+            "fix --prefer multi-arch-import-disabled=enable-import --write",
+        ),
+    );
     let fixed = fs::read_to_string(directory.join("file.yaml")).unwrap();
     let gate = "enableMultiArchBootImageImport: true";
     assert!(fixed.contains(gate), "{fixed}");

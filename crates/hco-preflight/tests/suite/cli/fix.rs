@@ -114,9 +114,18 @@ fn a_read_only_file_stays() {
 #[test]
 fn what_the_cluster_has_already_is_fixed() {
     let server = ApiServer::start(recorded());
-    let diff = run_on(&server, "fix -f live.yaml --cluster --unsafe").exits(1);
+    let diff = run_on(
+        &server,
+        "fix -f live.yaml --cluster --prefer multi-arch-import-disabled=enable-import",
+    )
+    .exits(1);
     assert!(diff.stdout.starts_with("--- live.yaml"), "{diff:?}");
-    let commands = run_on(&server, "fix --cluster -o commands").exits(1).stdout;
+    let commands = run_on(
+        &server,
+        "fix --cluster --prefer multi-arch-import-disabled=enable-import -o commands",
+    )
+    .exits(1)
+    .stdout;
     assert!(
         commands.starts_with("kubectl patch hyperconvergeds."),
         "{commands}"
@@ -158,8 +167,12 @@ fn what_the_live_object_has_is_not_fixed_in_the_file() {
 #[test]
 fn a_file_that_replaces_the_live_object_is_fixed_as_it_is_sent() {
     let text = file("accepted-live.yaml");
-    let (run, file) = fix_with_live(&text, "--as-if replace --write", with_import);
-    run.exits(0).notes("2 findings fixed");
+    let (run, file) = fix_with_live(
+        &text,
+        "--as-if replace --prefer multi-arch-import-disabled=enable-import --write",
+        with_import,
+    );
+    run.exits(0).notes("1 finding fixed");
     let added = "  featureGates:\n    enableMultiArchBootImageImport: true\n";
     assert_eq!(file.replace(added, ""), text);
     assert_ne!(file, text);
@@ -342,7 +355,7 @@ fn a_command_holds_no_name_that_is_a_flag() {
 #[test]
 fn a_command_names_the_cluster_that_it_is_for() {
     let server = ApiServer::start(recorded());
-    let words = "fix --cluster --unsafe -o commands";
+    let words = "fix --cluster --prefer multi-arch-import-disabled=enable-import -o commands";
     let command = run_on(&server, words).stdout;
     let expected = "kubectl patch hyperconvergeds.v1.hco.kubevirt.io kubevirt-hyperconverged -n kubevirt-hyperconverged --context admin --type json -p ";
     assert!(command.starts_with(expected), "{command}");

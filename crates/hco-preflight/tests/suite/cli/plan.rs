@@ -140,7 +140,7 @@ fn machine(source: &str, status: &str) -> Value {
         "VirtualMachine",
         "default/vm",
         json!({
-            "metadata": {"resourceVersion": "1"},
+            "metadata": {"uid": "0c4e", "resourceVersion": "1"},
             "spec": {"dataVolumeTemplates": [{"spec": {"sourceRef": source}}], "template": {"spec": {}}},
             "status": {"printableStatus": status},
         }),
