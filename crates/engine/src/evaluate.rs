@@ -182,10 +182,13 @@ pub(crate) fn compare<'f, 'o, O: 'f + 'o>(
         .collect()
 }
 
+/// The template and the value of a violation.
+type Identity<'v> = (Option<&'v str>, Cow<'v, str>);
+
 /// The violations of one rule in the object before an update: their outcomes and architectures by template and value.
 #[derive(Default)]
 struct Known<'v> {
-    violations: BTreeMap<(Option<&'v str>, Cow<'v, str>), Vec<(Outcome, BTreeSet<&'v str>)>>,
+    violations: BTreeMap<Identity<'v>, Vec<(Outcome, BTreeSet<&'v str>)>>,
 }
 
 impl<'v> Known<'v> {
@@ -407,13 +410,12 @@ impl<'a> Doubts<'a> {
     fn new(side: &'a Side<'_>) -> Self {
         let configuration = &side.configuration;
         let images = configuration.golden_images.as_slice();
-        let patched = match &side.forecast {
-            Ok(forecast) => forecast.uncertain.clone(),
-            Err(_) => {
-                let names: BTreeSet<&str> = images.iter().map(|image| image.name).collect();
-                let patch = configuration.hco.patches.ssp.as_deref();
-                SspPatch::new(patch, names.into_iter()).uncertain
-            }
+        let patched = if let Ok(forecast) = &side.forecast {
+            forecast.uncertain.clone()
+        } else {
+            let names: BTreeSet<&str> = images.iter().map(|image| image.name).collect();
+            let patch = configuration.hco.patches.ssp.as_deref();
+            SspPatch::new(patch, names.into_iter()).uncertain
         };
         Self {
             common: images

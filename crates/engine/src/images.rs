@@ -162,12 +162,11 @@ impl Lookups {
 
 /// The URL of an image.
 fn url<'a>(configuration: &Configuration<'a>, image: &GoldenImage<'a>) -> Option<&'a str> {
-    let registry = match image.template {
-        Some(template) => template.source.registry(),
-        None => {
-            let common = &configuration.installation.common;
-            common.get(image.name)?.registry.as_ref()
-        }
+    let registry = if let Some(template) = image.template {
+        template.source.registry()
+    } else {
+        let common = &configuration.installation.common;
+        common.get(image.name)?.registry.as_ref()
     };
     registry?.url.as_deref()
 }

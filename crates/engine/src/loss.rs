@@ -176,12 +176,13 @@ impl Images<'_> {
     /// The images of two templates with one name.
     fn with(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Nothing, other) | (other, Self::Nothing) => other,
-            (Self::Once, other) | (other, Self::Once) => other,
             (Self::For(mut one), Self::For(other)) => {
                 one.extend(other);
                 Self::For(one)
             }
+            (Self::For(one), _) | (_, Self::For(one)) => Self::For(one),
+            (Self::Once, _) | (_, Self::Once) => Self::Once,
+            (Self::Nothing, Self::Nothing) => Self::Nothing,
         }
     }
 }

@@ -90,6 +90,10 @@ pub enum ObjectKind {
 
 /// A rule, without its check.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a column of the table of rules"
+)]
 pub struct Rule {
     /// The name of the problem, which never changes.
     pub id: &'static str,

@@ -181,7 +181,7 @@ impl Placement {
             .flatten()
             .flat_map(|term| &term.labels)
             .filter(|requirement| ARCHITECTURE_LABELS.contains(&requirement.key.as_str()))
-            .flat_map(|requirement| match &requirement.test {
+            .filter_map(|requirement| match &requirement.test {
                 Test::In(values) => Some(values),
                 _ => None,
             })

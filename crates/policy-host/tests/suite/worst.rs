@@ -409,7 +409,7 @@ impl Cost {
             10 * self.twice >= 23 * self.once && self.per_megabyte() > MILLIONS_PER_MEGABYTE / 50;
         self.per_megabyte() <= MILLIONS_PER_MEGABYTE
             && !grows
-            && self.memory <= 30 * self.size + (32 << 20)
+            && self.memory <= 36 * self.size + (32 << 20)
     }
 }
 
