@@ -56,7 +56,7 @@ pub struct Case {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Arrival {
-    /// Its verdict and findings are those of the case.
+    /// It has the verdict and the findings of the case.
     #[default]
     Equal,
     /// The schema refuses the object, or the old object cannot be stored.
@@ -243,7 +243,7 @@ impl Expected {
         })
     }
 
-    /// The same expectation, with its findings in the order of [`findings`].
+    /// The same expectation, with its findings in the order of `findings`.
     #[must_use]
     pub fn sorted(&self) -> Self {
         let mut sorted = self.clone();

@@ -13,7 +13,7 @@ use operator_models::hco::template::{ARCHITECTURES, StatusTemplate, Template};
 
 use crate::version::Version;
 
-/// What is known about HCO in the cluster, from a status and from the settings.
+/// Facts about HCO in the cluster, from a status and from the settings.
 #[derive(Debug)]
 pub(crate) struct Installation<'a> {
     pub(crate) version: Version,

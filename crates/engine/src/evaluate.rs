@@ -48,7 +48,7 @@ pub(crate) struct Detection<'f, O = Configuration<'f>> {
     pub(crate) outcome: Outcome,
     /// Why the outcome is at most a warning.
     pub(crate) doubt: Option<Doubt>,
-    /// What an update takes from the subject of an existing problem.
+    /// The loss that an update adds to an existing problem.
     pub(crate) loss: Option<Loss>,
     pub(crate) violation: Box<dyn Violation<'f, O> + 'f>,
 }

@@ -21,7 +21,7 @@ enum Images<'a> {
     For(BTreeSet<&'a str>),
 }
 
-/// What an update takes from a template or from the object.
+/// The loss of a template or of the object through an update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Loss {
     /// The only image of a template.
@@ -41,7 +41,7 @@ pub(crate) struct Losses {
     templates: BTreeMap<String, Loss>,
 }
 
-/// What the templates of an object have, and where their imports stop.
+/// The images of an object's templates, and where their imports stop.
 struct Effects<'a> {
     images: BTreeMap<&'a str, Images<'a>>,
     stops: BTreeMap<&'a str, BTreeSet<Stop>>,

@@ -120,7 +120,7 @@ pub(crate) fn invalid_settings(object: &ObjectName, problems: &str) -> Report {
 pub(crate) struct Conclusion<'e, 'f, O> {
     /// All of them.
     pub(crate) detections: &'e [Detection<'f, O>],
-    /// Those that are shown.
+    /// The shown ones.
     pub(crate) findings: Vec<Finding>,
     pub(crate) repaired: Repaired,
 }
@@ -216,7 +216,7 @@ struct RuleSection<'e> {
     rule: &'static Rule,
     /// The number of findings by outcome.
     counts: BTreeMap<Outcome, usize>,
-    /// Those that are shown.
+    /// The shown ones.
     findings: Vec<&'e Finding>,
 }
 

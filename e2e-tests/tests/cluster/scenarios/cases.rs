@@ -369,7 +369,7 @@ impl<'w> Runner<'w> {
     }
 }
 
-/// The findings, if the verdict is not that of the case.
+/// The findings, if the verdict differs from the case.
 fn difference(case: &Case, evaluated: &Evaluated) -> Option<Vec<String>> {
     let Evaluated {
         request,
