@@ -118,12 +118,20 @@ fn what_comes(world: &World<'_>) {
     };
     // The live object imports for one architecture, so the update replaces the disks of the golden images.
     let accepted = format!(
-        "{}  ! warn  boot-source-replaced\n    \
+        "{}  ! warn  import-is-preview\n    \
+         The version of HCO is unknown. Before HCO 1.19, the import is a preview: Alpha upstream, and in\n    \
+         OpenShift Virtualization 4.20 to 4.22 a Technology Preview, which Red Hat does not support in\n    \
+         production.\n    \
+         new.yaml:1  {field}\n    \
+         fix  state the version of HCO, for example with the setting hcoVersion: \"1.19\" or with\n         \
+         --hco-version 1.19\n    \
+         or   leave it enabled, if your cluster may use preview features\n\n  \
+         ! warn  boot-source-replaced\n    \
          New VMs cannot use `centos-stream10`, `centos-stream9`, `fedora` until an import is done: the\n    \
          update replaces the disk.\n    \
          new.yaml:1  {field}\n    \
          fix  apply the update when no new VM needs these boot sources; running VMs have disks of their\n         own\n\n\
-         {IMPORTED}\n1 object: accepted, 1 warning\n",
+         {IMPORTED}\n1 object: accepted, 2 warnings\n",
         output("✔ accepted", "✔ imported      ✔ imported")
     );
     check(Some("amd64,arm64")).prints_and_warns(&accepted, &notes);
@@ -133,7 +141,7 @@ fn what_comes(world: &World<'_>) {
         output("✘ denied", "? unknown       ? unknown").as_str(),
         "\n  ✘ deny  architectures-missing\n",
         &crd.annotation_path(0),
-        "\n1 object: 1 denial, 1 warning\n",
+        "\n1 object: 1 denial, 2 warnings\n",
     ] {
         assert!(denied.stdout.contains(part), "{part}: {}", denied.stdout);
     }
