@@ -100,7 +100,7 @@ impl KubectlOutput {
     /// It succeeded, printed this, and printed no warning.
     #[track_caller]
     pub(crate) fn prints(&self, stdout: &str) {
-        self.prints_and_warns(stdout, "");
+        self.prints_with_warnings(stdout, &[]);
     }
 
     /// It succeeded, printed this, and these warnings.

@@ -116,13 +116,18 @@ fn what_comes(world: &World<'_>) {
         "v1beta1" => "spec.featureGates.enableMultiArchBootImageImport",
         _ => "spec.workloadSources.enableMultiArchBootImageImport",
     };
+    let preview = if crd.name == "HCO 1.18, v1 alone" {
+        "spec.featureGates[0]"
+    } else {
+        field
+    };
     // The live object imports for one architecture, so the update replaces the disks of the golden images.
     let accepted = format!(
         "{}  ! warn  import-is-preview\n    \
          The version of HCO is unknown. Before HCO 1.19, the import is a preview: Alpha upstream, and in\n    \
          OpenShift Virtualization 4.20 to 4.22 a Technology Preview, which Red Hat does not support in\n    \
          production.\n    \
-         new.yaml:1  {field}\n    \
+         new.yaml:1  {preview}\n    \
          fix  state the version of HCO, for example with the setting hcoVersion: \"1.19\" or with\n         \
          --hco-version 1.19\n    \
          or   leave it enabled, if your cluster may use preview features\n\n  \
