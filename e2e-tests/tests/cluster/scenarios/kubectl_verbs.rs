@@ -159,7 +159,8 @@ fn the_namespace_goes(world: &World<'_>) {
     world.nodes("s390x-arm64");
     let wrong = world.ask(&world.hyperconverged(&only)).expect("an answer");
     assert_eq!(
-        wrong["auditAnnotations"]["findings"], "architectures-unsupported/mine=deny",
+        wrong["auditAnnotations"]["findings"],
+        "architectures-unsupported/mine=deny import-is-preview=warn",
         "{wrong}"
     );
     world
