@@ -79,7 +79,7 @@ impl Loss {
                 format!("this update also ends its import for {}", names(lost))
             }
             Self::Stop(Stop::DataSource | Stop::DataImportCron) => {
-                "with this update, SSP also stops at it".to_owned()
+                "this update also stops SSP".to_owned()
             }
             Self::Stop(Stop::CronJob) => {
                 "with this update, its image is not imported any more".to_owned()

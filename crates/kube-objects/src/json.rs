@@ -262,9 +262,9 @@ impl fmt::Display for WrongType<'_> {
         match (expected, found.kind()) {
             (Some(Kind::Number), Kind::Number) => {
                 let number = quote(found.text());
-                write!(f, "{path} must be an integer, but it is {number}")
+                write!(f, "{path} must be an integer, not {number}")
             }
-            (Some(expected), found) => write!(f, "{path} must be {expected}, but it is {found}"),
+            (Some(expected), found) => write!(f, "{path} must be {expected}, not {found}"),
             (None, found) => write!(f, "{path} must not be {found}"),
         }
     }
@@ -615,21 +615,21 @@ mod tests {
         let error = spec.object("workloads").object("y").field("z").string();
         assert_eq!(
             error.unwrap_err().to_string(),
-            "spec.workloads must be an object, but it is a list"
+            "spec.workloads must be an object, not a list"
         );
         let error = spec
             .field("items")
             .list(|_, item| item.object().field("x").string());
         assert_eq!(
             error.unwrap_err().to_string(),
-            "spec.items[0].x must be a string, but it is a number"
+            "spec.items[0].x must be a string, not a number"
         );
         let boot_order = Object::root(json(r#"{"bootOrder":1.5}"#))
             .field("bootOrder")
             .integer();
         assert_eq!(
             boot_order.unwrap_err().to_string(),
-            "bootOrder must be an integer, but it is `1.5`"
+            "bootOrder must be an integer, not `1.5`"
         );
         let affinity = Object::root(json(r#"{"affinity":{"a":["x",{}]}}"#));
         let error = affinity

@@ -44,7 +44,7 @@ impl<'f> Violation<'f> for ImportIsPreview {
 
     fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let state_version = Proposal::advice(
-            "state the version of HCO, for example with the setting hcoVersion: \"1.19\" or with --hco-version 1.19",
+            "state the version of HCO with the setting hcoVersion, for example hcoVersion: \"1.19\"",
         );
         let choices = [
             Proposal::advice("leave it enabled, if your cluster may use preview features"),

@@ -157,7 +157,7 @@ impl<'f> Violation<'f> for InvalidName<'f> {
                 rejection(reason)
             ),
             Reason::DataSource(reason) => format!(
-                "{field} of template {name} makes a DataSource invalid ({}): SSP stops before the DataImportCrons, so no golden image is added or changed.",
+                "{field} of template {name} makes a DataSource invalid ({}): SSP stops and updates no golden image.",
                 data_source_rejection(reason)
             ),
             Reason::CronJob => format!(

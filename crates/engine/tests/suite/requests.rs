@@ -27,18 +27,18 @@ fn a_payload_that_is_no_request_is_rejected_with_the_reason() {
     for (payload, reason) in [
         (
             json!([]),
-            "the document must be an object, but it is a list",
+            "the document must be an object, not a list",
         ),
         (json!({}), "the payload has no request"),
         (json!({"request": null}), "the payload has no request"),
         (
             json!({"request": []}),
-            "request must be an object, but it is a list",
+            "request must be an object, not a list",
         ),
         (json!({"request": {}}), "the request has no kind"),
         (
             json!({"request": {"kind": {"group": 1}}}),
-            "request.kind.group must be a string, but it is a number",
+            "request.kind.group must be a string, not a number",
         ),
         (without_object, "the request has no object"),
     ] {

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use e2e_tests::{Case, FakeCluster, cases};
-use engine::RULES;
+use engine::{Outcome, RULES};
 
 #[test]
 fn the_words_of_each_rule_are_as_reviewed() {
@@ -166,7 +166,11 @@ fn every_case_stays_inside_the_bounds() {
             let fact = &finding.fact;
             assert!(fact.ends_with('.'), "{name}: {fact}");
             assert!(fact.starts_with(char::is_uppercase), "{name}: {fact}");
-            let length = fact.len() + finding.rule.len() + "[] Existing problem: ".len();
+            let prefix = match finding.level {
+                Outcome::Carried => "[] Existing problem: ",
+                Outcome::Deny | Outcome::Warn => "[] ",
+            };
+            let length = fact.len() + finding.rule.len() + prefix.len();
             assert!(length <= 256, "{name}: {fact}");
             // An imperative, then indented lines to type or paste.
             assert!(!finding.fixes.is_empty(), "{name}: {finding:?}");

@@ -64,7 +64,7 @@ pub(super) fn needs_choice(report: &Report, remedy: &Remedy) -> bool {
 
 pub(super) fn reason(report: &Report, remedy: &Remedy, args: &args::Fix) -> &'static str {
     if needs_choice(report, remedy) {
-        "the import is a preview before HCO 1.19, so `fix` enables it only with --prefer, or for a later --hco-version"
+        "the import is a preview before HCO 1.19, so `fix` enables it only with --prefer, or if the setting hcoVersion states a later version"
     } else if enables_import(remedy) {
         "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"
     } else if sets_annotation(remedy) && !args.subject.images {

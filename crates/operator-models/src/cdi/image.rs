@@ -476,7 +476,7 @@ mod tests {
         for (manifest, error) in [
             (
                 r#"{"manifests": [{"platform": 1}]}"#,
-                schema("manifests[0].platform must be an object, but it is a number"),
+                schema("manifests[0].platform must be an object, not a number"),
             ),
             (
                 r#"{"manifests": [{"platform": {"os": "linux", "architecture": "arm64"}}, {"digest": "sha256:00"}]}"#,

@@ -128,8 +128,7 @@ fn what_comes(world: &World<'_>) {
          OpenShift Virtualization 4.20 to 4.22 a Technology Preview, which Red Hat does not support in\n    \
          production.\n    \
          new.yaml:1  {preview}\n    \
-         fix  state the version of HCO, for example with the setting hcoVersion: \"1.19\" or with\n         \
-         --hco-version 1.19\n    \
+         fix  state the version of HCO with the setting hcoVersion, for example hcoVersion: \"1.19\"\n    \
          or   leave it enabled, if your cluster may use preview features\n\n  \
          ! warn  boot-source-replaced\n    \
          New VMs cannot use `centos-stream10`, `centos-stream9`, `fedora` until an import is done: the\n    \
