@@ -1,5 +1,7 @@
 //! A change: the object before and after it, each with its own nodes and the forecast for them.
 
+use std::collections::BTreeMap;
+
 use operator_models::forecast::{self, Changes, Forecast, Given, Objects, Rejected, State};
 use operator_models::hco::node::Census;
 use operator_models::hco::rejection::HcoRejection;
@@ -69,6 +71,12 @@ impl<'a> Side<'a> {
             self.forecast,
             Err(NoForecast::Rejected(_) | NoForecast::Mistyped(_))
         )
+    }
+
+    /// The workload nodes by architecture; none if they are unknown.
+    pub(crate) fn workload(&self) -> &'a BTreeMap<String, usize> {
+        static NONE: BTreeMap<String, usize> = BTreeMap::new();
+        self.census.map_or(&NONE, |census| &census.workload)
     }
 
     pub(crate) fn matches_no_node(&self) -> bool {

@@ -102,6 +102,7 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
         }
         // Without the nodes, no rule could deny the object.
         let is_harmless = rule.is_about_the_policy && node_level != Some(Level::Deny);
+        detections.reserve_exact(violations.len());
         for violation in violations {
             let doubt = doubts.of(rule, violation.template());
             let Some(outcome) = outcome(rule, &*violation, after, settings, doubt) else {

@@ -6,12 +6,14 @@ mod consequences;
 mod import;
 mod placement;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ptr;
 
 use kube_objects::json::Json;
 use operator_models::hco::import::Import;
 use operator_models::ssp::architecture::knows_all;
 
+use self::annotation::Annotations;
 pub(crate) use self::consequences::{MAX_EVALUATED_AGAIN, edits, recommended_patch};
 pub(crate) use self::import::set_import;
 
@@ -34,6 +36,9 @@ pub(crate) struct Fixes<'r, 'f> {
     /// The object as it was sent.
     object: Json<'r>,
     pub(crate) detections: &'r [Detection<'f>],
+    /// The annotations of the templates with shown findings, by the positions of the templates. A template can be long and
+    /// have many findings, so they are read once.
+    annotations: BTreeMap<usize, Annotations<'f>>,
     /// Whether a finding needs the import.
     needs_import: bool,
 }
@@ -49,33 +54,34 @@ impl<'r, 'f> Fixes<'r, 'f> {
         let lacks_import = detections
             .iter()
             .any(|detection| detection.rule.repairs == RepairKind::Import);
+        let configuration = &change.after.configuration;
+        let mut names: BTreeSet<&str> = shown(detections)
+            .filter_map(|detection| detection.violation.template())
+            .collect();
+        let templates = configuration.hco.templates.iter();
         Self {
             change,
             inputs,
             settings,
             object,
             detections,
+            annotations: templates
+                .filter(|template| names.remove(&*template.name))
+                .map(|template| (template.index, Annotations::new(&change.after, template)))
+                .collect(),
             needs_import: lacks_import && change.after.census.is_some_and(knows_all),
         }
     }
 
     /// The findings that are shown, the first ones of each rule and outcome, with their fixes.
     pub(crate) fn findings(&self) -> Vec<Finding> {
-        /// The limit of findings of a rule and outcome that are shown. The others are counted.
-        const SHOWN: usize = 128;
         let enable_import = self.enable_import_if_proposed();
-        let mut counts: BTreeMap<(&str, Outcome), usize> = BTreeMap::new();
-        let mut findings = Vec::new();
-        for detection in self.detections {
-            let count = counts
-                .entry((detection.rule.id, detection.outcome))
-                .or_default();
-            *count += 1;
-            if *count <= SHOWN {
+        let mut findings: Vec<Finding> = shown(self.detections)
+            .map(|detection| {
                 let fixes = self.of(detection, enable_import.as_ref());
-                findings.push(Finding::new(detection, self.configuration(), fixes));
-            }
-        }
+                Finding::new(detection, self.configuration(), fixes)
+            })
+            .collect();
         self.confirm(&mut findings);
         findings
     }
@@ -132,19 +138,30 @@ impl<'r, 'f> Fixes<'r, 'f> {
         &self.change.after.configuration
     }
 
-    /// The workload nodes by architecture; none if they are unknown.
-    fn workload(&self) -> &BTreeMap<String, usize> {
-        static NONE: BTreeMap<String, usize> = BTreeMap::new();
-        self.change
-            .after
-            .census
-            .map_or(&NONE, |census| &census.workload)
+    fn workload(&self) -> &'f BTreeMap<String, usize> {
+        self.change.after.workload()
     }
 
     /// Whether the settings ask for image look-ups, but none were made.
     fn skips_images(&self) -> bool {
         matches!(self.change.images, Images::Skipped)
     }
+}
+
+/// The detections that are shown. The others are counted.
+fn shown<'r, 'f>(detections: &'r [Detection<'f>]) -> impl Iterator<Item = &'r Detection<'f>> {
+    /// The limit of a rule and outcome.
+    const SHOWN: usize = 128;
+    detections
+        .chunk_by(|one, other| ptr::eq(one.rule, other.rule))
+        .flat_map(|of_rule| {
+            let mut counts: BTreeMap<Outcome, usize> = BTreeMap::new();
+            of_rule.iter().filter(move |detection| {
+                let count = counts.entry(detection.outcome).or_default();
+                *count += 1;
+                *count <= SHOWN
+            })
+        })
 }
 
 /// The fix of a proposal that names its edits or its advice.

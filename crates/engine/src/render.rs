@@ -6,6 +6,7 @@ mod message;
 mod warnings;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ptr;
 
 use kube_objects::text::{Foreign, cut, escape, quote};
 use operator_models::forecast::Forecast;
@@ -178,7 +179,7 @@ pub(crate) fn with_findings<O>(
         repaired,
     } = conclusion;
     let rules: Vec<RuleSection<'_>> = detections
-        .chunk_by(|one, other| one.rule.id == other.rule.id)
+        .chunk_by(|one, other| ptr::eq(one.rule, other.rule))
         .filter_map(|detections| RuleSection::new(detections, &findings))
         .collect();
     let denying: Vec<_> = rules

@@ -275,7 +275,7 @@ impl fmt::Display for WrongType<'_> {
 /// Looking up a field never fails, so that two objects can be compared before any value is read. If a parent
 /// is not an object, reading a field below it fails.
 #[must_use]
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Object<'a> {
     path: FieldPath,
     missing: Missing,

@@ -1,5 +1,6 @@
 //! A node placement: which nodes it selects, and what Kubernetes rejects in it.
 
+mod node_set;
 mod preferred;
 mod requirement;
 mod term;
@@ -12,6 +13,7 @@ use k8s_openapi::api::core::v1::NodeAffinity;
 
 pub use self::preferred::check_preferred;
 
+use self::node_set::NodeSet;
 use self::requirement::Test;
 use self::term::{NodeIndex, Term, names_architecture, parse_terms};
 use crate::node_list::{Needed, Node};
@@ -122,23 +124,24 @@ impl Placement {
     /// pkg/internal/nodeinfo/nodeinfo.go, `isWorkloadNodeFunc`, which treats an error as no match.
     pub fn select(&self, nodes: &[&Node<'_>]) -> Vec<bool> {
         let index = NodeIndex::new(nodes);
-        let mut selected = vec![self.required.is_none(); nodes.len()];
+        let mut selected = match &self.required {
+            Some(_) => NodeSet::none(nodes.len()),
+            None => NodeSet::all(nodes.len()),
+        };
         for term in self.required.iter().flatten() {
-            for (selected, met) in selected.iter_mut().zip(term.met(&index)) {
-                *selected |= met;
-            }
+            selected.extend(&term.met(&index));
         }
         for (key, value) in &self.node_selector {
             // A nodeSelector can have a hundred thousand keys, most of which no node has.
-            if !selected.contains(&true) {
+            if selected.is_empty() {
                 break;
             }
             let is_equal = Test::In(BTreeSet::from([value.clone()]));
-            for (selected, met) in selected.iter_mut().zip(index.met(key, &is_equal)) {
-                *selected &= met;
-            }
+            selected.retain(&index.met(key, &is_equal));
         }
-        selected
+        (0..nodes.len())
+            .map(|node| selected.contains(node))
+            .collect()
     }
 
     /// Whether a pod with this placement can run on a node.

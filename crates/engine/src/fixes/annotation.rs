@@ -1,9 +1,10 @@
 //! Correct, complete, or remove the annotations of a template.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube_objects::edit::Edits;
-use kube_objects::json::Field;
+use kube_objects::json::{Field, Object};
 use kube_objects::name::is_dns1123_subdomain;
 use operator_models::hco::architectures::{Architectures, Coverage};
 use operator_models::hco::golden_image::GoldenImage;
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::Fixes;
 use crate::architecture::{Correction, corrected, is_architecture};
+use crate::change::Side;
 use crate::fix::{Fix, Repair};
 use crate::rule::{Level, Rule};
 use crate::rules::{architectures_partial, architectures_unsupported};
@@ -29,11 +31,19 @@ pub(super) enum ImageAgreement {
     Unusable,
 }
 
-impl Fixes<'_, '_> {
+/// The annotations of a template.
+#[derive(Clone)]
+pub(crate) struct Annotations<'f> {
+    object: Object<'f>,
+    /// The intended value of the architectures annotation.
+    intended: Correction,
+}
+
+impl<'f> Fixes<'_, 'f> {
     /// Correct the entries of an annotation. Complete if the intended value is clear, and if no other rule denies the
     /// template with the correction.
-    pub(super) fn correct(&self, template: &Template<'_>) -> Vec<Fix> {
-        let correction = self.intended(template);
+    pub(super) fn correct(&self, template: &Template<'f>) -> Vec<Fix> {
+        let correction = self.annotations_of(template).intended.clone();
         match self.fit(template, &correction.value) {
             Some(ImageAgreement::Wrong(value)) => vec![self.set_supported(template, value)],
             // Adding architectures is a decision, which the repair `normalise` does not make.
@@ -54,8 +64,8 @@ impl Fixes<'_, '_> {
     }
 
     /// List the workload architectures that the image supports. If the image is not looked up, only a person knows them.
-    pub(super) fn list(&self, template: &Template<'_>, summary: &str) -> Fix {
-        let correction = self.intended(template);
+    pub(super) fn list(&self, template: &Template<'f>, summary: &str) -> Fix {
+        let correction = self.annotations_of(template).intended.clone();
         match self.fit(template, &correction.value) {
             None if self.workload().is_empty() => Fix::advice(format!(
                 "{summary} with the architectures of the image, for example {ARCHITECTURES}: \"amd64,arm64\""
@@ -70,7 +80,7 @@ impl Fixes<'_, '_> {
     }
 
     /// Add architectures to the annotation. Complete if the registry confirms that the image supports all nodes.
-    pub(super) fn add_missing(&self, template: &Template<'_>) -> Fix {
+    pub(super) fn add_missing(&self, template: &Template<'f>) -> Fix {
         let workload = self.workload();
         let fix = self.list(template, "set the annotation");
         let Some(image) = self.supported(template) else {
@@ -94,7 +104,7 @@ impl Fixes<'_, '_> {
     }
 
     /// Remove the architectures annotation of a template.
-    pub(super) fn remove_annotation(&self, template: &Template<'_>) -> Fix {
+    pub(super) fn remove_annotation(&self, template: &Template<'f>) -> Fix {
         let path = self.configuration().architectures_path(template);
         Fix::edits(
             "remove the annotation",
@@ -103,12 +113,12 @@ impl Fixes<'_, '_> {
     }
 
     /// Enable a template of the spec.
-    pub(super) fn enable(&self, template: &Template<'_>) -> Fix {
+    pub(super) fn enable(&self, template: &Template<'f>) -> Fix {
         self.annotate("enable the template", template, ENABLE, "true")
     }
 
     /// Disable a template of the spec.
-    pub(super) fn disable(&self, template: &Template<'_>) -> Fix {
+    pub(super) fn disable(&self, template: &Template<'f>) -> Fix {
         self.annotate("disable the template", template, ENABLE, "false")
     }
 
@@ -132,18 +142,12 @@ impl Fixes<'_, '_> {
     }
 
     /// How a value agrees with the image of a template; `None` if the image was not looked up.
-    pub(super) fn fit(&self, template: &Template<'_>, value: &str) -> Option<ImageAgreement> {
+    pub(super) fn fit(&self, template: &Template<'f>, value: &str) -> Option<ImageAgreement> {
         Some(fit(self.supported(template)?, self.workload(), value))
     }
 
-    /// The intended value of a template's annotation.
-    fn intended(&self, template: &Template<'_>) -> Correction {
-        let value = template.architectures.as_deref().unwrap_or_default();
-        corrected(Architectures(value), self.workload())
-    }
-
     /// The architectures of a template's image, if they are known.
-    fn supported(&self, template: &Template<'_>) -> Option<&BTreeSet<String>> {
+    fn supported(&self, template: &Template<'f>) -> Option<&BTreeSet<String>> {
         let image = GoldenImage::of_spec(template);
         self.change
             .images
@@ -151,7 +155,7 @@ impl Fixes<'_, '_> {
             .ok()
     }
 
-    fn set_corrected(&self, template: &Template<'_>, correction: Correction) -> Fix {
+    fn set_corrected(&self, template: &Template<'f>, correction: Correction) -> Fix {
         let summary = if correction.is_certain {
             "correct the annotation"
         } else {
@@ -171,7 +175,7 @@ impl Fixes<'_, '_> {
     }
 
     /// Set the annotation to what the image supports.
-    fn set_supported(&self, template: &Template<'_>, value: String) -> Fix {
+    fn set_supported(&self, template: &Template<'f>, value: String) -> Fix {
         let complete = !self.is_denied(template, &value);
         let summary = "set the annotation to the architectures of the image";
         self.annotate(summary, template, ARCHITECTURES, value)
@@ -180,14 +184,14 @@ impl Fixes<'_, '_> {
     }
 
     /// List the architectures of the nodes.
-    fn list_workload(&self, template: &Template<'_>, summary: &str) -> Fix {
+    fn list_workload(&self, template: &Template<'f>, summary: &str) -> Fix {
         let names: Vec<&str> = self.workload().keys().map(String::as_str).collect();
         let summary = format!("{summary}, and keep only the architectures that the image supports");
         self.annotate(summary, template, ARCHITECTURES, names.join(","))
     }
 
     /// Recommend another image or placement, because none of these nodes can run this image.
-    fn another_image_or_placement(&self, template: &Template<'_>) -> Fix {
+    fn another_image_or_placement(&self, template: &Template<'f>) -> Fix {
         let none = BTreeSet::new();
         let supported = self.supported(template).unwrap_or(&none);
         let workload = names(self.workload().keys());
@@ -202,7 +206,7 @@ impl Fixes<'_, '_> {
     }
 
     /// Whether another rule denies the template with this value.
-    fn is_denied(&self, template: &Template<'_>, value: &str) -> bool {
+    fn is_denied(&self, template: &Template<'f>, value: &str) -> bool {
         let workload = self.workload();
         let denies = |rule: &Rule| self.settings.level(rule, Some(&template.name)) == Level::Deny;
         let before = Architectures(template.architectures.as_deref().unwrap_or_default());
@@ -218,7 +222,7 @@ impl Fixes<'_, '_> {
     fn annotate(
         &self,
         summary: impl Into<String>,
-        template: &Template<'_>,
+        template: &Template<'f>,
         name: &'static str,
         value: impl Into<Value>,
     ) -> Fix {
@@ -229,15 +233,31 @@ impl Fixes<'_, '_> {
     pub(super) fn set_annotation(
         &self,
         edits: Edits,
-        template: &Template<'_>,
+        template: &Template<'f>,
         name: &'static str,
         value: impl Into<Value>,
     ) -> Edits {
-        // Only the template is read again, because a list of templates can be long.
-        let list = self.configuration().hco.fields.templates.path();
-        let template = Field::item(&list, template.index, template.json);
-        let annotations = template.object().object("metadata").object("annotations");
-        edits.set(&annotations.field(name), value)
+        edits.set(&self.annotations_of(template).object.field(name), value)
+    }
+
+    fn annotations_of(&self, template: &Template<'f>) -> Cow<'_, Annotations<'f>> {
+        match self.annotations.get(&template.index) {
+            Some(annotations) => Cow::Borrowed(annotations),
+            None => Cow::Owned(Annotations::new(&self.change.after, template)),
+        }
+    }
+}
+
+impl<'f> Annotations<'f> {
+    /// Only the template is read again, because a list of templates can be long.
+    pub(super) fn new(side: &Side<'f>, template: &Template<'f>) -> Self {
+        let list = side.configuration.hco.fields.templates.path();
+        let field = Field::item(&list, template.index, template.json);
+        let value = template.architectures.as_deref().unwrap_or_default();
+        Self {
+            object: field.object().object("metadata").object("annotations"),
+            intended: corrected(Architectures(value), side.workload()),
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::rules::architectures_missing;
 use crate::version::Version;
 use crate::words::boot_sources;
 
-impl Fixes<'_, '_> {
+impl<'f> Fixes<'_, 'f> {
     /// Enable the import, and in the same change correct the annotations that HCO then reads.
     pub(super) fn enable_import(&self) -> Fix {
         const ADVICE: &str = "enable the multi-architecture import";
@@ -100,7 +100,7 @@ impl Fixes<'_, '_> {
     /// The annotations that HCO reads or ignores with the import on, and their new values: corrected if the intended
     /// value is clear, and removed if HCO ignores them. `None` if there are more than fit into a message: then a
     /// person has to check them.
-    fn corrections(&self) -> Option<Vec<(&Template<'_>, Option<String>)>> {
+    fn corrections(&self) -> Option<Vec<(&'f Template<'f>, Option<String>)>> {
         const MOST: usize = 32;
         let workload = self.workload();
         let mut corrections = Vec::new();

@@ -1,6 +1,7 @@
 //! The audit annotations: an interface for programs.
 
 use std::collections::BTreeMap;
+use std::ptr;
 
 use kube_objects::text::{Foreign, percent_encode};
 
@@ -62,12 +63,18 @@ fn architectures(names: Option<&[Foreign]>) -> Option<String> {
 /// `rule-id/template=deny rule-id=warn`: sorted, one word for each rule and template, with its most severe outcome.
 fn findings<O>(detections: &[Detection<'_, O>]) -> Option<String> {
     let mut words: BTreeMap<String, Outcome> = BTreeMap::new();
-    for detection in detections {
-        let template = detection.violation.template().unwrap_or_default();
-        words
-            .entry(word(detection.rule, template))
-            .and_modify(|worst| *worst = detection.outcome.min(*worst))
-            .or_insert(detection.outcome);
+    // A template can have a hundred thousand violations of a rule.
+    for same in detections.chunk_by(|one, other| {
+        ptr::eq(one.rule, other.rule) && one.violation.template() == other.violation.template()
+    }) {
+        let outcomes = same.iter().map(|detection| detection.outcome);
+        if let Some((first, worst)) = same.first().zip(outcomes.min()) {
+            let template = first.violation.template().unwrap_or_default();
+            words
+                .entry(word(first.rule, template))
+                .and_modify(|known| *known = worst.min(*known))
+                .or_insert(worst);
+        }
     }
     let words = words.into_iter();
     bounded(words.map(|(word, outcome)| word + outcome.name()), ' ')

@@ -1,6 +1,6 @@
 //! See `template-duplicated.md`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use operator_models::hco::template::Template;
 
@@ -19,14 +19,15 @@ pub(crate) struct DuplicatedTemplate<'f> {
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, getDicMapFromCr:
 /// names are compared regardless of whether a template is enabled.
 pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = DuplicatedTemplate<'f>> {
-    let mut indexes = BTreeMap::new();
-    let mut reported = BTreeSet::new();
+    let mut seen: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     configuration.hco.templates.iter().filter_map(move |template| {
-        let name = template.name.as_str();
-        let first = *indexes.entry(name).or_insert(template.index);
+        let (first, count) = seen.entry(&template.name).or_insert((template.index, 0));
+        *count += 1;
         // A name that occurs three times is one problem.
-        let is_violation = first != template.index && reported.insert(name);
-        is_violation.then_some(DuplicatedTemplate { template, first })
+        (*count == 2).then_some(DuplicatedTemplate {
+            template,
+            first: *first,
+        })
     })
 }
 

@@ -25,10 +25,7 @@ fn a_payload_that_is_no_request_is_rejected_with_the_reason() {
     let mut without_object = request("v1", None);
     without_object["request"]["object"] = Value::Null;
     for (payload, reason) in [
-        (
-            json!([]),
-            "the document must be an object, not a list",
-        ),
+        (json!([]), "the document must be an object, not a list"),
         (json!({}), "the payload has no request"),
         (json!({"request": null}), "the payload has no request"),
         (

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use k8s_openapi::api::core::v1::NodeSelectorRequirement;
 
 use super::SelectorError;
+use super::node_set::NodeSet;
 use crate::label::{key_error, value_error};
 use crate::path::FieldPath;
 
@@ -99,64 +100,92 @@ impl LabelRequirement {
     }
 }
 
-/// The value of a label, or of the field for the name, of one node.
+/// The values of a label, or of the field for the name, of the nodes in a list.
+pub(super) struct NodeValues<'n> {
+    /// The number of nodes in the list.
+    count: usize,
+    /// The nodes that have a value.
+    present: NodeSet,
+    /// Sorted by value.
+    values: Vec<NodeValue<'n>>,
+}
+
+/// The value of one node.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct NodeValue<'n> {
+struct NodeValue<'n> {
     value: &'n str,
     number: Option<i64>,
     node: usize,
 }
 
-impl<'n> NodeValue<'n> {
-    /// `node` is the position of the node.
-    pub(super) fn new(value: &'n str, node: usize) -> Self {
+impl<'n> NodeValues<'n> {
+    /// The values, with the positions of their nodes in a list of so many nodes.
+    pub(super) fn new(count: usize, values: impl IntoIterator<Item = (&'n str, usize)>) -> Self {
+        let mut present = NodeSet::none(count);
+        let mut values: Vec<_> = values
+            .into_iter()
+            .map(|(value, node)| {
+                present.insert(node);
+                NodeValue {
+                    value,
+                    number: value.parse().ok(),
+                    node,
+                }
+            })
+            .collect();
+        values.sort();
         Self {
-            value,
-            number: value.parse().ok(),
-            node,
+            count,
+            present,
+            values,
         }
+    }
+
+    /// The nodes with one of these values.
+    fn with(&self, listed: &BTreeSet<String>) -> NodeSet {
+        let mut nodes = NodeSet::none(self.count);
+        for listed in listed {
+            let start = self
+                .values
+                .partition_point(|value| value.value < listed.as_str());
+            self.values
+                .iter()
+                .skip(start)
+                .take_while(|value| value.value == listed)
+                .for_each(|value| nodes.insert(value.node));
+        }
+        nodes
     }
 }
 
 impl Test {
-    /// Whether each of so many nodes meets the requirement. The values are sorted, and nodes without the label have none.
+    /// Whether each of the nodes meets the requirement.
     ///
     /// MIRRORS: k8s.io/apimachinery/pkg/labels/selector.go, `Requirement.Matches`: a node without the label
     /// meets `NotIn`, and a value that is not an integer meets neither `Gt` nor `Lt`.
-    pub(super) fn met_by(&self, nodes: usize, values: &[NodeValue<'_>]) -> Vec<bool> {
-        let mut met = vec![matches!(self, Self::NotIn(_) | Self::DoesNotExist); nodes];
-        let mut flip = |value: &NodeValue<'_>| {
-            if let Some(met) = met.get_mut(value.node) {
-                *met = !*met;
-            }
-        };
-        match self {
-            Self::In(listed) | Self::NotIn(listed) => {
-                for listed in listed {
-                    let start = values.partition_point(|value| value.value < listed.as_str());
-                    values
-                        .iter()
-                        .skip(start)
-                        .take_while(|value| value.value == listed)
-                        .for_each(&mut flip);
+    pub(super) fn met_by(&self, nodes: &NodeValues<'_>) -> NodeSet {
+        let numbers = |is_met: &dyn Fn(i64) -> bool| {
+            let mut met = NodeSet::none(nodes.count);
+            for value in &nodes.values {
+                if value.number.is_some_and(is_met) {
+                    met.insert(value.node);
                 }
             }
-            Self::Exists | Self::DoesNotExist => values.iter().for_each(flip),
-            Self::Gt(bound) => values
-                .iter()
-                .filter(|value| value.number.is_some_and(|number| number > *bound))
-                .for_each(flip),
-            Self::Lt(bound) => values
-                .iter()
-                .filter(|value| value.number.is_some_and(|number| number < *bound))
-                .for_each(flip),
+            met
+        };
+        match self {
+            Self::In(listed) => nodes.with(listed),
+            Self::NotIn(listed) => NodeSet::all(nodes.count).without(&nodes.with(listed)),
+            Self::Exists => nodes.present.clone(),
+            Self::DoesNotExist => NodeSet::all(nodes.count).without(&nodes.present),
+            Self::Gt(bound) => numbers(&|number| number > *bound),
+            Self::Lt(bound) => numbers(&|number| number < *bound),
         }
-        met
     }
 
     /// Whether a node with this value meets the requirement.
     pub(super) fn is_met_by(&self, value: &str) -> bool {
-        self.met_by(1, &[NodeValue::new(value, 0)]).contains(&true)
+        !self.met_by(&NodeValues::new(1, [(value, 0)])).is_empty()
     }
 }
 

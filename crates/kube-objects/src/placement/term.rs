@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
 
-use super::requirement::{FieldRequirement, LabelRequirement, NodeValue, Test};
+use super::node_set::NodeSet;
+use super::requirement::{FieldRequirement, LabelRequirement, NodeValues, Test};
 use super::{ARCHITECTURE_LABELS, SelectorError};
 use crate::node_list::Node;
 use crate::path::FieldPath;
@@ -18,71 +19,67 @@ pub(super) struct Term {
 
 /// The nodes of a list by the values of their labels, so that a requirement is compared with few values.
 pub(super) struct NodeIndex<'n> {
-    pub(super) nodes: usize,
-    labels: BTreeMap<&'n str, Vec<NodeValue<'n>>>,
-    names: Vec<NodeValue<'n>>,
-    nameless: Vec<usize>,
+    nodes: usize,
+    labels: BTreeMap<&'n str, NodeValues<'n>>,
+    names: NodeValues<'n>,
+    nameless: NodeSet,
 }
 
 impl<'n> NodeIndex<'n> {
     pub(super) fn new(nodes: &[&'n Node<'_>]) -> Self {
-        let mut index = Self {
-            nodes: nodes.len(),
-            labels: BTreeMap::new(),
-            names: Vec::new(),
-            nameless: Vec::new(),
-        };
+        let mut labels: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+        let mut names = Vec::new();
+        let mut nameless = NodeSet::none(nodes.len());
         for (position, node) in nodes.iter().enumerate() {
             for (key, value) in &node.labels {
-                let values = index.labels.entry(key).or_default();
-                values.push(NodeValue::new(value, position));
+                labels.entry(key).or_default().push((&**value, position));
             }
             match &*node.name {
-                "" => index.nameless.push(position),
-                name => index.names.push(NodeValue::new(name, position)),
+                "" => nameless.insert(position),
+                name => names.push((name, position)),
             }
         }
-        index.labels.values_mut().for_each(|values| values.sort());
-        index.names.sort();
-        index
+        Self {
+            nodes: nodes.len(),
+            labels: labels
+                .into_iter()
+                .map(|(key, values)| (key, NodeValues::new(nodes.len(), values)))
+                .collect(),
+            names: NodeValues::new(nodes.len(), names),
+            nameless,
+        }
     }
 
-    /// Whether each node meets a requirement for a label.
-    pub(super) fn met(&self, key: &str, test: &Test) -> Vec<bool> {
-        let values = self.labels.get(key).map(Vec::as_slice);
-        test.met_by(self.nodes, values.unwrap_or_default())
+    /// The nodes that meet a requirement for a label.
+    pub(super) fn met(&self, key: &str, test: &Test) -> NodeSet {
+        match self.labels.get(key) {
+            Some(values) => test.met_by(values),
+            None => test.met_by(&NodeValues::new(self.nodes, [])),
+        }
     }
 }
 
 impl Term {
-    /// Whether each node meets all requirements.
+    /// The nodes that meet all requirements.
     ///
     /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
     /// `nodeSelectorTerm.match`: it checks `len(nodeFields) > 0` first, so a node without a name matches
     /// every `matchFields`.
-    pub(super) fn met(&self, index: &NodeIndex<'_>) -> Vec<bool> {
-        let labels = self
-            .labels
-            .iter()
-            .map(|label| index.met(&label.key, &label.test));
-        let fields = self.fields.iter().map(|field| {
-            let mut met = if field.is_name {
-                field.test.met_by(index.nodes, &index.names)
-            } else {
-                vec![field.test.is_met_by(""); index.nodes]
+    pub(super) fn met(&self, index: &NodeIndex<'_>) -> NodeSet {
+        let mut met = NodeSet::all(index.nodes);
+        for label in &self.labels {
+            met.retain(&index.met(&label.key, &label.test));
+        }
+        for field in &self.fields {
+            let mut by_field = match field {
+                field if field.is_name => field.test.met_by(&index.names),
+                field if field.test.is_met_by("") => NodeSet::all(index.nodes),
+                _ => NodeSet::none(index.nodes),
             };
-            for node in &index.nameless {
-                if let Some(met) = met.get_mut(*node) {
-                    *met = true;
-                }
-            }
-            met
-        });
-        labels
-            .chain(fields)
-            .fold(vec![true; index.nodes], |all, met| {
-                all.iter().zip(met).map(|(all, met)| *all & met).collect()
-            })
+            by_field.extend(&index.nameless);
+            met.retain(&by_field);
+        }
+        met
     }
 }
 

@@ -31,13 +31,13 @@ pub fn golden_images_namespace(version: &str) -> &'static str {
     }
 }
 
-/// The name of an object in a namespace, ordered by namespace, then by name.
+/// The name of an object in a namespace. It is ordered by name first, because nearly all objects have the same namespace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
-    /// Its namespace.
-    pub namespace: Rc<str>,
     /// Its name.
     pub name: Rc<str>,
+    /// Its namespace.
+    pub namespace: Rc<str>,
 }
 
 impl Key {

@@ -11,7 +11,7 @@ use crate::metered;
 /// The size of a request in bytes, about.
 const SIZE: usize = 1_000_000;
 /// The limit for each megabyte of a request, in millions of instructions, without reading the nodes.
-const MILLIONS_PER_MEGABYTE: u64 = 5_500;
+const MILLIONS_PER_MEGABYTE: u64 = 2_500;
 /// The number of nodes. All of them differ.
 const NODES: usize = 5_000;
 
@@ -409,7 +409,7 @@ impl Cost {
             10 * self.twice >= 23 * self.once && self.per_megabyte() > MILLIONS_PER_MEGABYTE / 50;
         self.per_megabyte() <= MILLIONS_PER_MEGABYTE
             && !grows
-            && self.memory <= 36 * self.size + (32 << 20)
+            && self.memory <= 30 * self.size + (32 << 20)
     }
 }
 
