@@ -96,7 +96,7 @@ fn given<'a>(
         hco: configuration.hco,
         import: configuration.import,
         common: &installation.common,
-        golden_namespace: installation.golden_namespace,
+        golden_namespace: &installation.golden_namespace,
         version: installation.version.number,
         is_complete: configuration.origin == Origin::Stored,
         census: census.ok_or(NoForecast::NodesUnknown)?,

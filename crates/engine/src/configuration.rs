@@ -1,6 +1,7 @@
 //! A HyperConverged, and what follows from it without the nodes: its import and its golden images.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use kube_objects::path::FieldPath;
 use operator_models::hco::api_version::ApiVersion;
@@ -22,7 +23,7 @@ pub(crate) struct Installation<'a> {
     /// The templates that HCO ships.
     pub(crate) common: CommonTemplates,
     /// The namespace of golden images.
-    pub(crate) golden_namespace: &'a str,
+    pub(crate) golden_namespace: Rc<str>,
     /// Whether HCO deploys golden images.
     pub(crate) deploys_golden_images: bool,
 }

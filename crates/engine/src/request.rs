@@ -229,7 +229,7 @@ impl<'a> HyperConvergedRequest<'a> {
                 number.is_some_and(HcoVersion::is_openshift_virtualization),
             ),
             stored,
-            golden_namespace: self.golden_namespace(),
+            golden_namespace: self.golden_namespace().into(),
             deploys_golden_images: self.deploys_golden_images(),
         }
     }

@@ -7,6 +7,7 @@ mod state;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
@@ -141,7 +142,7 @@ pub struct Forecast<'a> {
     /// The architectures for which SSP creates VM templates and DataSources, in its order.
     pub architectures: Vec<Architecture>,
     /// The namespace in which SSP creates the DataSources of golden images.
-    pub golden_namespace: &'a str,
+    pub golden_namespace: &'a Rc<str>,
     /// The templates that HCO passes to SSP, by name.
     pub templates: Vec<SspTemplate<'a>>,
     /// The names of the templates that SSP does not get, because their annotation lists no workload architecture.
@@ -241,7 +242,7 @@ impl<'a> Forecast<'a> {
 
     /// Adds the DataSources of SSP, then the DataSources of CDI.
     fn add_data_sources(&mut self, wanted: &Wanted) {
-        let golden = Key::new(self.golden_namespace, "");
+        let golden = Key::new(Rc::clone(self.golden_namespace), "");
         let mut sources = BTreeMap::new();
         for (name, wanted) in &wanted.bundle_sources {
             let key = golden.beside(name.as_str());
@@ -404,9 +405,10 @@ impl<'a> Forecast<'a> {
         })
     }
 
-    /// A DataSource of the cluster.
-    pub fn source(&self, namespace: &str, name: &str) -> Option<&DataSource> {
-        self.data_sources.get(&Key::new(namespace, name))
+    /// A DataSource in the namespace of golden images.
+    pub fn source(&self, name: &str) -> Option<&DataSource> {
+        let key = Key::new(Rc::clone(self.golden_namespace), name);
+        self.data_sources.get(&key)
     }
 
     /// The cron as CDI sees it.

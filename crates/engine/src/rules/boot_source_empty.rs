@@ -1,6 +1,7 @@
 //! See `boot-source-empty.md`.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use operator_models::cdi::data_import_cron::Cause;
 use operator_models::forecast::{Changes, Forecast, SspTemplate, Stopped};
@@ -47,14 +48,14 @@ pub(crate) fn check<'f>(
         accepted.filter_map(move |(_, template)| {
             let golden = forecast.golden_namespace;
             let name = &template.spec.managed_data_source;
-            let source = forecast.source(golden, name)?;
+            let source = forecast.source(name)?;
             let target = source.points_to.as_deref()?;
             // With the retention policy `All`, CDI does not delete disks.
-            let is_kept = |changes: &Changes| changes.kept_disks.contains(&Key::new(golden, name));
+            let is_kept = |changes: &Changes| changes.kept_disks.contains(&Key::new(Rc::clone(golden), name.as_str()));
             if source.filled != Some(false) || changes.is_some_and(is_kept) {
                 return None;
             }
-            let next = forecast.source(golden, target);
+            let next = forecast.source(target);
             Some(EmptyBootSource {
                 forecast,
                 template,
@@ -80,7 +81,7 @@ impl EmptyBootSource<'_> {
         };
         let mut names = Architecture::ALL.into_iter().map(|it| it.suffixed(first));
         names.find(|name| {
-            let source = self.forecast.source(self.forecast.golden_namespace, name);
+            let source = self.forecast.source(name);
             source.is_some_and(|source| source.filled == Some(true))
         })
     }

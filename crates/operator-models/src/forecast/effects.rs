@@ -60,9 +60,9 @@ impl Forecast<'_> {
     pub fn rejected_source(&self, cron: &Cron) -> Option<Rejection> {
         let managed = &self.templates.get(cron.template)?.spec.managed_data_source;
         let own = self
-            .source(self.golden_namespace, &cron.source.name)
+            .source(&cron.source.name)
             .filter(|source| source.creator != CreatedBy::Cdi);
-        let pointer = self.source(self.golden_namespace, managed);
+        let pointer = self.source(managed);
         own.into_iter()
             .chain(pointer)
             .find_map(|source| source.rejected)

@@ -98,7 +98,7 @@ impl<'a> Objects<'a> {
             return Ok(());
         };
         let metadata = object.object("metadata");
-        let key = Key::new(&metadata.text("namespace")?, &metadata.text("name")?);
+        let key = Key::new(metadata.text("namespace")?, metadata.text("name")?);
         let source = object.object("spec").object("source");
         let (points_to, disk) = match kind {
             Kind::Cron => {

@@ -202,7 +202,7 @@ impl<'a> State<'a> {
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource.
     fn put_sources(&mut self, forecast: &Forecast<'_>) -> bool {
-        let golden = Key::new(forecast.golden_namespace, "");
+        let golden = Key::new(Rc::clone(forecast.golden_namespace), "");
         let sources = forecast.data_sources.iter();
         let mut is_accepted = true;
         for (key, source) in sources.filter(|(_, source)| source.creator == CreatedBy::Bundle) {

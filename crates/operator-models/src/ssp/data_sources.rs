@@ -5,6 +5,7 @@
 //!
 //! MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getDataSourcesAndCrons.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
@@ -31,18 +32,36 @@ pub fn golden_images_namespace(version: &str) -> &'static str {
     }
 }
 
-/// The name of an object in a namespace. It is ordered by name first, because nearly all objects have the same namespace.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+/// The name of an object in a namespace, ordered by namespace, then by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
-    /// Its name.
-    pub name: Rc<str>,
     /// Its namespace.
     pub namespace: Rc<str>,
+    /// Its name.
+    pub name: Rc<str>,
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // Nearly all objects have the same namespace, and a request can name thousands of them.
+        let namespaces = if Rc::ptr_eq(&self.namespace, &other.namespace) {
+            Ordering::Equal
+        } else {
+            self.namespace.cmp(&other.namespace)
+        };
+        namespaces.then_with(|| self.name.cmp(&other.name))
+    }
+}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl Key {
     /// The key of an object.
-    pub fn new(namespace: &str, name: &str) -> Self {
+    pub fn new(namespace: impl Into<Rc<str>>, name: impl Into<Rc<str>>) -> Self {
         Self {
             namespace: namespace.into(),
             name: name.into(),
@@ -138,7 +157,7 @@ impl Wanted {
         templates: &[SspTemplate<'_>],
         architectures: &[Architecture],
         is_multi_arch: bool,
-        golden_namespace: &str,
+        golden_namespace: &Rc<str>,
     ) -> Self {
         let mut wanted = Self::default();
         let mut replaced = Vec::new();
@@ -212,12 +231,14 @@ impl Wanted {
     }
 
     /// MIRRORS: getDataSourcesAndCrons, which omits the cron of a DataSource that is not updated automatically.
-    fn drop_crons_of_pointers(&mut self, golden_namespace: &str) {
+    fn drop_crons_of_pointers(&mut self, golden_namespace: &Rc<str>) {
         let of_bundle = self.bundle_sources.iter();
         let of_bundle = of_bundle.filter(|(_, source)| matches!(source, WantedSource::Pointer(_)));
         let of_bundle = of_bundle.map(|(name, _)| name);
         let names = of_bundle.chain(self.pointers.iter().map(|(name, _)| name));
-        let keys: Vec<Key> = names.map(|name| Key::new(golden_namespace, name)).collect();
+        let keys: Vec<Key> = names
+            .map(|name| Key::new(Rc::clone(golden_namespace), name.as_str()))
+            .collect();
         for key in keys {
             if let Some(dropped) = self.crons.remove(&key) {
                 self.lost.push(LostCron::new(dropped, key, None));
@@ -234,11 +255,11 @@ fn crons(
     template: &SspTemplate<'_>,
     architectures: &[Architecture],
     is_multi_arch: bool,
-    golden_namespace: &str,
+    golden_namespace: &Rc<str>,
 ) -> Vec<(Key, WantedCron)> {
     let namespace = match template.namespace.as_str() {
-        "" => golden_namespace,
-        namespace => namespace,
+        "" => Rc::clone(golden_namespace),
+        namespace => namespace.into(),
     };
     let managed = template.spec.managed_data_source.as_str();
     let cron = |name: String, architecture| WantedCron {
@@ -253,7 +274,7 @@ fn crons(
             .into_iter()
             .filter(|known| annotated.contains(known) && architectures.contains(known))
             .map(|known| {
-                let source = Key::new(namespace, &known.suffixed(managed));
+                let source = Key::new(Rc::clone(&namespace), known.suffixed(managed));
                 (source, cron(known.suffixed(template.name), Some(known)))
             })
             .collect();
@@ -262,7 +283,7 @@ fn crons(
         .filter(|_| is_multi_arch)
         .and_then(|of_source| first_common(architectures, of_source))
         .map_or_else(|| managed.to_owned(), |default| default.suffixed(managed));
-    let source = Key::new(namespace, &source);
+    let source = Key::new(namespace, source);
     vec![(source, cron(template.name.to_owned(), None))]
 }
 

@@ -26,7 +26,7 @@ pub struct Given<'a> {
     /// The templates that HCO ships.
     pub common: &'a CommonTemplates,
     /// The namespace in which SSP creates the DataSources of golden images.
-    pub golden_namespace: &'a str,
+    pub golden_namespace: &'a Rc<str>,
     /// The version of HCO.
     pub version: HcoVersion,
     /// Whether HCO's webhook has already completed the object.

@@ -1,5 +1,7 @@
 //! The cluster of a row: an object and its nodes, in the form that the model reads.
 
+use std::rc::Rc;
+
 use kube_objects::json::Json;
 use operator_models::forecast::{Forecast, Given, Rejected};
 use operator_models::hco::api_version::ApiVersion;
@@ -41,6 +43,7 @@ impl Texts {
             common: common_templates(&hco.status_templates, None, None, false),
             import: hco.import.resolve(MAIN),
             census,
+            golden_namespace: GOLDEN.into(),
             hco,
         })
     }
@@ -51,6 +54,7 @@ pub(super) struct Cluster<'a> {
     pub(super) common: CommonTemplates,
     pub(super) import: Import,
     pub(super) census: Census,
+    golden_namespace: Rc<str>,
 }
 
 impl<'a> Cluster<'a> {
@@ -63,7 +67,7 @@ impl<'a> Cluster<'a> {
             hco: &self.hco,
             import: self.import,
             common: &self.common,
-            golden_namespace: GOLDEN,
+            golden_namespace: &self.golden_namespace,
             version,
             is_complete: self.hco.is_stored,
             census: &self.census,
