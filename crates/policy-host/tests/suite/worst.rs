@@ -365,7 +365,7 @@ fn nodes() -> Vec<u8> {
         .into_bytes()
 }
 
-/// What a request of a kind costs.
+/// The cost of a kind of request.
 struct Cost {
     name: &'static str,
     /// Bytes.

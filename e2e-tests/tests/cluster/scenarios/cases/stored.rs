@@ -55,7 +55,7 @@ impl<'a> Stored<'a> {
         Ok(Some(stored))
     }
 
-    /// The status, which is as far behind the generation as it is in the case.
+    /// The status, with the same distance between its generation and the generation of the object as in the case.
     fn status(&self, wanted: &Value) -> Value {
         let mut status = wanted["status"].clone();
         let observed = |status: &Value| status["observedGeneration"].as_i64();
