@@ -118,6 +118,8 @@ pub struct Rule {
     pub is_about_the_policy: bool,
     /// How its findings can be repaired at admission.
     pub repairs: RepairKind,
+    /// The alert of HCO that fires for its findings in a live object.
+    pub alert: Option<&'static str>,
 }
 
 impl Rule {
@@ -135,6 +137,7 @@ impl Rule {
             is_about_images: false,
             is_about_the_policy: false,
             repairs: RepairKind::None,
+            alert: None,
         }
     }
 
@@ -198,6 +201,12 @@ impl Rule {
             is_about_annotations: true,
             ..self.about_golden_images()
         }
+    }
+
+    /// The same rule, for whose findings an alert fires.
+    pub(crate) const fn alerted_by(mut self, alert: &'static str) -> Self {
+        self.alert = Some(alert);
+        self
     }
 
     /// The same rule, with a repair.

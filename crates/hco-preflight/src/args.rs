@@ -440,7 +440,7 @@ const PLAN: &str = "\
 One of --cluster and --from is required. Without -f, --what-if, --nodes, and --hco-version, the plan shows what is still \
 outstanding.
 
-Exit codes: 0 nothing is lost, 1 something is lost, or the policy or HCO denies the object, 2 there is no plan or forecast.";
+Exit codes: 0 nothing is lost, 1 something is lost, a problem is new, or the policy or HCO denies the object, 2 there is no plan or forecast.";
 
 /// The format of a plan or a status.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -490,7 +490,7 @@ pub(crate) struct Status {
 const STATUS: &str = "\
 One of --cluster and --from is required.
 
-Exit codes: 0 all golden images are ready, 1 something is missing, 2 the status is unknown.";
+Exit codes: 0 all golden images are ready, 1 something is missing, or the HyperConverged has a problem, 2 the status is unknown.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Snapshot {

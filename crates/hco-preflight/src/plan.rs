@@ -24,7 +24,7 @@ use crate::hco_version::ShownVersion;
 use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
 use crate::notes::Notes;
-use crate::report::{Conclusions as _, Level, Report};
+use crate::report::{Conclusions as _, Finding, Level, Report};
 use crate::row::{Effect, Row, Severity, exit, of_kind};
 use crate::stage::{self, Situation};
 use crate::stops::{self, Stop};
@@ -132,7 +132,12 @@ impl<'c> Plan<'c> {
                 row.severity = Severity::Unknown;
             }
         }
-        rows.extend(self.denied.iter().map(|what| row(Effect::Denied, what)));
+        let denied = if self.situation.is_sent {
+            Effect::Denied
+        } else {
+            Effect::Problem
+        };
+        rows.extend(self.denied.iter().map(|what| row(denied, what)));
         if self.is_denied_by_hco {
             return rows;
         }
@@ -165,6 +170,17 @@ impl<'c> Plan<'c> {
             ..row
         }));
         rows
+    }
+
+    /// The problems that other nodes or another version of HCO cause.
+    fn new_problems(&self) -> Vec<&Finding> {
+        self.situation
+            .after
+            .report
+            .findings
+            .iter()
+            .filter(|finding| !self.situation.is_sent && finding.level == Level::Deny)
+            .collect()
     }
 
     fn unknown(&self) -> Option<String> {

@@ -34,6 +34,10 @@ pub(crate) enum Severity {
 pub(crate) enum Effect {
     /// The policy or HCO denies the HyperConverged.
     Denied,
+    /// The policy would deny the HyperConverged as a new one.
+    Problem,
+    /// The policy would warn about the HyperConverged as a new one.
+    MinorProblem,
     NoForecast,
     /// A value of the HyperConverged, or one that HCO derives from it, changes.
     ValueChanges,
@@ -121,6 +125,7 @@ impl Effect {
             | Self::NotRead => Severity::Info,
             Self::Caution
             | Self::Unhealthy
+            | Self::MinorProblem
             | Self::HeadroomSingleNode
             | Self::HeadroomDoesNotFit
             | Self::HeadroomUnknown
@@ -155,7 +160,8 @@ impl Effect {
             | Self::SourceNotReady
             | Self::NotManaged
             | Self::Unhealthy
-            | Self::StopsSsp => (RED, '✘'),
+            | Self::StopsSsp
+            | Self::Problem => (RED, '✘'),
             Self::Unknown | Self::HeadroomUnknown => (YELLOW, '?'),
             Self::DiskStays | Self::NotImported => (DIM, '·'),
             _ => (YELLOW, '!'),

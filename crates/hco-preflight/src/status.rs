@@ -4,6 +4,7 @@
 mod conditions;
 mod golden_images;
 mod machines;
+mod problems;
 mod text;
 
 use std::collections::BTreeMap;
@@ -44,6 +45,9 @@ pub(crate) struct Status {
     /// The reason why SSP stops, according to the forecast.
     stopped: Option<Stopped>,
     stopped_by: Vec<Stop>,
+    /// The problems that deny, as text.
+    #[serde(skip)]
+    problems: Option<String>,
     conditions: Vec<Condition>,
     golden_images: Vec<GoldenImage>,
     /// The templates that no operator imports, with the reasons.
@@ -142,6 +146,8 @@ impl Status {
             let object = &observed.name;
             rows.push(Row::new(Effect::NoForecast, "HyperConverged", object, why));
         }
+        let problems = problems::of(observed, &stopped_by);
+        rows.extend(problems.iter().map(|problem| problem.row(&observed.name)));
         let version = observed.version(report);
         Self {
             reached: unknown.is_none().then_some(!is_missing),
@@ -152,6 +158,7 @@ impl Status {
             hco_version_origin: version.map(|it| it.origin),
             nodes: report.nodes.clone().unwrap_or_default(),
             stopped: observed.forecast_after().and_then(|it| it.stopped),
+            problems: problems::headline(&problems),
             stopped_by,
             conditions,
             golden_images,

@@ -8,7 +8,8 @@ use super::prelude::*;
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-missing", Level::Deny)
     .about_annotations()
     .only(Condition::ImportOn)
-    .repaired_by(RepairKind::FromImage);
+    .repaired_by(RepairKind::FromImage)
+    .alerted_by("HCOGoldenImageWithNoArchitectureAnnotation");
 
 /// HCO reads no architectures for a template of the spec.
 pub(crate) struct MissingArchitectures<'f> {

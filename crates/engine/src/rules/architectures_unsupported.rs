@@ -10,7 +10,8 @@ use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-unsupported", Level::Deny)
     .about_annotations()
-    .only(Condition::ImportOn);
+    .only(Condition::ImportOn)
+    .alerted_by("HCOGoldenImageWithNoSupportedArchitecture");
 
 /// None of a template's architectures is a workload architecture.
 pub(crate) struct UnsupportedArchitectures<'f> {

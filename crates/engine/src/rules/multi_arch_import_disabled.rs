@@ -11,7 +11,8 @@ use crate::words::names;
 pub(crate) static RULE: Rule = Rule::about_object("multi-arch-import-disabled", Level::Deny)
     .about_golden_images()
     .only(Condition::ImportOff)
-    .repaired_by(RepairKind::Import);
+    .repaired_by(RepairKind::Import)
+    .alerted_by("HCOMultiArchGoldenImagesDisabled");
 
 /// The import is off, although the workload nodes have several architectures.
 pub(crate) struct ImportDisabled<'f>(&'f Census);

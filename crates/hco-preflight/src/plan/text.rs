@@ -27,9 +27,9 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     line!(text, "{}\n", folded(&answer(plan), 2));
     text.extend(plan.facts.iter().map(Fact::render));
     if let Some(problems) = plan.denied.as_ref().filter(|_| !is_sent) {
-        line!(text, "\n{BOLD}problems{BOLD:#}");
+        line!(text, "\n{BOLD}new problems{BOLD:#}");
         reasons(&mut text, problems);
-        let line = "  The policy would deny this object if it were created; existing problems do not block later updates.";
+        let line = "  The policy denies new objects that have these problems. It does not deny later updates of this object because of them.";
         line!(text, "{}", folded(line, 2));
     }
     let machines = of_kind(&plan.rows, "VirtualMachine");
@@ -110,7 +110,15 @@ fn answer(plan: &Plan<'_>) -> String {
     let mut rows = plan.rows.iter();
     let is_partial = rows.any(|row| row.severity == Severity::Unknown);
     let end = is_partial.then_some("; not everything is known");
-    format!("{style}{what}{style:#}{}", end.unwrap_or_default())
+    let end = end.unwrap_or_default();
+    let problems = plan.new_problems();
+    if problems.is_empty() {
+        return format!("{style}{what}{style:#}{end}");
+    }
+    let new = count(problems.len(), "new problem");
+    let rules: BTreeSet<&str> = problems.iter().map(|finding| &*finding.rule).collect();
+    let rules: Vec<&str> = rules.into_iter().collect();
+    format!("{RED}{new}{RED:#}: {}; {what}{end}", rules.join(", "))
 }
 
 fn reasons(text: &mut String, reasons: &str) {

@@ -7,7 +7,7 @@ use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
 use crate::prose::{count, fix, folded, line};
 use crate::report::NAMED;
-use crate::row::{Effect, Severity, by_effect, by_namespace, of_effect, of_kind};
+use crate::row::{Effect, Row, Severity, by_effect, by_namespace, of_effect, of_kind};
 use crate::stage::Situation;
 use crate::stops;
 use crate::terminal::{BOLD, DIM, GREEN, WIDTH, YELLOW};
@@ -18,6 +18,7 @@ pub(super) fn render(status: &Status, situation: &Situation, program: &str) -> S
     let report = &situation.after.report;
     let facts = Fact::all(situation, [report, report]);
     text.extend(facts.iter().map(Fact::render));
+    problems(&mut text, &status.rows);
     of_effect(&mut text, "conditions", &status.rows, Effect::Unhealthy);
     stops(&mut text, status, situation, program);
     let images = of_kind(&status.rows, "DataSource");
@@ -34,6 +35,19 @@ pub(super) fn render(status: &Status, situation: &Situation, program: &str) -> S
     text.extend(status.headroom.iter().map(Headroom::render));
     of_effect(&mut text, "not read", &status.rows, Effect::NotRead);
     text
+}
+
+/// The problems of the HyperConverged.
+fn problems(text: &mut String, rows: &[Row]) {
+    let mut title = format!("\n{BOLD}problems{BOLD:#}\n");
+    for effect in [Effect::Problem, Effect::MinorProblem] {
+        let (style, sign) = effect.sign();
+        for row in rows.iter().filter(|row| row.effect == effect) {
+            let line = format!("  {style}{sign}{style:#} {}", row.detail);
+            line!(text, "{title}{}", folded(&line, 4));
+            title.clear();
+        }
+    }
 }
 
 /// The rule about nodes because of which SSP rejects the object.
@@ -72,7 +86,7 @@ fn answer(status: &Status) -> String {
     };
     let why = status.unknown.as_ref().and_then(|why| why.lines().next());
     let none = "there are no golden images".to_owned();
-    let (style, word, mut what) = match status.reached {
+    let (mut style, mut word, mut what) = match status.reached {
         Some(true) if images.is_empty() => (GREEN, "ready", none),
         Some(true) => (
             GREEN,
@@ -82,6 +96,12 @@ fn answer(status: &Status) -> String {
         Some(false) => (YELLOW, "not ready", not_ready(status)),
         None => (YELLOW, "unknown", why.unwrap_or_default().to_owned()),
     };
+    if let Some(problems) = &status.problems {
+        what = format!("{problems}; {what}");
+        if word == "ready" {
+            (style, word) = (YELLOW, "not ready");
+        }
+    }
     let mut unhealthy: Vec<&str> = status.conditions.iter().map(|it| it.kind).collect();
     unhealthy.dedup();
     if !unhealthy.is_empty() {
