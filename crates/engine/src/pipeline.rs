@@ -1,7 +1,6 @@
 //! Evaluates a payload step by step, and returns a report.
 
 use kube_objects::json::Json;
-use operator_models::hco::hyperconverged::LocatedFields;
 
 use crate::change::{Change, Side};
 use crate::cluster::{Host, OnlyNodes};
@@ -20,53 +19,56 @@ use crate::virtual_machine;
 ///
 /// Never fails: if the object cannot be evaluated, the report says so.
 pub fn evaluate(payload: &[u8], cluster: &dyn Host) -> Report {
-    evaluate_parsed(Parsed::parse(payload, Detail::Verdict, None), cluster)
+    evaluate_payload(payload, Detail::Verdict, None, cluster)
 }
 
 /// Evaluates a request for the `report` operation: the report also contains the golden images.
 pub fn report(payload: &[u8], cluster: &dyn Host) -> Report {
-    evaluate_parsed(Parsed::parse(payload, Detail::Everything, None), cluster)
+    evaluate_payload(payload, Detail::Everything, None, cluster)
 }
 
 /// Evaluates a request against a list of nodes as JSON, without looking up images. With a comparison, the report contains
 /// the changes.
 pub fn report_change(payload: &[u8], nodes: &str, comparison: Option<&Comparison<'_>>) -> Report {
-    let parsed = Parsed::parse(payload, Detail::Everything, comparison);
-    evaluate_parsed(parsed, &OnlyNodes(nodes))
+    evaluate_payload(payload, Detail::Everything, comparison, &OnlyNodes(nodes))
 }
 
-fn evaluate_parsed(parsed: Parsed<'_>, cluster: &dyn Host) -> Report {
-    match parsed {
-        Parsed::Answered(report) => *report,
-        Parsed::VirtualMachine(request) => virtual_machine::evaluate(&request, cluster),
-        Parsed::HyperConverged(request) => evaluate_hyperconverged(&request, cluster),
+fn evaluate_payload(
+    payload: &[u8],
+    detail: Detail,
+    comparison: Option<&Comparison<'_>>,
+    host: &dyn Host,
+) -> Report {
+    match Parsed::parse(payload, detail, comparison) {
+        Err(report) => *report,
+        Ok(Parsed::VirtualMachine(request)) => virtual_machine::evaluate(&request, host),
+        Ok(Parsed::HyperConverged(request)) => evaluate_hyperconverged(&request, host),
     }
 }
 
 /// The way of a request: what is read, the change, the repairs that the settings name, and the report.
 fn evaluate_hyperconverged(request: &HyperConvergedRequest<'_>, host: &dyn Host) -> Report {
-    let (installation, upgraded) = (request.installation(), request.upgraded());
+    let installation = request.installation(None);
+    let upgraded = request
+        .comparison
+        .and_then(|comparison| comparison.version)
+        .map(|version| request.installation(Some(version)));
     let before = request.before(&installation);
     let after = request.after(upgraded.as_ref().unwrap_or(&installation), before.as_ref());
     let inputs = Inputs::read(request, before.as_ref(), &after, host);
-    let before = before
-        .clone()
-        .map(|before| Side::new(before.clone(), inputs.census_before(&before.hco.placement)));
+    let before = before.as_ref().map(|before| {
+        let census = inputs.census_before(&before.hco.placement);
+        Side::new(before.clone(), census)
+    });
     let change = inputs.change(before.as_ref(), after.clone());
     let repaired = repair(&change, &inputs, request);
     let text = repaired.object.clone().unwrap_or_default();
-    let repaired_object = Json::parse(text.as_bytes()).ok().and_then(|json| {
-        let hco = LocatedFields::new(json, request.version).read().ok()?;
-        Some((json, hco))
-    });
-    match &repaired_object {
-        None => conclude(request, &inputs, &change, request.object, repaired),
-        Some((json, hco)) => {
-            let corrected = after.corrected(hco, change.before_configuration());
-            let change = inputs.change(before.as_ref(), corrected);
-            conclude(request, &inputs, &change, *json, repaired)
-        }
-    }
+    let Some((json, hco)) = request.parse_again(&text) else {
+        return conclude(request, &inputs, &change, request.object, repaired);
+    };
+    let corrected = after.corrected(&hco, change.before_configuration());
+    let change = inputs.change(before.as_ref(), corrected);
+    conclude(request, &inputs, &change, json, repaired)
 }
 
 /// Evaluates a change, pairs the findings with fixes, and writes the report.

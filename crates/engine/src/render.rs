@@ -8,6 +8,8 @@ mod warnings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
 
+use kube_objects::json::WrongType;
+use kube_objects::request::Request;
 use kube_objects::text::{Foreign, cut, escape, quote};
 use operator_models::forecast::Forecast;
 use operator_models::hco::golden_image::GoldenImage;
@@ -71,10 +73,10 @@ fn rejected_with(settings: &Settings, code: u16, fact: &str, message: String) ->
 pub(crate) fn undecodable(
     object: &ObjectName,
     types: &str,
-    reason: &str,
+    reason: &WrongType<'_>,
     settings: &Settings,
 ) -> Report {
-    let reason = escape(reason, 1024);
+    let reason = escape(&reason.to_string(), 1024);
     let fact = format!("{object} cannot be decoded: {reason}.");
     let message = format!(
         "{fact}\n\
@@ -268,6 +270,15 @@ pub(crate) struct ObjectName {
 }
 
 impl ObjectName {
+    /// The name in a request.
+    pub(crate) fn new(kind: &'static str, request: &Request<'_>) -> Self {
+        Self {
+            kind,
+            namespace: request.namespace.clone(),
+            name: request.name.clone(),
+        }
+    }
+
     /// The same name with the namespace and the name of the object, where the request does not contain them.
     pub(crate) fn or(mut self, namespace: &str, name: &str) -> Self {
         if self.namespace.is_empty() {

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use kube_objects::edit::{self, Edit};
 use kube_objects::json::Json;
 use kube_objects::text::{cut, quote};
-use operator_models::hco::hyperconverged::LocatedFields;
 use operator_models::ssp::architecture::knows_all;
 
 use crate::change::Change;
@@ -65,33 +64,24 @@ pub(crate) fn repair<'f>(
     inputs: &'f Inputs<'f>,
     request: &HyperConvergedRequest<'_>,
 ) -> Repaired {
-    if !request.settings.has_repairs() && request.too_large_for.is_empty() {
+    if request.settings.repairs.is_empty() && request.too_large_for.is_empty() {
         return Repaired::default();
     }
-    match apply(change, inputs, request) {
-        Ok((steps, _)) if steps.is_empty() => Repaired::default(),
-        Ok((steps, object)) => Repaired {
-            object: Some(object),
-            steps,
-            obstacle: None,
-        },
-        Err(obstacle) => Repaired {
-            obstacle: Some(obstacle),
-            ..Repaired::default()
-        },
-    }
+    apply(change, inputs, request).unwrap_or_else(|obstacle| Repaired {
+        obstacle: Some(obstacle),
+        ..Repaired::default()
+    })
 }
 
-/// The repairs, and the object after them.
+/// The repaired object, or why it is not repaired.
 fn apply<'f>(
     change: &'f Change<'f>,
     inputs: &'f Inputs<'f>,
     request: &HyperConvergedRequest<'_>,
-) -> Result<(Vec<Step>, String), String> {
+) -> Result<Repaired, String> {
     /// More passes than a chain of repairs can need.
     const PASSES: usize = 8;
     let settings = &request.settings;
-    let configuration = &change.after.configuration;
     let detections = evaluate(change, settings);
     let is_too_large = |detection: &Detection<'_>| {
         detection.outcome != Outcome::Carried && request.too_large_for.contains(&detection.rule.id)
@@ -101,41 +91,40 @@ fn apply<'f>(
     }
     let fixes = Fixes::new(change, inputs, settings, request.object, &detections);
     let mut next = steps(&fixes)?;
-    let mut object = request.object.text().to_owned();
-    let mut made = Vec::new();
+    let mut repaired = Repaired::default();
     for _ in 0..PASSES {
         if next.is_empty() {
-            return Ok((made, object));
+            return Ok(repaired);
         }
+        let object = repaired.object.as_deref().unwrap_or(request.object.text());
         let edits = next.iter().flat_map(|step| &step.edits);
-        object = Json::parse(object.as_bytes())
+        let object = Json::parse(object.as_bytes())
             .ok()
             .and_then(|object| edit::apply(object, edits))
             .ok_or("No repair was applied: the changes cannot be applied to the object.")?;
-        made.append(&mut next);
-        let (json, hco) = Json::parse(object.as_bytes())
-            .ok()
-            .and_then(|json| {
-                let hco = LocatedFields::new(json, request.version).read().ok()?;
-                Some((json, hco))
-            })
+        repaired.steps.append(&mut next);
+        let object = repaired.object.insert(object);
+        let (json, hco) = request
+            .parse_again(object)
             .ok_or("No repair was applied: the repaired object cannot be read.")?;
-        let corrected = configuration.corrected(&hco, change.before_configuration());
-        let repaired = inputs.change(change.before, corrected);
-        let detections = evaluate(&repaired, settings);
-        next = steps(&Fixes::new(&repaired, inputs, settings, json, &detections))?;
+        let after = &change.after.configuration;
+        let corrected = after.corrected(&hco, change.before_configuration());
+        let change = inputs.change(change.before, corrected);
+        let detections = evaluate(&change, settings);
+        next = steps(&Fixes::new(&change, inputs, settings, json, &detections))?;
         if next.is_empty() {
             still_denied(&detections)?;
         }
     }
     Err("No repair was applied: each repair made another repair necessary.".to_owned())
 }
-
 /// The next repairs of an object, or why one that the settings ask for is not possible.
 fn steps(fixes: &Fixes<'_, '_>) -> Result<Vec<Step>, String> {
     let (settings, detections) = (fixes.settings, fixes.detections);
-    let enable_import = settings
-        .repairs_import()
+    let configuration = fixes.configuration();
+    let mut repairs = settings.repairs.iter();
+    let enable_import = repairs
+        .any(|(_, repair)| *repair == Repair::EnableImport)
         .then(|| fixes.enable_import_if_proposed())
         .flatten();
     let untouchable = untouchable(settings, detections);
@@ -149,34 +138,39 @@ fn steps(fixes: &Fixes<'_, '_>) -> Result<Vec<Step>, String> {
             continue;
         };
         let is_of_annotation = matches!(wanted, Repair::Normalise | Repair::FromImage);
-        let path = detection.violation.path(fixes.configuration()).to_string();
+        let path = detection.violation.path(configuration).to_string();
         if detection.outcome == Outcome::Carried
             || is_of_annotation && template.is_some_and(|name| untouchable.contains(name))
             || !done.insert((rule.id, path))
         {
             continue;
         }
-        let mut proposed = fixes.of(detection, enable_import.as_ref()).into_iter();
-        let Some(fix) = proposed.find(|fix| fix.repair.as_ref() == Some(wanted)) else {
+        let proposed = fixes.of(detection, enable_import.as_ref());
+        let fix = proposed
+            .iter()
+            .find(|fix| fix.repair.as_ref() == Some(wanted));
+        if let Some(fix) = fix {
+            steps.push(Step {
+                rule,
+                template: template.map(str::to_owned),
+                repair: wanted.clone(),
+                edits: match wanted {
+                    // Annotations have separate repairs.
+                    Repair::EnableImport => {
+                        set_import(configuration.hco, configuration.version()).finish()
+                    }
+                    Repair::PlaceOn(_) | Repair::Normalise | Repair::FromImage => edits(&fix.patch),
+                },
+            });
+        } else if (*wanted != Repair::FromImage || detection.outcome == Outcome::Deny)
+            && let Some(why) = obstacle(fixes, template, wanted)
+        {
             // An image that cannot be read does not prevent the repair of other images, unless it denies the request.
-            if *wanted != Repair::FromImage || detection.outcome == Outcome::Deny {
-                obstacle(rule, fixes, template, wanted)?;
-            }
-            continue;
-        };
-        let configuration = fixes.configuration();
-        steps.push(Step {
-            rule,
-            template: template.map(str::to_owned),
-            repair: wanted.clone(),
-            edits: match wanted {
-                // Annotations have separate repairs.
-                Repair::EnableImport => {
-                    set_import(configuration.hco, configuration.version()).finish()
-                }
-                Repair::PlaceOn(_) | Repair::Normalise | Repair::FromImage => edits(&fix.patch),
-            },
-        });
+            let (repair, id) = (wanted.name(), rule.id);
+            return Err(format!(
+                "The repair {repair} of {id} was not applied: {why}."
+            ));
+        }
     }
     Ok(steps)
 }
@@ -197,60 +191,48 @@ fn untouchable<'d>(settings: &Settings, detections: &'d [Detection<'_>]) -> BTre
 
 /// Why a repair is not possible. If an annotation cannot be normalized, a person has to correct it, and the finding
 /// explains how.
-fn obstacle(
-    rule: &Rule,
-    fixes: &Fixes<'_, '_>,
-    template: Option<&str>,
-    repair: &Repair,
-) -> Result<(), String> {
+fn obstacle(fixes: &Fixes<'_, '_>, template: Option<&str>, repair: &Repair) -> Option<String> {
     let configuration = fixes.configuration();
     let census = fixes.change.after.census;
     let why = match repair {
         Repair::EnableImport if census.is_some_and(knows_all) => {
-            "the fix cannot be applied automatically".to_owned()
+            "the fix cannot be applied automatically"
         }
         Repair::EnableImport => {
-            "the SSP operator does not support the architectures of the cluster".to_owned()
+            "the SSP operator does not support the architectures of the cluster"
+        }
+        Repair::PlaceOn(architecture) if census?.workload.contains_key(architecture) => {
+            return Some(format!(
+                "with the existing placement, the label kubernetes.io/arch does not select exactly the {architecture} nodes"
+            ));
         }
         Repair::PlaceOn(architecture) => {
-            let Some(census) = census else { return Ok(()) };
-            if census.workload.contains_key(architecture) {
-                format!(
-                    "with the existing placement, the label kubernetes.io/arch does not select exactly the {architecture} nodes"
-                )
-            } else {
-                format!("no workload node reports the architecture {architecture}")
-            }
+            return Some(format!(
+                "no workload node reports the architecture {architecture}"
+            ));
         }
         Repair::FromImage => {
             let mut images = configuration.golden_images.iter();
-            let Some(image) = images.find(|image| Some(image.name) == template) else {
-                return Ok(());
-            };
+            let image = images.find(|image| Some(image.name) == template)?;
             let images = fixes.change.images;
             let why = match images.architectures_of(configuration, image) {
                 Some(Ok(_)) => "no workload node can run its image",
                 Some(Err(_)) => "its image cannot be read",
                 None => "its image was not looked up",
             };
-            format!("template {}: {why}", quote(image.name))
+            return Some(format!("template {}: {why}", quote(image.name)));
         }
-        Repair::Normalise => return Ok(()),
+        Repair::Normalise => return None,
     };
-    Err(format!(
-        "The repair {} of {} was not applied: {why}.",
-        repair.name(),
-        rule.id
-    ))
+    Some(why.to_owned())
 }
 
 /// Why the object is not repaired although its findings can be repaired.
 fn still_denied(detections: &[Detection<'_>]) -> Result<(), String> {
-    let mut rules: Vec<&str> = detections
+    let denying = detections
         .iter()
-        .filter(|detection| detection.outcome == Outcome::Deny)
-        .map(|detection| detection.rule.id)
-        .collect();
+        .filter(|detection| detection.outcome == Outcome::Deny);
+    let mut rules: Vec<&str> = denying.map(|detection| detection.rule.id).collect();
     rules.dedup();
     if rules.is_empty() {
         return Ok(());

@@ -19,10 +19,8 @@ use crate::report::Report;
 use crate::settings::Settings;
 use crate::version::Version;
 
-/// A parsed payload.
+/// A request that has to be evaluated.
 pub(crate) enum Parsed<'a> {
-    /// The answer needs no further reading.
-    Answered(Box<Report>),
     HyperConverged(Box<HyperConvergedRequest<'a>>),
     VirtualMachine(Box<VirtualMachineRequest<'a>>),
 }
@@ -65,16 +63,8 @@ pub(crate) struct VirtualMachineRequest<'a> {
 type Answered = Box<Report>;
 
 impl<'a> Parsed<'a> {
-    /// Parses a payload.
+    /// Parses a payload. The error is the answer to a request that needs no evaluation.
     pub(crate) fn parse(
-        payload: &'a [u8],
-        detail: Detail,
-        comparison: Option<&'a Comparison<'a>>,
-    ) -> Self {
-        Self::try_parse(payload, detail, comparison).unwrap_or_else(Self::Answered)
-    }
-
-    fn try_parse(
         payload: &'a [u8],
         detail: Detail,
         comparison: Option<&'a Comparison<'a>>,
@@ -96,15 +86,19 @@ impl<'a> Parsed<'a> {
         let settings = payload.field("settings");
         if is_virtual_machine(kind) {
             let request = VirtualMachineRequest::read(&request, &settings, detail)?;
-            return Ok(Self::VirtualMachine(Box::new(request)));
+            Ok(Self::VirtualMachine(Box::new(request)))
+        } else if is_hyperconverged(kind) {
+            let request = HyperConvergedRequest::read(
+                &request,
+                &kind.version,
+                &settings,
+                comparison,
+                detail,
+            )?;
+            Ok(Self::HyperConverged(Box::new(request)))
+        } else {
+            Err(accepted())
         }
-        if !is_hyperconverged(kind) {
-            return Err(accepted());
-        }
-        let version = kind.version.as_str();
-        let request =
-            HyperConvergedRequest::read(&request, version, &settings, comparison, detail)?;
-        Ok(Self::HyperConverged(Box::new(request)))
     }
 }
 
@@ -116,12 +110,10 @@ fn unreadable(reason: &str) -> Answered {
     Box::new(render::unreadable_payload(reason))
 }
 
-fn object_name(kind: &'static str, request: &Request<'_>) -> ObjectName {
-    ObjectName {
-        kind,
-        namespace: request.namespace.clone(),
-        name: request.name.clone(),
-    }
+/// The object that was sent.
+fn sent_object<'a>(request: &Request<'a>) -> Result<Json<'a>, Answered> {
+    let object = request.object.json();
+    object.ok_or_else(|| unreadable("the request has no object"))
 }
 
 fn read_settings(settings: &Field<'_>, name: &ObjectName) -> Result<Settings, Answered> {
@@ -143,10 +135,8 @@ impl<'a> HyperConvergedRequest<'a> {
         comparison: Option<&'a Comparison<'a>>,
         detail: Detail,
     ) -> Result<Self, Answered> {
-        let name = object_name(HYPER_CONVERGED, request);
-        let Some(object) = request.object.json() else {
-            return Err(unreadable("the request has no object"));
-        };
+        let name = ObjectName::new(HYPER_CONVERGED, request);
+        let object = sent_object(request)?;
         let api_version = hyperconverged::api_version(object);
         let Some(version) = ApiVersion::from_kind(api_version.as_deref(), requested) else {
             let settings = read_settings(settings, &name)?;
@@ -155,8 +145,8 @@ impl<'a> HyperConvergedRequest<'a> {
         };
         let fields = LocatedFields::new(object, version);
         let old = old_object(request).and_then(|old| {
-            let version =
-                ApiVersion::from_kind(hyperconverged::api_version(old).as_deref(), requested)?;
+            let version = hyperconverged::api_version(old);
+            let version = ApiVersion::from_kind(version.as_deref(), requested)?;
             Some(LocatedFields::new(old, version))
         });
         let is_unchanged = old.as_ref().is_some_and(|old| fields.is_judged_like(old));
@@ -165,15 +155,15 @@ impl<'a> HyperConvergedRequest<'a> {
         }
         let mut settings = read_settings(settings, &name)?;
         let too_large_for = if object.text().len() > MAX_EVALUATED_AGAIN {
-            settings.remove_repairs()
+            settings.repairs.drain(..).map(|(rule, _)| rule).collect()
         } else {
             Vec::new()
         };
         let new = fields.read().map_err(|error| {
-            let version = version.name();
-            let types =
-                format!("hyperconvergeds --recursive --api-version=hco.kubevirt.io/{version}");
-            let error = error.to_string();
+            let types = format!(
+                "hyperconvergeds --recursive --api-version=hco.kubevirt.io/{}",
+                version.name()
+            );
             Box::new(render::undecodable(&name, &types, &error, &settings))
         })?;
         Ok(Self {
@@ -193,6 +183,16 @@ impl<'a> HyperConvergedRequest<'a> {
         })
     }
 
+    /// Reads the object again, with changes.
+    pub(crate) fn parse_again<'t>(
+        &self,
+        object: &'t str,
+    ) -> Option<(Json<'t>, HyperConverged<'t>)> {
+        let json = Json::parse(object.as_bytes()).ok()?;
+        let hco = LocatedFields::new(json, self.version).read().ok()?;
+        Some((json, hco))
+    }
+
     /// The object whose status is used. A mutating webhook gets the status that the user sends, so in an update it is
     /// the old object; otherwise, it is an object that the API server has stored.
     fn with_status(&self) -> Option<&HyperConverged<'a>> {
@@ -203,34 +203,32 @@ impl<'a> HyperConvergedRequest<'a> {
         }
     }
 
-    /// What is known about HCO.
-    pub(crate) fn installation(&self) -> Installation<'_> {
-        self.installation_of(None)
-    }
-
-    /// What is known about HCO after an upgrade, if the change is one.
-    pub(crate) fn upgraded(&self) -> Option<Installation<'_>> {
-        let version = self.comparison?.version?;
-        Some(self.installation_of(Some(version)))
-    }
-
-    fn installation_of(&self, version: Option<&str>) -> Installation<'_> {
-        let stored = self.with_status();
-        let settings = &self.settings;
-        let number = stored
-            .and_then(|stored| stored.status_version.as_deref())
-            .or(settings.hco_version.as_deref());
+    /// What is known about HCO, or what would be with another version.
+    pub(crate) fn installation(&self, version: Option<&str>) -> Installation<'_> {
+        let (settings, stored) = (&self.settings, self.with_status());
+        let in_status = stored.and_then(|stored| stored.status_version.as_deref());
+        let in_settings = settings.hco_version.as_deref();
+        let is_openshift = in_status
+            .or(in_settings)
+            .is_some_and(HcoVersion::is_openshift_virtualization);
+        let namespace = settings.golden_images_namespace.as_deref();
         Installation {
-            version: Version::new(version, stored, settings.hco_version.as_deref()),
+            version: Version::new(version, in_status, in_settings),
             common: golden_image::common_templates(
                 stored.map_or(&[], |stored| &stored.status_templates),
                 settings.common_templates.as_ref(),
                 stored.and_then(|stored| stored.status_schedule.as_deref()),
-                number.is_some_and(HcoVersion::is_openshift_virtualization),
+                is_openshift,
             ),
             stored,
-            golden_namespace: self.golden_namespace().into(),
-            deploys_golden_images: self.deploys_golden_images(),
+            golden_namespace: match in_status {
+                Some(version) => golden_images_namespace(version),
+                None => namespace.unwrap_or(GOLDEN_IMAGES_NAMESPACE),
+            }
+            .into(),
+            deploys_golden_images: stored
+                .and_then(|stored| stored.deploys_ssp)
+                .unwrap_or(!settings.lacks_golden_images),
         }
     }
 
@@ -254,55 +252,26 @@ impl<'a> HyperConvergedRequest<'a> {
         installation: &'s Installation<'s>,
         before: Option<&Configuration<'_>>,
     ) -> Configuration<'s> {
-        let origin = if self.is_unsent(before, installation) {
-            Origin::Stored
-        } else if before.is_none() && self.new.is_stored {
-            Origin::Audited
-        } else {
-            Origin::Sent
+        // If no write request is involved, only the cluster around the stored object changes.
+        let is_unsent = |before: &Configuration<'_>| {
+            let (old, new) = (before.version().number, installation.version.number);
+            self.is_unchanged && !old.is_written_in_the_upgrade_to(new, self.new.has_deploy_ovs)
+        };
+        let origin = match before {
+            Some(before) if self.new.is_stored && is_unsent(before) => Origin::Stored,
+            None if self.new.is_stored => Origin::Audited,
+            _ => Origin::Sent,
         };
         let before = before.map(|before| before.hco);
         Configuration::new(&self.new, installation, origin, before)
-    }
-
-    /// Whether no write request is involved: the stored object stays as it is, and only the cluster around it changes.
-    fn is_unsent(
-        &self,
-        before: Option<&Configuration<'_>>,
-        installation: &Installation<'_>,
-    ) -> bool {
-        self.is_unchanged
-            && self.new.is_stored
-            && before.is_some_and(|before| {
-                let (old, new) = (before.version().number, installation.version.number);
-                !old.is_written_in_the_upgrade_to(new, self.new.has_deploy_ovs)
-            })
-    }
-
-    /// The namespace of golden images. It follows from the version in the status; without a status, from the settings.
-    fn golden_namespace(&self) -> &str {
-        let version = self.with_status();
-        let version = version.and_then(|status| status.status_version.as_deref());
-        let stated = self.settings.golden_images_namespace.as_deref();
-        match version {
-            Some(version) => golden_images_namespace(version),
-            None => stated.unwrap_or(GOLDEN_IMAGES_NAMESPACE),
-        }
-    }
-
-    fn deploys_golden_images(&self) -> bool {
-        let shown = self.with_status().and_then(|status| status.deploys_ssp);
-        shown.unwrap_or(!self.settings.lacks_golden_images)
     }
 }
 
 impl<'a> VirtualMachineRequest<'a> {
     /// Accepts an update that changes no evaluated field.
     fn read(request: &Request<'a>, settings: &Field<'a>, detail: Detail) -> Result<Self, Answered> {
-        let name = object_name("VirtualMachine", request);
-        let Some(object) = request.object.json() else {
-            return Err(unreadable("the request has no object"));
-        };
+        let name = ObjectName::new("VirtualMachine", request);
+        let object = sent_object(request)?;
         let new = VirtualMachine::read(object);
         let old = old_object(request).map(|old| (old, VirtualMachine::read(old)));
         let is_unchanged = match (&new, &old) {
@@ -316,7 +285,6 @@ impl<'a> VirtualMachineRequest<'a> {
         let settings = read_settings(settings, &name)?;
         let new = new.map_err(|error| {
             let types = "virtualmachines --recursive --api-version=kubevirt.io/v1";
-            let error = error.to_string();
             Box::new(render::undecodable(&name, types, &error, &settings))
         })?;
         Ok(Self {

@@ -35,11 +35,6 @@ pub enum Subject {
     Template,
 }
 
-impl Subject {
-    /// All subjects.
-    pub(crate) const ALL: [Self; 2] = [Self::Object, Self::Template];
-}
-
 /// Whether a finding of a rule counts as an existing problem if the object before the update has it too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ratchet {

@@ -59,36 +59,17 @@ pub(crate) type MachineCheck = for<'f> fn(&'f Machine<'f>) -> Violations<'f, Mac
 
 /// The check of a rule, whose function returns violations of its own type.
 macro_rules! check {
-    ($rule:ident, $kind:ident($($argument:ident: $type:ty),*)) => {{
-        fn check<'f>($($argument: $type),*) -> Violations<'f> {
-            boxed($rule::check($($argument),*))
-        }
-        Check::$kind(check)
-    }};
-    ($rule:ident, Object) => { check!($rule, Object(object: &'f Configuration<'f>)) };
-    ($rule:ident, Nodes) => {
-        check!($rule, Nodes(object: &'f Configuration<'f>, census: &'f Census))
+    ($rule:ident: Object) => { check!($rule: Object(object)) };
+    ($rule:ident: Nodes) => { check!($rule: Nodes(object, census)) };
+    ($rule:ident: Forecast) => { check!($rule: Forecast(object, prediction, changes)) };
+    ($rule:ident: Images) => { check!($rule: Images(object, census, images)) };
+    ($rule:ident: Update) => { check!($rule: Update(before, after)) };
+    ($rule:ident: NodesUpdate) => { check!($rule: NodesUpdate(before, after)) };
+    ($rule:ident: Changes) => { check!($rule: Changes(before, changes)) };
+    ($rule:ident: NodesError) => { check!($rule: NodesError(error)) };
+    ($rule:ident: $kind:ident($($argument:ident),*)) => {
+        Check::$kind(|$($argument),*| boxed($rule::check($($argument),*)))
     };
-    ($rule:ident, Forecast) => {
-        check!($rule, Forecast(
-            object: &'f Configuration<'f>,
-            prediction: &'f Prediction<'f>,
-            changes: Option<&'f Changes>
-        ))
-    };
-    ($rule:ident, Images) => {
-        check!($rule, Images(object: &'f Configuration<'f>, census: &'f Census, images: &'f Images))
-    };
-    ($rule:ident, Update) => {
-        check!($rule, Update(before: Option<&'f Configuration<'f>>, after: &'f Configuration<'f>))
-    };
-    ($rule:ident, NodesUpdate) => {
-        check!($rule, NodesUpdate(before: Option<&'f Side<'f>>, after: &'f Side<'f>))
-    };
-    ($rule:ident, Changes) => {
-        check!($rule, Changes(before: Option<&'f Configuration<'f>>, changes: &'f Changes))
-    };
-    ($rule:ident, NodesError) => { check!($rule, NodesError(error: &'f NodesError)) };
 }
 
 /// Lists the rules: their modules, the catalogue, and the checks.
@@ -104,15 +85,11 @@ macro_rules! rules {
         pub static RULES: &[&Rule] = &[$(&$rule::RULE,)* $(&$machine_rule::RULE),*];
 
         /// The rules about HyperConverged and their checks.
-        pub(crate) static CHECKS: &[(&Rule, Check)] = &[$((&$rule::RULE, check!($rule, $kind))),*];
+        pub(crate) static CHECKS: &[(&Rule, Check)] = &[$((&$rule::RULE, check!($rule: $kind))),*];
 
         /// The rules about VirtualMachines and their checks.
-        pub(crate) static MACHINE_CHECKS: &[(&Rule, MachineCheck)] = &[$((&$machine_rule::RULE, {
-            fn check<'f>(machine: &'f Machine<'f>) -> Violations<'f, Machine<'f>> {
-                boxed($machine_rule::check(machine))
-            }
-            check
-        })),*];
+        pub(crate) static MACHINE_CHECKS: &[(&Rule, MachineCheck)] =
+            &[$((&$machine_rule::RULE, |machine| boxed($machine_rule::check(machine)))),*];
     };
 }
 
@@ -168,6 +145,6 @@ fn boxed<'f, O: 'f, V: Violation<'f, O> + 'f>(
 ) -> Violations<'f, O> {
     let violations = violations.into_iter();
     violations
-        .map(|violation| Box::new(violation) as Box<dyn Violation<'f, O> + 'f>)
+        .map(|violation| Box::new(violation) as _)
         .collect()
 }

@@ -5,13 +5,15 @@ mod reader;
 use std::collections::BTreeMap;
 
 use kube_objects::json::{Field, Json, Kind};
-use kube_objects::text::{self, quote};
+use kube_objects::name::is_dns1123_label;
+use kube_objects::text::quote;
 use operator_models::hco::golden_image::StatedTemplate;
+use operator_models::hco::version::HcoVersion;
 
 use self::reader::Reader;
 use crate::cluster::ServiceAccount;
 use crate::fix::Repair;
-use crate::rule::{Level, Rule, Subject};
+use crate::rule::{Level, Rule};
 use crate::rules::RULES;
 
 /// All settings; the Rancher form also sends `description`.
@@ -43,7 +45,7 @@ pub(crate) struct Settings {
     /// The hosts at which images are looked up, in lower case; all hosts if absent.
     registries: Option<Vec<String>>,
     /// The repairs at admission, by rule ID.
-    repairs: Vec<(&'static str, Repair)>,
+    pub(crate) repairs: Vec<(&'static str, Repair)>,
     pub(crate) service_account: Option<ServiceAccount>,
     /// The version of HCO, where the object does not contain it.
     pub(crate) hco_version: Option<String>,
@@ -97,23 +99,24 @@ impl Settings {
 
     /// The level that is set for a template: by its name, or by the longest prefix that sets one.
     fn level_of_template(&self, rule: &Rule, name: &str) -> Option<Level> {
-        let prefixes = self.prefixes.iter();
-        let by_prefix = prefixes.filter(|(prefix, _)| name.starts_with(prefix));
-        let mut levels = self
-            .names
-            .get(name)
-            .into_iter()
-            .chain(by_prefix.map(|(_, levels)| levels));
-        levels.find_map(|levels| levels.get(rule.id).copied())
+        let by_prefix = self
+            .prefixes
+            .iter()
+            .filter(|(prefix, _)| name.starts_with(prefix));
+        let levels = self.names.get(name).into_iter();
+        levels
+            .chain(by_prefix.map(|(_, levels)| levels))
+            .find_map(|levels| levels.get(rule.id).copied())
     }
 
     /// Whether a rule has an effect on the object or on any template.
     pub(crate) fn is_checked(&self, rule: &Rule) -> bool {
         let by_prefix = self.prefixes.iter().map(|(_, levels)| levels);
         let of_templates = self.names.values().chain(by_prefix);
-        let of_templates = of_templates.filter_map(|levels| levels.get(rule.id).copied());
-        let mut levels = of_templates.chain([self.level(rule, None)]);
-        levels.any(|level| level != Level::Ignore)
+        of_templates
+            .filter_map(|levels| levels.get(rule.id).copied())
+            .chain([self.level(rule, None)])
+            .any(|level| level != Level::Ignore)
     }
 
     /// Whether images are looked up.
@@ -123,30 +126,13 @@ impl Settings {
 
     /// How the findings of a rule are repaired at admission.
     pub(crate) fn repair(&self, rule: &Rule) -> Option<&Repair> {
-        let mut repairs = self.repairs.iter();
-        repairs.find_map(|(id, repair)| (*id == rule.id).then_some(repair))
-    }
-
-    /// Whether the settings name repairs.
-    pub(crate) fn has_repairs(&self) -> bool {
-        !self.repairs.is_empty()
-    }
-
-    /// Whether a repair enables the import.
-    pub(crate) fn repairs_import(&self) -> bool {
-        let mut repairs = self.repairs.iter();
-        repairs.any(|(_, repair)| *repair == Repair::EnableImport)
-    }
-
-    /// Removes the repairs, and returns the rules that had one.
-    pub(crate) fn remove_repairs(&mut self) -> Vec<&'static str> {
-        self.repairs.drain(..).map(|(id, _)| id).collect()
+        let (_, repair) = self.repairs.iter().find(|(id, _)| *id == rule.id)?;
+        Some(repair)
     }
 
     /// The architecture on which a repair places the workloads.
     pub(crate) fn placement_repair(&self) -> Option<&str> {
-        let mut repairs = self.repairs.iter();
-        repairs.find_map(|(_, repair)| match repair {
+        self.repairs.iter().find_map(|(_, repair)| match repair {
             Repair::PlaceOn(architecture) => Some(architecture.as_str()),
             Repair::EnableImport | Repair::Normalise | Repair::FromImage => None,
         })
@@ -165,7 +151,7 @@ impl Settings {
         let mut reader = Reader::default();
         let mut read = Self::default();
         if let Some(json) = settings {
-            for (key, value) in reader.fields("settings", &Field::root(json)) {
+            for (key, _, value) in reader.entries("settings", &Field::root(json)) {
                 read.set(&mut reader, &key, &value);
             }
         }
@@ -176,18 +162,18 @@ impl Settings {
     /// Reports repairs that cannot work: a repair of an ignored rule has no effect, and without look-ups the
     /// architectures of images are unknown.
     fn check_repairs(&self, reader: &mut Reader) {
-        for (id, repair) in &self.repairs {
-            if *repair == Repair::FromImage && self.images == ImageChecks::Ignore {
-                reader.problem(
-                    &format!("repair.{id}"),
-                    "`from-image` needs `images: verify` or `images: verify-all`",
-                );
-            }
-        }
         for rule in RULES {
-            if self.repair(rule).is_some() && !self.is_checked(rule) {
+            let Some(repair) = self.repair(rule) else {
+                continue;
+            };
+            let path = format!("repair.{}", rule.id);
+            if *repair == Repair::FromImage && !self.wants_images() {
+                let what = "`from-image` needs `images: verify` or `images: verify-all`";
+                reader.problem(&path, what);
+            }
+            if !self.is_checked(rule) {
                 reader.problem(
-                    &format!("repair.{}", rule.id),
+                    &path,
                     "the level of the rule is `ignore`; remove the repair, or set another level",
                 );
             }
@@ -201,22 +187,17 @@ impl Settings {
             "description" => reader.problem("description", "must be a string or null"),
             // A key without a value counts as absent.
             known if KEYS.contains(&known) && kind == Kind::Null => {}
-            "levels" => self.levels = reader.levels("levels", field, &Subject::ALL),
+            "levels" => self.levels = reader.levels(key, field, false),
             "templates" => {
-                for (pattern, levels) in reader.fields("templates", field) {
-                    let path = format!("templates.{}", text::escape(&pattern, 80));
-                    let levels = reader.levels(&path, &levels, &[Subject::Template]);
-                    let (fixed, is_prefix) = match pattern.strip_suffix('*') {
-                        Some(prefix) => (prefix, true),
-                        None => (pattern.as_str(), false),
-                    };
-                    if pattern.is_empty() || fixed.contains('*') {
-                        reader.problem(
-                            &path,
-                            "must be the name of a template, or a prefix followed by `*`",
-                        );
-                    } else if is_prefix {
-                        self.prefixes.push((fixed.to_owned(), levels));
+                for (pattern, path, levels) in reader.entries(key, field) {
+                    let levels = reader.levels(&path, &levels, true);
+                    let prefix = pattern.strip_suffix('*');
+                    if pattern.is_empty() || prefix.unwrap_or(&pattern).contains('*') {
+                        let expected =
+                            "must be the name of a template, or a prefix followed by `*`";
+                        reader.problem(&path, expected);
+                    } else if let Some(prefix) = prefix {
+                        self.prefixes.push((prefix.to_owned(), levels));
                     } else {
                         self.names.insert(pattern, levels);
                     }
@@ -240,22 +221,29 @@ impl Settings {
                 let lacks = [("auto", false), ("deployed", false), ("absent", true)];
                 self.lacks_golden_images = reader.one_of(key, field, &lacks).unwrap_or_default();
             }
-            "goldenImagesNamespace" => self.golden_images_namespace = reader.namespace(key, field),
-            "hcoVersion" => self.hco_version = reader.version(key, field),
+            "goldenImagesNamespace" => {
+                let expected = "must be the name of a namespace, for example openshift-virtualization-os-images";
+                let namespace = |name: String| is_dns1123_label(&name).then_some(name);
+                self.golden_images_namespace = reader.parsed(key, field, expected, namespace);
+            }
+            "hcoVersion" => {
+                let expected = "must be a version of HCO or of OpenShift Virtualization in quotes, for example \"1.18\" or \"4.22\"";
+                let version = |text: String| HcoVersion::parse(&text).map(|_| text);
+                self.hco_version = reader.parsed(key, field, expected, version);
+            }
             "denialsAsWarnings" => {
                 self.denials_as_warnings = reader.boolean(key, field).unwrap_or_default();
             }
             "registries" => self.registries = Some(reader.hosts(field)),
             "repair" => self.repairs = reader.repairs(field),
-            "serviceAccount" => self.service_account = reader.account(field),
+            "serviceAccount" => self.service_account = reader.account(key, field),
             "commonTemplates" => {
-                let mut table = BTreeMap::new();
-                for (name, template) in reader.fields("commonTemplates", field) {
-                    if let Some(template) = reader.common_template(&name, &template) {
-                        table.insert(name, template);
-                    }
-                }
-                self.common_templates = Some(table);
+                let entries = reader.entries(key, field).into_iter();
+                let table = entries.filter_map(|(name, path, template)| {
+                    let template = reader.common_template(&name, &path, &template)?;
+                    Some((name, template))
+                });
+                self.common_templates = Some(table.collect());
             }
             unknown => {
                 let what = format!("unknown setting {}", quote(unknown));
@@ -328,66 +316,43 @@ mod tests {
 
     #[test]
     fn a_value_of_another_form_is_a_problem() {
-        for (setting, problem) in [
+        assert_eq!(
+            problems(
+                r#"{"denialsAsWarnings":"yes","goldenImages":"abscent","goldenImagesNamespace":"a.b","hcoVersion":1.2,
+                    "commonTemplates":{"a":null,"b":{"architectures":"amd64"},
+                        "c":{"source":{"pvc":{}},"architecture":"amd64"},
+                        "d":{"source":{"pvc":{}},"architectures":["amd64"]},
+                        "e":{"source":{}},"f":{"source":{"regsitry":{}}},
+                        "g":{"source":{"registry":{"url":1}}}}}"#
+            ),
+            "11 problems in the settings:\n\
+             - commonTemplates.a: must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest, or {source: SOURCE, architectures: LIST}; it is null\n\
+             - commonTemplates.b: must have the key source\n\
+             - commonTemplates.c: unknown key `architecture`; did you mean `architectures`?\n\
+             - commonTemplates.d.architectures: must be the value of the architectures annotation, for example \"amd64,arm64\"; it is a list\n\
+             - commonTemplates.e.source: must be a source, for example {registry: {imageStream: rhel9-guest, pullMethod: node}}\n\
+             - commonTemplates.f.source: unknown source `regsitry`; did you mean `registry`?\n\
+             - commonTemplates.g.source.registry.url: must not be a number\n\
+             - denialsAsWarnings: must be true or false, not `yes`\n\
+             - goldenImages: must be one of auto, deployed, absent, not `abscent`; did you mean `absent`?\n\
+             - goldenImagesNamespace: must be the name of a namespace, for example openshift-virtualization-os-images; it is `a.b`\n\
+             - hcoVersion: must be a version of HCO or of OpenShift Virtualization in quotes, for example \"1.18\" or \"4.22\"; it is a number"
+        );
+        for (repair, problem) in [
+            ("{}", ": must have the key place-on"),
             (
-                r#""denialsAsWarnings":"yes""#,
-                "denialsAsWarnings: must be true or false, not `yes`",
+                r#"{"placeOn":"arm64"}"#,
+                ": unknown key `placeOn`; did you mean `place-on`?",
             ),
             (
-                r#""goldenImages":"abscent""#,
-                "goldenImages: must be one of auto, deployed, absent, not `abscent`; did you mean `absent`?",
-            ),
-            (
-                r#""goldenImagesNamespace":"a.b""#,
-                "goldenImagesNamespace: must be the name of a namespace, for example openshift-virtualization-os-images; it is `a.b`",
-            ),
-            (
-                r#""hcoVersion":1.2"#,
-                "hcoVersion: must be a version of HCO or of OpenShift Virtualization in quotes, for example \"1.18\" or \"4.22\"; it is a number",
-            ),
-            (
-                r#""repair":{"multi-arch-import-disabled":{}}"#,
-                "repair.multi-arch-import-disabled: must have the key place-on",
-            ),
-            (
-                r#""repair":{"multi-arch-import-disabled":{"place-on":"x86_64"}}"#,
-                "repair.multi-arch-import-disabled.place-on: must be one of amd64, arm64, s390x, not `x86_64`",
-            ),
-            (
-                r#""repair":{"multi-arch-import-disabled":{"placeOn":"arm64"}}"#,
-                "repair.multi-arch-import-disabled: unknown key `placeOn`; did you mean `place-on`?",
-            ),
-            (
-                r#""commonTemplates":{"a":null}"#,
-                "commonTemplates.a: must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest, or {source: SOURCE, architectures: LIST}; it is null",
-            ),
-            (
-                r#""commonTemplates":{"a":{"architectures":"amd64"}}"#,
-                "commonTemplates.a: must have the key source",
-            ),
-            (
-                r#""commonTemplates":{"a":{"source":{"pvc":{}},"architecture":"amd64"}}"#,
-                "commonTemplates.a: unknown key `architecture`; did you mean `architectures`?",
-            ),
-            (
-                r#""commonTemplates":{"a":{"source":{"pvc":{}},"architectures":["amd64"]}}"#,
-                "commonTemplates.a.architectures: must be the value of the architectures annotation, for example \"amd64,arm64\"; it is a list",
-            ),
-            (
-                r#""commonTemplates":{"a":{"source":{}}}"#,
-                "commonTemplates.a.source: must be a source, for example {registry: {imageStream: rhel9-guest, pullMethod: node}}",
-            ),
-            (
-                r#""commonTemplates":{"a":{"source":{"regsitry":{}}}}"#,
-                "commonTemplates.a.source: unknown source `regsitry`; did you mean `registry`?",
-            ),
-            (
-                r#""commonTemplates":{"a":{"source":{"registry":{"url":1}}}}"#,
-                "commonTemplates.a.source.registry.url: must not be a number",
+                r#"{"place-on":"x86_64"}"#,
+                ".place-on: must be one of amd64, arm64, s390x, not `x86_64`",
             ),
         ] {
-            let message = format!("1 problem in the settings:\n- {problem}");
-            assert_eq!(problems(&format!("{{{setting}}}")), message);
+            let message =
+                format!("1 problem in the settings:\n- repair.multi-arch-import-disabled{problem}");
+            let repair = format!(r#"{{"repair":{{"multi-arch-import-disabled":{repair}}}}}"#);
+            assert_eq!(problems(&repair), message);
         }
         let keys: Vec<String> = (0..23).map(|key| format!(r#""x{key}":1"#)).collect();
         let message = problems(&format!("{{{}}}", keys.join(",")));

@@ -1,6 +1,5 @@
 //! The version of HCO for which an object is evaluated, and its source.
 
-use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::version::HcoVersion;
 use serde::{Deserialize, Serialize};
 
@@ -58,36 +57,27 @@ impl StatedVersion {
 
 impl Version {
     /// The version that a program gives, else the version in the status, else in the settings, else the newest one.
-    pub(crate) fn new(
-        given: Option<&str>,
-        status: Option<&HyperConverged<'_>>,
-        setting: Option<&str>,
-    ) -> Self {
-        let status = status.and_then(|status| status.status_version.as_deref());
+    pub(crate) fn new(given: Option<&str>, status: Option<&str>, setting: Option<&str>) -> Self {
         let candidates = [
             (given, VersionSource::Given),
             (status, VersionSource::Status),
             (setting, VersionSource::Settings),
         ];
-        for (text, source) in candidates {
-            let Some(text) = text else { continue };
-            if let Some(hco) = HcoVersion::parse(text) {
-                let number = own(text, hco).map_or_else(|| hco.to_string(), str::to_owned);
-                return Self {
-                    number: hco,
-                    is_known: true,
-                    stated: StatedVersion { number, source },
-                };
-            }
-        }
-        let hco = HcoVersion::NEWEST;
+        let stated = candidates.into_iter().find_map(|(text, source)| {
+            let hco = HcoVersion::parse(text?)?;
+            let number = own(text?, hco).map_or_else(|| hco.to_string(), str::to_owned);
+            Some((hco, StatedVersion { number, source }))
+        });
+        let is_known = stated.is_some();
+        let (number, stated) = stated.unwrap_or_else(|| {
+            let number = HcoVersion::NEWEST.to_string();
+            let source = VersionSource::Default;
+            (HcoVersion::NEWEST, StatedVersion { number, source })
+        });
         Self {
-            number: hco,
-            is_known: false,
-            stated: StatedVersion {
-                number: hco.to_string(),
-                source: VersionSource::Default,
-            },
+            number,
+            is_known,
+            stated,
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Reads settings, and collects every problem in them.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use kube_objects::json::{Field, Json, Kind};
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
@@ -9,10 +8,9 @@ use kube_objects::text::{self, quote};
 use operator_models::cdi::data_import_cron::SOURCE_KINDS;
 use operator_models::cdi::image::Image;
 use operator_models::hco::golden_image::StatedTemplate;
-use operator_models::hco::version::HcoVersion;
 use operator_models::ssp::architecture::KNOWN;
 
-use super::{Levels, Settings};
+use super::Levels;
 use crate::cluster::ServiceAccount;
 use crate::fix::Repair;
 use crate::rule::{Level, RepairKind, Subject};
@@ -24,8 +22,12 @@ pub(super) struct Reader {
     problems: BTreeSet<String>,
 }
 
+/// An entry of an object: its key, its path, and its value.
+type Entry<'a> = (String, String, Field<'a>);
+
 impl Reader {
-    pub(super) fn finish(self, settings: Settings) -> Result<Settings, String> {
+    /// These settings, if there are no problems.
+    pub(super) fn finish<T>(self, settings: T) -> Result<T, String> {
         /// The maximum number of problems in the message.
         const SHOWN: usize = 20;
         let count = self.problems.len();
@@ -33,15 +35,12 @@ impl Reader {
             return Ok(settings);
         }
         let s = if count == 1 { "" } else { "s" };
-        let mut message = format!("{count} problem{s} in the settings:");
-        for problem in self.problems.iter().take(SHOWN) {
-            // Writing to a String cannot fail.
-            let _ = write!(message, "\n- {problem}");
+        let mut lines = vec![format!("{count} problem{s} in the settings:")];
+        lines.extend(self.problems.into_iter().take(SHOWN));
+        if count > SHOWN {
+            lines.push(format!("and {} more", count - SHOWN));
         }
-        if let Some(more @ 1..) = count.checked_sub(SHOWN) {
-            let _ = write!(message, "\n- and {more} more");
-        }
-        Err(message)
+        Err(lines.join("\n- "))
     }
 
     pub(super) fn problem(&mut self, path: &str, what: &str) {
@@ -49,48 +48,44 @@ impl Reader {
     }
 
     pub(super) fn unknown(&mut self, path: &str, what: &str, written: &str, known: &[&str]) {
-        let hint = text::nearest(written, known).map_or_else(String::new, |nearest| {
-            format!("; did you mean `{nearest}`?")
-        });
-        self.problem(path, &format!("{what}{hint}"));
+        match text::nearest(written, known) {
+            Some(nearest) => self.problem(path, &format!("{what}; did you mean `{nearest}`?")),
+            None => self.problem(path, what),
+        }
     }
 
-    /// The fields of an object.
-    pub(super) fn fields<'a>(&mut self, path: &str, field: &Field<'a>) -> Vec<(String, Field<'a>)> {
+    /// The entries of an object.
+    pub(super) fn entries<'a>(&mut self, path: &str, field: &Field<'a>) -> Vec<Entry<'a>> {
         match field.object().fields() {
             Ok(fields) => fields
                 .into_iter()
-                .map(|(key, value)| (key.into_owned(), value))
+                .map(|(key, value)| {
+                    let path = format!("{path}.{}", text::escape(&key, 80));
+                    (key.into_owned(), path, value)
+                })
                 .collect(),
             Err(error) => {
-                self.problem(
-                    path,
-                    &format!("must be an object, not {}", error.found().kind()),
-                );
+                let kind = error.found().kind();
+                self.problem(path, &format!("must be an object, not {kind}"));
                 Vec::new()
             }
         }
     }
 
-    /// Levels for rules about these subjects.
-    pub(super) fn levels(&mut self, path: &str, field: &Field<'_>, subjects: &[Subject]) -> Levels {
+    /// Levels of rules, or only of rules about templates.
+    pub(super) fn levels(&mut self, path: &str, field: &Field<'_>, of_templates: bool) -> Levels {
         let ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
         let all = Level::ALL.map(|level| (level.name(), level));
         let mut levels = Levels::new();
-        for (id, level) in self.fields(path, field) {
-            let path = format!("{path}.{}", text::escape(&id, 80));
+        for (id, path, level) in self.entries(path, field) {
             let level = self.one_of(&path, &level, &all);
             match RULES.iter().find(|rule| rule.id == id) {
                 None => self.unknown(&path, "unknown rule", &id, &ids),
-                Some(rule) if !subjects.contains(&rule.subject) => self.problem(
+                Some(rule) if of_templates && rule.subject == Subject::Object => self.problem(
                     &path,
                     "the level of this rule cannot be set for individual templates; use `levels`",
                 ),
-                Some(rule) => {
-                    if let Some(level) = level {
-                        levels.insert(rule.id, level);
-                    }
-                }
+                Some(rule) => levels.extend(level.map(|level| (rule.id, level))),
             }
         }
         levels
@@ -100,37 +95,31 @@ impl Reader {
     pub(super) fn repairs(&mut self, field: &Field<'_>) -> Vec<(&'static str, Repair)> {
         let mut repairs = Vec::new();
         let repairable = RULES.iter().filter(|rule| rule.repairs != RepairKind::None);
-        let repairable: BTreeSet<&str> = repairable.map(|rule| rule.id).collect();
-        let repairable: Vec<&str> = repairable.into_iter().collect();
-        for (id, field) in self.fields("repair", field) {
-            let path = format!("repair.{}", text::escape(&id, 80));
-            let rule = RULES.iter().find(|rule| rule.id == id);
-            let repair = match rule.map(|rule| rule.repairs) {
-                None => {
-                    self.unknown(&path, "unknown rule", &id, &repairable);
-                    None
-                }
-                Some(RepairKind::None) => {
-                    self.problem(
-                        &path,
-                        &format!(
-                            "the policy cannot repair this rule; it can repair {}",
-                            text::list(&repairable, repairable.len())
-                        ),
-                    );
+        let mut repairable: Vec<&str> = repairable.map(|rule| rule.id).collect();
+        repairable.sort_unstable();
+        for (id, path, field) in self.entries("repair", field) {
+            let Some(rule) = RULES.iter().find(|rule| rule.id == id) else {
+                self.unknown(&path, "unknown rule", &id, &repairable);
+                continue;
+            };
+            let repair = match rule.repairs {
+                RepairKind::None => {
+                    let list = text::list(&repairable, repairable.len());
+                    let what = "the policy cannot repair this rule; it can repair";
+                    self.problem(&path, &format!("{what} {list}"));
                     None
                 }
                 // Forms send empty fields.
-                Some(_) if field.json().is_none() => None,
-                Some(RepairKind::Import) => self.import_repair(&path, &field),
-                Some(RepairKind::FromImage) => {
+                _ if field.json().is_none() => None,
+                RepairKind::Import => self.import_repair(&path, &field),
+                RepairKind::FromImage => {
                     self.one_of(&path, &field, &[("from-image", Repair::FromImage)])
                 }
-                Some(RepairKind::Normalise) => {
+                RepairKind::Normalise => {
                     self.one_of(&path, &field, &[("normalise", Repair::Normalise)])
                 }
             };
-            repairs.extend(rule.map(|rule| rule.id).zip(repair));
+            repairs.extend(repair.map(|repair| (rule.id, repair)));
         }
         repairs
     }
@@ -138,39 +127,25 @@ impl Reader {
     /// `enable-import`, or `{place-on: ARCHITECTURE}`.
     fn import_repair(&mut self, path: &str, field: &Field<'_>) -> Option<Repair> {
         if field.json().map(Json::kind) != Some(Kind::Object) {
-            let word = field.string().ok().flatten();
-            if word.as_deref() == Some("enable-import") {
-                return Some(Repair::EnableImport);
+            let is_word = field.string() == Ok(Some("enable-import".to_owned()));
+            if !is_word {
+                let expected = "must be `enable-import` or {place-on: ARCHITECTURE}";
+                self.problem(path, &format!("{expected}, not {}", shown(field)));
             }
-            self.problem(
-                path,
-                &format!(
-                    "must be `enable-import` or {{place-on: ARCHITECTURE}}, not {}",
-                    shown(field)
-                ),
-            );
-            return None;
+            return is_word.then_some(Repair::EnableImport);
         }
         let mut architecture = None;
-        for (key, value) in self.fields(path, field) {
-            if key == "place-on" {
-                let known = KNOWN.map(|name| (name, name));
-                architecture = self.one_of(&format!("{path}.place-on"), &value, &known);
-            } else {
-                self.unknown(
-                    path,
-                    &format!("unknown key {}", quote(&key)),
-                    &key,
-                    &["place-on"],
-                );
-            }
-        }
-        if field
-            .object()
-            .fields()
-            .is_ok_and(|fields| fields.is_empty())
-        {
+        let entries = self.entries(path, field);
+        if entries.is_empty() {
             self.problem(path, "must have the key place-on");
+        }
+        for (key, value_path, value) in entries {
+            if key == "place-on" {
+                architecture = self.one_of(&value_path, &value, &KNOWN.map(|name| (name, name)));
+            } else {
+                let what = format!("unknown key {}", quote(&key));
+                self.unknown(path, &what, &key, &["place-on"]);
+            }
         }
         Some(Repair::PlaceOn(architecture?.to_owned()))
     }
@@ -183,87 +158,65 @@ impl Reader {
         values: &[(&'static str, T)],
     ) -> Option<T> {
         let written = field.string().ok().flatten().unwrap_or_default();
-        if let Some((_, value)) = values.iter().find(|(word, _)| *word == written) {
-            return Some(value.clone());
+        let value = values.iter().find(|(word, _)| *word == written);
+        if value.is_none() {
+            let words: Vec<&str> = values.iter().map(|(word, _)| *word).collect();
+            let list = text::list(&words, words.len());
+            let what = format!("must be one of {list}, not {}", shown(field));
+            self.unknown(path, &what, &written, &words);
         }
-        let words: Vec<&str> = values.iter().map(|(word, _)| *word).collect();
-        let list = text::list(&words, words.len());
-        let what = format!("must be one of {list}, not {}", shown(field));
-        self.unknown(path, &what, &written, &words);
-        None
+        value.map(|(_, value)| value.clone())
     }
 
     pub(super) fn boolean(&mut self, path: &str, field: &Field<'_>) -> Option<bool> {
         let value = field.boolean().ok().flatten();
         if value.is_none() {
-            self.problem(
-                path,
-                &format!("must be true or false, not {}", shown(field)),
-            );
+            let found = shown(field);
+            self.problem(path, &format!("must be true or false, not {found}"));
         }
         value
     }
 
-    /// A string that meets a condition. `expected` describes it.
-    fn string_where(
+    /// The value of a string. `expected` describes a valid one.
+    pub(super) fn parsed<T>(
         &mut self,
         path: &str,
         field: &Field<'_>,
         expected: &str,
-        is_valid: impl Fn(&str) -> bool,
-    ) -> Option<String> {
-        let written = field.string().ok().flatten();
-        let valid = written.filter(|written| is_valid(written));
-        if valid.is_none() {
+        parse: impl FnOnce(String) -> Option<T>,
+    ) -> Option<T> {
+        let value = field.string().ok().flatten().and_then(parse);
+        if value.is_none() {
             self.problem(path, &format!("{expected}; it is {}", shown(field)));
         }
-        valid
-    }
-
-    pub(super) fn version(&mut self, path: &str, field: &Field<'_>) -> Option<String> {
-        let expected = "must be a version of HCO or of OpenShift Virtualization in quotes, for example \"1.18\" or \"4.22\"";
-        self.string_where(path, field, expected, |written| {
-            HcoVersion::parse(written).is_some()
-        })
-    }
-
-    pub(super) fn namespace(&mut self, path: &str, field: &Field<'_>) -> Option<String> {
-        let expected =
-            "must be the name of a namespace, for example openshift-virtualization-os-images";
-        self.string_where(path, field, expected, is_dns1123_label)
+        value
     }
 
     /// Hosts of registries, with the port if it is not the default.
     pub(super) fn hosts(&mut self, field: &Field<'_>) -> Vec<String> {
-        let hosts = field.strings().ok().flatten();
+        let hosts = field.strings().ok().flatten().unwrap_or_default();
         let is_host = |host: &String| {
             let image = Image::at(&format!("docker://{host}/image"));
-            let image = image.and_then(Result::ok);
-            image.is_some_and(|image| image.host() == host.to_ascii_lowercase())
+            matches!(image, Some(Ok(image)) if image.host() == host.to_ascii_lowercase())
         };
-        let are_hosts = |hosts: &Vec<String>| !hosts.is_empty() && hosts.iter().all(is_host);
-        if !hosts.as_ref().is_some_and(are_hosts) {
+        if hosts.is_empty() || !hosts.iter().all(is_host) {
             self.problem(
                 "registries",
                 "must be a list of hosts, with the port if the URLs of the images have one, for example [quay.io, registry.example.com:5000]",
             );
         }
-        let hosts = hosts.unwrap_or_default().into_iter();
-        hosts.map(|host| host.to_ascii_lowercase()).collect()
+        hosts.iter().map(|host| host.to_ascii_lowercase()).collect()
     }
 
-    pub(super) fn account(&mut self, field: &Field<'_>) -> Option<ServiceAccount> {
+    pub(super) fn account(&mut self, path: &str, field: &Field<'_>) -> Option<ServiceAccount> {
         let expected = "must be the service account of the policy-server in the form NAMESPACE/NAME, for example kubewarden/policy-server";
-        let is_account = |written: &str| {
-            written.split_once('/').is_some_and(|(namespace, name)| {
-                is_dns1123_label(namespace) && is_dns1123_subdomain(name)
+        self.parsed(path, field, expected, |written| {
+            let (namespace, name) = written.split_once('/')?;
+            let is_valid = is_dns1123_label(namespace) && is_dns1123_subdomain(name);
+            is_valid.then(|| ServiceAccount {
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
             })
-        };
-        let written = self.string_where("serviceAccount", field, expected, is_account)?;
-        let (namespace, name) = written.split_once('/')?;
-        Some(ServiceAccount {
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
         })
     }
 
@@ -271,45 +224,40 @@ impl Reader {
     pub(super) fn common_template(
         &mut self,
         name: &str,
+        path: &str,
         field: &Field<'_>,
     ) -> Option<StatedTemplate> {
-        let path = format!("commonTemplates.{}", text::escape(name, 80));
         if !is_dns1123_subdomain(name) {
-            self.problem(
-                &path,
-                "must be the name of a template: lowercase letters, digits, `-` and `.`",
-            );
+            let expected = "must be the name of a template: lowercase letters, digits, `-` and `.`";
+            self.problem(path, expected);
         }
+        let is_stated = |text: &String| !text.trim().is_empty();
         if field.json().map(Json::kind) != Some(Kind::Object) {
             let expected = "must be a registry URL, for example docker://quay.io/containerdisks/fedora:latest, or {source: SOURCE, architectures: LIST}";
-            let url = self.string_where(&path, field, expected, |url| !url.trim().is_empty())?;
-            return Some(StatedTemplate::from_url(&url));
+            return self.parsed(path, field, expected, |url| {
+                is_stated(&url).then(|| StatedTemplate::from_url(&url))
+            });
         }
         let (mut source, mut architectures) = (None, None);
-        for (key, value) in self.fields(&path, field) {
+        for (key, value_path, value) in self.entries(path, field) {
             match key.as_str() {
-                "source" => source = Some(value),
+                "source" => source = Some((value_path, value)),
                 "architectures" => {
                     let expected = "must be the value of the architectures annotation, for example \"amd64,arm64\"";
-                    architectures = self.string_where(
-                        &format!("{path}.architectures"),
-                        &value,
-                        expected,
-                        |list| !list.trim().is_empty(),
-                    );
+                    let list = |list| Some(list).filter(is_stated);
+                    architectures = self.parsed(&value_path, &value, expected, list);
                 }
                 unknown => {
                     let what = format!("unknown key {}", quote(unknown));
-                    self.unknown(&path, &what, unknown, &["architectures", "source"]);
+                    self.unknown(path, &what, unknown, &["architectures", "source"]);
                 }
             }
         }
-        let Some(source) = source else {
-            self.problem(&path, "must have the key source");
+        let Some((path, source)) = source else {
+            self.problem(path, "must have the key source");
             return None;
         };
-        let path = format!("{path}.source");
-        for (kind, _) in self.fields(&path, &source) {
+        for (kind, ..) in self.entries(&path, &source) {
             if !SOURCE_KINDS.contains(&kind.as_str()) {
                 let what = format!("unknown source {}", quote(&kind));
                 self.unknown(&path, &what, &kind, &SOURCE_KINDS);
@@ -319,14 +267,12 @@ impl Reader {
             let expected = "must be a source, for example {registry: {imageStream: rhel9-guest, pullMethod: node}}";
             self.problem(&path, expected);
         }
-        match StatedTemplate::read(&source, architectures) {
-            Ok(template) => Some(template),
-            Err(error) => {
-                let what = format!("must not be {}", error.found().kind());
-                self.problem(&error.path().to_string(), &what);
-                None
-            }
+        let template = StatedTemplate::read(&source, architectures);
+        if let Err(error) = &template {
+            let kind = error.found().kind();
+            self.problem(&error.path().to_string(), &format!("must not be {kind}"));
         }
+        template.ok()
     }
 }
 
