@@ -27,12 +27,10 @@ impl Cluster for Kubewarden {
     }
 
     fn preference(&self, name: &PreferenceName) -> Option<Vec<u8>> {
-        let namespace = name.namespace.as_deref();
-        let resource = match namespace {
-            Some(_) => Resource::Preferences,
-            None => Resource::ClusterPreferences,
-        };
-        get(resource, namespace, &name.name)
+        match name.namespace.as_deref() {
+            None => get(Resource::ClusterPreferences, None, &name.name),
+            namespace => get(Resource::Preferences, namespace, &name.name),
+        }
     }
 
     fn can_i(&self, account: &ServiceAccount, permission: &Permission<'_>) -> Option<Vec<u8>> {
@@ -46,11 +44,7 @@ impl Cluster for Kubewarden {
         if !group.is_empty() {
             attributes.insert("group", group);
         }
-        attributes.extend(
-            permission
-                .namespace
-                .map(|namespace| ("namespace", namespace)),
-        );
+        attributes.extend(permission.namespace.map(|name| ("namespace", name)));
         let accounts = "system:serviceaccounts";
         let user = ["system:serviceaccount:", namespace, ":", name].concat();
         // Without the groups, permissions of groups would not count.

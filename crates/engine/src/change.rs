@@ -147,14 +147,11 @@ fn find_changes(
 ) -> Option<Changes> {
     let forecast = after.forecast.as_ref().ok()?;
     let before = match (before.map(|before| &before.forecast), objects) {
-        (Some(Ok(before)), _) => State::new(before),
+        (Some(Ok(before)), None) => State::new(before),
+        (Some(Ok(before)), Some(objects)) => State::new(before).with(objects),
         // If the object was rejected or does not exist, the operators created nothing.
-        (Some(Err(_)) | None, Some(_)) => State::default(),
-        (Some(Err(_)) | None, None) => return None,
-    };
-    let before = match objects {
-        Some(objects) => before.with(objects),
-        None => before,
+        (_, Some(objects)) => State::default().with(objects),
+        (_, None) => return None,
     };
     Some(forecast::changes(&before, Ok(forecast)))
 }

@@ -1,5 +1,7 @@
 //! The interface to the host. Only these traits and [`Registry`] access the host; all other code is pure.
 
+use std::fmt;
+
 use kube_objects::json::{Json, Object};
 use operator_models::cdi::image::Registry;
 use operator_models::kubevirt::preference::PreferenceName;
@@ -11,6 +13,12 @@ pub struct ServiceAccount {
     pub namespace: String,
     /// Its name.
     pub name: String,
+}
+
+impl fmt::Display for ServiceAccount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
 }
 
 /// The objects that the policy reads.

@@ -15,20 +15,13 @@ use operator_models::ssp::architecture::Architecture;
 
 use crate::cluster::{Cluster, Permission, Resource, ServiceAccount, forbidden_verb, is_forbidden};
 
-/// An object or a list that cannot be read.
+/// Why an object or a list cannot be read.
 #[derive(Debug)]
-pub(crate) struct Unreadable {
-    pub(crate) resource: Resource,
-    pub(crate) reason: UnreadableReason,
-}
-
-/// The reason why an object or a list cannot be read.
-#[derive(Debug)]
-pub(crate) enum UnreadableReason {
+pub(crate) enum Unreadable {
     /// The API server reports that this service account does not have the permission for this verb.
-    Forbidden(ServiceAccount, &'static str),
+    Forbidden(Resource, ServiceAccount, &'static str),
     /// The host returned an error, or a response that is not a list.
-    Error(String),
+    Error(Resource, String),
 }
 
 /// The cluster of a VirtualMachine.
@@ -66,14 +59,12 @@ impl Context {
                 ..Self::default()
             },
         };
-        let observed = reader
-            .list(Resource::HyperConvergeds, Observed::read)
-            .unwrap_or_default();
-        reader.context.workload = observed.workload;
-        reader.context.virt_api = observed.virt_api;
-        reader.context.kubevirt = reader
-            .list(Resource::KubeVirts, KubeVirt::only)
-            .unwrap_or_default();
+        if let Some(observed) = reader.list(Resource::HyperConvergeds, Observed::read) {
+            reader.context.workload = observed.workload;
+            reader.context.virt_api = observed.virt_api;
+        }
+        let kubevirt = reader.list(Resource::KubeVirts, KubeVirt::only);
+        reader.context.kubevirt = kubevirt.unwrap_or_default();
         for vm in vms {
             reader.read_data_sources(vm);
         }
@@ -156,12 +147,12 @@ impl Lookup for Reader<'_> {
         if !is_name || self.context.data_sources.len() >= LIMIT {
             return None;
         }
-        let text = if self.can_get_data_sources(namespace) {
-            self.cluster.data_source(namespace, name)
-        } else {
-            None
-        };
-        let read = text.and_then(|text| BootSource::read(Json::parse(&text).ok()?).ok());
+        let text = self
+            .can_get_data_sources(namespace)
+            .then(|| self.cluster.data_source(namespace, name));
+        let read = text
+            .flatten()
+            .and_then(|text| BootSource::read(Json::parse(&text).ok()?).ok());
         self.context.data_sources.insert(key, read.clone());
         read
     }
@@ -214,15 +205,15 @@ impl Reader<'_> {
         if let Some(account) = self.account
             && let Some(verb) = forbidden_verb(self.cluster, account, resource)
         {
-            self.report(resource, UnreadableReason::Forbidden(account.clone(), verb));
+            self.report(Unreadable::Forbidden(resource, account.clone(), verb));
             return None;
         }
         let read = self.cluster.list(resource).and_then(|list| {
             let list = Json::parse(&list).map_err(|error| error.to_string())?;
             read(list).map_err(|error| error.to_string())
         });
-        let error = |error| self.report(resource, UnreadableReason::Error(error));
-        read.map_err(error).ok()
+        read.map_err(|error| self.report(Unreadable::Error(resource, error)))
+            .ok()
     }
 
     fn can_get_data_sources(&mut self, namespace: &str) -> bool {
@@ -235,14 +226,13 @@ impl Reader<'_> {
             .account
             .filter(|account| is_forbidden(self.cluster, account, &permission));
         if let Some(account) = forbidden {
-            let reason = UnreadableReason::Forbidden(account.clone(), "get");
-            self.report(Resource::DataSources, reason);
+            let resource = Resource::DataSources;
+            self.report(Unreadable::Forbidden(resource, account.clone(), "get"));
         }
         forbidden.is_none()
     }
 
-    fn report(&mut self, resource: Resource, reason: UnreadableReason) {
-        let unreadable = Unreadable { resource, reason };
+    fn report(&mut self, unreadable: Unreadable) {
         self.context.unreadable.get_or_insert(unreadable);
     }
 }

@@ -50,11 +50,6 @@ impl Repair {
 }
 
 impl Fix {
-    /// The text for users: the summary, and the lines to type or paste. The lines after the first are indented.
-    pub fn text(&self) -> String {
-        text::text(self)
-    }
-
     /// A fix that only a person can apply.
     pub(crate) fn advice(summary: impl Into<String>) -> Self {
         Self::edits(summary, &[])
@@ -98,22 +93,20 @@ pub(crate) fn merge_command(
     path: &FieldPath,
     value: impl Into<Value>,
 ) -> String {
-    let mut patch: Value = value.into();
-    for segment in path.segments().into_iter().rev() {
-        if let Segment::Key(key) = segment {
-            patch = json!({ (key.clone().into_owned()): patch });
-        }
-    }
-    let name = if is_dns1123_subdomain(&hco.name) {
-        &hco.name
-    } else {
-        "NAME"
-    };
-    let namespace = if is_dns1123_label(&hco.namespace) {
-        &hco.namespace
-    } else {
-        "NAMESPACE"
-    };
+    let keys = path
+        .segments()
+        .into_iter()
+        .filter_map(|segment| match segment {
+            Segment::Key(key) => Some(key.as_ref()),
+            Segment::Index(_) => None,
+        });
+    let keys: Vec<&str> = keys.collect();
+    let patch = keys
+        .iter()
+        .rfold(value.into(), |patch, key| json!({ (*key): patch }));
+    let name = Some(hco.name.as_str()).filter(|name| is_dns1123_subdomain(name));
+    let namespace = Some(hco.namespace.as_str()).filter(|name| is_dns1123_label(name));
+    let (name, namespace) = (name.unwrap_or("NAME"), namespace.unwrap_or("NAMESPACE"));
     let version = hco.api_version.name();
     format!(
         "kubectl patch hyperconvergeds.{version}.hco.kubevirt.io {name} -n {namespace} --type merge -p {}",

@@ -97,9 +97,7 @@ impl<'r, 'f> Fixes<'r, 'f> {
         let (mut fixes, mut last) = (Vec::new(), Vec::new());
         for proposal in detection.violation.fixes(self.configuration()) {
             match proposal {
-                Proposal::Advice { .. } | Proposal::Edits { .. } => {
-                    fixes.extend(as_proposed(&proposal));
-                }
+                Proposal::Fix(fix) => fixes.push(fix),
                 Proposal::EnableImport => {
                     // Fixes that only a person can prepare come after fixes that can be applied.
                     let is_first = enable_import.is_some_and(|fix| !fix.patch.is_empty());
@@ -162,19 +160,4 @@ fn shown<'r, 'f>(detections: &'r [Detection<'f>]) -> impl Iterator<Item = &'r De
                 *count <= SHOWN
             })
         })
-}
-
-/// The fix of a proposal that names its edits or its advice.
-pub(crate) fn as_proposed(proposal: &Proposal<'_>) -> Option<Fix> {
-    Some(match proposal {
-        Proposal::Advice { summary, command } => {
-            Fix::advice(summary.clone()).with_command(command.clone())
-        }
-        Proposal::Edits {
-            summary,
-            edits,
-            complete,
-        } => Fix::edits(summary.clone(), edits).complete_if(*complete),
-        _ => return None,
-    })
 }

@@ -1,6 +1,7 @@
 //! The images of a request, looked up in their registries.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use kube_objects::text;
 use operator_models::cdi::image::{Contents, Image, Registry, Unknown};
@@ -28,9 +29,8 @@ const LIMIT: usize = 20;
 /// The images of a request that were looked up, and why others were not.
 #[derive(Debug, Default)]
 pub(crate) struct Lookups {
-    answers: Vec<Answer>,
-    /// The index of the answer, by the name of the template and the URL. Thousands of templates can have the same image.
-    indexes: BTreeMap<(String, String), usize>,
+    /// The answers by the name of the template and the URL. Thousands of templates can have the same image.
+    answers: BTreeMap<(String, String), Rc<Answer>>,
     /// The number of images that exceed the limit.
     excess: usize,
     /// Hosts that the settings do not list.
@@ -50,8 +50,8 @@ impl Images {
             return None;
         };
         let url = url(configuration, image)?.to_owned();
-        let index = lookups.indexes.get(&(image.name.to_owned(), url))?;
-        lookups.answers.get(*index).map(Result::as_ref)
+        let answer = lookups.answers.get(&(image.name.to_owned(), url))?;
+        Some((**answer).as_ref())
     }
 
     /// The architectures that an image supports, or why not all of them are known; `None` if it is not looked up.
@@ -61,12 +61,10 @@ impl Images {
         image: &GoldenImage<'_>,
     ) -> Option<Result<&BTreeSet<String>, &Unknown>> {
         let contents = self.contents_of(configuration, image)?;
-        Some(
-            contents.and_then(|contents| match contents.unreadable().next() {
-                Some((_, why)) => Err(why),
-                None => Ok(&contents.supported),
-            }),
-        )
+        Some(contents.and_then(|contents| {
+            let unreadable = contents.unreadable().next();
+            unreadable.map_or(Ok(&contents.supported), |(_, why)| Err(why))
+        }))
     }
 
     /// Why images were not checked, one sentence for each reason.
@@ -94,8 +92,13 @@ impl Lookups {
             let url = url(configuration, image);
             let key = || (image.name.to_owned(), url.unwrap_or_default().to_owned());
             match url.and_then(Image::of_cron) {
-                None => drop(lookups.other_sources.insert(text::quote(image.name))),
-                Some(Err(why)) => lookups.add(Err(Unknown::Url(why)), [key()]),
+                None => {
+                    lookups.other_sources.insert(text::quote(image.name));
+                }
+                Some(Err(why)) => {
+                    let answer = Rc::new(Err(Unknown::Url(why)));
+                    lookups.answers.insert(key(), answer);
+                }
                 Some(Ok(image)) if !is_allowed(image.host()) => {
                     lookups.unlisted_hosts.insert(text::quote(image.host()));
                 }
@@ -113,17 +116,13 @@ impl Lookups {
                 continue;
             };
             left = rest;
-            lookups.add(image.contents(&architectures, registry), templates);
+            let answer = Rc::new(image.contents(&architectures, registry));
+            let answers = templates
+                .into_iter()
+                .map(|template| (template, Rc::clone(&answer)));
+            lookups.answers.extend(answers);
         }
         lookups
-    }
-
-    fn add(&mut self, answer: Answer, templates: impl IntoIterator<Item = (String, String)>) {
-        let index = self.answers.len();
-        self.answers.push(answer);
-        let templates = templates.into_iter();
-        self.indexes
-            .extend(templates.map(|template| (template, index)));
     }
 
     fn not_checked(&self) -> Vec<String> {

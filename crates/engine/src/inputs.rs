@@ -48,10 +48,9 @@ impl<'a> Inputs<'a> {
         let (settings, comparison) = (&request.settings, request.comparison);
         let counts = request.detail == Detail::Everything;
         let is_needed = node_level(before, after, settings).is_some();
-        let placements: Vec<&Placement> = [Some(&after.hco.placement)]
+        let placements: Vec<&Placement> = [&after.hco.placement]
             .into_iter()
-            .chain([before.map(|before| &before.hco.placement)])
-            .flatten()
+            .chain(before.map(|before| &before.hco.placement))
             .chain(&request.proposed_placements)
             .collect();
         let status = node_info(after).filter(|_| !counts && settings.placement_repair().is_none());
@@ -69,15 +68,9 @@ impl<'a> Inputs<'a> {
         let census = counted(after, current).filter(|_| is_needed);
         let census_before =
             before.and_then(|before| counted(before, nodes_before.as_ref().or(current)));
+        let censuses = [census_before.as_ref(), census.as_ref()];
         Self {
-            images: read_images(
-                before,
-                after,
-                census.as_ref(),
-                census_before.as_ref(),
-                settings,
-                host,
-            ),
+            images: read_images(before, after, censuses, settings, host),
             nodes,
             nodes_before,
             objects: comparison.map(|comparison| &comparison.objects),
@@ -131,8 +124,7 @@ fn node_info<'a>(after: &Configuration<'a>) -> Option<&'a NodeInfo> {
 fn read_images(
     before: Option<&Configuration<'_>>,
     after: &Configuration<'_>,
-    census: Option<&Census>,
-    census_before: Option<&Census>,
+    [census_before, census]: [Option<&Census>; 2],
     settings: &Settings,
     registry: &dyn Registry,
 ) -> Images {
@@ -148,18 +140,15 @@ fn read_images(
             && !configuration.golden_images.is_empty()
             && census.workload.len() > 1
     };
-    let is_read = match after.import {
-        Import::Enabled => true,
-        Import::Disabled => {
-            lacks_import(after, census)
-                && !before
-                    .zip(census_before)
-                    .is_some_and(|(before, census)| lacks_import(before, census))
-                && RULES
-                    .iter()
-                    .any(|rule| rule.repairs == RepairKind::Import && settings.is_checked(rule))
-        }
+    let is_repaired = || {
+        let mut rules = RULES.iter();
+        rules.any(|rule| rule.repairs == RepairKind::Import && settings.is_checked(rule))
     };
+    let lacked = before.zip(census_before);
+    let is_read = after.import == Import::Enabled
+        || lacks_import(after, census)
+            && !lacked.is_some_and(|(before, census)| lacks_import(before, census))
+            && is_repaired();
     if !is_read {
         return Images::Skipped;
     }
@@ -195,14 +184,11 @@ fn existing_images(
     census: &Census,
     census_before: Option<&Census>,
 ) -> BTreeSet<String> {
-    let adds_architecture = census_before
-        .filter(|before| !before.workload.is_empty())
-        .is_some_and(|before| {
-            census
-                .workload
-                .keys()
-                .any(|name| !before.workload.contains_key(name))
-        });
+    let known = census_before
+        .map(|before| &before.workload)
+        .filter(|known| !known.is_empty());
+    let mut names = census.workload.keys();
+    let adds_architecture = known.is_some_and(|known| names.any(|name| !known.contains_key(name)));
     before
         .golden_images
         .iter()

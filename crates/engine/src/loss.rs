@@ -99,39 +99,33 @@ fn template_loss(
     has: &Effects<'_>,
     after: &Side<'_>,
 ) -> Option<Loss> {
-    let before = had.images.get(name)?;
-    let now = has.images.get(name)?;
-    let is_left = |architecture: &str| {
-        after
-            .census
-            .is_some_and(|census| census.workload.contains_key(architecture))
+    let workload = after.census.map(|census| &census.workload);
+    let lost = |before: &BTreeSet<&str>, now: &BTreeSet<&str>| -> Vec<String> {
+        let left = before
+            .iter()
+            .filter(|name| workload.is_some_and(|workload| workload.contains_key(**name)));
+        let lost = left.filter(|name| !now.contains(*name));
+        lost.map(|name| (*name).to_owned()).collect()
     };
-    let loss = match (before, now) {
+    let none = BTreeSet::new();
+    let loss = match (had.images.get(name)?, has.images.get(name)?) {
         (Images::Nothing, _) | (Images::Once, Images::Once | Images::For(_)) => None,
         (Images::Once, Images::Nothing) => Some(Loss::Image),
-        (Images::For(before), now) => {
-            let mut lost: Vec<String> = before
-                .iter()
-                .filter(|architecture| is_left(architecture))
-                .map(|architecture| (*architecture).to_owned())
-                .collect();
-            match now {
-                Images::Once => (lost.len() > 1).then_some(Loss::Architectures(lost)),
-                Images::Nothing if lost.is_empty() => Some(Loss::Image),
-                Images::Nothing => Some(Loss::Architectures(lost)),
-                Images::For(now) => {
-                    lost.retain(|architecture| !now.contains(architecture.as_str()));
-                    (!lost.is_empty()).then_some(Loss::Architectures(lost))
-                }
-            }
-        }
+        (Images::For(before), Images::Once) => Some(lost(before, &none))
+            .filter(|lost| lost.len() > 1)
+            .map(Loss::Architectures),
+        (Images::For(before), Images::Nothing) => Some(match lost(before, &none) {
+            lost if lost.is_empty() => Loss::Image,
+            lost => Loss::Architectures(lost),
+        }),
+        (Images::For(before), Images::For(now)) => Some(lost(before, now))
+            .filter(|lost| !lost.is_empty())
+            .map(Loss::Architectures),
     };
     loss.or_else(|| {
-        let stopped = had.stops.get(name);
-        let mut stops = has.stops.get(name)?.iter();
-        stops
-            .find(|stop| !stopped.is_some_and(|stopped| stopped.contains(stop)))
-            .map(|stop| Loss::Stop(*stop))
+        let stopped = had.stops.get(name).cloned().unwrap_or_default();
+        let stop = has.stops.get(name)?.difference(&stopped).next()?;
+        Some(Loss::Stop(*stop))
     })
 }
 

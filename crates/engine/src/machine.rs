@@ -79,12 +79,8 @@ impl<'a> Machine<'a> {
     /// Whether a workload node can run VMs of an architecture, natively or by emulation.
     pub(crate) fn can_run(&self, architecture: &str) -> bool {
         let kubevirt = &self.context.kubevirt;
-        let workload = self.context.workload.as_ref();
-        workload.is_some_and(|nodes| {
-            nodes
-                .iter()
-                .any(|node| kubevirt.can_run(architecture, node))
-        })
+        let mut workload = self.context.workload.iter().flatten();
+        workload.any(|node| kubevirt.can_run(architecture, node))
     }
 
     /// The only architectures whose VMs KubeVirt accepts; `None` if it accepts all, or if that is unknown.
@@ -132,7 +128,7 @@ impl<'a> Machine<'a> {
         {
             edits = edits.remove(Self::machine_type_path());
         }
-        Proposal::edits(format!("use {architecture}"), edits.finish())
+        Proposal::edits(format!("use {architecture}"), &edits.finish())
     }
 
     /// Replaces the DataSource with the one that has the same image for the VM's architecture, if it exists.
@@ -151,7 +147,7 @@ impl<'a> Machine<'a> {
             edits = edits.add(path.key("namespace"), namespace.as_str());
         }
         let summary = format!("use the DataSource for {}", architecture.name());
-        Some(Proposal::edits(summary, edits.finish()))
+        Some(Proposal::edits(summary, &edits.finish()))
     }
 
     /// The architectures that the VM could have instead: KubeVirt supports them, and a workload node has them.

@@ -107,13 +107,12 @@ impl<'a> Nodes<'a> {
 
     /// The nodes that HCO has read for this placement.
     pub(crate) fn from_status(info: &NodeInfo, placement: &'a Placement) -> Self {
-        let mut census = Census::default();
-        for name in &info.workload {
-            census.workload.insert(name.clone(), 1);
-        }
-        census
-            .control_plane
-            .extend(info.control_plane.iter().cloned());
+        let workload = info.workload.iter().map(|name| (name.clone(), 1));
+        let census = Census {
+            workload: workload.collect(),
+            control_plane: info.control_plane.iter().cloned().collect(),
+            ..Census::default()
+        };
         Self {
             source: NodesSource::Status {
                 default_architecture: info.default_architecture.clone(),
@@ -124,8 +123,7 @@ impl<'a> Nodes<'a> {
 
     /// The nodes for one of the placements.
     pub(crate) fn census(&self, placement: &Placement) -> Option<&Census> {
-        let mut counted = self.counted.iter();
-        let (_, census) = counted.find(|(known, _)| *known == placement)?;
+        let (_, census) = self.counted.iter().find(|(known, _)| *known == placement)?;
         Some(census)
     }
 }

@@ -8,7 +8,7 @@ use crate::comparison::Comparison;
 use crate::evaluate::evaluate as evaluate_change;
 use crate::fixes::Fixes;
 use crate::inputs::Inputs;
-use crate::render::{self, Conclusion, Detail};
+use crate::render::{self, Detail};
 use crate::repair::{Repaired, repair};
 use crate::report::Report;
 use crate::request::{HyperConvergedRequest, Parsed};
@@ -81,13 +81,16 @@ fn conclude(
 ) -> Report {
     let detections = evaluate_change(change, &request.settings);
     let fixes = Fixes::new(change, inputs, &request.settings, object, &detections);
-    let conclusion = Conclusion {
-        findings: fixes.findings(),
-        detections: &detections,
-        repaired,
-    };
     let report = render::report(change, inputs, request.detail);
-    render::with_findings(report, &request.name, &request.settings, conclusion)
+    let (name, settings) = (&request.name, &request.settings);
+    render::with_findings(
+        report,
+        name,
+        settings,
+        &detections,
+        fixes.findings(),
+        repaired,
+    )
 }
 
 /// Evaluates settings for the operation `validate_settings`.

@@ -3,21 +3,13 @@
 use kube_objects::edit::Edit;
 use operator_models::hco::template::Template;
 
+use crate::fix::Fix;
+
 /// A way to resolve a violation. [`Fixes`](crate::fixes::Fixes) determines the edits, and whether a person has to decide.
 #[derive(Debug, Clone)]
 pub(crate) enum Proposal<'a> {
-    /// An action that only a person can take, with a command to paste.
-    Advice {
-        summary: String,
-        command: Option<String>,
-    },
-    /// Edits that the rule knows.
-    Edits {
-        summary: String,
-        edits: Vec<Edit>,
-        /// Whether they need no human decision.
-        complete: bool,
-    },
+    /// A fix that the rule knows.
+    Fix(Fix),
     /// Enable the import, and correct the annotations that take effect then.
     EnableImport,
     /// The same for a rule that does not need the import. The fix is complete only if another rule needs the import.
@@ -53,26 +45,16 @@ pub(crate) enum Proposal<'a> {
 impl Proposal<'_> {
     /// An action that only a person can take.
     pub(crate) fn advice(summary: impl Into<String>) -> Self {
-        Self::Advice {
-            summary: summary.into(),
-            command: None,
-        }
+        Self::Fix(Fix::advice(summary))
     }
 
     /// An action that only a person can take, with a command to paste.
     pub(crate) fn command(summary: impl Into<String>, command: impl Into<String>) -> Self {
-        Self::Advice {
-            summary: summary.into(),
-            command: Some(command.into()),
-        }
+        Self::Fix(Fix::advice(summary).with_command(Some(command.into())))
     }
 
     /// Edits that a person has to confirm.
-    pub(crate) fn edits(summary: impl Into<String>, edits: Vec<Edit>) -> Self {
-        Self::Edits {
-            summary: summary.into(),
-            edits,
-            complete: false,
-        }
+    pub(crate) fn edits(summary: impl Into<String>, edits: &[Edit]) -> Self {
+        Self::Fix(Fix::edits(summary, edits))
     }
 }

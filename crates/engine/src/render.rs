@@ -58,12 +58,9 @@ fn rejected(code: u16, message: String) -> Report {
 
 /// A denial that also has a warning with its reason, if the settings ask for it.
 fn rejected_with(settings: &Settings, code: u16, fact: &str, message: String) -> Report {
-    let is_warning = settings.denials_as_warnings;
+    let warning = settings.denials_as_warnings.then(|| warnings::denial(fact));
     Report {
-        warnings: is_warning
-            .then(|| warnings::denial(fact))
-            .into_iter()
-            .collect(),
+        warnings: Vec::from_iter(warning),
         ..rejected(code, message)
     }
 }
@@ -88,10 +85,8 @@ pub(crate) fn undecodable(
 
 /// An object of a version that the policy does not know.
 pub(crate) fn unknown_version(object: &ObjectName, version: &str, settings: &Settings) -> Report {
-    let fact = format!(
-        "{object} cannot be decoded: version {} is unknown.",
-        quote(version)
-    );
+    let version = quote(version);
+    let fact = format!("{object} cannot be decoded: version {version} is unknown.");
     let message = format!("{fact}\nfix: use hco.kubevirt.io/v1beta1 or hco.kubevirt.io/v1");
     rejected_with(settings, BAD_REQUEST, &fact, message)
 }
@@ -117,15 +112,6 @@ pub(crate) fn invalid_settings(object: &ObjectName, problems: &str) -> Report {
              fix: correct spec.settings of the ClusterAdmissionPolicy"
         ),
     )
-}
-
-/// The findings about an object, and its repairs.
-pub(crate) struct Conclusion<'e, 'f, O> {
-    /// All of them.
-    pub(crate) detections: &'e [Detection<'f, O>],
-    /// The shown ones.
-    pub(crate) findings: Vec<Finding>,
-    pub(crate) repaired: Repaired,
 }
 
 /// The report about a HyperConverged.
@@ -168,26 +154,23 @@ pub(crate) fn report(change: &Change<'_>, inputs: &Inputs<'_>, detail: Detail) -
     }
 }
 
-/// Adds the verdict, the findings, and the repairs to a report.
+/// Adds the verdict, the findings that are shown, and the repairs to a report.
 pub(crate) fn with_findings<O>(
     mut report: Report,
     object: &ObjectName,
     settings: &Settings,
-    conclusion: Conclusion<'_, '_, O>,
+    detections: &[Detection<'_, O>],
+    findings: Vec<Finding>,
+    repaired: Repaired,
 ) -> Report {
-    let Conclusion {
-        detections,
-        findings,
-        repaired,
-    } = conclusion;
     let rules: Vec<RuleSection<'_>> = detections
         .chunk_by(|one, other| ptr::eq(one.rule, other.rule))
         .filter_map(|detections| RuleSection::new(detections, &findings))
         .collect();
-    let denying: Vec<_> = rules
+    let denying = rules
         .iter()
-        .filter(|section| section.count(Outcome::Deny) > 0)
-        .collect();
+        .filter(|section| section.count(Outcome::Deny) > 0);
+    let denying: Vec<_> = denying.collect();
     report.code = match denying.as_slice() {
         [] => None,
         [only] if only.rule.is_about_the_policy => Some(INTERNAL_ERROR),
@@ -230,13 +213,11 @@ impl<'e> RuleSection<'e> {
         for detection in detections {
             *counts.entry(detection.outcome).or_default() += 1;
         }
+        let findings = findings.iter().filter(|finding| finding.rule == rule.id);
         Some(Self {
             rule,
             counts,
-            findings: findings
-                .iter()
-                .filter(|finding| finding.rule == rule.id)
-                .collect(),
+            findings: findings.collect(),
         })
     }
 
@@ -247,12 +228,8 @@ impl<'e> RuleSection<'e> {
 
     /// The findings with this outcome that are shown, and the number of the others.
     fn with(&self, outcome: Outcome) -> (Vec<&'e Finding>, usize) {
-        let shown: Vec<_> = self
-            .findings
-            .iter()
-            .copied()
-            .filter(|finding| finding.level == outcome)
-            .collect();
+        let mut shown = self.findings.clone();
+        shown.retain(|finding| finding.level == outcome);
         let more = self.count(outcome) - shown.len();
         (shown, more)
     }
@@ -308,19 +285,17 @@ fn templates(change: &Change<'_>, census: &Census) -> Vec<TemplateReport> {
     /// The maximum number of templates in the table. Users don't read a longer one.
     const SHOWN: usize = 1000;
     let side = &change.after;
-    let missing = match &side.forecast {
-        Ok(forecast) => missing_crons(forecast),
-        Err(_) => BTreeSet::new(),
-    };
-    side.configuration
-        .golden_images
-        .iter()
-        .take(SHOWN)
-        .map(|image| TemplateReport {
-            name: image.name.into(),
-            architectures: boots(change, image, census, &missing),
-        })
-        .collect()
+    let missing = side
+        .forecast
+        .as_ref()
+        .map(missing_crons)
+        .unwrap_or_default();
+    let images = side.configuration.golden_images.iter().take(SHOWN);
+    let reports = images.map(|image| TemplateReport {
+        name: image.name.into(),
+        architectures: boots(change, image, census, &missing),
+    });
+    reports.collect()
 }
 
 /// The templates and names of the DataImportCrons that import no image, although the annotation lists the architecture.
@@ -347,17 +322,16 @@ fn boots(
         .value()
         .filter(|_| is_determined)
         .map(|value| value.supported(&census.workload));
-    let contents = match configuration.import {
-        Import::Enabled => change.images.architectures_of(configuration, image),
-        Import::Disabled => None,
-    };
+    let is_import_on = configuration.import == Import::Enabled;
+    let contents = is_import_on
+        .then(|| change.images.architectures_of(configuration, image))
+        .flatten();
     let is_missing = |name: &str| {
         !missing.is_empty()
-            && match configuration.import {
-                Import::Enabled => {
-                    missing.contains(&(image.name, &*[image.name, "-", name].concat()))
-                }
-                Import::Disabled => missing.contains(&(image.name, image.name)),
+            && if is_import_on {
+                missing.contains(&(image.name, &*[image.name, "-", name].concat()))
+            } else {
+                missing.contains(&(image.name, image.name))
             }
     };
     let boot = |name: &String| {

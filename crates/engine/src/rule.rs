@@ -153,36 +153,28 @@ impl Rule {
     }
 
     /// The same rule, but none of its findings is an existing problem.
-    pub(crate) const fn exempt_from_ratchet(self) -> Self {
-        Self {
-            ratchet: Ratchet::Exempt,
-            ..self
-        }
+    pub(crate) const fn exempt_from_ratchet(mut self) -> Self {
+        self.ratchet = Ratchet::Exempt;
+        self
     }
 
     /// The same rule, for findings that say that the policy cannot evaluate the object. None of them is an existing
     /// problem.
-    pub(crate) const fn about_the_policy(self) -> Self {
-        Self {
-            is_about_the_policy: true,
-            ..self.exempt_from_ratchet()
-        }
+    pub(crate) const fn about_the_policy(mut self) -> Self {
+        self.is_about_the_policy = true;
+        self.exempt_from_ratchet()
     }
 
     /// The same rule, silent where HCO deploys no golden images.
-    pub(crate) const fn about_golden_images(self) -> Self {
-        Self {
-            is_about_golden_images: true,
-            ..self
-        }
+    pub(crate) const fn about_golden_images(mut self) -> Self {
+        self.is_about_golden_images = true;
+        self
     }
 
     /// The same rule, for which images are looked up.
-    pub(crate) const fn about_images(self) -> Self {
-        Self {
-            is_about_images: true,
-            ..self
-        }
+    pub(crate) const fn about_images(mut self) -> Self {
+        self.is_about_images = true;
+        self
     }
 
     /// The same rule, which applies only on this condition.
@@ -191,11 +183,9 @@ impl Rule {
     }
 
     /// The same rule, for findings that depend on the architectures annotation that HCO uses.
-    pub(crate) const fn about_annotations(self) -> Self {
-        Self {
-            is_about_annotations: true,
-            ..self.about_golden_images()
-        }
+    pub(crate) const fn about_annotations(mut self) -> Self {
+        self.is_about_annotations = true;
+        self.about_golden_images()
     }
 
     /// The same rule, for whose findings an alert fires.

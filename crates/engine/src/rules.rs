@@ -16,14 +16,22 @@ use crate::violation::{Violation, Violations};
 /// The names that most rules use.
 mod prelude {
     pub(super) use std::borrow::Cow;
+    pub(super) use std::collections::{BTreeMap, BTreeSet};
 
+    pub(super) use kube_objects::edit::Edits;
     pub(super) use kube_objects::path::FieldPath;
     pub(super) use kube_objects::text::{escape, quote};
+    pub(super) use operator_models::forecast::Changes;
+    pub(super) use operator_models::hco::node::Census;
+    pub(super) use operator_models::hco::template::Template;
 
-    pub(super) use crate::configuration::Configuration;
+    pub(super) use crate::change::{Prediction, Side};
+    pub(super) use crate::configuration::{Configuration, Origin};
+    pub(super) use crate::machine::Machine;
     pub(super) use crate::proposal::Proposal;
     pub(super) use crate::rule::{Condition, Level, RepairKind, Rule};
     pub(super) use crate::violation::{Consequence, Violation};
+    pub(super) use crate::words::names;
 }
 
 /// Finds the violations of a rule about HyperConverged. The signature states what the rule needs: the nodes are read if a

@@ -7,9 +7,9 @@ use crate::cluster::Cluster;
 use crate::context::Context;
 use crate::evaluate::compare;
 use crate::finding::Finding;
-use crate::fixes;
 use crate::machine::Machine;
-use crate::render::{self, Conclusion};
+use crate::proposal::Proposal;
+use crate::render;
 use crate::repair::Repaired;
 use crate::report::{Report, VirtualMachineReport};
 use crate::request::VirtualMachineRequest;
@@ -45,16 +45,22 @@ pub(crate) fn evaluate(request: &VirtualMachineRequest<'_>, cluster: &dyn Cluste
         })
         .collect();
     let findings = detections.iter().map(|detection| {
-        let proposals = detection.violation.fixes(&new);
-        let fixes = proposals.iter().filter_map(fixes::as_proposed).collect();
-        Finding::new(detection, &new, fixes)
+        let proposals = detection.violation.fixes(&new).into_iter();
+        let fixes = proposals.filter_map(|proposal| match proposal {
+            Proposal::Fix(fix) => Some(fix),
+            _ => None,
+        });
+        Finding::new(detection, &new, fixes.collect())
     });
-    let conclusion = Conclusion {
-        findings: findings.collect(),
-        detections: &detections,
-        repaired: Repaired::default(),
-    };
-    render::with_findings(report, &request.name, settings, conclusion)
+    let (findings, repaired) = (findings.collect(), Repaired::default());
+    render::with_findings(
+        report,
+        &request.name,
+        settings,
+        &detections,
+        findings,
+        repaired,
+    )
 }
 
 fn report(machine: &Machine<'_>) -> VirtualMachineReport {

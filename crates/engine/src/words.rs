@@ -137,11 +137,16 @@ pub(crate) fn boot_sources<'k>(keys: impl IntoIterator<Item = &'k Key>) -> Strin
     text::list(&names, 3)
 }
 
-/// The condition under which a DataSource has a disk although nothing is imported.
-pub(crate) const UNLESS_PVC: &str = ", unless a PVC of that name exists";
-
-/// Whether a DataSource is one of SSP's VM templates, with or without the suffix of an architecture.
-pub(crate) fn is_of_bundle(name: &str) -> bool {
-    let mut names = unsuffixed(name).chain([name]);
-    names.any(|name| bundle::source(name).is_some())
+/// The condition under which one of these DataSources has a disk although nothing is imported. SSP uses such a PVC only
+/// for the DataSources of its VM templates, with or without the suffix of an architecture.
+pub(crate) fn unless_pvc<'n>(names: impl IntoIterator<Item = &'n str>) -> &'static str {
+    let is_of_bundle = |name| {
+        let mut names = unsuffixed(name).chain([name]);
+        names.any(|name| bundle::source(name).is_some())
+    };
+    if names.into_iter().any(is_of_bundle) {
+        ", unless a PVC of that name exists"
+    } else {
+        ""
+    }
 }

@@ -9,61 +9,52 @@ use serde_json::Value;
 
 use super::Fix;
 
-/// A fix for users: the summary, and the lines to type or paste. The lines after the first are indented.
-pub(super) fn text(fix: &Fix) -> String {
-    /// The maximum number of changes that are listed.
-    const SHOWN: usize = 4;
-    let mut text = fix.summary.clone();
-    let mut changes = fix
-        .patch
-        .iter()
-        .filter_map(PatchOperation::edit)
-        .filter(|edit| !edit.adds_a_parent());
-    match (changes.next(), changes.next()) {
-        (Some(only), None) if annotation_of(&only).is_none() => {
-            let _ = write!(text, ": {}", describe(&only));
-        }
-        (Some(only), None) => {
-            let _ = write!(text, ":\n  {}", annotation_of(&only).unwrap_or_default());
-        }
-        (Some(first), Some(second)) => {
-            text.push(':');
-            for edit in [first, second]
-                .into_iter()
-                .chain(changes.by_ref().take(SHOWN - 2))
-            {
-                let _ = write!(text, "\n  {}", describe(&edit));
+impl Fix {
+    /// The text for users: the summary, and the lines to type or paste. The lines after the first are indented.
+    pub fn text(&self) -> String {
+        /// The maximum number of changes that are listed.
+        const SHOWN: usize = 4;
+        let mut text = self.summary.clone();
+        let edits = self.patch.iter().filter_map(PatchOperation::edit);
+        let changes: Vec<Edit> = edits.filter(|edit| !edit.adds_a_parent()).collect();
+        match changes.as_slice() {
+            [] => {}
+            [only] => {
+                let _ = match annotation(only) {
+                    Some(annotation) => write!(text, ":\n  {annotation}"),
+                    None => write!(text, ": {}", describe(only)),
+                };
             }
-            let more = changes.count();
-            if more > 0 {
-                let _ = write!(text, "\n  and {more} more");
+            changes => {
+                text.push(':');
+                for edit in changes.iter().take(SHOWN) {
+                    let _ = write!(text, "\n  {}", describe(edit));
+                }
+                if let Some(more @ 1..) = changes.len().checked_sub(SHOWN) {
+                    let _ = write!(text, "\n  and {more} more");
+                }
             }
         }
-        (None, _) => {}
+        if let Some(command) = &self.command {
+            let _ = write!(text, "\n  {command}");
+        }
+        text
     }
-    if let Some(command) = &fix.command {
-        let _ = write!(text, "\n  {command}");
-    }
-    text
 }
 
-/// An annotation as the user types it, if the edit sets one.
-fn annotation_of(edit: &Edit) -> Option<String> {
+/// An annotation as the user types it, for example `ssp.kubevirt.io/dict.architectures: "amd64,arm64"`, if the edit sets
+/// one.
+fn annotation(edit: &Edit) -> Option<String> {
     let (Change::Add(Value::String(value)) | Change::Replace(Value::String(value))) = &edit.change
     else {
         return None;
     };
     match edit.path.segments().as_slice() {
         [.., Segment::Key(map), Segment::Key(key)] if map == "annotations" => {
-            Some(annotation(key, value))
+            Some(format!("{key}: {}", quoted(value)))
         }
         _ => None,
     }
-}
-
-/// `ssp.kubevirt.io/dict.architectures: "amd64,arm64"`.
-pub(crate) fn annotation(key: &str, value: &str) -> String {
-    format!("{key}: {}", quoted(value))
 }
 
 /// A string in YAML, shortened for users.

@@ -31,10 +31,9 @@ impl<'f> Fixes<'_, 'f> {
         }
         let corrections = self.corrections();
         let is_all = corrections.is_some();
-        let corrections = corrections.unwrap_or_default();
-        let has_corrections = !corrections.is_empty();
+        let has_corrections = corrections.as_ref().is_some_and(|all| !all.is_empty());
         let mut edits = set_import(hco, configuration.version());
-        for (template, value) in corrections {
+        for (template, value) in corrections.into_iter().flatten() {
             edits = match value {
                 Some(value) => self.set_annotation(edits, template, ARCHITECTURES, value),
                 None => edits.remove(configuration.architectures_path(template)),
@@ -55,12 +54,11 @@ impl<'f> Fixes<'_, 'f> {
         let mut summary = ADVICE.to_owned();
         let version = configuration.version();
         let is_preview = !version.is_known || !version.number.has_finished_import();
-        let is_field_alone = hco.api_version == ApiVersion::V1beta1
-            || if version.is_known {
-                version.number.has_import_field()
-            } else {
-                hco.import.field.is_some()
-            };
+        let is_field_alone = match hco.api_version {
+            ApiVersion::V1beta1 => true,
+            ApiVersion::V1 if version.is_known => version.number.has_import_field(),
+            ApiVersion::V1 => hco.import.field.is_some(),
+        };
         if !is_field_alone && !version.is_known {
             summary += " (HCO 1.19 and later read the field; before, it is a preview, and HCO reads the feature gate)";
         } else if is_preview {
@@ -70,9 +68,9 @@ impl<'f> Fixes<'_, 'f> {
             summary += ", and in the same change add the architectures annotation to ";
             summary += &self.without_annotation();
         } else if !revealed.is_empty() {
-            let rules: Vec<&str> = revealed.iter().copied().collect();
+            let rules = text::list(&Vec::from_iter(revealed.iter()), revealed.len());
             summary += ", and in the same change fix the problems that this reveals (";
-            summary += &text::list(&rules, rules.len());
+            summary += &rules;
             summary += ")";
         }
         let command = (is_flag_alone && is_field_alone)
@@ -147,7 +145,7 @@ pub(crate) fn set_import(hco: &HyperConverged<'_>, version: &Version) -> Edits {
     if reads_field {
         edits = edits.set(&hco.fields.import, true);
     }
-    let is_gate = |it: &Gate| it.is_known(version.number);
+    let is_gate = |gate: &Gate| gate.is_known(version.number);
     let is_listed = hco.import.gates.iter().any(is_gate);
     let needs_gate = !reads_field || (!version.is_known && hco.import.field.is_none());
     // HCO reads the first entry; after HCO has dropped it, the second entry takes effect. Only these two entries are
@@ -160,7 +158,7 @@ pub(crate) fn set_import(hco: &HyperConverged<'_>, version: &Version) -> Edits {
     }
     // Before 1.19, HCO ignores a gate in another letter case. This edit replaces it with the correct gate, because
     // `import-gate-misspelled` also corrects its name.
-    let misspelled = hco.import.gates.iter().position(|it| it.is_import);
+    let misspelled = hco.import.gates.iter().position(|gate| gate.is_import);
     if let Some(index) = misspelled.filter(|_| needs_gate && !is_listed) {
         return edits.replace(list.path().index(index), gate(GATE));
     }

@@ -4,7 +4,6 @@ use kube_objects::edit::Edits;
 use kube_objects::json::Field;
 use kube_objects::placement::ARCHITECTURE_LABEL;
 use operator_models::hco::import::Import;
-use operator_models::hco::node::Census;
 use operator_models::ssp::architecture::{KNOWN, is_known};
 
 use super::Fixes;
@@ -19,21 +18,22 @@ impl Fixes<'_, '_> {
             return Vec::new();
         };
         // The same order with and without the numbers of the nodes.
-        let first = census
-            .control_plane
-            .iter()
-            .find(|name| census.workload.contains_key(*name));
-        let workload: Vec<&str> = first
+        let mut control_plane = census.control_plane.iter();
+        let first = control_plane.find(|name| census.workload.contains_key(*name));
+        let others = census.workload.keys().filter(|name| Some(*name) != first);
+        let mut names: Vec<&str> = first
             .into_iter()
-            .chain(census.workload.keys().filter(|name| Some(*name) != first))
+            .chain(others)
             .map(String::as_str)
-            .filter(|name| is_known(name) && self.can_place_on(name))
             .collect();
-        let names = if workload.is_empty() {
-            self.other_architectures(census)
-        } else {
-            workload
-        };
+        names.retain(|name| is_known(name) && self.can_place_on(name));
+        if names.is_empty() && matches!(self.inputs.nodes_source(), Some(NodesSource::List)) {
+            names.extend(
+                KNOWN.iter().filter(|name| {
+                    !census.workload.contains_key(**name) && self.can_place_on(name)
+                }),
+            );
+        }
         // The field is located only once, because a nodeSelector can be long.
         let label = self.configuration().hco.fields.node_selector.object();
         let label = label.field(ARCHITECTURE_LABEL);
@@ -43,46 +43,30 @@ impl Fixes<'_, '_> {
             .collect()
     }
 
-    /// The architectures that the workload nodes do not have, and that a nodeSelector can select.
-    fn other_architectures(&self, census: &Census) -> Vec<&'static str> {
-        let is_listed = matches!(self.inputs.nodes_source(), Some(NodesSource::List));
-        let others = KNOWN.into_iter().filter(|_| is_listed);
-        others
-            .filter(|name| !census.workload.contains_key(*name) && self.can_place_on(name))
-            .collect()
-    }
-
     /// Whether a nodeSelector can select the architecture, and KubeVirt accepts its VMs.
     fn can_place_on(&self, architecture: &str) -> bool {
-        let accepted = self
-            .change
-            .after
-            .census
-            .and_then(|census| self.configuration().accepted_by_kubevirt(census));
+        let census = self.change.after.census;
+        let accepted = census.and_then(|census| self.configuration().accepted_by_kubevirt(census));
         self.is_selectable(architecture)
             && accepted.is_none_or(|accepted| accepted.contains(architecture))
     }
 
-    /// Whether golden images were imported for the architecture of the node on which the importer ran. A placement does
-    /// not change a DataImportCron, and the digest of the index is the same for each architecture, so CDI does not
-    /// import them again.
-    ///
-    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, createImportDataVolume.
-    fn can_have_other_disks(&self) -> bool {
-        let configuration = self.configuration();
-        let is_stored = self.change.before.is_some() || configuration.hco.is_stored;
-        let is_mixed = self.workload().len() > 1;
-        let imports =
-            configuration.import == Import::Disabled && !configuration.golden_images.is_empty();
-        is_stored && is_mixed && imports
-    }
-
     /// `label` is the field for the architecture's label.
     fn place_on(&self, architecture: &str, summary: &str, label: &Field<'_>) -> Fix {
-        let hco = self.configuration().hco;
+        let configuration = self.configuration();
         let edits = Edits::default().set(label, architecture).finish();
-        let command = merge_command(hco, &label.path(), architecture);
-        let price = if self.can_have_other_disks() {
+        let command = merge_command(configuration.hco, &label.path(), architecture);
+        // Golden images can have been imported for the architecture of the node on which the importer ran. A placement does
+        // not change a DataImportCron, and the digest of the index is the same for each architecture, so CDI does not
+        // import them again.
+        //
+        // MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, createImportDataVolume.
+        let is_stored = self.change.before.is_some() || configuration.hco.is_stored;
+        let has_other_disks = is_stored
+            && self.workload().len() > 1
+            && configuration.import == Import::Disabled
+            && !configuration.golden_images.is_empty();
+        let price = if has_other_disks {
             " (boot source disks of another architecture stay until you delete them; then CDI imports them again)"
         } else {
             ""

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ptr;
 
 use kube_objects::text::{Foreign, percent_encode};
+use operator_models::hco::import::Import;
 
 use super::NAME;
 use crate::evaluate::{Detection, Outcome};
@@ -19,6 +20,9 @@ pub(super) fn annotations<O>(
     detections: &[Detection<'_, O>],
     repairs: &[Step],
 ) -> BTreeMap<String, String> {
+    let default = report.default_architecture.as_ref();
+    let default = default.map(|name| percent_encode(name.raw(), NAME));
+    let import = report.multi_arch_import.map(Import::name);
     let pairs = [
         ("findings", findings(detections)),
         ("repairs", made(repairs)),
@@ -32,27 +36,13 @@ pub(super) fn annotations<O>(
         ),
         ("nodes-from", report.nodes_from.map(str::to_owned)),
         ("hco-version", report.hco_version.clone()),
-        (
-            "default-architecture",
-            report
-                .default_architecture
-                .as_ref()
-                .map(|name| percent_encode(name.raw(), NAME)),
-        ),
-        (
-            "multi-arch-import",
-            report
-                .multi_arch_import
-                .map(|import| import.name().to_owned()),
-        ),
+        ("default-architecture", default),
+        ("multi-arch-import", import.map(str::to_owned)),
     ];
-    let mut annotations = BTreeMap::new();
-    for (key, value) in pairs {
-        if let Some(value) = value {
-            annotations.insert(key.to_owned(), value);
-        }
-    }
-    annotations
+    let stated = pairs
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), value?)));
+    stated.collect()
 }
 
 fn architectures(names: Option<&[Foreign]>) -> Option<String> {
@@ -82,14 +72,12 @@ fn findings<O>(detections: &[Detection<'_, O>]) -> Option<String> {
 
 /// `rule-id/template=normalise rule-id=enable-import`, in the same format as the findings.
 fn made(repairs: &[Step]) -> Option<String> {
-    let words: BTreeMap<String, &str> = repairs
-        .iter()
-        .map(|step| {
-            let template = step.template.as_deref().unwrap_or_default();
-            (word(step.rule, template), step.repair.name())
-        })
-        .collect();
-    bounded(words.into_iter().map(|(word, name)| word + name), ' ')
+    let words = repairs.iter().map(|step| {
+        let template = step.template.as_deref().unwrap_or_default();
+        (word(step.rule, template), step.repair.name())
+    });
+    let words = BTreeMap::from_iter(words).into_iter();
+    bounded(words.map(|(word, name)| word + name), ' ')
 }
 
 /// `rule-id/template=`. The equals sign is part of the sort key, so that whole words are in order.

@@ -21,8 +21,10 @@ pub(super) fn message(object: &ObjectName, denying: &[&RuleSection<'_>]) -> Stri
     /// Space for the line with the number of omitted findings.
     const REST: usize = 64;
     let count = |sections: &[&RuleSection<'_>]| -> usize {
-        let counts = sections.iter().map(|section| section.count(Outcome::Deny));
-        counts.sum()
+        sections
+            .iter()
+            .map(|section| section.count(Outcome::Deny))
+            .sum()
     };
     let all = count(denying);
     let s = if all == 1 { "" } else { "s" };
@@ -44,12 +46,8 @@ fn paragraph(section: &RuleSection<'_>) -> String {
     let Some((first, others)) = findings.split_first() else {
         return String::new();
     };
-    let mut text = format!(
-        "\n\n[{}] {}\n{}",
-        section.rule.id,
-        first.path.raw(),
-        first.fact
-    );
+    let (id, path, fact) = (section.rule.id, first.path.raw(), &first.fact);
+    let mut text = format!("\n\n[{id}] {path}\n{fact}");
     text.push_str(&also(first, others, more));
     let mut fixes = vec![first.fix_text()];
     for finding in others {
@@ -83,24 +81,15 @@ fn also(first: &Finding, others: &[&Finding], mut more: usize) -> String {
         named += 1;
         match &finding.template {
             Some(name) => {
-                let _ = write!(
-                    text,
-                    "{} ({})",
-                    quote(name.raw()),
-                    short(finding.path.raw())
-                );
+                let path = short(finding.path.raw());
+                let _ = write!(text, "{} ({path})", quote(name.raw()));
             }
             None => text.push_str(finding.path.raw()),
         }
     }
-    match (named, more) {
-        (_, 0) => {}
-        (0, more) => {
-            let _ = write!(text, "\nAlso: {more} more");
-        }
-        (_, more) => {
-            let _ = write!(text, " and {more} more");
-        }
+    if more > 0 {
+        let also = if named == 0 { "\nAlso:" } else { " and" };
+        let _ = write!(text, "{also} {more} more");
     }
     text
 }

@@ -26,12 +26,8 @@ pub(super) fn warnings(
     obstacle: Option<&str>,
 ) -> Vec<String> {
     let mut lines = Lines::default();
-    for repair in &report.repairs {
-        lines.push(repair.clone());
-    }
-    if let Some(obstacle) = obstacle {
-        lines.push(obstacle.to_owned());
-    }
+    lines.extend(report.repairs.iter().cloned());
+    lines.extend(obstacle.map(str::to_owned));
     if denials_as_warnings {
         for rule in rules {
             lines.findings(rule, Outcome::Deny, DENIED);
@@ -40,25 +36,24 @@ pub(super) fn warnings(
     for rule in rules {
         lines.findings(rule, Outcome::Warn, "");
     }
-    for line in &report.not_checked {
-        lines.push(line.clone());
-    }
+    lines.extend(report.not_checked.iter().cloned());
     for rule in rules {
         if let Some(first) = rule.with(Outcome::Carried).0.first() {
             let more = match rule.count(Outcome::Carried) - 1 {
                 0 => String::new(),
                 more => format!(", and {more} more"),
             };
-            lines.push(format!(
-                "[{}] Existing problem{more}: {}",
-                rule.rule.id, first.fact
-            ));
+            let (id, fact) = (rule.rule.id, &first.fact);
+            lines.extend([format!("[{id}] Existing problem{more}: {fact}")]);
         }
     }
-    lines.finish()
+    if lines.omitted > 0 {
+        lines.shown.push(format!("and {} more", lines.omitted));
+    }
+    lines.shown
 }
 
-/// Lines up to the limit, then the number of omitted lines.
+/// Lines up to the limit, and the number of omitted lines.
 #[derive(Default)]
 struct Lines {
     shown: Vec<String>,
@@ -70,29 +65,26 @@ impl Lines {
     /// One line for each finding with this outcome.
     fn findings(&mut self, rule: &RuleSection<'_>, outcome: Outcome, meaning: &str) {
         let (shown, more) = rule.with(outcome);
-        for finding in shown {
-            let id = rule.rule.id;
-            self.push(format!("[{id}] {meaning}{}", finding.fact));
-        }
+        let id = rule.rule.id;
+        self.extend(
+            shown
+                .iter()
+                .map(|finding| format!("[{id}] {meaning}{}", finding.fact)),
+        );
         self.omitted += more;
     }
 
-    fn push(&mut self, line: String) {
+    fn extend(&mut self, lines: impl IntoIterator<Item = String>) {
         /// Space for the line with the number of omitted lines.
         const REST: usize = 32;
-        let line = cut(line, LINE);
-        if self.omitted == 0 && self.length + line.len() <= LINES - REST {
-            self.length += line.len();
-            self.shown.push(line);
-        } else {
-            self.omitted += 1;
+        for line in lines {
+            let line = cut(line, LINE);
+            if self.omitted == 0 && self.length + line.len() <= LINES - REST {
+                self.length += line.len();
+                self.shown.push(line);
+            } else {
+                self.omitted += 1;
+            }
         }
-    }
-
-    fn finish(mut self) -> Vec<String> {
-        if self.omitted > 0 {
-            self.shown.push(format!("and {} more", self.omitted));
-        }
-        self.shown
     }
 }

@@ -1,8 +1,5 @@
-//! See `architectures-ignored.md`.
-
 use operator_models::hco::golden_image::{Annotation, invalid};
 use operator_models::hco::import::Import;
-use operator_models::hco::template::Template;
 
 use super::prelude::*;
 
@@ -29,40 +26,37 @@ enum Why<'f> {
 }
 
 pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Vec<IgnoredArchitectures<'f>> {
+    let (hco, common) = (configuration.hco, &configuration.installation.common);
     match configuration.import {
         Import::Disabled if !configuration.version().number.has_import() => Vec::new(),
-        Import::Disabled => without_import(configuration).collect(),
-        Import::Enabled => overridden(configuration).collect(),
+        Import::Disabled => hco
+            .templates
+            .iter()
+            .filter(|template| template.is_enabled() && invalid(template, hco, common).is_none())
+            .filter_map(|template| ignored(template, |_| Some(Why::ImportOff)))
+            .collect(),
+        Import::Enabled => configuration
+            .golden_images
+            .iter()
+            .filter_map(|image| {
+                ignored(image.template?, |value| match image.annotation {
+                    Annotation::Shipped(shipped) => {
+                        (shipped != Some(value)).then_some(Why::Shipped(shipped))
+                    }
+                    _ => None,
+                })
+            })
+            .collect(),
     }
 }
 
-fn without_import<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = IgnoredArchitectures<'f>> {
-    let templates = configuration.hco.templates.iter();
-    let used = templates.filter(|template| {
-        template.is_enabled() && invalid(template, configuration.hco, &configuration.installation.common).is_none()
-    });
-    used.filter_map(|template| {
-        Some(IgnoredArchitectures {
-            template,
-            value: template.architectures.as_deref()?,
-            why: Why::ImportOff,
-        })
-    })
-}
-
-fn overridden<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = IgnoredArchitectures<'f>> {
-    configuration.golden_images.iter().filter_map(|image| {
-        let template = image.template?;
-        let value = template.architectures.as_deref()?;
-        match image.annotation {
-            Annotation::Shipped(shipped) if shipped != Some(value) => Some(IgnoredArchitectures {
-                template,
-                value,
-                why: Why::Shipped(shipped),
-            }),
-            _ => None,
-        }
-    })
+fn ignored<'f>(
+    template: &'f Template<'f>,
+    why: impl FnOnce(&str) -> Option<Why<'f>>,
+) -> Option<IgnoredArchitectures<'f>> {
+    let value = template.architectures.as_deref()?;
+    let why = why(value)?;
+    Some(IgnoredArchitectures { template, value, why })
 }
 
 impl<'f> Violation<'f> for IgnoredArchitectures<'f> {

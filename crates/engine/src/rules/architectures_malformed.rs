@@ -1,10 +1,3 @@
-//! See `architectures-malformed.md`.
-
-use std::collections::BTreeSet;
-
-use operator_models::hco::node::Census;
-use operator_models::hco::template::Template;
-
 use super::prelude::*;
 use crate::architecture::{Mistake, is_mistake};
 
@@ -25,16 +18,15 @@ pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
 ) -> impl Iterator<Item = MalformedEntry<'f>> {
-    let workload = Some(&census.workload).filter(|workload| !workload.is_empty());
-    workload.into_iter().flat_map(|workload| {
-        configuration.annotations().flat_map(|(template, value)| {
-            let mut seen = BTreeSet::new();
-            value
-                .entries()
-                .filter(|entry| is_mistake(entry) && !workload.contains_key(*entry))
-                .filter(move |entry| seen.insert(*entry))
-                .map(move |entry| MalformedEntry { template, entry })
-        })
+    let workload = &census.workload;
+    let annotations = configuration.annotations().filter(|_| !workload.is_empty());
+    annotations.flat_map(|(template, value)| {
+        let mut seen = BTreeSet::new();
+        value
+            .entries()
+            .filter(|entry| is_mistake(entry) && !workload.contains_key(*entry))
+            .filter(move |entry| seen.insert(*entry))
+            .map(move |entry| MalformedEntry { template, entry })
     })
 }
 
@@ -56,9 +48,7 @@ impl<'f> Violation<'f> for MalformedEntry<'f> {
             Mistake::Blanks(_) => "leading or trailing whitespace".to_owned(),
             Mistake::Case(name) => format!("names of architectures are lowercase: {name}"),
             Mistake::Alias(name) => format!("Kubernetes calls this architecture {name}"),
-            Mistake::Typo(name) => {
-                format!("there is no architecture with this name; did you mean {name}?")
-            }
+            Mistake::Typo(name) => format!("there is no architecture with this name; did you mean {name}?"),
             Mistake::Unknown => "there is no architecture with this name".to_owned(),
         };
         format!(

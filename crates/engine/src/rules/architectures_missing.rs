@@ -1,7 +1,4 @@
-//! See `architectures-missing.md`.
-
 use operator_models::hco::golden_image::Annotation;
-use operator_models::hco::template::Template;
 
 use super::prelude::*;
 
@@ -23,16 +20,16 @@ pub(crate) struct MissingArchitectures<'f> {
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, validateMultiArchDict:
 /// without an original value, an empty annotation counts as a missing one.
 pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = MissingArchitectures<'f>> {
-    let images = configuration.golden_images.iter();
-    images.filter_map(|image| {
+    configuration.golden_images.iter().filter_map(|image| {
         let (is_shipped, value) = match image.annotation {
             Annotation::Spec(value) | Annotation::Unknown(value) => (false, value),
             Annotation::Shipped(value) => (true, value),
             Annotation::ShippedUnknown => return None,
         };
+        let template = image.template?;
         let is_missing = value.is_none_or(str::is_empty);
         is_missing.then_some(MissingArchitectures {
-            template: image.template?,
+            template,
             is_shipped,
             is_empty: value.is_some(),
         })
@@ -72,14 +69,11 @@ impl<'f> Violation<'f> for MissingArchitectures<'f> {
         let template = self.template;
         if self.is_shipped {
             // HCO would remove an annotation in the spec.
-            let own =
-                "use an image from a registry of your own, and add the architectures annotation";
+            let own = "use an image from a registry of your own, and add the architectures annotation";
             vec![Proposal::Disable(template), Proposal::advice(own)]
         } else {
-            vec![Proposal::List {
-                template,
-                summary: "add the annotation",
-            }]
+            let summary = "add the annotation";
+            vec![Proposal::List { template, summary }]
         }
     }
 }

@@ -1,11 +1,6 @@
-//! See `architectures-partial.md`.
-
 use operator_models::hco::architectures::{Architectures, Coverage};
-use operator_models::hco::node::Census;
-use operator_models::hco::template::Template;
 
 use super::prelude::*;
-use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-partial", Level::Warn)
     .about_annotations()

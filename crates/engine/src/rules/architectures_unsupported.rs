@@ -1,12 +1,8 @@
-//! See `architectures-unsupported.md`.
-
 use operator_models::hco::architectures::{Architectures, Coverage};
 use operator_models::hco::golden_image::{Annotation, GoldenImage};
-use operator_models::hco::node::Census;
 
 use super::prelude::*;
 use crate::architecture::corrected;
-use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-unsupported", Level::Deny)
     .about_annotations()
@@ -16,6 +12,8 @@ pub(crate) static RULE: Rule = Rule::about_templates("architectures-unsupported"
 /// None of a template's architectures is a workload architecture.
 pub(crate) struct UnsupportedArchitectures<'f> {
     image: &'f GoldenImage<'f>,
+    /// The template whose annotation HCO reads; `None` if it is the one that HCO ships.
+    own: Option<&'f Template<'f>>,
     value: Architectures<'f>,
     census: &'f Census,
 }
@@ -34,8 +32,10 @@ pub(crate) fn check<'f>(
         let is_violation = !census.workload.is_empty()
             && !value.0.is_empty()
             && value.coverage(&census.workload) == Coverage::None;
+        let is_own = matches!(image.annotation, Annotation::Spec(_) | Annotation::Unknown(_));
         is_violation.then_some(UnsupportedArchitectures {
             image,
+            own: image.template.filter(|_| is_own),
             value,
             census,
         })
@@ -52,20 +52,15 @@ impl<'f> Violation<'f> for UnsupportedArchitectures<'f> {
     }
 
     fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        match (self.image.template, self.image.annotation) {
-            (Some(template), Annotation::Spec(_) | Annotation::Unknown(_)) => {
-                configuration.architectures_path(template)
-            }
-            (Some(template), _) => configuration.path_of(template).keys(&["metadata", "annotations"]),
-            (None, _) => configuration.hco.fields.common_import.path(),
+        match (self.own, self.image.template) {
+            (Some(template), _) => configuration.architectures_path(template),
+            (None, Some(template)) => configuration.path_of(template).keys(&["metadata", "annotations"]),
+            (None, None) => configuration.hco.fields.common_import.path(),
         }
     }
 
     fn fact(&self, _: &'f Configuration<'f>) -> String {
-        let what = match (self.image.template, self.image.annotation) {
-            (Some(_), Annotation::Spec(_) | Annotation::Unknown(_)) => "Template",
-            _ => "Common template",
-        };
+        let what = if self.own.is_some() { "Template" } else { "Common template" };
         format!(
             "{what} {} lists {}, but the workload nodes report {}: HCO does not deploy the golden image.",
             quote(self.image.name),
@@ -75,24 +70,21 @@ impl<'f> Violation<'f> for UnsupportedArchitectures<'f> {
     }
 
     fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        match (self.image.template, self.image.annotation) {
-            (Some(template), Annotation::Spec(_) | Annotation::Unknown(_)) => {
+        match (self.own, self.image.template) {
+            (Some(template), _) => {
                 let workload = &self.census.workload;
                 let corrected = corrected(self.value, workload).value;
                 let set = match Architectures(&corrected).coverage(workload) {
-                    Coverage::None => Proposal::List {
-                        template,
-                        summary: "set the annotation",
-                    },
+                    Coverage::None => Proposal::List { template, summary: "set the annotation" },
                     Coverage::Some | Coverage::All => Proposal::Correct(template),
                 };
                 vec![set, Proposal::Disable(template)]
             }
-            (Some(template), _) => vec![
+            (None, Some(template)) => vec![
                 Proposal::Disable(template),
                 Proposal::advice("import an image that supports one of these architectures"),
             ],
-            (None, _) => vec![Proposal::DisableCommon(self.image.name)],
+            (None, None) => vec![Proposal::DisableCommon(self.image.name)],
         }
     }
 }

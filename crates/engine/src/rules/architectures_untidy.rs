@@ -1,9 +1,3 @@
-//! See `architectures-untidy.md`.
-
-use std::collections::BTreeSet;
-
-use operator_models::hco::template::Template;
-
 use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_templates("architectures-untidy", Level::Warn)

@@ -1,16 +1,12 @@
-//! See `boot-source-empty.md`.
-
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use operator_models::cdi::data_import_cron::Cause;
-use operator_models::forecast::{Changes, Forecast, SspTemplate, Stopped};
+use operator_models::forecast::{Cron, Forecast, SspTemplate, Stopped};
 use operator_models::ssp::architecture::Architecture;
 use operator_models::ssp::data_sources::Key;
 
 use super::prelude::*;
-use crate::change::Prediction;
-use crate::words::{UNLESS_PVC, is_of_bundle};
+use crate::words::unless_pvc;
 
 pub(crate) static RULE: Rule = Rule::about_templates("boot-source-empty", Level::Warn)
     .about_golden_images();
@@ -34,25 +30,18 @@ pub(crate) fn check<'f>(
 ) -> impl Iterator<Item = EmptyBootSource<'f>> {
     prediction.iter().flat_map(move |forecast| {
         // `data-import-cron-rejected` says why nothing is imported.
-        let rejected: BTreeSet<usize> = forecast
-            .crons
-            .iter()
-            .filter(|cron| {
-                let reason = cron.rejected();
-                reason.is_some_and(|reason| reason.cause() == Cause::Other)
-            })
-            .map(|cron| cron.template)
-            .collect();
+        let is_rejected = |cron: &&Cron| cron.rejected().is_some_and(|reason| reason.cause() == Cause::Other);
+        let rejected = forecast.crons.iter().filter(is_rejected);
+        let rejected: BTreeSet<usize> = rejected.map(|cron| cron.template).collect();
         let templates = forecast.templates.iter().enumerate();
-        let accepted = templates.filter(move |(index, _)| !rejected.contains(index));
-        accepted.filter_map(move |(_, template)| {
+        templates.filter_map(move |(index, template)| {
             let golden = forecast.golden_namespace;
             let name = &template.spec.managed_data_source;
             let source = forecast.source(name)?;
             let target = source.points_to.as_deref()?;
             // With the retention policy `All`, CDI does not delete disks.
             let is_kept = |changes: &Changes| changes.kept_disks.contains(&Key::new(Rc::clone(golden), name.as_str()));
-            if source.filled != Some(false) || changes.is_some_and(is_kept) {
+            if rejected.contains(&index) || source.filled != Some(false) || changes.is_some_and(is_kept) {
                 return None;
             }
             let next = forecast.source(target);
@@ -115,12 +104,7 @@ impl<'f> Violation<'f> for EmptyBootSource<'f> {
         } else {
             "for which no image is imported"
         };
-        // SSP uses such a PVC only for the DataSources of its VM templates.
-        let unless = if is_of_bundle(self.target) && !self.is_chain {
-            UNLESS_PVC
-        } else {
-            ""
-        };
+        let unless = unless_pvc(Some(self.target).filter(|_| !self.is_chain));
         format!(
             "VMs that use the boot source {} do not get a disk: it points to {}, {why}{unless}.",
             quote(&self.template.spec.managed_data_source),

@@ -1,10 +1,7 @@
-//! See `boot-source-removed.md`.
-
-use operator_models::forecast::Changes;
 use operator_models::ssp::data_sources::Key;
 
 use super::prelude::*;
-use crate::words::{UNLESS_PVC, boot_sources, is_of_bundle};
+use crate::words::{boot_sources, unless_pvc};
 
 pub(crate) static RULE: Rule = Rule::about_object("boot-source-removed", Level::Warn)
     .about_golden_images()
@@ -32,12 +29,7 @@ impl<'f> Violation<'f> for RemovedBootSources<'f> {
     }
 
     fn fact(&self, _: &'f Configuration<'f>) -> String {
-        // SSP uses such a PVC only for the DataSources of its VM templates.
-        let unless = if self.removed.iter().any(|key| is_of_bundle(&key.name)) {
-            UNLESS_PVC
-        } else {
-            ""
-        };
+        let unless = unless_pvc(self.removed.iter().map(|key| &*key.name));
         format!(
             "After the update, new VMs cannot use {}{unless}: no disk is left.",
             boot_sources(self.removed)

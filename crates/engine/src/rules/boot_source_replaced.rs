@@ -1,8 +1,3 @@
-//! See `boot-source-replaced.md`.
-
-use std::collections::BTreeSet;
-
-use operator_models::forecast::Changes;
 use operator_models::ssp::data_sources::Key;
 
 use super::prelude::*;

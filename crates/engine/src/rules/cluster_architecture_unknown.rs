@@ -1,13 +1,6 @@
-//! See `cluster-architecture-unknown.md`.
-
-use std::collections::BTreeSet;
-
-use operator_models::hco::node::Census;
 use operator_models::ssp::architecture::is_known;
 
 use super::prelude::*;
-use crate::configuration::Origin;
-use crate::words::names;
 
 pub(crate) static RULE: Rule =
     Rule::about_object("cluster-architecture-unknown", Level::Deny).about_golden_images();
@@ -27,21 +20,13 @@ pub(crate) fn check<'f>(
     census: &'f Census,
 ) -> Option<UnknownArchitectures<'f>> {
     let stored = configuration.installation.stored;
-    let listed = stored
-        .and_then(|stored| stored.node_info.as_ref())
-        .into_iter()
-        .flat_map(|info| info.workload.iter().chain(&info.control_plane));
-    let listed = listed.filter(|name| !is_known(name));
-    let is_listed = listed.clone().next().is_some();
-    let all = census.workload.keys().chain(&census.control_plane);
-    let unknown = all.filter(|name| !is_known(name)).chain(listed).cloned();
-    let unknown: BTreeSet<String> = unknown.collect();
+    let info = stored.and_then(|stored| stored.node_info.as_ref()).into_iter();
+    let listed = info.flat_map(|info| info.workload.iter().chain(&info.control_plane));
+    let is_listed = listed.clone().any(|name| !is_known(name));
+    let all = census.workload.keys().chain(&census.control_plane).chain(listed);
+    let unknown: BTreeSet<String> = all.filter(|name| !is_known(name)).cloned().collect();
     let is_violation = !unknown.is_empty() && !configuration.golden_images.is_empty();
-    is_violation.then_some(UnknownArchitectures {
-        unknown,
-        census,
-        is_listed,
-    })
+    is_violation.then_some(UnknownArchitectures { unknown, census, is_listed })
 }
 
 impl<'f> Violation<'f> for UnknownArchitectures<'f> {
@@ -86,13 +71,10 @@ impl<'f> Violation<'f> for UnknownArchitectures<'f> {
         let is_update = configuration.installation.stored.is_some()
             && configuration.origin == Origin::Sent;
         if !is_update && !self.is_listed {
-            return vec![place(
-                "keep the workloads off these nodes, if no VM runs there",
-            )];
+            return vec![place("keep the workloads off these nodes, if no VM runs there")];
         }
         let stored = configuration.installation.stored.unwrap_or(configuration.hco);
-        let placement = &stored.placement;
-        let first = if placement.has_requirements() {
+        let first = if stored.placement.has_requirements() {
             Proposal::advice(
                 "first, change the labels of these nodes so that the stored placement does not match them, or delete the nodes, because HCO denies every update while its status lists their architecture",
             )
@@ -104,8 +86,7 @@ impl<'f> Violation<'f> for UnknownArchitectures<'f> {
         };
         // The update can already exclude these nodes.
         let is_placed = self.census.workload.keys().all(|name| is_known(name));
-        let then = (!is_placed)
-            .then(|| place("then keep the workloads off these nodes, if no VM runs there"));
-        [first].into_iter().chain(then).collect()
+        let then = place("then keep the workloads off these nodes, if no VM runs there");
+        if is_placed { vec![first] } else { vec![first, then] }
     }
 }

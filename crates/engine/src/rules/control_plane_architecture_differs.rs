@@ -1,7 +1,3 @@
-//! See `control-plane-architecture-differs.md`.
-
-use operator_models::hco::node::Census;
-
 use super::prelude::*;
 
 pub(crate) static RULE: Rule =
@@ -51,14 +47,11 @@ impl<'f> Violation<'f> for ControlPlaneDiffers<'f> {
     /// Enabling the import does not help: the boot sources that SSP ships point to the control plane's architecture, for
     /// which nothing is imported then.
     fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        if self.restricts_vms {
+        vec![Proposal::advice(if self.restricts_vms {
             // `virtual-machines-rejected` has the fixes: KubeVirt rejects VMs of the workloads' architecture.
-            return vec![Proposal::advice(
-                "first make KubeVirt accept VMs of the workloads' architecture (virtual-machines-rejected), then set spec.template.spec.architecture to it in VMs from these templates",
-            )];
-        }
-        vec![Proposal::advice(
-            "in VMs from these templates, set spec.template.spec.architecture to the architecture of the workload nodes",
-        )]
+            "first make KubeVirt accept VMs of the workloads' architecture (virtual-machines-rejected), then set spec.template.spec.architecture to it in VMs from these templates"
+        } else {
+            "in VMs from these templates, set spec.template.spec.architecture to the architecture of the workload nodes"
+        })]
     }
 }

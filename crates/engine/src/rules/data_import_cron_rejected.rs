@@ -1,11 +1,7 @@
-//! See `data-import-cron-rejected.md`.
-
-use kube_objects::edit::{Edit, Edits};
 use operator_models::cdi::data_import_cron::{Cause, Rejection};
-use operator_models::forecast::Changes;
 
 use super::prelude::*;
-use crate::change::{NoForecast, Prediction};
+use crate::change::NoForecast;
 use crate::rejected_path::rejected_path;
 use crate::words::rejection;
 
@@ -40,21 +36,15 @@ pub(crate) fn check<'f>(
         Err(_) => None,
     };
     forecast.into_iter().flat_map(|forecast| {
-        let of_templates = forecast.first_of_templates(|cron| {
-            cron.rejected()
-                .filter(|reason| reason.cause() == Cause::Other)
-        });
-        of_templates
+        let of_common = forecast.common_namespace_rejected();
+        forecast
+            .first_of_templates(|cron| cron.rejected().filter(|reason| reason.cause() == Cause::Other))
             .map(|(template, index, reason)| RejectedCron::OfTemplate {
                 template: template.name,
                 index,
                 reason,
             })
-            .chain(
-                forecast
-                    .common_namespace_rejected()
-                    .then_some(RejectedCron::OfCommonTemplates),
-            )
+            .chain(of_common.then_some(RejectedCron::OfCommonTemplates))
     })
 }
 
@@ -89,28 +79,19 @@ impl<'f> Violation<'f> for RejectedCron<'f> {
     }
 
     fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        match self {
-            // CDI can have another reason after this one, so a person has to check the result.
-            Self::OfTemplate { reason, .. } => {
-                let edits = edits(self.path(configuration), reason);
-                vec![Proposal::edits(advice(reason), edits)]
-            }
-            Self::OfCommonTemplates => {
-                vec![Proposal::advice(advice(&Rejection::NamespaceInvalid))]
-            }
-        }
+        let Self::OfTemplate { reason, .. } = self else {
+            return vec![Proposal::advice(advice(&Rejection::NamespaceInvalid))];
+        };
+        // The edits, if the correct value is certain. CDI can have another reason after this one, so a person has to check
+        // the result.
+        let (edits, path) = (Edits::default(), self.path(configuration));
+        let edits = match reason {
+            Rejection::FieldUnsettable(_) => edits.remove(path),
+            Rejection::ImageStreamWithoutNode => edits.add(path, "node"),
+            _ => edits,
+        };
+        vec![Proposal::edits(advice(reason), &edits.finish())]
     }
-}
-
-/// The edits, if the correct value is certain.
-fn edits(path: FieldPath, reason: &Rejection) -> Vec<Edit> {
-    let edits = Edits::default();
-    match reason {
-        Rejection::FieldUnsettable(_) => edits.remove(path),
-        Rejection::ImageStreamWithoutNode => edits.add(path, "node"),
-        _ => edits,
-    }
-    .finish()
 }
 
 /// The advice for a rejection.

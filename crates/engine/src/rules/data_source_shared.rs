@@ -1,11 +1,6 @@
-//! See `data-source-shared.md`.
-
-use std::collections::{BTreeMap, BTreeSet};
-
-use operator_models::forecast::{Changes, Forecast, SspTemplate};
+use operator_models::forecast::{Forecast, SspTemplate};
 
 use super::prelude::*;
-use crate::change::Prediction;
 
 pub(crate) static RULE: Rule = Rule::about_templates("data-source-shared", Level::Deny)
     .about_golden_images();
@@ -40,17 +35,13 @@ pub(crate) fn check<'f>(
 
 fn of_data_sources<'f>(forecast: &'f Forecast<'f>) -> impl Iterator<Item = SharedDataSource<'f>> {
     // The templates with pointers, by the name of the pointer.
-    let mut pointers = BTreeMap::new();
-    for (index, template) in forecast.templates.iter().enumerate() {
-        if template.architectures.is_some() {
-            pointers.insert(template.spec.managed_data_source.as_str(), index);
-        }
-    }
+    let templates = forecast.templates.iter().enumerate();
+    let pointers: BTreeMap<&str, usize> = templates
+        .filter(|(_, template)| template.architectures.is_some())
+        .map(|(index, template)| (template.spec.managed_data_source.as_str(), index))
+        .collect();
     let mut seen = BTreeSet::new();
-    let first_of_templates = forecast
-        .lost
-        .iter()
-        .filter(move |lost| seen.insert(lost.template));
+    let first_of_templates = forecast.lost.iter().filter(move |lost| seen.insert(lost.template));
     first_of_templates.filter_map(move |lost| {
         let name = &*lost.source.name;
         let winner = lost.to.or_else(|| pointers.get(name).copied());
@@ -104,10 +95,10 @@ impl<'f> Violation<'f> for SharedDataSource<'f> {
 
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let loser = quote(self.loser.name);
-        let other = self.winner.map_or_else(
-            || "SSP".to_owned(),
-            |winner| format!("template {}", quote(winner.name)),
-        );
+        let other = match self.winner {
+            Some(winner) => format!("template {}", quote(winner.name)),
+            None => "SSP".to_owned(),
+        };
         match self.shared {
             Shared::DataImportCron(name) => format!(
                 "Only one of the images of template {loser} and {other} is imported: both create the DataImportCron {}, and which one wins is not determined.",

@@ -1,10 +1,7 @@
-//! See `default-architecture-changes.md`.
-
 use operator_models::hco::jsonpatch;
 use operator_models::hco::default_architecture::default_architecture;
 
 use super::prelude::*;
-use crate::change::Side;
 
 pub(crate) static RULE: Rule = Rule::about_object("default-architecture-changes", Level::Warn)
     .only(Condition::PlacementChanges)

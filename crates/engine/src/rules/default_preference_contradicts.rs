@@ -1,11 +1,6 @@
-//! See `default-preference-contradicts.md`.
-
-use operator_models::hco::node::Census;
-use operator_models::hco::template::Template;
 use operator_models::kubevirt::preference::required_architecture;
 
 use super::prelude::*;
-use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_templates("default-preference-contradicts", Level::Warn)
     .about_annotations()
@@ -29,22 +24,21 @@ pub(crate) fn check<'f>(
     if !configuration.version().number.requires_architectures_in_preferences() {
         return Vec::new();
     }
-    let annotations = configuration.annotations().filter_map(|(template, value)| {
-        let preference = template.default_preference.as_deref()?;
-        let required = required_architecture(preference)?;
-        let supported = value.supported(&census.workload);
-        let others: Vec<&str> = supported
-            .into_iter()
-            .filter(|name| *name != required)
-            .collect();
-        (!others.is_empty()).then_some(PreferenceContradicts {
-            template,
-            preference,
-            required,
-            others,
+    configuration
+        .annotations()
+        .filter_map(|(template, value)| {
+            let preference = template.default_preference.as_deref()?;
+            let required = required_architecture(preference)?;
+            let mut others = Vec::from_iter(value.supported(&census.workload));
+            others.retain(|name| *name != required);
+            (!others.is_empty()).then_some(PreferenceContradicts {
+                template,
+                preference,
+                required,
+                others,
+            })
         })
-    });
-    annotations.collect()
+        .collect()
 }
 
 impl<'f> Violation<'f> for PreferenceContradicts<'f> {
@@ -75,14 +69,13 @@ impl<'f> Violation<'f> for PreferenceContradicts<'f> {
     }
 
     fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
+        let example = match self.preference.split_once('.') {
+            Some(("rhel", rest)) => format!("rhel.{}.arm64", rest.split('.').next().unwrap_or(rest)),
+            _ => "fedora.arm64".to_owned(),
+        };
         vec![
             Proposal::advice(format!(
-                "add a template for each architecture, each with its preference, for example {}",
-                match self.preference.split_once('.') {
-                    Some(("rhel", rest)) =>
-                        format!("rhel.{}.arm64", rest.split('.').next().unwrap_or(rest)),
-                    _ => "fedora.arm64".to_owned(),
-                }
+                "add a template for each architecture, each with its preference, for example {example}"
             )),
             Proposal::advice("remove the label, and name the preference in each VM"),
         ]

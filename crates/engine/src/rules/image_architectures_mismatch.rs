@@ -1,16 +1,10 @@
-//! See `image-architectures-mismatch.md`.
-
-use std::collections::BTreeSet;
-
 use kube_objects::text::list;
 use operator_models::cdi::image::{Availability, Contents};
 use operator_models::hco::golden_image::{Annotation, GoldenImage};
-use operator_models::hco::node::Census;
 
 use super::prelude::*;
 use crate::architecture::is_architecture;
 use crate::images::{self, Images};
-use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_templates("image-architectures-mismatch", Level::Deny)
     .about_annotations()
@@ -60,19 +54,21 @@ pub(crate) fn check<'f>(
 
 impl MismatchingImage<'_> {
     /// The architectures that the index lists but the registry does not have.
-    fn missing(&self) -> Vec<String> {
-        let is_missing = |name: &&&str| {
-            self.contents.availability.get(**name) == Some(&Availability::ListedButMissing)
-        };
-        let missing = self.lacking.iter().filter(is_missing);
-        missing.map(|name| (*name).to_owned()).collect()
+    fn missing(&self) -> Vec<&str> {
+        let availability = &self.contents.availability;
+        let is_missing =
+            |name: &&str| availability.get(*name) == Some(&Availability::ListedButMissing);
+        self.lacking.iter().copied().filter(is_missing).collect()
     }
 
-    /// The architectures whose image has another architecture in its configuration.
-    fn contradictions(&self) -> Vec<String> {
+    fn shown_support(&self) -> String {
+        let supported = if self.contents.supported.is_empty() {
+            "no architecture".to_owned()
+        } else {
+            format!("only {}", names(&self.contents.supported))
+        };
         let contradictions = self.lacking.iter().filter_map(|name| {
-            let Some(Availability::Contradicts(other)) = self.contents.availability.get(*name)
-            else {
+            let Availability::Contradicts(other) = self.contents.availability.get(*name)? else {
                 return None;
             };
             let says = match other.as_str() {
@@ -82,26 +78,14 @@ impl MismatchingImage<'_> {
             let name = escape(name, 32);
             Some(format!("{name} is listed, but its configuration {says}"))
         });
-        contradictions.collect()
-    }
-
-    fn shown_support(&self) -> String {
-        let supported = if self.contents.supported.is_empty() {
-            "no architecture".to_owned()
-        } else {
-            format!("only {}", names(&self.contents.supported))
-        };
-        let mut differences = self.contradictions();
         let missing = self.missing();
-        if !missing.is_empty() {
-            differences.push(format!(
-                "listed, but not in the registry: {}",
-                names(&missing)
-            ));
-        }
-        match differences.as_slice() {
-            [] => supported,
-            differences => format!("{supported} ({})", list(differences, 6)),
+        let missing = (!missing.is_empty())
+            .then(|| format!("listed, but not in the registry: {}", names(missing)));
+        let differences: Vec<String> = contradictions.chain(missing).collect();
+        if differences.is_empty() {
+            supported
+        } else {
+            format!("{supported} ({})", list(&differences, 6))
         }
     }
 }
@@ -127,23 +111,21 @@ impl<'f> Violation<'f> for MismatchingImage<'f> {
         let workload = &self.census.workload;
         let name = quote(self.image.name);
         let supports = self.shown_support();
-        let mut supported = self.contents.supported.iter();
-        if !workload.is_empty() && !supported.any(|name| workload.contains_key(name)) {
+        let is_of_node = |name: &str| workload.contains_key(name);
+        if !workload.is_empty() && !self.contents.supported.iter().any(|name| is_of_node(name)) {
             return format!(
                 "The image of template {name} supports {supports}, but the workload nodes report {}: no VM can boot from the golden image.",
                 names(workload.keys())
             );
         }
-        let mut lacking = self.lacking.iter();
-        let consequence = if lacking.any(|name| workload.contains_key(*name)) {
+        let consequence = if self.lacking.iter().any(|name| is_of_node(name)) {
             "the import fails"
         } else {
             "the import fails as soon as a node with such an architecture joins"
         };
-        let lacking: Vec<String> = self.lacking.iter().map(|name| (*name).to_owned()).collect();
         format!(
             "The architectures annotation of template {name} lists {}, but its image supports {supports}: {consequence}.",
-            names(&lacking)
+            names(&self.lacking)
         )
     }
 
@@ -162,10 +144,7 @@ impl<'f> Violation<'f> for MismatchingImage<'f> {
             )],
         };
         if !self.missing().is_empty() {
-            fixes.insert(
-                1,
-                Proposal::advice("mirror all images that the index lists"),
-            );
+            fixes.insert(1, Proposal::advice("mirror all images that the index lists"));
         }
         fixes
     }

@@ -1,10 +1,6 @@
-//! See `image-stream-architecture-unknown.md`.
-
-use operator_models::hco::node::Census;
-use operator_models::hco::template::{RegistrySource, Template};
+use operator_models::hco::template::RegistrySource;
 
 use super::prelude::*;
-use crate::words::names;
 
 pub(crate) static RULE: Rule =
     Rule::about_templates("image-stream-architecture-unknown", Level::Warn)
@@ -24,16 +20,10 @@ pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
 ) -> Vec<OneDigest<'f>> {
-    let sources = configuration.boot_sources_by_template(census);
-    let sources = sources.filter(|(template, ..)| {
-        let registry = template.source.registry();
-        registry.is_some_and(RegistrySource::is_image_stream)
-    });
-    sources
-        .map(|(template, _, architectures)| OneDigest {
-            template,
-            architectures,
-        })
+    configuration
+        .boot_sources_by_template(census)
+        .filter(|(template, ..)| template.source.registry().is_some_and(RegistrySource::is_image_stream))
+        .map(|(template, _, architectures)| OneDigest { template, architectures })
         .collect()
 }
 

@@ -1,9 +1,6 @@
-//! See `image-unreadable.md`.
-
 use kube_objects::text;
 use operator_models::cdi::image::Unknown;
 use operator_models::hco::golden_image::GoldenImage;
-use operator_models::hco::node::Census;
 
 use super::prelude::*;
 use crate::images::{self, Images};
@@ -63,9 +60,10 @@ impl<'f> Violation<'f> for UnreadableImage<'f> {
     }
 
     fn fact(&self, _: &'f Configuration<'f>) -> String {
+        let architecture = escape(self.architecture, 32);
+        let blank = if architecture.is_empty() { "" } else { " " };
         format!(
-            "The {}image of template {} cannot be read ({}): its architectures were not checked.",
-            blank_after(self.architecture),
+            "The {architecture}{blank}image of template {} cannot be read ({}): its architectures were not checked.",
             quote(self.image.name),
             in_one_line(&words::why_unknown(self.why))
         )
@@ -76,12 +74,6 @@ impl<'f> Violation<'f> for UnreadableImage<'f> {
             "correct the URL, or give the policy-server access to the registry",
         )]
     }
-}
-
-/// The name of an architecture with a blank after it, or an empty text.
-fn blank_after(name: &str) -> String {
-    let name = escape(name, 32);
-    if name.is_empty() { name } else { name + " " }
 }
 
 /// The end of a reason, because hosts write the URL first and the cause last.

@@ -1,6 +1,3 @@
-//! See `import-contradiction.md`.
-
-use kube_objects::edit::Edits;
 use operator_models::hco::import::GATE;
 use serde_json::json;
 
@@ -46,7 +43,7 @@ impl<'f> Violation<'f> for ImportContradiction {
         let agree = Edits::default().replace(self.path(configuration), gate).finish();
         let field = configuration.hco.fields.import.path();
         vec![
-            Proposal::edits("set the feature gate to the value of the field", agree),
+            Proposal::edits("set the feature gate to the value of the field", &agree),
             Proposal::advice(format!(
                 "remove the feature gate, and set {field} to the value that you want"
             )),

@@ -1,10 +1,8 @@
-//! See `import-gate-misspelled.md`.
-
-use kube_objects::edit::Edits;
 use kube_objects::text::distance;
 use operator_models::hco::import::{GATE, Gate};
 
 use super::prelude::*;
+use crate::fix::Fix;
 
 pub(crate) static RULE: Rule = Rule::about_object("import-gate-misspelled", Level::Warn);
 
@@ -27,17 +25,14 @@ pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<I
     let version = configuration.version();
     // If the version is known, the letter case is a problem only before 1.19.
     let is_case_ignored = version.is_known && version.number.ignores_case_of_gates();
-    let gates = &configuration.hco.import.gates;
+    let gates = configuration.hco.import.gates.iter().enumerate();
     let near: Vec<_> = gates
-        .iter()
-        .enumerate()
         .filter_map(|(index, gate)| Some((index, gate, typos(gate)?)))
         .collect();
     let is_alone = near.len() == 1;
     near.into_iter()
+        .filter(move |(_, gate, typos)| gate.name != GATE && (*typos > 0 || !is_case_ignored))
         .map(move |(index, gate, typos)| MisspelledGate { index, gate, typos, is_alone })
-        .filter(|violation| violation.gate.name != GATE)
-        .filter(move |violation| violation.typos > 0 || !is_case_ignored)
 }
 
 /// The number of wrong letters in a gate's name, if it resembles the import's gate.
@@ -75,20 +70,17 @@ impl<'f> Violation<'f> for MisspelledGate<'f> {
         // A name that is listed twice is invalid.
         let is_listed = gates.iter().any(|gate| gate.name == GATE);
         let is_editable = self.gate.has_plain_key && !is_listed;
-        let edits = if is_editable {
-            Edits::default().replace(self.path(configuration), GATE).finish()
-        } else {
-            Vec::new()
-        };
-        vec![Proposal::Edits {
-            summary: format!("use the name {GATE}"),
-            edits,
-            // Correcting the name can change the import, unless this version ignores the letter case.
-            complete: self.typos == 0
-                && configuration.version().number.ignores_case_of_gates()
-                && self.is_alone
-                && is_editable,
-        }]
+        let mut edits = Edits::default();
+        if is_editable {
+            edits = edits.replace(self.path(configuration), GATE);
+        }
+        // Correcting the name can change the import, unless this version ignores the letter case.
+        let is_complete = self.typos == 0
+            && configuration.version().number.ignores_case_of_gates()
+            && self.is_alone
+            && is_editable;
+        let fix = Fix::edits(format!("use the name {GATE}"), &edits.finish());
+        vec![Proposal::Fix(fix.complete_if(is_complete))]
     }
 }
 

@@ -1,9 +1,6 @@
-//! See `import-is-preview.md`.
-
 use operator_models::hco::import::Import;
 
 use super::prelude::*;
-use crate::configuration::Origin;
 
 pub(crate) static RULE: Rule =
     Rule::about_object("import-is-preview", Level::Warn).only(Condition::ImportOn).exempt_from_ratchet();
@@ -43,19 +40,15 @@ impl<'f> Violation<'f> for ImportIsPreview {
     }
 
     fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        let state_version = Proposal::advice(
-            "state the version of HCO with the setting hcoVersion, for example hcoVersion: \"1.19\"",
-        );
-        let choices = [
+        let mut fixes = vec![
             Proposal::advice("leave it enabled, if your cluster may use preview features"),
-            Proposal::advice(
-                "leave it off until HCO 1.19, and keep the workloads on one architecture",
-            ),
+            Proposal::advice("leave it off until HCO 1.19, and keep the workloads on one architecture"),
         ];
-        (!configuration.version().is_known)
-            .then_some(state_version)
-            .into_iter()
-            .chain(choices)
-            .collect()
+        if !configuration.version().is_known {
+            let state_version =
+                "state the version of HCO with the setting hcoVersion, for example hcoVersion: \"1.19\"";
+            fixes.insert(0, Proposal::advice(state_version));
+        }
+        fixes
     }
 }

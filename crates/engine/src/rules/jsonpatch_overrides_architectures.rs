@@ -1,5 +1,4 @@
-//! See `jsonpatch-overrides-architectures.md`.
-
+use kube_objects::json::Field;
 use operator_models::hco::jsonpatch::{IN_SSP, operations};
 
 use super::prelude::*;
@@ -14,18 +13,12 @@ const IN_CDI: [&str; 1] = ["/spec/workload"];
 
 /// A jsonpatch annotation that HCO rejects, or that overrides fields that HCO sets.
 pub(crate) struct OverridingPatch<'f> {
-    resource: PatchedResource,
+    /// The kind of the resource to which HCO applies the patch.
+    resource: &'static str,
+    field: &'f Field<'f>,
     /// The operation as it was written, or the whole annotation.
     text: &'f str,
     problem: Problem,
-}
-
-/// The resource to which HCO applies the patch.
-#[derive(Clone, Copy)]
-enum PatchedResource {
-    Ssp,
-    KubeVirt,
-    Cdi,
 }
 
 enum Problem {
@@ -37,54 +30,33 @@ enum Problem {
     Overrides(String),
 }
 
-impl PatchedResource {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Ssp => "SSP",
-            Self::KubeVirt => "KubeVirt",
-            Self::Cdi => "CDI",
-        }
-    }
-}
-
 /// HCO applies the patch to the values that it sets, so the other rules' findings about these values are not certain.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch.
 pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = OverridingPatch<'f>> {
-    let patches = &configuration.hco.patches;
-    let patches = [
-        (PatchedResource::Ssp, &patches.ssp, &IN_SSP[..]),
-        (PatchedResource::KubeVirt, &patches.kubevirt, &IN_KUBEVIRT),
-        (PatchedResource::Cdi, &patches.cdi, &IN_CDI),
-    ];
-    patches.into_iter().flat_map(|(resource, patch, fields)| {
-        let patch = patch.iter();
-        patch.flat_map(move |patch| check_patch(resource, patch, fields))
-    })
-}
-
-fn check_patch<'f>(
-    resource: PatchedResource,
-    patch: &'f str,
-    fields: &[&str],
-) -> Vec<OverridingPatch<'f>> {
-    let violation = |text, problem| OverridingPatch {
-        resource,
-        text,
-        problem,
-    };
-    let Some(operations) = operations(patch) else {
-        return vec![violation(patch, Problem::Unreadable)];
-    };
-    let problems = operations.into_iter().filter_map(|operation| {
-        let problem = if operation.is_applicable() {
-            Problem::Overrides(operation.touched(fields)?.to_owned())
-        } else {
-            Problem::Inapplicable(operation.path.as_deref().map(str::to_owned))
+    let (patches, fields) = (&configuration.hco.patches, &configuration.hco.fields.patches);
+    [
+        ("SSP", &fields.ssp, &patches.ssp, &IN_SSP[..]),
+        ("KubeVirt", &fields.kubevirt, &patches.kubevirt, &IN_KUBEVIRT),
+        ("CDI", &fields.cdi, &patches.cdi, &IN_CDI),
+    ]
+    .into_iter()
+    .filter_map(|(resource, field, patch, overridden)| Some((resource, field, patch.as_deref()?, overridden)))
+    .flat_map(|(resource, field, patch, overridden)| {
+        let violation = move |text, problem| OverridingPatch { resource, field, text, problem };
+        let Some(operations) = operations(patch) else {
+            return vec![violation(patch, Problem::Unreadable)];
         };
-        Some(violation(operation.text, problem))
-    });
-    problems.collect()
+        let problems = operations.into_iter().filter_map(|operation| {
+            let problem = if operation.is_applicable() {
+                Problem::Overrides(operation.touched(overridden)?.to_owned())
+            } else {
+                Problem::Inapplicable(operation.path.as_deref().map(str::to_owned))
+            };
+            Some(violation(operation.text, problem))
+        });
+        problems.collect()
+    })
 }
 
 impl<'f> Violation<'f> for OverridingPatch<'f> {
@@ -92,20 +64,15 @@ impl<'f> Violation<'f> for OverridingPatch<'f> {
     fn value(&self) -> Cow<'_, str> {
         let parsed: Result<serde_json::Value, _> = serde_json::from_str(self.text);
         let operation = parsed.map_or_else(|_| self.text.to_owned(), |value| value.to_string());
-        format!("{} {operation}", self.resource.name()).into()
+        format!("{} {operation}", self.resource).into()
     }
 
-    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        let patches = &configuration.hco.fields.patches;
-        match self.resource {
-            PatchedResource::Ssp => patches.ssp.path(),
-            PatchedResource::KubeVirt => patches.kubevirt.path(),
-            PatchedResource::Cdi => patches.cdi.path(),
-        }
+    fn path(&self, _: &'f Configuration<'f>) -> FieldPath {
+        self.field.path()
     }
 
     fn fact(&self, _: &'f Configuration<'f>) -> String {
-        let resource = self.resource.name();
+        let resource = self.resource;
         match &self.problem {
             Problem::Unreadable => {
                 format!("The {resource} patch is not a valid JSON Patch: HCO rejects it.")

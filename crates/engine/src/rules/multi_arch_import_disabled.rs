@@ -1,12 +1,6 @@
-//! See `multi-arch-import-disabled.md`.
-
-use std::collections::BTreeSet;
-
-use operator_models::hco::node::Census;
 use operator_models::ssp::architecture::knows_all;
 
 use super::prelude::*;
-use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_object("multi-arch-import-disabled", Level::Deny)
     .about_golden_images()

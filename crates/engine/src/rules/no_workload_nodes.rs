@@ -1,8 +1,5 @@
-//! See `no-workload-nodes.md`.
-
 use super::prelude::*;
 use crate::architecture::{Mistake, is_architecture};
-use crate::change::Side;
 
 pub(crate) static RULE: Rule =
     Rule::about_object("no-workload-nodes", Level::Warn).only(Condition::WorkloadsMatter);

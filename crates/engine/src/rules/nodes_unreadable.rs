@@ -1,5 +1,3 @@
-//! See `nodes-unreadable.md`.
-
 use super::prelude::*;
 use crate::cluster::ServiceAccount;
 use crate::nodes::NodesError;
@@ -21,10 +19,9 @@ impl<'f> Violation<'f> for UnreadableNodes<'f> {
 
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let reason = match self.0 {
-            NodesError::Forbidden { account, verb } => format!(
-                ": the service account {} of the policy-server cannot {verb} nodes",
-                name(account)
-            ),
+            NodesError::Forbidden { account, verb } => {
+                format!(": the service account {account} of the policy-server cannot {verb} nodes")
+            }
             NodesError::Host { error, .. } => {
                 let error = escape(first_line(error).trim_end_matches('.'), 160);
                 let colon = if error.is_empty() { "" } else { ": " };
@@ -53,10 +50,6 @@ fn first_line(error: &str) -> &str {
     error.lines().next().unwrap_or_default()
 }
 
-fn name(account: &ServiceAccount) -> String {
-    format!("{}/{}", account.namespace, account.name)
-}
-
 /// Grants the service account access to nodes.
 ///
 /// It does not use the manifest, which binds another account.
@@ -82,26 +75,16 @@ fn grant(account: Option<&ServiceAccount>, condition: &str) -> Proposal<'static>
 /// MIRRORS: kubewarden-controller crates/policy-evaluator/src/runtimes/callback.rs and
 /// `src/callback_handler/mod.rs`, for the words that identify the errors.
 fn resolve(error: &str, account: Option<&ServiceAccount>) -> Proposal<'static> {
-    if error.contains("access to Kubernetes") {
-        Proposal::advice(
-            "add {apiVersion: v1, kind: Node} to spec.contextAwareResources of the ClusterAdmissionPolicy",
-        )
+    Proposal::advice(if error.contains("access to Kubernetes") {
+        "add {apiVersion: v1, kind: Node} to spec.contextAwareResources of the ClusterAdmissionPolicy"
     } else if error.contains("granted access to the") {
-        Proposal::advice(
-            "allow the host capability kubernetes/list_resources_all: in hostCapabilities of policies.yml, or with --allowed-host-capabilities of kwctl",
-        )
+        "allow the host capability kubernetes/list_resources_all: in hostCapabilities of policies.yml, or with --allowed-host-capabilities of kwctl"
     } else if error.contains("not initialized") {
-        Proposal::advice(
-            "connect the policy-server to a cluster: it needs a service account or a kubeconfig",
-        )
+        "connect the policy-server to a cluster: it needs a service account or a kubeconfig"
     } else if error.contains("(Connect)") {
-        Proposal::advice(
-            "make the API server reachable from the policy-server; the log of the policy-server has the cause",
-        )
+        "make the API server reachable from the policy-server; the log of the policy-server has the cause"
     } else {
-        grant(
-            account,
-            "see the log of the policy-server; if the policy-server does not have permission, ",
-        )
-    }
+        let condition = "see the log of the policy-server; if the policy-server does not have permission, ";
+        return grant(account, condition);
+    })
 }

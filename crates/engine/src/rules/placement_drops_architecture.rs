@@ -1,7 +1,4 @@
-//! See `placement-drops-architecture.md`.
-
 use super::prelude::*;
-use crate::change::Side;
 use crate::fix::shell_word;
 
 pub(crate) static RULE: Rule = Rule::about_object("placement-drops-architecture", Level::Warn)
@@ -18,13 +15,9 @@ pub(crate) fn check<'f>(
     after: &'f Side<'f>,
 ) -> Option<DroppedArchitectures<'f>> {
     let workload = &after.census?.workload;
-    let dropped: Vec<_> = before?
-        .census?
-        .workload
-        .iter()
-        .filter(|(name, _)| !workload.contains_key(*name))
-        .map(|(name, count)| (name, *count))
-        .collect();
+    let before = before?.census?.workload.iter();
+    let dropped = before.filter(|(name, _)| !workload.contains_key(*name));
+    let dropped: Vec<_> = dropped.map(|(name, count)| (name, *count)).collect();
     (!dropped.is_empty()).then_some(DroppedArchitectures(dropped))
 }
 
@@ -48,16 +41,13 @@ impl<'f> Violation<'f> for DroppedArchitectures<'f> {
     fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let first = self.0.first().map_or("", |(name, _)| name.as_str());
         let first = escape(first, 32);
-        vec![Proposal::command(
-            format!(
-                "before this change, stop the {first} VMs or keep their nodes in the placement; this lists the running ones"
-            ),
-            format!(
-                "kubectl get vmis --all-namespaces -o jsonpath={}",
-                shell_word(&format!(
-                    "{{range .items[?(@.spec.architecture==\"{first}\")]}}{{.metadata.namespace}}/{{.metadata.name}} {{end}}"
-                ))
-            ),
-        )]
+        let summary = format!(
+            "before this change, stop the {first} VMs or keep their nodes in the placement; this lists the running ones"
+        );
+        let jsonpath = shell_word(&format!(
+            "{{range .items[?(@.spec.architecture==\"{first}\")]}}{{.metadata.namespace}}/{{.metadata.name}} {{end}}"
+        ));
+        let command = format!("kubectl get vmis --all-namespaces -o jsonpath={jsonpath}");
+        vec![Proposal::command(summary, command)]
     }
 }

@@ -1,23 +1,17 @@
-//! See `placement-invalid.md`.
-
+use kube_objects::json::Field;
 use kube_objects::placement::{PREFERRED, REQUIRED, SelectorError};
 
 use super::prelude::*;
-use crate::configuration::Origin;
 
 pub(crate) static RULE: Rule = Rule::about_object("placement-invalid", Level::Deny);
 
 /// A requirement that Kubernetes rejects.
 pub(crate) struct InvalidRequirement<'f> {
-    affinity: Affinity,
+    /// The placement with the requirement: `workloads` or `infra`.
+    placement: &'static str,
+    affinity: &'f Field<'f>,
     is_preferred: bool,
     error: &'f SelectorError,
-}
-
-#[derive(Clone, Copy)]
-enum Affinity {
-    Workloads,
-    Infra,
 }
 
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, validateAffinity, for required terms;
@@ -30,16 +24,19 @@ pub(crate) fn check<'f>(
     let hco = &configuration.hco;
     let is_update = configuration.origin != Origin::Audited
         && configuration.installation.stored.is_some();
+    let workloads = ("workloads", &hco.fields.node_affinity);
+    let infra = ("infra", &hco.fields.infra_affinity);
     [
-        (Affinity::Workloads, false, hco.placement.errors()),
-        (Affinity::Workloads, true, &hco.preferred_errors),
-        (Affinity::Infra, false, &hco.infra_errors),
-        (Affinity::Infra, true, &hco.infra_preferred_errors),
+        (workloads, false, hco.placement.errors()),
+        (workloads, true, &hco.preferred_errors),
+        (infra, false, &hco.infra_errors),
+        (infra, true, &hco.infra_preferred_errors),
     ]
     .into_iter()
     .filter(move |(_, is_preferred, _)| is_update || !is_preferred)
-    .flat_map(|(affinity, is_preferred, errors)| {
+    .flat_map(|((placement, affinity), is_preferred, errors)| {
         errors.iter().map(move |error| InvalidRequirement {
+            placement,
             affinity,
             is_preferred,
             error,
@@ -50,21 +47,12 @@ pub(crate) fn check<'f>(
 impl<'f> Violation<'f> for InvalidRequirement<'f> {
     /// The same requirement in the other affinity is a different problem.
     fn value(&self) -> Cow<'_, str> {
-        let affinity = match self.affinity {
-            Affinity::Workloads => "workloads",
-            Affinity::Infra => "infra",
-        };
-        format!("{affinity} {}", self.error.requirement).into()
+        format!("{} {}", self.placement, self.error.requirement).into()
     }
 
-    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        let fields = &configuration.hco.fields;
-        let affinity = match self.affinity {
-            Affinity::Workloads => fields.node_affinity.path(),
-            Affinity::Infra => fields.infra_affinity.path(),
-        };
+    fn path(&self, _: &'f Configuration<'f>) -> FieldPath {
         let terms = if self.is_preferred { PREFERRED } else { REQUIRED };
-        affinity.key(terms).join(&self.error.path)
+        self.affinity.path().key(terms).join(&self.error.path)
     }
 
     /// For preferred terms: in an update, HCO's webhook updates KubeVirt as a dry run.

@@ -1,10 +1,6 @@
-//! See `placement-only-preferred.md`.
-
 use kube_objects::placement::{PREFERRED, REQUIRED};
-use operator_models::hco::node::Census;
 
 use super::prelude::*;
-use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_object("placement-only-preferred", Level::Warn)
     .about_golden_images()

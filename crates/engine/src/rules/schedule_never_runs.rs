@@ -1,10 +1,6 @@
-//! See `schedule-never-runs.md`.
-
 use operator_models::cdi::data_import_cron::NeverRuns;
-use operator_models::forecast::Changes;
 
 use super::prelude::*;
-use crate::change::Prediction;
 
 pub(crate) static RULE: Rule = Rule::about_templates("schedule-never-runs", Level::Deny)
     .about_golden_images();

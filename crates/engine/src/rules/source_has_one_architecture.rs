@@ -1,13 +1,7 @@
-//! See `source-has-one-architecture.md`.
-
-use std::collections::BTreeSet;
-
 use operator_models::hco::golden_image::Annotation;
-use operator_models::hco::node::Census;
-use operator_models::hco::template::{Source, Template};
+use operator_models::hco::template::Source;
 
 use super::prelude::*;
-use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_templates("source-has-one-architecture", Level::Deny)
     .about_annotations()
@@ -28,9 +22,9 @@ pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
 ) -> Vec<OneDisk<'f>> {
-    let sources = configuration.boot_sources_by_template(census);
-    let sources = sources.filter(|(template, ..)| matches!(template.source, Source::Other));
-    sources
+    configuration
+        .boot_sources_by_template(census)
+        .filter(|(template, ..)| matches!(template.source, Source::Other))
         .map(|(template, annotation, architectures)| OneDisk {
             template,
             architectures,

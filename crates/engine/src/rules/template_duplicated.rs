@@ -1,11 +1,4 @@
-//! See `template-duplicated.md`.
-
-use std::collections::BTreeMap;
-
-use operator_models::hco::template::Template;
-
 use super::prelude::*;
-use crate::configuration::Origin;
 
 pub(crate) static RULE: Rule = Rule::about_templates("template-duplicated", Level::Deny);
 

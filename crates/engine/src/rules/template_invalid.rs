@@ -1,7 +1,5 @@
-//! See `template-invalid.md`.
-
 use operator_models::hco::golden_image::{Invalid, invalid};
-use operator_models::hco::template::{ENABLE, Template};
+use operator_models::hco::template::ENABLE;
 
 use super::prelude::*;
 

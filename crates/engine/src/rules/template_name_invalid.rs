@@ -1,12 +1,10 @@
-//! See `template-name-invalid.md`.
-
 use kube_objects::name::is_dns1123_subdomain;
 use operator_models::cdi::data_import_cron::{Cause, NAME_MAX, NeverRuns, Rejection};
 use operator_models::cdi::data_source;
-use operator_models::forecast::{Changes, Cron, Forecast, Rejected};
+use operator_models::forecast::{Cron, Forecast, Rejected};
 
 use super::prelude::*;
-use crate::change::{NoForecast, Prediction};
+use crate::change::NoForecast;
 use crate::words::{data_source_rejection, longest_name, rejection};
 
 pub(crate) static RULE: Rule = Rule::about_templates("template-name-invalid", Level::Deny)
@@ -16,23 +14,15 @@ pub(crate) static RULE: Rule = Rule::about_templates("template-name-invalid", Le
 pub(crate) struct InvalidName<'f> {
     template: &'f str,
     index: usize,
-    field: NameField,
+    /// The field with the name: the name itself, or managedDataSource.
+    field: Cause,
     reason: Reason<'f>,
     /// Whether the names of the objects have the suffix of an architecture.
     has_suffix: bool,
 }
 
-/// The field with the name.
-#[derive(Clone, Copy)]
-enum NameField {
-    Name,
-    ManagedDataSource,
-}
-
 enum Reason<'f> {
-    /// The template has no name.
-    Missing,
-    /// The name is invalid on any nodes.
+    /// The name is missing, or invalid on any nodes.
     Syntax,
     DataImportCron(&'f Rejection),
     DataSource(data_source::Rejection),
@@ -51,7 +41,16 @@ pub(crate) fn check<'f>(
     _: Option<&'f Changes>,
 ) -> Vec<InvalidName<'f>> {
     match prediction {
-        Ok(forecast) => in_forecast(forecast).collect(),
+        Ok(forecast) => forecast
+            .first_of_templates(|cron| Some((problem(forecast, cron)?, cron.architecture.is_some())))
+            .map(|(template, index, ((field, reason), has_suffix))| InvalidName {
+                template: template.name,
+                index,
+                field,
+                reason,
+                has_suffix,
+            })
+            .collect(),
         Err(NoForecast::Rejected(Rejected::NameMissing)) => {
             without_forecast(configuration, str::is_empty)
         }
@@ -74,56 +73,30 @@ fn without_forecast<'f>(
         .map(|template| InvalidName {
             template: &template.name,
             index: template.index,
-            field: NameField::Name,
-            reason: if template.name.is_empty() {
-                Reason::Missing
-            } else {
-                Reason::Syntax
-            },
+            field: Cause::Name,
+            reason: Reason::Syntax,
             has_suffix: true,
         })
         .collect()
 }
 
-fn in_forecast<'f>(forecast: &'f Forecast<'f>) -> impl Iterator<Item = InvalidName<'f>> {
-    let problems = forecast.first_of_templates(|cron| {
-        let (field, reason) = problem(forecast, cron)?;
-        Some((field, reason, cron.architecture.is_some()))
-    });
-    problems.map(
-        |(template, index, (field, reason, has_suffix))| InvalidName {
-            template: template.name,
-            index,
-            field,
-            reason,
-            has_suffix,
-        },
-    )
-}
-
 /// Which of the two names is invalid for a cron, and why.
-fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<(NameField, Reason<'f>)> {
-    if let Some(rejection) = cron.rejected() {
-        let field = match rejection.cause() {
-            Cause::Name => Some(NameField::Name),
-            Cause::ManagedDataSource => Some(NameField::ManagedDataSource),
-            Cause::Other => None,
-        };
-        if let Some(field) = field {
-            return Some((field, Reason::DataImportCron(rejection)));
-        }
+fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<(Cause, Reason<'f>)> {
+    let rejection = cron.rejected().filter(|rejection| rejection.cause() != Cause::Other);
+    if let Some(rejection) = rejection {
+        return Some((rejection.cause(), Reason::DataImportCron(rejection)));
     }
     if let Some(rejection) = forecast.rejected_source(cron) {
         let field = match rejection {
             data_source::Rejection::CronLabelTooLong | data_source::Rejection::CronLabelInvalid => {
-                NameField::Name
+                Cause::Name
             }
-            _ => NameField::ManagedDataSource,
+            _ => Cause::ManagedDataSource,
         };
         return Some((field, Reason::DataSource(rejection)));
     }
     let is_too_long = cron.verdict.never_runs.contains(&NeverRuns::NameTooLong);
-    is_too_long.then_some((NameField::Name, Reason::CronJob))
+    is_too_long.then_some((Cause::Name, Reason::CronJob))
 }
 
 impl<'f> Violation<'f> for InvalidName<'f> {
@@ -134,19 +107,19 @@ impl<'f> Violation<'f> for InvalidName<'f> {
     fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
         let template = configuration.path_of_index(Some(self.index));
         template.keys(match self.field {
-            NameField::Name => &["metadata", "name"],
-            NameField::ManagedDataSource => &["spec", "managedDataSource"],
+            Cause::Name => &["metadata", "name"],
+            _ => &["spec", "managedDataSource"],
         })
     }
 
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let name = quote(self.template);
         let field = match self.field {
-            NameField::Name => "The name",
-            NameField::ManagedDataSource => "The managedDataSource",
+            Cause::Name => "The name",
+            _ => "The managedDataSource",
         };
         match self.reason {
-            Reason::Missing => {
+            Reason::Syntax if self.template.is_empty() => {
                 "The template has no name: SSP rejects every change from HCO.".to_owned()
             }
             Reason::Syntax => format!(
@@ -169,11 +142,11 @@ impl<'f> Violation<'f> for InvalidName<'f> {
 
     fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let advice = match self.field {
-            NameField::Name => format!(
+            Cause::Name => format!(
                 "rename the template: at most {} characters; lowercase letters, digits, `-`, and `.`; a letter or digit first and last",
                 longest_name(self.has_suffix)
             ),
-            NameField::ManagedDataSource => {
+            _ => {
                 let suffix = if self.has_suffix { "-amd64".len() } else { 0 };
                 format!(
                     "use at most {} lowercase letters, digits, and `-` for managedDataSource, and begin and end with a letter or digit",

@@ -1,9 +1,7 @@
-//! See `v1-only-fields-conflict.md`.
-
-use kube_objects::edit::Edits;
 use operator_models::hco::import::Import;
 
 use super::prelude::*;
+use crate::fix::Fix;
 
 pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-conflict", Level::Deny);
 
@@ -35,10 +33,8 @@ impl<'f> Violation<'f> for ConflictingAnnotation {
     }
 
     fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        vec![Proposal::Edits {
-            summary: "remove the annotation, which v1 objects do not need".to_owned(),
-            edits: Edits::default().remove(self.path(configuration)).finish(),
-            complete: true,
-        }]
+        let removed = Edits::default().remove(self.path(configuration)).finish();
+        let fix = Fix::edits("remove the annotation, which v1 objects do not need", &removed);
+        vec![Proposal::Fix(fix.complete_if(true))]
     }
 }

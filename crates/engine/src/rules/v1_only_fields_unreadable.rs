@@ -1,6 +1,3 @@
-//! See `v1-only-fields-unreadable.md`.
-
-use kube_objects::edit::Edits;
 use operator_models::hco::import::UnreadableV1Only;
 
 use super::prelude::*;
@@ -36,7 +33,7 @@ impl<'f> Violation<'f> for UnreadableAnnotation<'f> {
         // The values in the annotation are lost.
         vec![Proposal::edits(
             "move its values to the regular fields, then remove the annotation",
-            Edits::default().remove(self.path(configuration)).finish(),
+            &Edits::default().remove(self.path(configuration)).finish(),
         )]
     }
 }

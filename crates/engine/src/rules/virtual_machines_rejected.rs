@@ -1,11 +1,4 @@
-//! See `virtual-machines-rejected.md`.
-
-use std::collections::BTreeSet;
-
-use operator_models::hco::node::Census;
-
 use super::prelude::*;
-use crate::words::names;
 
 pub(crate) static RULE: Rule = Rule::about_object("virtual-machines-rejected", Level::Deny)
     .only(Condition::VmsRestricted);

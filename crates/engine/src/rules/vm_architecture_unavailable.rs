@@ -1,10 +1,4 @@
-//! See `vm-architecture-unavailable.md`.
-
-use std::collections::BTreeSet;
-
 use super::prelude::*;
-use crate::machine::Machine;
-use crate::words::names;
 
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-architecture-unavailable", Level::Warn);
@@ -30,30 +24,24 @@ enum Unavailable<'f> {
 
 pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnavailableArchitecture<'f>> {
     let architecture = machine.architecture.as_str();
-    let rejected = machine
-        .accepted()
-        .filter(|names| !names.contains(architecture));
-    let why = if architecture.is_empty() {
+    if architecture.is_empty() {
         return None;
-    } else if let Some(accepted) = rejected {
+    }
+    let rejected = machine.accepted().filter(|names| !names.contains(architecture));
+    let why = if let Some(accepted) = rejected {
         Unavailable::Rejected(accepted)
     } else if machine.supported_architecture().is_none() {
         Unavailable::Unsupported
     } else {
         let workload = machine.context.workload.as_ref()?;
-        if workload.contains(architecture) {
-            return None;
-        } else if machine.can_run(architecture) {
-            Unavailable::Emulated(workload)
-        } else {
-            Unavailable::Absent(workload)
+        match machine.can_run(architecture) {
+            _ if workload.contains(architecture) => return None,
+            true => Unavailable::Emulated(workload),
+            false => Unavailable::Absent(workload),
         }
     };
-    Some(UnavailableArchitecture {
-        architecture,
-        why,
-        is_in_file: machine.context.is_in_file,
-    })
+    let is_in_file = machine.context.is_in_file;
+    Some(UnavailableArchitecture { architecture, why, is_in_file })
 }
 
 impl<'f> Violation<'f, Machine<'f>> for UnavailableArchitecture<'f> {
@@ -104,9 +92,7 @@ impl<'f> Violation<'f, Machine<'f>> for UnavailableArchitecture<'f> {
             .map(|other| machine.set_architecture(other))
             .chain([Proposal::advice(match self.why {
                 Unavailable::Unsupported => "use an architecture that KubeVirt supports",
-                Unavailable::Rejected(_) => {
-                    "upgrade to HCO 1.18, or enable HCO's multi-architecture import"
-                }
+                Unavailable::Rejected(_) => "upgrade to HCO 1.18, or enable HCO's multi-architecture import",
                 Unavailable::Absent(_) | Unavailable::Emulated(_) => {
                     "add a workload node with the VM's architecture"
                 }

@@ -1,8 +1,5 @@
-//! See `vm-context-unreadable.md`.
-
 use super::prelude::*;
-use crate::context::{Unreadable, UnreadableReason};
-use crate::machine::Machine;
+use crate::context::Unreadable;
 
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-context-unreadable", Level::Warn).about_the_policy();
@@ -20,15 +17,12 @@ impl<'f> Violation<'f, Machine<'f>> for UnreadableContext<'f> {
     }
 
     fn fact(&self, _: &'f Machine<'f>) -> String {
-        let resource = self.0.resource;
-        match &self.0.reason {
-            UnreadableReason::Forbidden(account, verb) => format!(
-                "The service account {}/{} of the policy-server cannot {verb} {}: the VM is not checked completely.",
-                account.namespace,
-                account.name,
+        match self.0 {
+            Unreadable::Forbidden(resource, account, verb) => format!(
+                "The service account {account} of the policy-server cannot {verb} {}: the VM is not checked completely.",
                 resource.plural()
             ),
-            UnreadableReason::Error(reason) => {
+            Unreadable::Error(resource, reason) => {
                 // The causes and, if backtraces are on, a backtrace follow on the next lines.
                 let error = escape(reason.lines().next().unwrap_or_default(), 120);
                 let end = if error.ends_with('.') { "" } else { "." };

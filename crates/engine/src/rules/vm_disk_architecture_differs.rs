@@ -1,9 +1,6 @@
-//! See `vm-disk-architecture-differs.md`.
-
 use operator_models::kubevirt::virtual_machine::{NamedBy, SourceRef};
 
 use super::prelude::*;
-use crate::machine::Machine;
 
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-disk-architecture-differs", Level::Warn);
@@ -24,29 +21,20 @@ pub(crate) struct DifferingDisk<'f> {
 pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<DifferingDisk<'f>> {
     let architecture = machine.architecture.as_str();
     let template = |index| FieldPath::new(&["spec", "dataVolumeTemplates"]).index(index);
-    let disk = if let Some((source, label)) = machine.boot_source() {
-        DifferingDisk {
-            source: Some(source),
-            name: format!("{}/{}", source.namespace, source.name),
-            path: template(source.index).keys(&["spec", "sourceRef"]),
-            label,
-            architecture,
-        }
+    let (source, name, path, label) = if let Some((source, label)) = machine.boot_source() {
+        let name = format!("{}/{}", source.namespace, source.name);
+        let path = template(source.index).keys(&["spec", "sourceRef"]);
+        (Some(source), name, path, label)
     } else {
         let (image, platform) = machine.boot_image()?;
         let NamedBy::Template(index) = image.named_by else {
             return None;
         };
-        DifferingDisk {
-            source: None,
-            name: image.name.clone(),
-            path: template(index).keys(&["spec", "source", "registry"]),
-            label: platform.to_owned(),
-            architecture,
-        }
+        let path = template(index).keys(&["spec", "source", "registry"]);
+        (None, image.name.clone(), path, platform.to_owned())
     };
-    let differs = !architecture.is_empty() && disk.label != architecture;
-    differs.then_some(disk)
+    let differs = !architecture.is_empty() && label != architecture;
+    differs.then_some(DifferingDisk { source, name, path, label, architecture })
 }
 
 impl<'f> Violation<'f, Machine<'f>> for DifferingDisk<'f> {
@@ -71,11 +59,8 @@ impl<'f> Violation<'f, Machine<'f>> for DifferingDisk<'f> {
     }
 
     fn fixes(&self, machine: &'f Machine<'f>) -> Vec<Proposal<'f>> {
-        let mut fixes = Vec::new();
-        fixes.extend(
-            self.source
-                .and_then(|source| machine.replace_source(source)),
-        );
+        let replacement = self.source.and_then(|source| machine.replace_source(source));
+        let mut fixes = Vec::from_iter(replacement);
         if machine.is_available(&self.label) != Some(false) {
             fixes.push(machine.set_architecture(&self.label));
         }

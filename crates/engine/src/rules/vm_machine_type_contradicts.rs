@@ -1,10 +1,6 @@
-//! See `vm-machine-type-contradicts.md`.
-
-use kube_objects::edit::Edits;
 use operator_models::kubevirt::machine_type;
 
 use super::prelude::*;
-use crate::machine::Machine;
 
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-machine-type-contradicts", Level::Deny);
@@ -52,14 +48,10 @@ impl<'f> Violation<'f, Machine<'f>> for ContradictingMachineType<'f> {
     }
 
     fn fixes(&self, machine: &'f Machine<'f>) -> Vec<Proposal<'f>> {
-        let removed = Edits::default().remove(Machine::machine_type_path());
-        let mut fixes = vec![Proposal::edits(
-            format!(
-                "remove the machine type, so that KubeVirt sets the one for {}",
-                machine.shown()
-            ),
-            removed.finish(),
-        )];
+        let removed = Edits::default().remove(Machine::machine_type_path()).finish();
+        let shown = machine.shown();
+        let summary = format!("remove the machine type, so that KubeVirt sets the one for {shown}");
+        let mut fixes = vec![Proposal::edits(summary, &removed)];
         if machine.can_start_as(self.owner) {
             fixes.push(machine.set_architecture(self.owner));
         }

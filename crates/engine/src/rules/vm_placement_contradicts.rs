@@ -1,11 +1,7 @@
-//! See `vm-placement-contradicts.md`.
-
-use kube_objects::edit::Edits;
 use kube_objects::placement::{ARCHITECTURE_LABEL, REQUIRED};
 use operator_models::ssp::architecture::KNOWN;
 
 use super::prelude::*;
-use crate::machine::Machine;
 
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-placement-contradicts", Level::Deny);
@@ -35,10 +31,8 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<ContradictingPlaceme
         Part::NodeSelector(label, selected)
     } else {
         let affinity = &machine.vm.affinity;
-        let mut nodes = KNOWN.into_iter().chain([architecture]);
-        if nodes.any(|node| {
-            kubevirt.can_run(architecture, node) && !affinity.affinity_excludes(node)
-        }) {
+        let can_start = |node| kubevirt.can_run(architecture, node) && !affinity.affinity_excludes(node);
+        if KNOWN.into_iter().chain([architecture]).any(can_start) {
             return None;
         }
         Part::Affinity
@@ -77,12 +71,9 @@ impl<'f> Violation<'f, Machine<'f>> for ContradictingPlacement<'f> {
     fn fixes(&self, machine: &'f Machine<'f>) -> Vec<Proposal<'f>> {
         match self.part {
             Part::NodeSelector(label, selected) => {
-                let path = Machine::selector_path(label);
-                let removed = Edits::default().remove(path).finish();
-                let mut fixes = vec![Proposal::edits(
-                    "remove the architecture from the nodeSelector",
-                    removed,
-                )];
+                let removed = Edits::default().remove(Machine::selector_path(label)).finish();
+                let summary = "remove the architecture from the nodeSelector";
+                let mut fixes = vec![Proposal::edits(summary, &removed)];
                 if machine.can_start_as(selected) {
                     // The user wrote the nodeSelector, but KubeVirt adds an architecture that the user did not set.
                     fixes.insert(0, machine.set_architecture(selected));
@@ -91,17 +82,14 @@ impl<'f> Violation<'f, Machine<'f>> for ContradictingPlacement<'f> {
             }
             Part::Affinity => {
                 let affinity = &machine.vm.affinity;
-                let can_start =
-                    |other: &&str| machine.boots_on(other) && !affinity.affinity_excludes(other);
-                let others = machine.others().into_iter().filter(can_start);
-                let advice = Proposal::advice(format!(
-                    "allow kubernetes.io/arch {} in the required node affinity",
-                    self.architecture
-                ));
-                [advice]
-                    .into_iter()
-                    .chain(others.map(|other| machine.set_architecture(other)))
-                    .collect()
+                let mut others = machine.others();
+                others.retain(|other| machine.boots_on(other) && !affinity.affinity_excludes(other));
+                let architecture = self.architecture;
+                let mut fixes = vec![Proposal::advice(format!(
+                    "allow kubernetes.io/arch {architecture} in the required node affinity"
+                ))];
+                fixes.extend(others.into_iter().map(|other| machine.set_architecture(other)));
+                fixes
             }
         }
     }

@@ -1,9 +1,6 @@
-//! See `vm-preference-contradicts.md`.
-
 use operator_models::kubevirt::virtual_machine::{InferenceError, PreferenceMatcher};
 
 use super::prelude::*;
-use crate::machine::Machine;
 
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-preference-contradicts", Level::Deny);
@@ -38,9 +35,7 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<RejectedPreference<'
 impl<'f> Violation<'f, Machine<'f>> for RejectedPreference<'f> {
     fn value(&self) -> Cow<'_, str> {
         match self {
-            Self::Contradicting {
-                name, architecture, ..
-            } => format!("{name} {architecture}").into(),
+            Self::Contradicting { name, architecture, .. } => format!("{name} {architecture}").into(),
             Self::NotInferable(
                 InferenceError::Volume(name)
                 | InferenceError::NoDataSource(name)
@@ -51,10 +46,7 @@ impl<'f> Violation<'f, Machine<'f>> for RejectedPreference<'f> {
 
     /// A DataSource that was not read can exist.
     fn is_doubtful(&self, _: &'f Machine<'f>) -> bool {
-        matches!(
-            self,
-            Self::NotInferable(InferenceError::NoDataSource(_))
-        )
+        matches!(self, Self::NotInferable(InferenceError::NoDataSource(_)))
     }
 
     fn path(&self, machine: &'f Machine<'f>) -> FieldPath {
