@@ -117,30 +117,13 @@ pub(crate) struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    /// `objects` are the existing ones, which replace the forecast for the object before.
-    pub(crate) fn new(
-        before: Option<&'a Side<'a>>,
-        after: Side<'a>,
-        objects: Option<&Objects<'_>>,
-        images: &'a Images,
-        nodes_error: Option<&'a NodesError>,
-    ) -> Self {
-        let changes = find_changes(before, &after, objects);
-        Self {
-            before,
-            after,
-            changes,
-            images,
-            nodes_error,
-        }
-    }
-
     pub(crate) fn before_configuration(&self) -> Option<&'a Configuration<'a>> {
         Some(&self.before?.configuration)
     }
 }
 
-fn find_changes(
+/// The changes in the cluster. `objects` are the existing ones, which replace the forecast for the object before.
+pub(crate) fn find_changes(
     before: Option<&Side<'_>>,
     after: &Side<'_>,
     objects: Option<&Objects<'_>>,

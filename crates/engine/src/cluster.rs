@@ -185,12 +185,9 @@ pub(crate) fn is_forbidden(
     account: &ServiceAccount,
     permission: &Permission<'_>,
 ) -> bool {
-    let status = cluster.can_i(account, permission);
-    status.as_deref().and_then(is_allowed) == Some(false)
-}
-
-/// The answer of a `SubjectAccessReview`; `None` if it is unclear.
-fn is_allowed(status: &[u8]) -> Option<bool> {
-    let status = Object::root(Json::parse(status).ok()?);
-    status.field("allowed").boolean().ok()?
+    let is_allowed = cluster.can_i(account, permission).and_then(|status| {
+        let status = Object::root(Json::parse(&status).ok()?);
+        status.field("allowed").boolean().ok()?
+    });
+    is_allowed == Some(false)
 }

@@ -9,7 +9,7 @@ use operator_models::hco::node_info::Observed;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
 use operator_models::kubevirt::virtual_machine::{
-    BootSource, InferenceError, Lookup, Reason, SourceRef, VirtualMachine,
+    BootSource, InferenceError, Lookup, SourceRef, VirtualMachine,
 };
 use operator_models::ssp::architecture::Architecture;
 
@@ -75,17 +75,6 @@ impl Context {
     pub(crate) fn data_source(&self, namespace: &str, name: &str) -> Option<BootSource> {
         let key = (namespace.to_owned(), name.to_owned());
         self.data_sources.get(&key)?.clone()
-    }
-
-    /// The architecture that a VM gets.
-    pub(crate) fn architecture(&self, vm: &VirtualMachine) -> (String, Reason) {
-        vm.resolve(&self.kubevirt, &mut { self })
-    }
-
-    /// The preference of a VM, if KubeVirt compares its architecture.
-    pub(crate) fn preference(&self, vm: &VirtualMachine) -> Option<(PreferenceName, Preference)> {
-        vm.preference(&mut { self })
-            .filter(|_| self.kubevirt.applies_preferences())
     }
 
     /// Why KubeVirt will reject a VM whose preference it cannot infer.

@@ -78,8 +78,8 @@ impl Finding {
     pub fn fix_text(&self) -> String {
         /// Users need only the recommended fix and an alternative.
         const SHOWN: usize = 2;
-        let shown: Vec<String> = self.fixes.iter().take(SHOWN).map(Fix::text).collect();
-        shown.join("\nor: ")
+        let shown = self.fixes.iter().take(SHOWN).map(Fix::text);
+        shown.collect::<Vec<_>>().join("\nor: ")
     }
 }
 

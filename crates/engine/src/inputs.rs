@@ -13,7 +13,7 @@ use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
 use operator_models::hco::node_info::NodeInfo;
 
-use crate::change::{Change, Side};
+use crate::change::{Change, Side, find_changes};
 use crate::cluster::Host;
 use crate::configuration::Configuration;
 use crate::evaluate::node_level;
@@ -61,20 +61,16 @@ impl<'a> Inputs<'a> {
         let nodes_before = comparison
             .and_then(|comparison| comparison.nodes_before)
             .and_then(|list| Nodes::parse(list.as_bytes(), &placements).ok());
-        let counted = |configuration: &Configuration<'_>, nodes: Option<&Nodes<'_>>| {
-            nodes?.census(&configuration.hco.placement).cloned()
-        };
-        let current = nodes.as_ref().and_then(|nodes| nodes.as_ref().ok());
-        let census = counted(after, current).filter(|_| is_needed);
-        let census_before =
-            before.and_then(|before| counted(before, nodes_before.as_ref().or(current)));
-        let censuses = [census_before.as_ref(), census.as_ref()];
-        Self {
-            images: read_images(before, after, censuses, settings, host),
+        let mut inputs = Self {
             nodes,
             nodes_before,
             objects: comparison.map(|comparison| &comparison.objects),
-        }
+            images: Images::NotWanted,
+        };
+        let census = inputs.census(&after.hco.placement).filter(|_| is_needed);
+        let census_before = before.and_then(|before| inputs.census_before(&before.hco.placement));
+        inputs.images = read_images(before, after, [census_before, census], settings, host);
+        inputs
     }
 
     /// The change from this object to another one, on the nodes for its placement.
@@ -84,13 +80,14 @@ impl<'a> Inputs<'a> {
         after: Configuration<'c>,
     ) -> Change<'c> {
         let census = self.census(&after.hco.placement);
-        Change::new(
+        let after = Side::new(after, census);
+        Change {
             before,
-            Side::new(after, census),
-            self.objects,
-            &self.images,
-            self.nodes.as_ref().and_then(|nodes| nodes.as_ref().err()),
-        )
+            changes: find_changes(before, &after, self.objects),
+            after,
+            images: &self.images,
+            nodes_error: self.nodes.as_ref().and_then(|nodes| nodes.as_ref().err()),
+        }
     }
 
     /// The nodes for a placement after the change.

@@ -12,7 +12,6 @@ use crate::change::Side;
 use crate::words::names;
 
 /// The images that a template gets.
-#[derive(Debug, Clone, PartialEq, Eq)]
 enum Images<'a> {
     Nothing,
     /// One image: the import is off, or the template has no annotation.
@@ -22,7 +21,7 @@ enum Images<'a> {
 }
 
 /// The loss of a template or of the object through an update.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Loss {
     /// The only image of a template.
     Image,
@@ -134,19 +133,14 @@ impl<'a> Effects<'a> {
         let configuration = &side.configuration;
         let mut images: BTreeMap<&str, Images<'_>> = BTreeMap::new();
         for image in accepted_images(configuration.hco, &configuration.installation.common) {
-            let own = images_of(&image, side);
-            images
-                .entry(image.name)
-                .and_modify(|known| *known = known.clone().with(own.clone()))
-                .or_insert(own);
+            let known = images.remove(image.name).unwrap_or(Images::Nothing);
+            images.insert(image.name, known.with(images_of(&image, side)));
         }
+        let forecast = side.forecast.as_ref();
+        let stops = forecast.map(|forecast| forecast.stops());
         Self {
             images,
-            stops: side
-                .forecast
-                .as_ref()
-                .map(|forecast| forecast.stops())
-                .unwrap_or_default(),
+            stops: stops.unwrap_or_default(),
         }
     }
 }

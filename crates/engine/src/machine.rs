@@ -32,9 +32,10 @@ pub(crate) struct Machine<'a> {
 
 impl<'a> Machine<'a> {
     pub(crate) fn new(vm: &'a VirtualMachine, object: Json<'a>, context: &'a Context) -> Self {
-        let (architecture, reason) = context.architecture(vm);
+        let (architecture, reason) = vm.resolve(&context.kubevirt, &mut { context });
+        let preference = vm.preference(&mut { context });
         Self {
-            preference: context.preference(vm),
+            preference: preference.filter(|_| context.kubevirt.applies_preferences()),
             launcher: vm.launcher(&architecture, context.kubevirt.is_cross_architecture),
             vm,
             object,

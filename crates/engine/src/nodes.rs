@@ -111,7 +111,6 @@ impl<'a> Nodes<'a> {
         let census = Census {
             workload: workload.collect(),
             control_plane: info.control_plane.iter().cloned().collect(),
-            ..Census::default()
         };
         Self {
             source: NodesSource::Status {

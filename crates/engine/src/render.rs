@@ -94,24 +94,20 @@ pub(crate) fn unknown_version(object: &ObjectName, version: &str, settings: &Set
 /// The payload cannot be read.
 pub(crate) fn unreadable_payload(reason: &str) -> Report {
     let reason = escape(reason, 1024);
-    rejected(
-        BAD_REQUEST,
-        format!(
-            "The admission request cannot be decoded: {reason}.\n\
-             fix: send an AdmissionRequest that contains a HyperConverged or a VirtualMachine"
-        ),
-    )
+    let message = format!(
+        "The admission request cannot be decoded: {reason}.\n\
+         fix: send an AdmissionRequest that contains a HyperConverged or a VirtualMachine"
+    );
+    rejected(BAD_REQUEST, message)
 }
 
 /// The policy was deployed with invalid settings, despite `validate_settings`.
 pub(crate) fn invalid_settings(object: &ObjectName, problems: &str) -> Report {
-    rejected(
-        INTERNAL_ERROR,
-        format!(
-            "{object} was not checked: {problems}\n\
-             fix: correct spec.settings of the ClusterAdmissionPolicy"
-        ),
-    )
+    let message = format!(
+        "{object} was not checked: {problems}\n\
+         fix: correct spec.settings of the ClusterAdmissionPolicy"
+    );
+    rejected(INTERNAL_ERROR, message)
 }
 
 /// The report about a HyperConverged.
@@ -119,16 +115,12 @@ pub(crate) fn report(change: &Change<'_>, inputs: &Inputs<'_>, detail: Detail) -
     let side = &change.after;
     let configuration = &side.configuration;
     let census = side.census;
-    let list = |names: Vec<&String>| -> Vec<Foreign> {
-        names.into_iter().map(|name| name.as_str().into()).collect()
-    };
     let report = Report {
         nodes: census
             .filter(|_| matches!(inputs.nodes_source(), Some(NodesSource::List)))
             .map(|census| census.workload.clone()),
-        workload_architectures: census.map(|census| list(census.workload.keys().collect())),
-        control_plane_architectures: census
-            .map(|census| list(census.control_plane.iter().collect())),
+        workload_architectures: census.map(|census| names(census.workload.keys())),
+        control_plane_architectures: census.map(|census| names(&census.control_plane)),
         hco_version: Some(configuration.version().stated.text()),
         version: Some(configuration.version().stated.clone()),
         default_architecture: census
@@ -154,6 +146,13 @@ pub(crate) fn report(change: &Change<'_>, inputs: &Inputs<'_>, detail: Detail) -
     }
 }
 
+fn names(names: impl IntoIterator<Item = impl ToString>) -> Vec<Foreign> {
+    names
+        .into_iter()
+        .map(|name| name.to_string().into())
+        .collect()
+}
+
 /// Adds the verdict, the findings that are shown, and the repairs to a report.
 pub(crate) fn with_findings<O>(
     mut report: Report,
@@ -167,10 +166,8 @@ pub(crate) fn with_findings<O>(
         .chunk_by(|one, other| ptr::eq(one.rule, other.rule))
         .filter_map(|detections| RuleSection::new(detections, &findings))
         .collect();
-    let denying = rules
-        .iter()
-        .filter(|section| section.count(Outcome::Deny) > 0);
-    let denying: Vec<_> = denying.collect();
+    let denies = |section: &&RuleSection<'_>| section.count(Outcome::Deny) > 0;
+    let denying: Vec<_> = rules.iter().filter(denies).collect();
     report.code = match denying.as_slice() {
         [] => None,
         [only] if only.rule.is_about_the_policy => Some(INTERNAL_ERROR),

@@ -237,7 +237,7 @@ fn still_denied(detections: &[Detection<'_>]) -> Result<(), String> {
     if rules.is_empty() {
         return Ok(());
     }
-    let rules = rules.join(", ");
-    let text = format!("No repair was applied, because the object would still be denied: {rules}");
+    let list = rules.join(", ");
+    let text = format!("No repair was applied, because the object would still be denied: {list}");
     Err(cut(text, 400) + ".")
 }

@@ -28,7 +28,6 @@ pub(crate) enum Parsed<'a> {
 /// A request about a HyperConverged.
 pub(crate) struct HyperConvergedRequest<'a> {
     pub(crate) name: ObjectName,
-    pub(crate) version: ApiVersion,
     /// The object as it was sent.
     pub(crate) object: Json<'a>,
     pub(crate) new: HyperConverged<'a>,
@@ -168,7 +167,6 @@ impl<'a> HyperConvergedRequest<'a> {
         })?;
         Ok(Self {
             name: name.or(&new.namespace, &new.name),
-            version,
             object,
             // If the old object cannot be read, the new one is evaluated in full.
             old: old.and_then(|old| old.read().ok()),
@@ -189,7 +187,7 @@ impl<'a> HyperConvergedRequest<'a> {
         object: &'t str,
     ) -> Option<(Json<'t>, HyperConverged<'t>)> {
         let json = Json::parse(object.as_bytes()).ok()?;
-        let hco = LocatedFields::new(json, self.version).read().ok()?;
+        let hco = LocatedFields::new(json, self.new.api_version).read().ok()?;
         Some((json, hco))
     }
 

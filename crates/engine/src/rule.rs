@@ -152,6 +152,16 @@ impl Rule {
         }
     }
 
+    /// A rule about the architectures annotations that HCO uses while the import is on.
+    pub(crate) const fn about_annotations(id: &'static str, level: Level) -> Self {
+        Self {
+            is_about_annotations: true,
+            ..Self::about_templates(id, level)
+                .about_golden_images()
+                .only(Condition::ImportOn)
+        }
+    }
+
     /// The same rule, but none of its findings is an existing problem.
     pub(crate) const fn exempt_from_ratchet(mut self) -> Self {
         self.ratchet = Ratchet::Exempt;
@@ -180,12 +190,6 @@ impl Rule {
     /// The same rule, which applies only on this condition.
     pub(crate) const fn only(self, condition: Condition) -> Self {
         Self { condition, ..self }
-    }
-
-    /// The same rule, for findings that depend on the architectures annotation that HCO uses.
-    pub(crate) const fn about_annotations(mut self) -> Self {
-        self.is_about_annotations = true;
-        self.about_golden_images()
     }
 
     /// The same rule, for whose findings an alert fires.

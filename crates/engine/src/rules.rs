@@ -65,11 +65,15 @@ pub(crate) enum Check {
 /// Finds the violations of a rule about VirtualMachines.
 pub(crate) type MachineCheck = for<'f> fn(&'f Machine<'f>) -> Violations<'f, Machine<'f>>;
 
-/// The check of a rule, whose function returns violations of its own type.
+/// The check of a rule, whose function returns violations of its own type. A `Prediction` is a `Forecast` without the
+/// object and its changes.
 macro_rules! check {
     ($rule:ident: Object) => { check!($rule: Object(object)) };
     ($rule:ident: Nodes) => { check!($rule: Nodes(object, census)) };
     ($rule:ident: Forecast) => { check!($rule: Forecast(object, prediction, changes)) };
+    ($rule:ident: Prediction) => {
+        Check::Forecast(|_, prediction, _| boxed($rule::check(prediction)))
+    };
     ($rule:ident: Images) => { check!($rule: Images(object, census, images)) };
     ($rule:ident: Update) => { check!($rule: Update(before, after)) };
     ($rule:ident: NodesUpdate) => { check!($rule: NodesUpdate(before, after)) };
@@ -124,9 +128,9 @@ rules! {
         template_duplicated: Object
         template_invalid: Object
         template_name_invalid: Forecast
-        data_import_cron_rejected: Forecast
-        schedule_never_runs: Forecast
-        data_source_shared: Forecast
+        data_import_cron_rejected: Prediction
+        schedule_never_runs: Prediction
+        data_source_shared: Prediction
         boot_source_empty: Forecast
         boot_source_replaced: Changes
         boot_source_removed: Changes
@@ -151,8 +155,8 @@ rules! {
 fn boxed<'f, O: 'f, V: Violation<'f, O> + 'f>(
     violations: impl IntoIterator<Item = V>,
 ) -> Violations<'f, O> {
-    let violations = violations.into_iter();
     violations
+        .into_iter()
         .map(|violation| Box::new(violation) as _)
         .collect()
 }

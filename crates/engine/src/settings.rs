@@ -359,32 +359,4 @@ mod tests {
         assert_eq!(message.lines().count(), 22);
         assert!(message.ends_with("\n- and 3 more"), "{message}");
     }
-
-    #[test]
-    fn for_a_template_its_name_wins_then_the_longest_prefix_rule_by_rule() {
-        let settings = parse(
-            r#"{"levels":{"architectures-missing":"warn"},
-                "templates":{"*":{"architectures-partial":"deny"},
-                    "windows-*":{"architectures-partial":"ignore","architectures-missing":"ignore"},
-                    "windows-2*":{"architectures-missing":"deny"},
-                    "windows-22":{"architectures-malformed":"warn"}}}"#,
-        )
-        .unwrap();
-        let level = |rule: &str, template: Option<&str>| {
-            let rule = RULES.iter().find(|known| known.id == rule).unwrap();
-            settings.level(rule, template)
-        };
-        for (rule, template, wanted) in [
-            ("architectures-malformed", Some("windows-22"), Level::Warn),
-            ("architectures-malformed", Some("windows-23"), Level::Deny),
-            ("architectures-missing", Some("windows-22"), Level::Deny),
-            ("architectures-missing", Some("windows-10"), Level::Ignore),
-            ("architectures-missing", Some("linux"), Level::Warn),
-            ("architectures-partial", Some("windows-22"), Level::Ignore),
-            ("architectures-partial", Some("linux"), Level::Deny),
-            ("architectures-partial", None, Level::Warn),
-        ] {
-            assert_eq!(level(rule, template), wanted, "{rule} {template:?}");
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! Texts that several rules and fixes share.
 
 use kube_objects::text::{self, escape, quote};
-use operator_models::cdi::data_import_cron::{NAME_MAX, POLLED_NAME_MAX, Rejection};
+use operator_models::cdi::data_import_cron::{NAME_MAX, Rejection};
 use operator_models::cdi::data_source;
 use operator_models::cdi::image::{MOST_ARCHITECTURES, Unimportable, Unknown};
 use operator_models::forecast::unsuffixed;
@@ -118,16 +118,6 @@ pub(crate) fn data_source_rejection(rejection: data_source::Rejection) -> &'stat
         data_source::Rejection::CronLabelInvalid => {
             "the name of the template is not a valid value of a label"
         }
-    }
-}
-
-/// The limit of a name for which CDI creates a CronJob, without the suffix of an architecture.
-pub(crate) fn longest_name(has_suffix: bool) -> usize {
-    const SUFFIX: usize = "-amd64".len();
-    if has_suffix {
-        POLLED_NAME_MAX - SUFFIX
-    } else {
-        POLLED_NAME_MAX
     }
 }
 

@@ -5,7 +5,7 @@ use kube_objects::json::Kind;
 use kube_objects::text;
 use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::architectures::Architectures;
-use operator_models::hco::golden_image::Annotation;
+use operator_models::hco::golden_image::{Annotation, GoldenImage};
 use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::import::{GATE, Gate};
 use operator_models::hco::template::{ARCHITECTURES, Template};
@@ -20,7 +20,7 @@ use crate::rules::architectures_missing;
 use crate::version::Version;
 use crate::words::boot_sources;
 
-impl<'f> Fixes<'_, 'f> {
+impl<'a> Fixes<'_, 'a> {
     /// Enable the import, and in the same change correct the annotations that HCO then reads.
     pub(super) fn enable_import(&self) -> Fix {
         const ADVICE: &str = "enable the multi-architecture import";
@@ -68,7 +68,8 @@ impl<'f> Fixes<'_, 'f> {
             summary += ", and in the same change add the architectures annotation to ";
             summary += &self.without_annotation();
         } else if !revealed.is_empty() {
-            let rules = text::list(&Vec::from_iter(revealed.iter()), revealed.len());
+            let rules: Vec<&str> = revealed.iter().copied().collect();
+            let rules = text::list(&rules, rules.len());
             summary += ", and in the same change fix the problems that this reveals (";
             summary += &rules;
             summary += ")";
@@ -98,40 +99,36 @@ impl<'f> Fixes<'_, 'f> {
     /// The annotations that HCO reads or ignores with the import on, and their new values: corrected if the intended
     /// value is clear, and removed if HCO ignores them. `None` if there are more than fit into a message: then a
     /// person has to check them.
-    fn corrections(&self) -> Option<Vec<(&'f Template<'f>, Option<String>)>> {
+    fn corrections(&self) -> Option<Vec<(&'a Template<'a>, Option<String>)>> {
         const MOST: usize = 32;
         let workload = self.workload();
-        let mut corrections = Vec::new();
-        for image in &self.configuration().golden_images {
-            let Some(template) = image.template else {
-                continue;
-            };
+        let correction = |image: &GoldenImage<'a>| {
+            let template = image.template?;
             let value = template.architectures.as_deref();
-            match (image.annotation, value) {
-                (Annotation::Spec(value), _) => {
+            match image.annotation {
+                Annotation::Spec(_) => {
                     let corrected = corrected(Architectures(value.unwrap_or_default()), workload);
                     let is_clear = corrected.is_certain && !corrected.value.is_empty();
                     let wanted = match self.fit(template, &corrected.value) {
                         Some(
                             ImageAgreement::Wrong(by_image) | ImageAgreement::Partial(by_image),
-                        ) => Some(by_image),
-                        Some(ImageAgreement::Unusable) => None,
-                        Some(ImageAgreement::Right) | None => is_clear.then_some(corrected.value),
+                        ) => by_image,
+                        Some(ImageAgreement::Right) | None if is_clear => corrected.value,
+                        Some(ImageAgreement::Right | ImageAgreement::Unusable) | None => {
+                            return None;
+                        }
                     };
-                    if let Some(wanted) = wanted.filter(|wanted| value != Some(wanted)) {
-                        corrections.push((template, Some(wanted)));
-                    }
+                    (value != Some(&wanted)).then_some((template, Some(wanted)))
                 }
-                (Annotation::Shipped(shipped), Some(_)) if shipped != value => {
-                    corrections.push((template, None));
+                Annotation::Shipped(shipped) => {
+                    (value.is_some() && shipped != value).then_some((template, None))
                 }
-                _ => {}
+                Annotation::ShippedUnknown | Annotation::Unknown(_) => None,
             }
-            if corrections.len() > MOST {
-                return None;
-            }
-        }
-        Some(corrections)
+        };
+        let images = self.configuration().golden_images.iter();
+        let corrections: Vec<_> = images.filter_map(correction).take(MOST + 1).collect();
+        (corrections.len() <= MOST).then_some(corrections)
     }
 }
 

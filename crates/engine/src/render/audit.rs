@@ -39,10 +39,10 @@ pub(super) fn annotations<O>(
         ("default-architecture", default),
         ("multi-arch-import", import.map(str::to_owned)),
     ];
-    let stated = pairs
+    pairs
         .into_iter()
-        .filter_map(|(key, value)| Some((key.to_owned(), value?)));
-    stated.collect()
+        .filter_map(|(key, value)| Some((key.to_owned(), value?)))
+        .collect()
 }
 
 fn architectures(names: Option<&[Foreign]>) -> Option<String> {
@@ -66,18 +66,20 @@ fn findings<O>(detections: &[Detection<'_, O>]) -> Option<String> {
                 .or_insert(worst);
         }
     }
-    let words = words.into_iter();
-    bounded(words.map(|(word, outcome)| word + outcome.name()), ' ')
+    let words = words
+        .into_iter()
+        .map(|(word, outcome)| word + outcome.name());
+    bounded(words, ' ')
 }
 
 /// `rule-id/template=normalise rule-id=enable-import`, in the same format as the findings.
 fn made(repairs: &[Step]) -> Option<String> {
-    let words = repairs.iter().map(|step| {
+    let mut words = BTreeMap::new();
+    for step in repairs {
         let template = step.template.as_deref().unwrap_or_default();
-        (word(step.rule, template), step.repair.name())
-    });
-    let words = BTreeMap::from_iter(words).into_iter();
-    bounded(words.map(|(word, name)| word + name), ' ')
+        words.insert(word(step.rule, template), step.repair.name());
+    }
+    bounded(words.into_iter().map(|(word, name)| word + name), ' ')
 }
 
 /// `rule-id/template=`. The equals sign is part of the sort key, so that whole words are in order.

@@ -4,8 +4,8 @@ use kube_objects::text::{Foreign, cut};
 use operator_models::cdi::data_import_cron::NeverRuns;
 use operator_models::forecast::{Changes, Cron, Forecast};
 use operator_models::ssp::architecture::Architecture;
-use operator_models::ssp::data_sources::Key;
 
+use super::names;
 use crate::change::Side;
 use crate::configuration::Configuration;
 use crate::rejected_path::rejected_path;
@@ -18,14 +18,11 @@ use crate::words::rejection;
 /// The forecast of an object.
 pub(super) fn forecast(side: &Side<'_>) -> Option<ForecastReport> {
     let forecast = side.forecast.as_ref().ok()?;
-    let sources = forecast.of_templates();
+    let wanted = |wanted| cron(&side.configuration, forecast, wanted);
     Some(ForecastReport {
-        crons: forecast
-            .crons
-            .iter()
-            .map(|wanted| cron(&side.configuration, forecast, wanted))
-            .collect(),
-        data_sources: sources
+        crons: forecast.crons.iter().map(wanted).collect(),
+        data_sources: forecast
+            .of_templates()
             .map(|(key, source)| DataSourceReport {
                 namespace: (&*key.namespace).into(),
                 name: (&*key.name).into(),
@@ -34,17 +31,8 @@ pub(super) fn forecast(side: &Side<'_>) -> Option<ForecastReport> {
                 filled: source.filled,
             })
             .collect(),
-        lost: forecast
-            .lost_templates()
-            .into_iter()
-            .map(Foreign::from)
-            .collect(),
-        left_out: forecast
-            .left_out
-            .iter()
-            .copied()
-            .map(Foreign::from)
-            .collect(),
+        lost: names(forecast.lost_templates()),
+        left_out: names(&forecast.left_out),
         stopped: forecast.stopped,
     })
 }
@@ -62,9 +50,8 @@ fn cron(configuration: &Configuration<'_>, forecast: &Forecast<'_>, cron: &Cron)
             .rejected()
             .map(|reason| cut(rejection(reason), 256).into()),
         rejected_path: cron.rejected().zip(index).map(|(reason, index)| {
-            rejected_path(configuration, index, reason)
-                .to_string()
-                .into()
+            let path = rejected_path(configuration, index, reason);
+            path.to_string().into()
         }),
         never_runs: cron.verdict.never_runs.first().map(|reason| {
             Foreign::from(match reason {
@@ -85,11 +72,7 @@ pub(super) fn changes(changes: &Changes) -> ChangesReport {
             created: names(&crons.created),
             deleted: names(&crons.deleted),
             recreated: names(&crons.recreated),
-            changed_fields: crons
-                .changed_fields
-                .iter()
-                .map(|fields| fields.iter().map(|field| field.as_str().into()).collect())
-                .collect(),
+            changed_fields: crons.changed_fields.iter().map(names).collect(),
         }),
         data_sources: DataSourceChangesReport {
             created: names(&sources.created),
@@ -107,8 +90,4 @@ pub(super) fn changes(changes: &Changes) -> ChangesReport {
         empty_meanwhile: names(&changes.empty_meanwhile),
         lost_image: names(&changes.lost_image),
     }
-}
-
-fn names<'k>(keys: impl IntoIterator<Item = &'k Key>) -> Vec<Foreign> {
-    keys.into_iter().map(|key| key.to_string().into()).collect()
 }

@@ -1,9 +1,7 @@
 use super::prelude::*;
 use crate::architecture::{Mistake, is_mistake};
 
-pub(crate) static RULE: Rule = Rule::about_templates("architectures-malformed", Level::Deny)
-    .about_annotations()
-    .only(Condition::ImportOn)
+pub(crate) static RULE: Rule = Rule::about_annotations("architectures-malformed", Level::Deny)
     .repaired_by(RepairKind::Normalise);
 
 /// An entry that is not the name of an architecture.

@@ -2,9 +2,7 @@ use operator_models::hco::golden_image::Annotation;
 
 use super::prelude::*;
 
-pub(crate) static RULE: Rule = Rule::about_templates("architectures-missing", Level::Deny)
-    .about_annotations()
-    .only(Condition::ImportOn)
+pub(crate) static RULE: Rule = Rule::about_annotations("architectures-missing", Level::Deny)
     .repaired_by(RepairKind::FromImage)
     .alerted_by("HCOGoldenImageWithNoArchitectureAnnotation");
 

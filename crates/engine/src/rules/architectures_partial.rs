@@ -2,9 +2,7 @@ use operator_models::hco::architectures::{Architectures, Coverage};
 
 use super::prelude::*;
 
-pub(crate) static RULE: Rule = Rule::about_templates("architectures-partial", Level::Warn)
-    .about_annotations()
-    .only(Condition::ImportOn);
+pub(crate) static RULE: Rule = Rule::about_annotations("architectures-partial", Level::Warn);
 
 /// A template lists some of the workload architectures, but not all.
 pub(crate) struct PartialArchitectures<'f> {

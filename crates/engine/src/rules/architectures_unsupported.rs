@@ -4,9 +4,7 @@ use operator_models::hco::golden_image::{Annotation, GoldenImage};
 use super::prelude::*;
 use crate::architecture::corrected;
 
-pub(crate) static RULE: Rule = Rule::about_templates("architectures-unsupported", Level::Deny)
-    .about_annotations()
-    .only(Condition::ImportOn)
+pub(crate) static RULE: Rule = Rule::about_annotations("architectures-unsupported", Level::Deny)
     .alerted_by("HCOGoldenImageWithNoSupportedArchitecture");
 
 /// None of a template's architectures is a workload architecture.

@@ -1,9 +1,7 @@
 use super::prelude::*;
 
-pub(crate) static RULE: Rule = Rule::about_templates("architectures-untidy", Level::Warn)
-    .about_annotations()
-    .only(Condition::ImportOn)
-    .repaired_by(RepairKind::Normalise);
+pub(crate) static RULE: Rule =
+    Rule::about_annotations("architectures-untidy", Level::Warn).repaired_by(RepairKind::Normalise);
 
 /// An entry that is empty, or listed more than once.
 pub(crate) struct UntidyEntry<'f> {

@@ -68,7 +68,7 @@ impl EmptyBootSource<'_> {
         } else {
             &self.template.spec.managed_data_source
         };
-        let mut names = Architecture::ALL.into_iter().map(|it| it.suffixed(first));
+        let mut names = Architecture::ALL.into_iter().map(|architecture| architecture.suffixed(first));
         names.find(|name| {
             let source = self.forecast.source(name);
             source.is_some_and(|source| source.filled == Some(true))
@@ -79,9 +79,11 @@ impl EmptyBootSource<'_> {
     fn missing(&self) -> Option<Architecture> {
         let managed = &self.template.spec.managed_data_source;
         let listed = self.template.architectures.as_deref().unwrap_or_default();
-        let mut all = Architecture::ALL.into_iter();
-        let missing = all.find(|it| it.suffixed(managed) == self.target && !listed.contains(it))?;
-        self.template.index.is_some().then_some(missing)
+        let is_missing = |architecture: &Architecture| {
+            architecture.suffixed(managed) == self.target && !listed.contains(architecture)
+        };
+        let missing = Architecture::ALL.into_iter().find(is_missing);
+        missing.filter(|_| self.template.index.is_some())
     }
 }
 

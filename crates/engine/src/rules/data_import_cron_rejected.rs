@@ -25,11 +25,7 @@ pub(crate) enum RejectedCron<'f> {
 /// MIRRORS: containerized-data-importer `pkg/apiserver/webhooks/dataimportcron-validate.go`,
 /// `validateDataImportCronSpec`;
 /// ssp-operator `internal/controllers/ssp_controller.go`, reconcileOperands: the first error ends the reconcile.
-pub(crate) fn check<'f>(
-    _: &'f Configuration<'f>,
-    prediction: &'f Prediction<'f>,
-    _: Option<&'f Changes>,
-) -> impl Iterator<Item = RejectedCron<'f>> {
+pub(crate) fn check<'f>(prediction: &'f Prediction<'f>) -> impl Iterator<Item = RejectedCron<'f>> {
     let forecast = match prediction {
         Ok(forecast) => Some(forecast),
         Err(NoForecast::Mistyped(forecast)) => Some(&**forecast),

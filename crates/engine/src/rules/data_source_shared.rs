@@ -1,4 +1,4 @@
-use operator_models::forecast::{Forecast, SspTemplate};
+use operator_models::forecast::{Cron, Forecast, SspTemplate};
 
 use super::prelude::*;
 
@@ -23,11 +23,7 @@ enum Shared<'f> {
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getCronsByDataSourceMultiArch,
 /// getCronsByDataSource, and addDataSourceReferenceForCrons: SSP stores crons by the DataSource that they manage, so
 /// the template whose name sorts last wins. SSP drops a cron whose DataSource has the name of a pointer.
-pub(crate) fn check<'f>(
-    _: &'f Configuration<'f>,
-    prediction: &'f Prediction<'f>,
-    _: Option<&'f Changes>,
-) -> impl Iterator<Item = SharedDataSource<'f>> {
+pub(crate) fn check<'f>(prediction: &'f Prediction<'f>) -> impl Iterator<Item = SharedDataSource<'f>> {
     prediction
         .iter()
         .flat_map(|forecast| of_data_sources(forecast).chain(of_data_import_crons(forecast)))
@@ -58,9 +54,8 @@ fn of_data_import_crons<'f>(
     forecast: &'f Forecast<'f>,
 ) -> impl Iterator<Item = SharedDataSource<'f>> {
     let mut first = BTreeMap::new();
-    let crons = forecast.crons.iter();
-    let same_name = crons.filter(|cron| forecast.same_name.contains(&cron.key));
-    same_name.filter_map(move |cron| {
+    let is_shared = |cron: &&Cron| forecast.same_name.contains(&cron.key);
+    forecast.crons.iter().filter(is_shared).filter_map(move |cron| {
         let winner = *first.entry(&cron.key).or_insert(cron.template);
         (winner != cron.template).then_some(SharedDataSource {
             loser: forecast.templates.get(cron.template)?,

@@ -2,9 +2,8 @@ use operator_models::kubevirt::preference::required_architecture;
 
 use super::prelude::*;
 
-pub(crate) static RULE: Rule = Rule::about_templates("default-preference-contradicts", Level::Warn)
-    .about_annotations()
-    .only(Condition::ImportOn);
+pub(crate) static RULE: Rule =
+    Rule::about_annotations("default-preference-contradicts", Level::Warn);
 
 /// VMs that infer their preference get an architecture that their boot source does not have.
 pub(crate) struct PreferenceContradicts<'f> {

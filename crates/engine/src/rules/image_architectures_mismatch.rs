@@ -6,10 +6,8 @@ use super::prelude::*;
 use crate::architecture::is_architecture;
 use crate::images::{self, Images};
 
-pub(crate) static RULE: Rule = Rule::about_templates("image-architectures-mismatch", Level::Deny)
-    .about_annotations()
+pub(crate) static RULE: Rule = Rule::about_annotations("image-architectures-mismatch", Level::Deny)
     .about_images()
-    .only(Condition::ImportOn)
     .repaired_by(RepairKind::FromImage);
 
 /// A listed architecture that cannot be imported.

@@ -3,9 +3,7 @@ use operator_models::hco::template::RegistrySource;
 use super::prelude::*;
 
 pub(crate) static RULE: Rule =
-    Rule::about_templates("image-stream-architecture-unknown", Level::Warn)
-        .about_annotations()
-        .only(Condition::ImportOn);
+    Rule::about_annotations("image-stream-architecture-unknown", Level::Warn);
 
 /// The boot sources of several architectures are imported from one digest.
 pub(crate) struct OneDigest<'f> {

@@ -6,10 +6,8 @@ use super::prelude::*;
 use crate::images::{self, Images};
 use crate::words;
 
-pub(crate) static RULE: Rule = Rule::about_templates("image-unreadable", Level::Warn)
-    .about_annotations()
-    .about_images()
-    .only(Condition::ImportOn);
+pub(crate) static RULE: Rule =
+    Rule::about_annotations("image-unreadable", Level::Warn).about_images();
 
 /// An image, or the image for a listed architecture, could not be read.
 pub(crate) struct UnreadableImage<'f> {

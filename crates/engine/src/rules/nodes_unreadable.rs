@@ -55,10 +55,10 @@ fn first_line(error: &str) -> &str {
 /// It does not use the manifest, which binds another account.
 fn grant(account: Option<&ServiceAccount>, condition: &str) -> Proposal<'static> {
     const ROLE: &str = "hco-architecture-guard-nodes";
-    let account = account.map_or_else(
-        || "NAMESPACE:NAME".to_owned(),
-        |account| format!("{}:{}", account.namespace, account.name),
-    );
+    let account = match account {
+        Some(ServiceAccount { namespace, name }) => &format!("{namespace}:{name}"),
+        None => "NAMESPACE:NAME",
+    };
     Proposal::command(
         format!(
             "{condition}grant the policy-server's service account permission to list and watch nodes, as deploy/base/rbac.yaml does for kubewarden/policy-server"

@@ -17,11 +17,7 @@ pub(crate) struct UselessSchedule<'f> {
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, initCron; kubernetes
 /// pkg/apis/batch/validation/validation.go, validateScheduleFormat, for a time zone.
-pub(crate) fn check<'f>(
-    _: &'f Configuration<'f>,
-    prediction: &'f Prediction<'f>,
-    _: Option<&'f Changes>,
-) -> impl Iterator<Item = UselessSchedule<'f>> {
+pub(crate) fn check<'f>(prediction: &'f Prediction<'f>) -> impl Iterator<Item = UselessSchedule<'f>> {
     prediction.iter().flat_map(|forecast| {
         let useless = forecast.first_of_templates(|cron| {
             let mut reasons = cron.verdict.never_runs.iter();

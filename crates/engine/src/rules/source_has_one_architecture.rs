@@ -3,9 +3,7 @@ use operator_models::hco::template::Source;
 
 use super::prelude::*;
 
-pub(crate) static RULE: Rule = Rule::about_templates("source-has-one-architecture", Level::Deny)
-    .about_annotations()
-    .only(Condition::ImportOn);
+pub(crate) static RULE: Rule = Rule::about_annotations("source-has-one-architecture", Level::Deny);
 
 /// The boot sources of several architectures are clones of one disk.
 pub(crate) struct OneDisk<'f> {

@@ -1,11 +1,11 @@
 use kube_objects::name::is_dns1123_subdomain;
-use operator_models::cdi::data_import_cron::{Cause, NAME_MAX, NeverRuns, Rejection};
+use operator_models::cdi::data_import_cron::{Cause, NAME_MAX, NeverRuns, POLLED_NAME_MAX, Rejection};
 use operator_models::cdi::data_source;
 use operator_models::forecast::{Cron, Forecast, Rejected};
 
 use super::prelude::*;
 use crate::change::NoForecast;
-use crate::words::{data_source_rejection, longest_name, rejection};
+use crate::words::{data_source_rejection, rejection};
 
 pub(crate) static RULE: Rule = Rule::about_templates("template-name-invalid", Level::Deny)
     .about_golden_images();
@@ -17,8 +17,8 @@ pub(crate) struct InvalidName<'f> {
     /// The field with the name: the name itself, or managedDataSource.
     field: Cause,
     reason: Reason<'f>,
-    /// Whether the names of the objects have the suffix of an architecture.
-    has_suffix: bool,
+    /// The length of the suffix of an architecture in the names of the objects.
+    suffix: usize,
 }
 
 enum Reason<'f> {
@@ -29,6 +29,7 @@ enum Reason<'f> {
     CronJob,
 }
 
+const SUFFIX: usize = "-amd64".len();
 const STOPS_AT_CRON: &str = "the image is not imported, and SSP stops there.";
 
 /// The name of a template is the name of its DataImportCron, and its managedDataSource the name of a DataSource.
@@ -42,13 +43,13 @@ pub(crate) fn check<'f>(
 ) -> Vec<InvalidName<'f>> {
     match prediction {
         Ok(forecast) => forecast
-            .first_of_templates(|cron| Some((problem(forecast, cron)?, cron.architecture.is_some())))
-            .map(|(template, index, ((field, reason), has_suffix))| InvalidName {
+            .first_of_templates(|cron| Some((problem(forecast, cron)?, cron.architecture)))
+            .map(|(template, index, ((field, reason), architecture))| InvalidName {
                 template: template.name,
                 index,
                 field,
                 reason,
-                has_suffix,
+                suffix: architecture.map_or(0, |_| SUFFIX),
             })
             .collect(),
         Err(NoForecast::Rejected(Rejected::NameMissing)) => {
@@ -75,7 +76,7 @@ fn without_forecast<'f>(
             index: template.index,
             field: Cause::Name,
             reason: Reason::Syntax,
-            has_suffix: true,
+            suffix: SUFFIX,
         })
         .collect()
 }
@@ -135,25 +136,22 @@ impl<'f> Violation<'f> for InvalidName<'f> {
             ),
             Reason::CronJob => format!(
                 "{field} of template {name} has more than {} characters, so no CronJob can be created for it: its image is never imported.",
-                longest_name(self.has_suffix)
+                POLLED_NAME_MAX - self.suffix
             ),
         }
     }
 
     fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        let advice = match self.field {
-            Cause::Name => format!(
+        vec![Proposal::advice(if self.field == Cause::Name {
+            format!(
                 "rename the template: at most {} characters; lowercase letters, digits, `-`, and `.`; a letter or digit first and last",
-                longest_name(self.has_suffix)
-            ),
-            _ => {
-                let suffix = if self.has_suffix { "-amd64".len() } else { 0 };
-                format!(
-                    "use at most {} lowercase letters, digits, and `-` for managedDataSource, and begin and end with a letter or digit",
-                    NAME_MAX - suffix
-                )
-            }
-        };
-        vec![Proposal::advice(advice)]
+                POLLED_NAME_MAX - self.suffix
+            )
+        } else {
+            format!(
+                "use at most {} lowercase letters, digits, and `-` for managedDataSource, and begin and end with a letter or digit",
+                NAME_MAX - self.suffix
+            )
+        })]
     }
 }
