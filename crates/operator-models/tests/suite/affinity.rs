@@ -13,7 +13,7 @@ use serde_json::Value;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
-use super::all_agree;
+use super::corpus;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -27,7 +27,7 @@ struct Row {
 
 #[test]
 fn placements_agree_with_kubernetes() {
-    all_agree("affinity", |row| {
+    corpus("affinity", &[], |row| {
         let row: Row = serde_json::from_value(row.clone()).unwrap();
         match disagreement(&row) {
             Some(fact) => Err(("matches", fact)),
@@ -37,7 +37,10 @@ fn placements_agree_with_kubernetes() {
 }
 
 fn disagreement(row: &Row) -> Option<String> {
-    let affinity = row.affinity.clone().and_then(|it| it.node_affinity);
+    let affinity = row
+        .affinity
+        .clone()
+        .and_then(|affinity| affinity.node_affinity);
     let placement = Placement::parse(
         row.node_selector.clone().unwrap_or_default(),
         affinity.clone(),
@@ -50,8 +53,7 @@ fn disagreement(row: &Row) -> Option<String> {
     let ours: BTreeSet<_> = placement
         .errors()
         .iter()
-        .map(ToString::to_string)
-        .filter_map(|it| Some(it.split_once(": ")?.0.to_owned()))
+        .filter_map(|error| Some(error.to_string().split_once(": ")?.0.to_owned()))
         .collect();
     if ours != paths(refused.unwrap_or_default()) {
         return Some(format!("Go: {refused:?}, our paths: {ours:?}"));
@@ -62,25 +64,23 @@ fn disagreement(row: &Row) -> Option<String> {
 
     let node: Node = serde_json::from_value(row.node.clone()).unwrap();
     let labels = node.metadata.labels.unwrap_or_default();
-    let labels = labels.iter();
-    let labels = labels.map(|(key, value)| (key.as_str(), value.into()));
     let matches = placement.selects(&node_list::Node {
         name: node.metadata.name.unwrap_or_default().into(),
-        labels: labels.collect(),
+        labels: labels
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.into()))
+            .collect(),
         ..Default::default()
     });
     if matches != row.matches {
         return Some(format!("Go: {}, we: {matches}", row.matches));
     }
 
-    let architecture = node
-        .status
-        .and_then(|it| it.node_info)
-        .map(|it| it.architecture);
-    if placement.has_requirements() && architecture.is_some_and(|it| !it.is_empty()) {
+    let info = node.status.and_then(|status| status.node_info);
+    if placement.has_requirements() && info.is_some_and(|info| !info.architecture.is_empty()) {
         let list = format!(r#"{{"items":[{}]}}"#, row.node);
         let counted = census(list.as_bytes(), &[&placement]).unwrap();
-        if counted.iter().all(|it| it.workload.is_empty()) == row.matches {
+        if counted.iter().all(|census| census.workload.is_empty()) == row.matches {
             return Some(format!("Go: {}, the census: {counted:?}", row.matches));
         }
     }
