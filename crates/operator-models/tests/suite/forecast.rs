@@ -1,6 +1,5 @@
 //! Compares the forecast with the results of the operators' own code for generated objects.
 
-use operator_models::cdi::data_import_cron::Polling;
 use operator_models::cdi::data_source;
 use operator_models::forecast::{CreatedBy, Forecast, Rejected};
 use operator_models::hco::import::Import;
@@ -8,7 +7,7 @@ use operator_models::ssp::architecture::Architecture;
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, Texts};
-use super::data_import_crons::rejecter;
+use super::data_import_crons::{polling_name, rejecter};
 use super::{Difference, PATCH, TYPE, corpus, string, strings, unreadable};
 
 #[test]
@@ -145,15 +144,7 @@ fn crons(forecast: &Forecast<'_>) -> Value {
     let crons = forecast.crons.iter().map(|cron| {
         let verdict = &cron.verdict;
         let rejected_by = cron.rejected().map(rejecter);
-        let polling = verdict
-            .polling
-            .filter(|_| settles)
-            .map(|polling| match polling {
-                Polling::CronJob => "cron-job",
-                Polling::Controller => "controller",
-                Polling::None => "none",
-                Polling::Rejected => "refused",
-            });
+        let polling = verdict.polling.filter(|_| settles).map(polling_name);
         json!({
             "template": forecast.templates[cron.template].name,
             "name": &*cron.key.name,
