@@ -18,11 +18,10 @@ fn the_virtual_machines_agree_with_kubevirt() {
 }
 
 fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
-    let text = row["vm"].to_string();
-    let machine = VirtualMachine::read(Json::parse(text.as_bytes()).unwrap()).unwrap();
-    let sources = data_sources(&row["dataSources"]);
+    let machine = machine(&row["vm"]);
+    let mut sources = Sources::new(&row["dataSources"]);
     let kubevirt = KubeVirt::new(default(row).to_owned(), None);
-    let (architecture, reason) = machine.resolve(&kubevirt, &mut Sources(sources));
+    let (architecture, reason) = machine.resolve(&kubevirt, &mut sources);
     let is_cross = row["featureGates"] == json!(["CrossArchitectureVirtualization"]);
     let launcher = machine.launcher(&architecture, is_cross);
     let expected = &row["expected"];
@@ -33,32 +32,28 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
         .keys()
         .find(|key| key.starts_with(VM_ARCHITECTURE));
     let columns = [
-        (
-            "architecture",
-            json!(architecture),
-            &expected["architecture"],
-        ),
-        ("reason", json!(reason.name()), &expected["reason"]),
-        (
-            "kubernetes.io/arch",
-            json!(launcher.architecture),
-            &selector["kubernetes.io/arch"],
-        ),
-        (
-            "vm-arch",
-            json!(launcher.vm_architecture),
-            &json!(vm_architecture),
-        ),
-        (
-            "vmiRefused",
-            json!(!kubevirt.supports(&architecture)),
-            &json!(!expected["vmiRefused"].is_null()),
-        ),
+        ("architecture", json!(architecture)),
+        ("reason", json!(reason.name())),
+        ("kubernetes.io/arch", json!(launcher.architecture)),
+        ("vm-arch", json!(launcher.vm_architecture)),
+        ("vmiRefused", json!(!kubevirt.supports(&architecture))),
     ];
-    match columns.iter().find(|(_, ours, theirs)| ours != *theirs) {
-        Some((column, ours, theirs)) => Err((column, format!("theirs {theirs}, ours {ours}"))),
-        None => Ok(None),
+    for (column, ours) in columns {
+        let theirs = match column {
+            "kubernetes.io/arch" => selector[column].clone(),
+            "vm-arch" => json!(vm_architecture),
+            "vmiRefused" => json!(expected[column].is_string()),
+            _ => expected[column].clone(),
+        };
+        if ours != theirs {
+            return Err((column, format!("theirs {theirs}, ours {ours}")));
+        }
     }
+    Ok(None)
+}
+
+fn machine(object: &Value) -> VirtualMachine {
+    VirtualMachine::read(Json::parse(object.to_string().as_bytes()).unwrap()).unwrap()
 }
 
 /// Without a default architecture in its status, KubeVirt uses the architecture that virt-operator runs on, here amd64.
@@ -73,95 +68,25 @@ fn default(row: &Value) -> &str {
 
 struct Sources(BTreeMap<(String, String), BootSource>);
 
+impl Sources {
+    fn new(list: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let sources = list.as_array().unwrap().iter().map(|source| {
+            let metadata = &source["metadata"];
+            let json = source.to_string();
+            (
+                (text(&metadata["namespace"]), text(&metadata["name"])),
+                BootSource::read(Json::parse(json.as_bytes()).unwrap()).unwrap(),
+            )
+        });
+        Self(sources.collect())
+    }
+}
+
 impl Lookup for Sources {
     fn data_source(&mut self, namespace: &str, name: &str) -> Option<BootSource> {
         let key = (namespace.to_owned(), name.to_owned());
         self.0.get(&key).cloned()
-    }
-
-    fn preference(&mut self, _: &PreferenceName) -> Option<Preference> {
-        None
-    }
-}
-
-fn data_sources(list: &Value) -> BTreeMap<(String, String), BootSource> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let sources = list.as_array().unwrap().iter().map(|source| {
-        let metadata = &source["metadata"];
-        let json = source.to_string();
-        (
-            (text(&metadata["namespace"]), text(&metadata["name"])),
-            BootSource::read(Json::parse(json.as_bytes()).unwrap()).unwrap(),
-        )
-    });
-    sources.collect()
-}
-
-/// The DataSource of the boot disk of a VM with these disks and volumes. Each dataVolumeTemplate uses the DataSource
-/// with its name.
-fn boots_from(disks: &Value, volumes: &Value) -> Option<String> {
-    let template = |name: &str| json!({"metadata": {"name": name}, "spec": {"sourceRef": {"kind": "DataSource", "name": name}}});
-    let machine = json!({"spec": {
-        "dataVolumeTemplates": [template("data"), template("root")],
-        "template": {"spec": {"domain": {"devices": {"disks": disks}}, "volumes": volumes}},
-    }});
-    let text = machine.to_string();
-    let machine = VirtualMachine::read(Json::parse(text.as_bytes()).unwrap()).unwrap();
-    machine.boot_data_source().map(|source| source.name.clone())
-}
-
-#[test]
-fn the_boot_disk_is_the_one_with_the_lowest_order_else_the_first() {
-    let volumes = json!([
-        {"name": "b", "dataVolume": {"name": "data"}},
-        {"name": "a", "persistentVolumeClaim": {"claimName": "root"}},
-        {"name": "c", "cloudInitNoCloud": {}},
-    ]);
-    let root = Some("root".to_owned());
-    let data = Some("data".to_owned());
-    assert_eq!(
-        boots_from(&json!([{"name": "a"}, {"name": "b"}]), &volumes),
-        root
-    );
-    assert_eq!(
-        boots_from(
-            &json!([{"name": "a"}, {"name": "b", "bootOrder": 2}]),
-            &volumes
-        ),
-        data
-    );
-    let both = json!([{"name": "b", "bootOrder": 2}, {"name": "a", "bootOrder": 1}]);
-    assert_eq!(boots_from(&both, &volumes), root);
-    // KubeVirt adds disks for the volumes.
-    assert_eq!(boots_from(&json!(null), &volumes), data);
-    assert_eq!(boots_from(&json!([{"name": "c"}]), &volumes), None);
-    assert_eq!(boots_from(&json!([{"name": "x"}]), &volumes), None);
-}
-
-/// A VM with this preference, whose boot disk uses the arm64 DataSource `rhel9-arm64`.
-fn with_preference(preference: &Value) -> VirtualMachine {
-    let machine = json!({"metadata": {"namespace": "shop"}, "spec": {
-        "preference": preference,
-        "dataVolumeTemplates": [{"metadata": {"name": "root"}, "spec": {"sourceRef": {"kind": "DataSource", "name": "rhel9-arm64"}}}],
-        "template": {"spec": {"volumes": [{"name": "disk", "dataVolume": {"name": "root"}}]}},
-    }});
-    let text = machine.to_string();
-    VirtualMachine::read(Json::parse(text.as_bytes()).unwrap()).unwrap()
-}
-
-/// The cluster of `with_preference`, with the preferences of KubeVirt 1.9. The DataSource has this preference and kind.
-struct Cluster(Option<(&'static str, &'static str)>);
-
-impl Lookup for Cluster {
-    fn data_source(&mut self, namespace: &str, name: &str) -> Option<BootSource> {
-        let labels = self
-            .0
-            .map(|(name, kind)| (name.to_owned(), kind.to_owned()));
-        ((namespace, name) == ("shop", "rhel9-arm64")).then(|| BootSource {
-            architecture_label: Some("arm64".to_owned()),
-            default_preference: labels,
-            ..BootSource::default()
-        })
     }
 
     fn preference(&mut self, name: &PreferenceName) -> Option<Preference> {
@@ -170,57 +95,113 @@ impl Lookup for Cluster {
 }
 
 #[test]
+fn the_boot_disk_has_the_lowest_order_or_is_the_first() {
+    let template = |name: &str| json!({"metadata": {"name": name}, "spec": {"sourceRef": {"kind": "DataSource", "name": name}}});
+    for (disks, wanted) in [
+        (json!([{"name": "a"}, {"name": "b"}]), Some("root")),
+        (
+            json!([{"name": "a"}, {"name": "b", "bootOrder": 2}]),
+            Some("data"),
+        ),
+        (
+            json!([{"name": "b", "bootOrder": 2}, {"name": "a", "bootOrder": 1}]),
+            Some("root"),
+        ),
+        // KubeVirt adds disks for the volumes.
+        (json!(null), Some("data")),
+        (json!([{"name": "c"}]), None),
+        (json!([{"name": "x"}]), None),
+    ] {
+        let machine = machine(&json!({"spec": {
+            "dataVolumeTemplates": [template("data"), template("root")],
+            "template": {"spec": {"domain": {"devices": {"disks": disks}}, "volumes": [
+                {"name": "b", "dataVolume": {"name": "data"}},
+                {"name": "a", "persistentVolumeClaim": {"claimName": "root"}},
+                {"name": "c", "cloudInitNoCloud": {}},
+            ]}},
+        }}));
+        let source = machine.boot_data_source();
+        assert_eq!(source.map(|source| &*source.name), wanted, "{disks}");
+    }
+}
+
+/// A VM with this preference, whose disk `disk` uses the DataSource `rhel9-arm64`.
+fn with_preference(preference: &Value) -> VirtualMachine {
+    machine(&json!({"metadata": {"namespace": "shop"}, "spec": {
+        "preference": preference,
+        "dataVolumeTemplates": [
+            {"metadata": {"name": "root"}, "spec": {"sourceRef": {"kind": "DataSource", "name": "rhel9-arm64"}}},
+            {"metadata": {"name": "image"}, "spec": {"source": {"registry": {}}}},
+        ],
+        "template": {"spec": {"volumes": [
+            {"name": "disk", "dataVolume": {"name": "root"}},
+            {"name": "image", "dataVolume": {"name": "image"}},
+            {"name": "external", "dataVolume": {"name": "external"}},
+            {"name": "claim", "persistentVolumeClaim": {"claimName": "claim"}},
+        ]}},
+    }}))
+}
+
+/// The DataSource `rhel9-arm64`, with these labels for the default preference and its kind.
+fn rhel9(preference: Option<(&str, &str)>) -> Sources {
+    let mut labels = json!({"template.kubevirt.io/architecture": "arm64"});
+    if let Some((name, kind)) = preference {
+        labels["instancetype.kubevirt.io/default-preference"] = json!(name);
+        labels["instancetype.kubevirt.io/default-preference-kind"] = json!(kind);
+    }
+    let metadata = json!({"namespace": "shop", "name": "rhel9-arm64", "labels": labels});
+    Sources::new(&json!([{"metadata": metadata, "spec": {"source": {"pvc": {}}}}]))
+}
+
+#[test]
 fn a_preference_decides_before_the_label_of_the_data_source() {
-    let named = json!({"name": "rhel.9"});
     let inferred = json!({"inferFromVolume": "disk"});
     let of_kind = |kind: &str| json!({"name": "rhel.9", "kind": kind});
-    for (preference, label, wanted) in [
-        (json!(null), None, "arm64 datasource"),
-        (named, None, "amd64 preference"),
-        (json!({"name": "rhel.8"}), None, "arm64 datasource"),
-        (
-            of_kind("VirtualMachineClusterPreference"),
-            None,
-            "amd64 preference",
-        ),
-        (
-            of_kind("virtualmachinepreference"),
-            None,
-            "arm64 datasource",
-        ),
-        (of_kind("Other"), None, "arm64 datasource"),
-        (inferred.clone(), None, "arm64 datasource"),
-        (inferred.clone(), Some(("rhel.9", "")), "amd64 preference"),
+    let rhel = Some(("rhel.9", ""));
+    for (preference, label, is_found) in [
+        (json!(null), None, false),
+        (json!({"name": "rhel.9"}), None, true),
+        (json!({"name": "rhel.8"}), None, false),
+        (of_kind("VirtualMachineClusterPreference"), None, true),
+        (of_kind("virtualmachinepreference"), None, false),
+        (of_kind("Other"), None, false),
+        (inferred.clone(), None, false),
+        (inferred.clone(), rhel, true),
         (
             inferred,
             Some(("rhel.9", "VirtualMachinePreference")),
-            "arm64 datasource",
+            false,
         ),
-        (
-            json!({"inferFromVolume": "other"}),
-            Some(("rhel.9", "")),
-            "arm64 datasource",
-        ),
+        (json!({"inferFromVolume": "other"}), rhel, false),
     ] {
-        let machine = with_preference(&preference);
         let kubevirt = KubeVirt::new("s390x".to_owned(), Some((1, 9, 0)));
-        let (architecture, reason) = machine.resolve(&kubevirt, &mut Cluster(label));
-        let found = format!("{architecture} {}", reason.name());
-        assert_eq!(found, wanted, "{preference} {label:?}");
+        let (architecture, reason) =
+            with_preference(&preference).resolve(&kubevirt, &mut rhel9(label));
+        let wanted = if is_found {
+            ("amd64", "preference")
+        } else {
+            ("arm64", "datasource")
+        };
+        assert_eq!(
+            (&*architecture, reason.name()),
+            wanted,
+            "{preference} {label:?}"
+        );
     }
 }
 
 #[test]
-fn old_versions_of_kubevirt_ignore_preferences_and_labels() {
+fn old_versions_of_kubevirt_differ() {
     let machine = with_preference(&json!({"name": "rhel.9"}));
-    for (version, wanted) in [
-        ((1, 6, 3), "default"),
-        ((1, 6, 4), "datasource"),
-        ((1, 7, 0), "preference"),
+    for (version, reason, starts_ppc64le) in [
+        ((1, 6, 3), "default", true),
+        ((1, 6, 4), "datasource", true),
+        ((1, 7, 0), "preference", false),
     ] {
         let kubevirt = KubeVirt::new("s390x".to_owned(), Some(version));
-        let (_, reason) = machine.resolve(&kubevirt, &mut Cluster(None));
-        assert_eq!(reason.name(), wanted, "{version:?}");
+        let (_, found) = machine.resolve(&kubevirt, &mut rhel9(None));
+        assert_eq!(found.name(), reason, "{version:?}");
+        assert_eq!(kubevirt.supports("ppc64le"), starts_ppc64le, "{version:?}");
     }
     let kubevirt = KubeVirt::new(String::new(), Some((1, 8, 4)));
     let rhel = PreferenceName::new("rhel.9".to_owned(), "", "").unwrap();
@@ -238,143 +219,45 @@ fn several_kubevirts_are_not_read() {
     assert_eq!([of(0), of(1), of(2)], ["", "arm64", ""]);
 }
 
-/// The result of inferring a preference with these fields from the volume `root` of a VM with this dataVolumeTemplate.
-/// The DataSources are `plain`, `labelled`, `pointer`, and `new-pointer`, which is not stored yet.
-fn inferred(
-    matcher: &Value,
-    volume: &Value,
-    template: &Value,
-) -> Result<Option<String>, InferenceError> {
-    let mut preference = json!({"inferFromVolume": "root"});
-    preference
-        .as_object_mut()
-        .unwrap()
-        .extend(matcher.as_object().unwrap().clone());
-    let machine = json!({"metadata": {"namespace": "shop"}, "spec": {
-        "preference": preference,
-        "dataVolumeTemplates": [{"metadata": {"name": "web"}, "spec": template}],
-        "template": {"spec": {"volumes": [volume]}},
-    }})
-    .to_string();
-    let machine = VirtualMachine::read(Json::parse(machine.as_bytes()).unwrap()).unwrap();
-    let pointer = json!({"dataSource": {"namespace": "shop", "name": "labelled"}});
-    let sources = json!([
-        {"metadata": {"namespace": "shop", "name": "plain"}, "spec": {"source": {"pvc": {}}}},
-        {"metadata": {"namespace": "shop", "name": "labelled", "labels": {"instancetype.kubevirt.io/default-preference": "rhel.9"}}},
-        {"metadata": {"namespace": "shop", "name": "pointer", "resourceVersion": "1"}, "spec": {"source": pointer}},
-        {"metadata": {"namespace": "shop", "name": "new-pointer"}, "spec": {"source": pointer}},
-    ]);
-    let name = machine.preference_name(&mut Sources(data_sources(&sources)))?;
-    Ok(name.map(|name| name.name))
-}
-
+/// The cases of `vm-preference-contradicts` show the other volumes.
 #[test]
-fn a_preference_is_inferred_as_kubevirt_does() {
-    let from = |kind: &str, name: &str| json!({"sourceRef": {"kind": kind, "name": name}});
-    let volume = json!({"name": "root", "dataVolume": {"name": "web"}});
-    let named = |name: &str| name.to_owned();
-    for (template, wanted, with_ignore) in [
-        (
-            from("DataSource", "labelled"),
-            Ok(Some(named("rhel.9"))),
-            Ok(Some(named("rhel.9"))),
-        ),
-        // The labels of claims are not read.
-        (from("DataSource", "plain"), Ok(None), Ok(None)),
-        (json!({"source": {"pvc": {}}}), Ok(None), Ok(None)),
-        (
-            from("DataSource", "none"),
-            Err(InferenceError::NoDataSource(named("shop/none"))),
-            Err(InferenceError::NoDataSource(named("shop/none"))),
-        ),
-        (
-            from("DataSource", "pointer"),
-            Err(InferenceError::Pointer(named("shop/pointer"))),
-            Ok(None),
-        ),
-        (from("DataSource", "new-pointer"), Ok(None), Ok(None)),
-        (
-            from("datasource", "labelled"),
-            Err(InferenceError::Volume(named("root"))),
-            Ok(None),
-        ),
-        (
-            json!({"source": {"registry": {}}}),
-            Err(InferenceError::Volume(named("root"))),
-            Ok(None),
-        ),
+fn a_preference_is_inferred_from_a_volume_with_a_data_source() {
+    let error = |volume: &str| Err(InferenceError::Volume(volume.to_owned()));
+    for (volume, policy, wanted) in [
+        ("image", "Reject", error("image")),
+        ("image", "Ignore", Ok(None)),
+        ("claim", "Reject", Ok(None)),
+        ("external", "Reject", Ok(None)),
+        ("missing", "Ignore", error("missing")),
     ] {
-        let ignore = json!({"inferFromVolumeFailurePolicy": "Ignore"});
-        assert_eq!(
-            inferred(&json!({}), &volume, &template),
-            wanted,
-            "{template}"
-        );
-        assert_eq!(
-            inferred(&ignore, &volume, &template),
-            with_ignore,
-            "{template}"
-        );
-    }
-    let error = Err(InferenceError::Volume(named("root")));
-    let template = from("DataSource", "labelled");
-    for (volume, wanted, with_ignore) in [
-        (
-            json!({"name": "root", "containerDisk": {}}),
-            error.clone(),
-            Ok(None),
-        ),
-        (
-            json!({"name": "other", "dataVolume": {"name": "web"}}),
-            error.clone(),
-            error,
-        ),
-        (
-            json!({"name": "root", "persistentVolumeClaim": {"claimName": "web"}}),
-            Ok(None),
-            Ok(None),
-        ),
-        (
-            json!({"name": "root", "dataVolume": {"name": "other"}}),
-            Ok(None),
-            Ok(None),
-        ),
-    ] {
-        let ignore = json!({"inferFromVolumeFailurePolicy": "Ignore"});
-        assert_eq!(inferred(&json!({}), &volume, &template), wanted, "{volume}");
-        assert_eq!(
-            inferred(&ignore, &volume, &template),
-            with_ignore,
-            "{volume}"
-        );
+        let preference = json!({"inferFromVolume": volume, "inferFromVolumeFailurePolicy": policy});
+        let found = with_preference(&preference).preference_name(&mut rhel9(None));
+        assert_eq!(found.map(|name| name.map(|name| name.name)), wanted);
     }
 }
 
-/// Each field that decides about the architecture or about a rejection.
 #[test]
-fn a_vm_is_compared_by_its_preference_and_machine_type() {
-    let machine = |spec: &Value| {
-        let text = json!({"spec": spec}).to_string();
-        VirtualMachine::read(Json::parse(text.as_bytes()).unwrap()).unwrap()
+fn a_vm_is_compared_by_each_field_that_decides_about_a_rejection() {
+    let vm = |more: &Value| {
+        machine(
+            &json!({"spec": {"preference": more["preference"], "template": {"spec": {
+                "architecture": "amd64", "domain": more["domain"], "nodeSelector": more["nodeSelector"],
+            }}}}),
+        )
     };
-    let with = |more: Value| json!({"template": {"spec": {"architecture": "amd64", "domain": more["domain"], "nodeSelector": more["nodeSelector"]}}, "preference": more["preference"]});
-    let old = machine(&with(json!({})));
-    assert!(old.is_judged_like(&machine(&with(json!({"preference": null})))));
-    for more in [
-        json!({"preference": {"name": "fedora.arm64"}}),
-        json!({"preference": {"inferFromVolume": "root"}}),
-        json!({"domain": {"machine": {"type": "virt"}}}),
-        json!({"nodeSelector": {"beta.kubernetes.io/arch": "arm64"}}),
+    for (more, is_equal) in [
+        (json!({"preference": null}), true),
+        (json!({"preference": {"name": "fedora.arm64"}}), false),
+        (json!({"preference": {"inferFromVolume": "root"}}), false),
+        (json!({"domain": {"machine": {"type": "virt"}}}), false),
+        (
+            json!({"nodeSelector": {"beta.kubernetes.io/arch": "arm64"}}),
+            false,
+        ),
     ] {
-        assert!(!old.is_judged_like(&machine(&with(more.clone()))), "{more}");
+        let old = vm(&json!({}));
+        assert_eq!(old.is_judged_like(&vm(&more)), is_equal, "{more}");
     }
-}
-
-/// A KubeVirt with this configuration.
-fn configured(configuration: &Value) -> KubeVirt {
-    let kubevirt = json!({"spec": {"configuration": configuration}});
-    let list = json!({"items": [kubevirt]}).to_string();
-    KubeVirt::only(Json::parse(list.as_bytes()).unwrap()).unwrap()
 }
 
 #[test]
@@ -400,20 +283,13 @@ fn a_machine_type_is_allowed_for_its_architecture() {
         (&for_all, "amd64", "q35", false),
         (&for_all, "arm64", "pc", true),
     ] {
-        let kubevirt = configured(configuration);
+        let kubevirt = json!({"spec": {"configuration": configuration}});
+        let list = json!({"items": [kubevirt]}).to_string();
+        let kubevirt = KubeVirt::only(Json::parse(list.as_bytes()).unwrap()).unwrap();
         let allowed = kubevirt.allows_machine_type(architecture, machine_type);
         assert_eq!(
             allowed, wanted,
             "{architecture} {machine_type} {configuration}"
         );
-    }
-}
-
-#[test]
-fn kubevirt_1_6_starts_vms_of_ppc64le() {
-    for (version, wanted) in [((1, 6, 6), true), ((1, 7, 0), false)] {
-        let kubevirt = KubeVirt::new(String::new(), Some(version));
-        assert_eq!(kubevirt.supports("ppc64le"), wanted, "{version:?}");
-        assert!(kubevirt.supports("arm64") && !kubevirt.supports("ARM64"));
     }
 }
