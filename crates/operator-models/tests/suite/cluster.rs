@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 
 /// The version that generated the corpora: HCO's main branch.
 pub(super) const MAIN: HcoVersion = HcoVersion::NEWEST;
-pub(super) const GOLDEN: &str = "kubevirt-os-images";
 
 /// An object and its nodes as text.
 pub(super) struct Texts {
@@ -43,7 +42,7 @@ impl Texts {
             common: common_templates(&hco.status_templates, None, None, false),
             import: hco.import.resolve(MAIN),
             census,
-            golden_namespace: GOLDEN.into(),
+            golden_namespace: "kubevirt-os-images".into(),
             hco,
         })
     }
@@ -59,16 +58,12 @@ pub(super) struct Cluster<'a> {
 
 impl<'a> Cluster<'a> {
     pub(super) fn forecast(&'a self) -> Result<Forecast<'a>, Rejected<'a>> {
-        self.forecast_of(MAIN)
-    }
-
-    pub(super) fn forecast_of(&'a self, version: HcoVersion) -> Result<Forecast<'a>, Rejected<'a>> {
         Forecast::new(&Given {
             hco: &self.hco,
             import: self.import,
             common: &self.common,
             golden_namespace: &self.golden_namespace,
-            version,
+            version: MAIN,
             is_complete: self.hco.is_stored,
             census: &self.census,
         })

@@ -1,61 +1,31 @@
-//! Tests what the rows do not cover: existing objects, other versions of HCO, and stored objects.
+//! Objects that exist in the cluster, which the rows do not have, and patches of SSP.
 
 use kube_objects::json::{Field, Json};
-use operator_models::forecast::{Changes, Forecast, Objects, Rejected, State, Stopped, changes};
+use operator_models::forecast::{Changes, Objects, Rejected, State, Stopped, changes};
 use operator_models::hco::import::Import;
 use operator_models::hco::rejection::HcoRejection;
-use operator_models::hco::version::HcoVersion;
 use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
-use super::cluster::{MAIN, Texts};
-
-const OLD: HcoVersion = HcoVersion::OLDEST;
-
-#[test]
-fn from_hco_1_18_on_a_template_that_changes_loses_its_disk_meanwhile() {
-    assert_eq!(empty_meanwhile(&updated(MAIN, |_| {})), ["golden"]);
-}
-
-#[test]
-fn before_hco_1_18_a_template_that_changes_keeps_its_disk() {
-    let changes = updated(OLD, |_| {});
-    assert_eq!(empty_meanwhile(&changes), [""; 0]);
-    assert_eq!(names(&changes.crons.unwrap().recreated), ["golden-cron"]);
-}
-
-#[test]
-fn a_stored_object_is_taken_as_it_is() {
-    let store = |hco: &mut Value| hco["metadata"]["resourceVersion"] = json!("1");
-    assert_eq!(empty_meanwhile(&updated(MAIN, store)), [""; 0]);
-}
+use super::cluster::Texts;
 
 #[test]
 fn objects_that_are_as_the_forecast_says_change_nothing() {
+    let pvc = json!({"pvc": {"name": "golden-1"}});
     let objects = [
         cron("golden-cron", &template("@daily")["spec"], "golden-1", true),
-        source(
-            "golden",
-            &json!({"pvc": {"name": "golden-1"}}),
-            Some("golden-cron"),
-        ),
+        source("golden", &pvc, Some("golden-cron")),
         disk("golden-1", Some("golden-cron")),
     ];
     let changes = from(&objects, &[template("@daily")]);
     assert_eq!(names(&changes.crons.unwrap().unchanged), ["golden-cron"]);
     assert!(changes.disks.imported.is_empty());
     assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
-    assert!(
-        !changes
-            .data_sources
-            .deleted
-            .iter()
-            .any(|key| &*key.name == "golden")
-    );
+    assert!(!names(&changes.data_sources.deleted).contains(&"golden"));
 }
 
 #[test]
-fn a_cron_that_is_not_of_ssp_stays() {
+fn a_cron_of_another_owner_stays() {
     let spec = &template("@daily")["spec"];
     let objects = [
         cron("mine", spec, "golden-1", false),
@@ -67,111 +37,93 @@ fn a_cron_that_is_not_of_ssp_stays() {
     assert_eq!(names(&crons.deleted), ["theirs"]);
 }
 
+/// Only a `PersistentVolumeClaim` prevents SSP from importing, not a `VolumeSnapshot`.
 #[test]
-fn a_disk_that_was_uploaded_keeps_ssp_from_importing_it() {
-    let mut template = template("@daily");
-    template["spec"]["managedDataSource"] = json!("win11");
-    let objects = [
-        source("win11", &json!({"pvc": {"name": "win11"}}), None),
-        disk("win11", None),
-        json!({"kind": "DataImportCronList", "items": []}),
-    ];
-    let changes = from(&objects, &[template]);
-    assert!(changes.crons.unwrap().created.is_empty());
-    assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
-}
-
-/// SSP takes it for the DataSource of the default architecture, `fedora-amd64`, whether that one exists or not.
-#[test]
-fn a_disk_that_was_uploaded_without_suffix_is_for_the_default_architecture() {
-    let empty = |kind| json!({"kind": format!("{kind}List"), "items": []});
-    let nothing = [empty("DataImportCron"), empty("DataSource")];
-    let uploaded = [disk("fedora", None)];
-    let golden = |name| {
-        let claim = json!({"pvc": {"name": name, "namespace": "kubevirt-os-images"}});
-        [source("fedora-amd64", &claim, None)]
-    };
-    let mut template = template("@daily");
-    template["spec"]["managedDataSource"] = json!("fedora");
-    template["metadata"]["annotations"] = json!({"ssp.kubevirt.io/dict.architectures": "amd64"});
-    let import = |hco: &mut Value| {
-        hco["spec"]["featureGates"] = json!([{"name": "enableMultiArchBootImageImport"}]);
-    };
-    let (before, after) = (texts(&[], import), texts(&[template], import));
-    for (objects, imported) in [
-        ([&nothing[..], &uploaded].concat(), &[][..]),
-        ([&nothing[..], &uploaded, &golden("fedora")].concat(), &[]),
-        // It had a disk with another name, which no longer exists.
-        (
-            [&nothing[..], &uploaded, &golden("other")].concat(),
-            &["golden-cron-amd64"],
-        ),
-        (nothing.to_vec(), &["golden-cron-amd64"]),
-    ] {
-        let changes = between(&json!(objects), [&before, &after]);
-        let created = changes.crons.unwrap().created;
-        assert_eq!(names(&created), imported, "{objects:?}");
-        assert!(changes.lost_image.is_empty(), "{objects:?}");
-    }
-}
-
-#[test]
-fn a_disk_that_could_not_be_read_is_still_there() {
-    let spec = &template("@daily")["spec"];
-    let snapshot = json!({"snapshot": {"name": "golden-1", "namespace": "kubevirt-os-images"}});
-    let there = [
-        cron("golden-cron", spec, "golden-1", true),
-        source("golden", &snapshot, Some("golden-cron")),
-    ];
-    let claims = json!({"kind": "PersistentVolumeClaimList", "items": []});
-    let snapshots = json!({"kind": "VolumeSnapshotList", "items": []});
-    let lost = |more: &[&Value]| {
-        let more = more.iter().map(|list| (*list).clone());
-        let objects: Vec<Value> = there.iter().cloned().chain(more).collect();
-        names(&from(&objects, &[]).lost_image).join(" ")
-    };
-    assert_eq!(lost(&[]), "golden");
-    assert_eq!(lost(&[&claims]), "golden", "VolumeSnapshots were not read");
-    assert_eq!(lost(&[&snapshots]), "golden", "claims were not read");
-    assert_eq!(lost(&[&claims, &snapshots]), "", "there was no disk");
-}
-
-/// Only a `PersistentVolumeClaim` prevents SSP from importing.
-#[test]
-fn a_volume_snapshot_does_not_keep_ssp_from_importing() {
+fn an_uploaded_disk_prevents_the_import() {
     let mut template = template("@daily");
     template["spec"]["managedDataSource"] = json!("win11");
     let snapshot = json!({
         "kind": "VolumeSnapshot",
         "metadata": {"name": "win11", "namespace": "kubevirt-os-images"},
     });
-    let crons = json!({"kind": "DataImportCronList", "items": []});
-    let claims = json!({"kind": "PersistentVolumeClaimList", "items": []});
-    let changes = from(&[crons, claims, snapshot], &[template]);
-    assert_eq!(names(&changes.crons.unwrap().created), ["golden-cron"]);
+    let pointer = source("win11", &json!({"pvc": {"name": "win11"}}), None);
+    for (objects, created) in [
+        (
+            [pointer, disk("win11", None), list("DataImportCron", &[])],
+            &[][..],
+        ),
+        (
+            [
+                list("PersistentVolumeClaim", &[]),
+                snapshot,
+                list("DataImportCron", &[]),
+            ],
+            &["golden-cron"],
+        ),
+    ] {
+        let changes = from(&objects, &[template.clone()]);
+        assert_eq!(names(&changes.crons.unwrap().created), created);
+        assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
+    }
+}
+
+/// SSP takes it for the DataSource of the default architecture, `fedora-amd64`, whether that one exists or not.
+#[test]
+fn an_uploaded_disk_without_a_suffix_is_for_the_default_architecture() {
+    let nothing = list("", &[list("DataImportCron", &[]), list("DataSource", &[])]);
+    let uploaded = disk("fedora", None);
+    let golden = |name| {
+        let claim = json!({"pvc": {"name": name, "namespace": "kubevirt-os-images"}});
+        source("fedora-amd64", &claim, None)
+    };
+    let (before, after) = (texts(&[], import), texts(&[annotated()], import));
+    let imported = &["golden-cron-amd64"][..];
+    for (objects, imported) in [
+        (json!([nothing, uploaded]), &[][..]),
+        (json!([nothing, uploaded, golden("fedora")]), &[]),
+        // It had a disk with another name, which no longer exists.
+        (json!([nothing, uploaded, golden("other")]), imported),
+        (json!([nothing]), imported),
+    ] {
+        let changes = between(&objects, [&before, &after]);
+        let created = changes.crons.unwrap().created;
+        assert_eq!(names(&created), imported, "{objects}");
+        assert!(changes.lost_image.is_empty(), "{objects}");
+    }
 }
 
 #[test]
-fn a_disk_is_away_with_a_template_that_is_removed() {
-    let objects = json!({"kind": "DataImportCronList", "items": [
-        cron("golden-cron", &template("@daily")["spec"], "golden-1", true)]});
-    let sources = json!({"kind": "DataSourceList", "items": [
-        source("golden", &json!({"pvc": {"name": "golden-1"}}), Some("golden-cron"))]});
-    let disks = json!({"kind": "PersistentVolumeClaimList", "items": [
-        disk("golden-1", Some("golden-cron"))]});
-    let changes = from(&[objects, sources, disks], &[]);
-    assert_eq!(names(&changes.lost_image), ["golden"]);
+fn the_disk_of_a_removed_template_is_lost_unless_there_was_none() {
+    let spec = &template("@daily")["spec"];
+    let snapshot = json!({"snapshot": {"name": "golden-1", "namespace": "kubevirt-os-images"}});
+    let there = [
+        cron("golden-cron", spec, "golden-1", true),
+        source("golden", &snapshot, Some("golden-cron")),
+    ];
+    let claims = list("PersistentVolumeClaim", &[]);
+    let claim = list(
+        "PersistentVolumeClaim",
+        &[disk("golden-1", Some("golden-cron"))],
+    );
+    let snapshots = list("VolumeSnapshot", &[]);
+    for (lists, lost) in [
+        (vec![], &["golden"][..]),
+        (vec![claim], &["golden"]),
+        // VolumeSnapshots or claims were not read.
+        (vec![claims.clone()], &["golden"]),
+        (vec![snapshots.clone()], &["golden"]),
+        // There was no disk.
+        (vec![claims, snapshots], &[]),
+    ] {
+        let changes = from(&[&there[..], &lists].concat(), &[]);
+        assert_eq!(names(&changes.lost_image), lost, "{lists:?}");
+    }
 }
 
 /// SSP has already set the label of the DataImportCron on its own DataSource.
 #[test]
 fn a_data_source_is_deleted_if_its_new_cron_is_never_created() {
-    let import = |hco: &mut Value| {
-        hco["spec"]["featureGates"] = json!([{"name": "enableMultiArchBootImageImport"}]);
-    };
-    let mut annotated = template("@daily");
-    annotated["spec"]["managedDataSource"] = json!("fedora");
-    annotated["metadata"]["annotations"] = json!({"ssp.kubevirt.io/dict.architectures": "amd64"});
+    let annotated = annotated();
     let mut renamed = annotated.clone();
     renamed["metadata"] = json!({"name": "new-cron"});
     let mut rejected = renamed.clone();
@@ -179,20 +131,16 @@ fn a_data_source_is_deleted_if_its_new_cron_is_never_created() {
     let mut nameless = annotated.clone();
     nameless["metadata"]["name"] = json!("nameless");
     nameless["spec"]["managedDataSource"] = json!("");
+    let lost = &["fedora", "fedora-amd64"][..];
     for (after, stopped, lost) in [
         (vec![renamed.clone()], None, &[][..]),
-        (
-            vec![rejected],
-            Some(Stopped::DataImportCron),
-            &["fedora", "fedora-amd64"],
-        ),
-        (
-            vec![renamed, nameless],
-            Some(Stopped::DataSource),
-            &["fedora", "fedora-amd64"],
-        ),
+        (vec![rejected], Some(Stopped::DataImportCron), lost),
+        (vec![renamed, nameless], Some(Stopped::DataSource), lost),
     ] {
-        let texts = [texts(&[annotated.clone()], import), texts(&after, import)];
+        let texts = [
+            texts(std::slice::from_ref(&annotated), import),
+            texts(&after, import),
+        ];
         let [before, after] = texts.each_ref().map(|texts| texts.cluster().unwrap());
         let (before, after) = (before.forecast().unwrap(), after.forecast().unwrap());
         assert_eq!(after.stopped, stopped);
@@ -226,8 +174,7 @@ fn a_cron_whose_cron_job_is_rejected_has_no_data_source() {
     template["metadata"]["name"] = json!("x".repeat(50));
     let mut there = cron(&"x".repeat(50), &template["spec"], "", true);
     there["status"] = json!({});
-    let sources = json!({"kind": "DataSourceList", "items": []});
-    let changes = from(&[there, sources], &[template]);
+    let changes = from(&[there, list("DataSource", &[])], &[template]);
     let created = names(&changes.data_sources.created);
     assert!(!created.contains(&"golden"), "{created:?}");
 }
@@ -244,61 +191,59 @@ fn a_data_source_that_is_created_again_on_the_same_disk_is_not_empty() {
     there["spec"]["retentionPolicy"] = json!("All");
     let mut claim = disk("golden-1", Some("golden-cron"));
     claim["metadata"]["labels"]["cdi.kubevirt.io/dataImportCron.cleanup"] = Value::Null;
-    let golden = source(
-        "golden",
-        &json!({"pvc": {"name": "golden-1"}}),
-        Some("golden-cron"),
-    );
-    let snapshots = json!({"kind": "VolumeSnapshotList", "items": []});
+    let pvc = json!({"pvc": {"name": "golden-1"}});
+    let golden = source("golden", &pvc, Some("golden-cron"));
+    let snapshots = list("VolumeSnapshot", &[]);
     let changes = from(&[there, golden, claim, snapshots], &[renamed]);
     assert_eq!(names(&changes.crons.unwrap().created), ["new-cron"]);
     assert!(changes.disks.imported.is_empty(), "{:?}", changes.disks);
-    assert_eq!(names(&changes.empty_meanwhile), [""; 0]);
-    assert_eq!(names(&changes.lost_image), [""; 0]);
+    assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
 }
 
 #[test]
 fn lists_in_lists_are_read() {
     let spec = &template("@daily")["spec"];
-    let crons = json!({"kind": "DataImportCronList", "items": [cron("x", spec, "", true)]});
-    let list = json!({"kind": "List", "items": [{"kind": "List", "items": [crons]}]});
-    let changes = from(&[list], &[]);
+    let crons = list("DataImportCron", &[cron("x", spec, "", true)]);
+    let changes = from(&[list("", &[list("", &[crons])])], &[]);
     assert_eq!(names(&changes.crons.unwrap().deleted), ["x"]);
 }
 
 #[test]
-fn a_label_that_a_patch_adds_leaves_the_forecast_as_it_is() {
-    let patch = |operation: Value| {
-        let texts = texts(&[template("@daily")], |hco| {
-            let patch = json!([operation]).to_string();
-            hco["metadata"]["annotations"] = json!({"ssp.kubevirt.io/jsonpatch": patch});
-        });
-        let cluster = texts.cluster().unwrap();
-        let forecast = cluster.forecast().unwrap();
-        let is_on = forecast.import == Import::Enabled;
-        (is_on, forecast.uncertain.contains("golden-cron"))
-    };
-    let templates = "/spec/commonTemplates/dataImportCronTemplates";
-    for (path, value, expected) in [
+fn a_patch_of_ssp_makes_the_forecast_of_the_templates_uncertain_that_it_changes() {
+    let template_path = "/spec/commonTemplates/dataImportCronTemplates/0";
+    for (path, value, is_on, is_uncertain) in [
         (
-            format!("{templates}/0/metadata/labels/team"),
+            format!("{template_path}/metadata/labels/team"),
             json!("a"),
-            (false, false),
+            false,
+            false,
         ),
         (
-            format!("{templates}/0/spec/schedule"),
+            format!("{template_path}/spec/schedule"),
             json!("@weekly"),
-            (false, true),
+            false,
+            true,
         ),
         (
             "/spec/enableMultipleArchitectures".to_owned(),
             json!(true),
-            (true, false),
+            true,
+            false,
         ),
-        ("/spec/cluster".to_owned(), json!({}), (false, true)),
+        ("/spec/cluster".to_owned(), json!({}), false, true),
     ] {
-        let operation = json!({"op": "add", "path": path, "value": value});
-        assert_eq!(patch(operation), expected, "{path}");
+        let patch = json!([{"op": "add", "path": path, "value": value}]).to_string();
+        let texts = texts(&[template("@daily")], |hco| {
+            hco["metadata"]["annotations"] = json!({"ssp.kubevirt.io/jsonpatch": patch});
+        });
+        let cluster = texts.cluster().unwrap();
+        let forecast = cluster.forecast().unwrap();
+        assert_eq!(forecast.import == Import::Enabled, is_on, "{path}");
+        assert_eq!(
+            forecast.uncertain.contains("golden-cron"),
+            is_uncertain,
+            "{path}"
+        );
     }
 }
 
@@ -334,16 +279,6 @@ fn ssp_stops_at_the_namespace_of_common_templates() {
     }
 }
 
-/// The changes that an update of the schedule causes. `edit` edits both objects.
-fn updated(version: HcoVersion, edit: impl Fn(&mut Value)) -> Changes {
-    let before = texts(&[template("@daily")], &edit);
-    let after = texts(&[template("@weekly")], &edit);
-    let (before, after) = (before.cluster().unwrap(), after.cluster().unwrap());
-    let before = before.forecast_of(version).unwrap();
-    let after = after.forecast_of(version).unwrap();
-    changes(&State::new(&before), Ok(&after))
-}
-
 /// The changes in a cluster with these objects when its HyperConverged gets these templates.
 fn from(objects: &[Value], templates: &[Value]) -> Changes {
     let texts = [texts(&[], |_| {}), texts(templates, |_| {})];
@@ -357,11 +292,7 @@ fn between(objects: &Value, texts: [&Texts; 2]) -> Changes {
     let objects = objects.to_string();
     let objects = Field::root(Json::parse(objects.as_bytes()).unwrap());
     let objects = Objects::read(&objects).unwrap();
-    changes(&state(&before, &objects), Ok(&after))
-}
-
-fn state<'a>(forecast: &'a Forecast<'a>, objects: &'a Objects<'a>) -> State<'a> {
-    State::new(forecast).with(objects)
+    changes(&State::new(&before).with(&objects), Ok(&after))
 }
 
 fn texts(templates: &[Value], edit: impl Fn(&mut Value)) -> Texts {
@@ -381,6 +312,22 @@ fn texts(templates: &[Value], edit: impl Fn(&mut Value)) -> Texts {
         "status": {"nodeInfo": {"architecture": "amd64"}},
     });
     Texts::new(&hco, &json!([node]))
+}
+
+fn import(hco: &mut Value) {
+    hco["spec"]["featureGates"] = json!([{"name": "enableMultiArchBootImageImport"}]);
+}
+
+/// A template for `fedora`, for which SSP has VM templates.
+fn annotated() -> Value {
+    let mut template = template("@daily");
+    template["spec"]["managedDataSource"] = json!("fedora");
+    template["metadata"]["annotations"] = json!({"ssp.kubevirt.io/dict.architectures": "amd64"});
+    template
+}
+
+fn list(kind: &str, items: &[Value]) -> Value {
+    json!({"kind": format!("{kind}List"), "items": items})
 }
 
 fn template(schedule: &str) -> Value {
@@ -434,10 +381,6 @@ fn labels(cron: Option<&str>) -> Value {
         }),
         None => json!({}),
     }
-}
-
-fn empty_meanwhile(changes: &Changes) -> Vec<&str> {
-    names(&changes.empty_meanwhile)
 }
 
 fn names<'a>(keys: impl IntoIterator<Item = &'a Key>) -> Vec<&'a str> {
