@@ -9,6 +9,7 @@
 )]
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -53,6 +54,42 @@ pub fn rows(name: &str) -> impl Iterator<Item = Value> + use<> {
 /// The directory with the rows that `make chain-drift` computed.
 pub fn rows_of_a_checkout() -> Option<PathBuf> {
     std::env::var_os("HCO_ROWS").map(PathBuf::from)
+}
+
+/// The difference between a row and our result: the column, and how it differs.
+pub type Difference = (&'static str, String);
+
+/// Compares rows, and returns their number. `compare` returns the class of a row that it leaves out, in whole or in part,
+/// and `left_out` lists these classes with their numbers of rows.
+pub fn compare(
+    rows: impl Iterator<Item = Value>,
+    left_out: &[(&'static str, usize)],
+    mut compare: impl FnMut(&Value) -> Result<Option<&'static str>, Difference>,
+) -> usize {
+    let (mut count, mut classes) = (0, BTreeMap::new());
+    let mut different: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for row in rows {
+        count += 1;
+        match compare(&row) {
+            Ok(None) => {}
+            Ok(Some(class)) => *classes.entry(class).or_default() += 1,
+            Err((column, fact)) => different
+                .entry(column)
+                .or_default()
+                .push(format!("{}: {fact}", row.get("id").unwrap_or(&row))),
+        }
+    }
+    assert_ne!(count, 0, "there are no rows to compare");
+    let mut text = String::new();
+    for (column, rows) in &different {
+        _ = writeln!(text, "{column}: {} of {count} rows differ", rows.len());
+        for row in rows.iter().take(8) {
+            _ = writeln!(text, "  {row}");
+        }
+    }
+    assert!(different.is_empty(), "{text}");
+    assert_left_out(&classes, left_out);
+    count
 }
 
 /// Checks the classes of rows that a comparison leaves out, with the number of rows in each.

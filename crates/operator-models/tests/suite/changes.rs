@@ -7,10 +7,11 @@ use operator_models::forecast::{Changes, Cron, Disk, Forecast, State, changes};
 use operator_models::hco::rejection::HcoRejection;
 use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
+use test_data::Difference;
 
 use super::cluster::Texts;
 use super::forecast;
-use super::{Difference, PATCH, TYPE, corpus, strings, unreadable};
+use super::{PATCH, TYPE, corpus, strings, unreadable};
 
 const NODE_PULL: &str = "a new cron with node pull, for which CDI first runs a pod";
 const UNUSED: &str = "a new cron imports for a DataSource that it may not change";

@@ -7,8 +7,9 @@ use operator_models::cdi::data_import_cron::{
 };
 use operator_models::cdi::data_source;
 use serde_json::{Value, json};
+use test_data::Difference;
 
-use super::{Difference, corpus, string};
+use super::{corpus, string};
 
 /// The templates that HCO ships: the name, the managedDataSource, the image, and its size.
 ///

@@ -5,10 +5,11 @@ use operator_models::forecast::{CreatedBy, Forecast, Rejected};
 use operator_models::hco::import::Import;
 use operator_models::ssp::architecture::Architecture;
 use serde_json::{Value, json};
+use test_data::Difference;
 
 use super::cluster::{Cluster, Texts};
 use super::data_import_crons::{polling_name, rejecter};
-use super::{Difference, PATCH, TYPE, corpus, string, strings, unreadable};
+use super::{PATCH, TYPE, corpus, string, strings, unreadable};
 
 #[test]
 fn the_forecasts_agree_with_the_operators() {

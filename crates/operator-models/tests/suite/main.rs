@@ -22,10 +22,8 @@ mod templates;
 #[cfg(not(target_arch = "wasm32"))]
 mod virtual_machines;
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
-
 use serde_json::Value;
+use test_data::Difference;
 
 /// Classes of rows that are left out.
 #[cfg(not(target_arch = "wasm32"))]
@@ -33,39 +31,13 @@ const TYPE: &str = "a type that HCO's schema refuses";
 #[cfg(not(target_arch = "wasm32"))]
 const PATCH: &str = "HCO's mutating webhook fails, and writes a patch that does not apply";
 
-/// The difference between a row and the model: the column, and how it differs.
-type Difference = (&'static str, String);
-
-/// Compares all rows of a corpus. `compare` returns the class of a row that it leaves out, and `left_out` lists these
-/// classes with their numbers of rows.
+/// Compares all rows of a corpus.
 fn corpus(
     name: &str,
     left_out: &[(&'static str, usize)],
-    mut compare: impl FnMut(&Value) -> Result<Option<&'static str>, Difference>,
+    compare: impl FnMut(&Value) -> Result<Option<&'static str>, Difference>,
 ) {
-    let (mut count, mut classes) = (0, BTreeMap::new());
-    let mut different: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for row in test_data::rows(name) {
-        count += 1;
-        match compare(&row) {
-            Ok(None) => {}
-            Ok(Some(class)) => *classes.entry(class).or_default() += 1,
-            Err((column, fact)) => different
-                .entry(column)
-                .or_default()
-                .push(format!("{}: {fact}", row["id"].as_str().unwrap())),
-        }
-    }
-    assert_ne!(count, 0, "there are no rows to compare");
-    let mut text = String::new();
-    for (column, rows) in &different {
-        _ = writeln!(text, "{column}: {} of {count} rows differ", rows.len());
-        for row in rows.iter().take(8) {
-            _ = writeln!(text, "  {row}");
-        }
-    }
-    assert!(different.is_empty(), "{text}");
-    test_data::assert_left_out(&classes, left_out);
+    test_data::compare(test_data::rows(name), left_out, compare);
 }
 
 /// The class of a row whose object cannot be read. HCO's schema has to refuse it as well.

@@ -6,9 +6,10 @@ use operator_models::hco::default_architecture::default_architecture;
 use operator_models::hco::import::Import;
 use operator_models::ssp::architecture::Architecture;
 use serde_json::{Value, json};
+use test_data::Difference;
 
 use super::cluster::{Cluster, Texts};
-use super::{Difference, corpus, string, unreadable};
+use super::{corpus, string, unreadable};
 
 /// The templates by name, each with the architectures of its annotation.
 type Templates = Vec<(String, Option<String>)>;

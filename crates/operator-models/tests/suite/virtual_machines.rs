@@ -9,8 +9,9 @@ use operator_models::kubevirt::virtual_machine::{
     BootSource, InferenceError, Lookup, VM_ARCHITECTURE, VirtualMachine,
 };
 use serde_json::{Value, json};
+use test_data::Difference;
 
-use super::{Difference, corpus};
+use super::corpus;
 
 #[test]
 fn the_virtual_machines_agree_with_kubevirt() {
