@@ -8,7 +8,7 @@ mod change;
 mod manifests;
 pub mod mutator;
 
-use e2e_tests::properties::{placements, policy, updates};
+use e2e_tests::properties::{chains, placements, policy};
 
 pub use libfuzzer_sys;
 
@@ -22,6 +22,7 @@ macro_rules! targets {
 }
 
 targets! {
+    chains::update_properties
     manifests::manifest_yaml
     placements::node_list
     placements::placement
@@ -31,7 +32,6 @@ targets! {
     policy::report
     policy::settings
     policy::validate
-    updates::update_properties
 }
 
 /// A target whose inputs are JSON, most of them.

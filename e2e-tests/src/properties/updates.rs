@@ -10,24 +10,24 @@
 //! Each object is as HCO's mutating webhook stores it.
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::slice::Iter;
 
 use engine::{Finding, Outcome, Report, Stopped};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::FakeCluster;
+use crate::case::findings;
 
-const ARCHITECTURES: &str = "ssp.kubevirt.io/dict.architectures";
-const ENABLE: &str = "dataimportcrontemplate.kubevirt.io/enable";
-const GATE: &str = "enableMultiArchBootImageImport";
+pub(super) const ARCHITECTURES: &str = "ssp.kubevirt.io/dict.architectures";
+pub(super) const ENABLE: &str = "dataimportcrontemplate.kubevirt.io/enable";
+pub(super) const GATE: &str = "enableMultiArchBootImageImport";
+pub(super) const COMMON_IMPORT: &str = "enableCommonBootImageImport";
 /// The common templates that HCO ships.
 const SHIPPED: [&str; 3] = [
     "centos-stream10-image-cron",
     "centos-stream9-image-cron",
     "fedora-image-cron",
 ];
-const FEDORA: &str = "docker://quay.io/containerdisks/fedora:latest";
+pub(super) const FEDORA: &str = "docker://quay.io/containerdisks/fedora:latest";
 
 /// Everything that stays as it is.
 #[derive(Debug)]
@@ -49,27 +49,11 @@ pub struct World {
 pub struct Violation {
     /// The number of the property.
     pub property: u8,
-    /// The rules that are involved.
-    pub rules: BTreeSet<String>,
-    /// The objects and the answer.
+    /// The rules that are involved, the objects, and the answer.
     pub details: String,
 }
 
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            property,
-            rules,
-            details,
-        } = self;
-        write!(
-            f,
-            "property {property} does not hold for {rules:?}\n{details}"
-        )
-    }
-}
-
-/// An object in a world, and what the policy says about its creation.
+/// An object in a world, and the verdict on its creation.
 struct Side<'w> {
     world: &'w World,
     /// The object without its status.
@@ -143,26 +127,32 @@ impl World {
         engine::evaluate(&self.payload(&object, Some(&old.stored)), &self.cluster())
     }
 
-    fn templates_path(&self) -> &'static str {
+    pub(super) fn templates_path(&self) -> &'static str {
         match self.api.as_str() {
             "v1" => "/spec/workloadSources/dataImportCronTemplates",
             _ => "/spec/dataImportCronTemplates",
         }
     }
 
+    /// The path of a field about boot sources in the spec.
+    pub(super) fn sources<'f>(&self, field: &'f str) -> Vec<&'f str> {
+        match self.api.as_str() {
+            "v1" => vec!["workloadSources", field],
+            _ => vec![field],
+        }
+    }
+
     fn templates<'o>(&self, object: &'o Value) -> &'o [Value] {
         let templates = object.pointer(self.templates_path());
-        templates
-            .and_then(Value::as_array)
-            .map_or(&[], Vec::as_slice)
+        let templates = templates.and_then(Value::as_array);
+        templates.map_or(&[], Vec::as_slice)
     }
 
     fn imports_common(&self, object: &Value) -> bool {
-        let parent = match self.api.as_str() {
-            "v1" => &object["spec"]["workloadSources"],
-            _ => &object["spec"],
-        };
-        parent["enableCommonBootImageImport"] != false
+        let path = self.sources(COMMON_IMPORT);
+        path.iter()
+            .fold(&object["spec"], |parent, key| &parent[*key])
+            != false
     }
 
     /// The common templates of the status: the image, the annotation, and whether the spec has modified it.
@@ -178,11 +168,10 @@ impl World {
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go.
     pub fn mutated(&self, old: Option<&Value>, mut object: Value) -> Option<Value> {
         let templates = object.pointer_mut(self.templates_path());
-        for template in templates
-            .and_then(Value::as_array_mut)
-            .into_iter()
-            .flatten()
-        {
+        let templates = templates.and_then(Value::as_array_mut);
+        for template in templates.into_iter().flatten() {
+            template["metadata"]["annotations"]["cdi.kubevirt.io/storage.bind.immediate.requested"] =
+                json!("true");
             if self.hco >= 18 && template["spec"].is_object() {
                 for (key, value) in [
                     ("retentionPolicy", json!("None")),
@@ -348,13 +337,14 @@ impl Side<'_> {
             .pointer_mut(self.world.templates_path())?
             .as_array_mut()?;
         templates.retain(|template| self::name(template) == name);
-        let others = self.world.status["dataImportCronTemplates"].as_array();
-        for other in others
-            .into_iter()
-            .flatten()
-            .map(self::name)
+        let common = self.world.status["dataImportCronTemplates"].as_array();
+        let common = common.into_iter().flatten().map(self::name);
+        // Until HCO writes its status, it deploys the templates that it ships.
+        let others: BTreeSet<&str> = common
+            .chain(SHIPPED)
             .filter(|other| *other != name)
-        {
+            .collect();
+        for other in others {
             templates.push(json!({"metadata": {"name": other, "annotations": {ENABLE: "false"}}}));
         }
         let report = engine::report(&self.world.payload(&alone, None), &self.world.cluster());
@@ -469,7 +459,7 @@ fn check(old: &Side<'_>, new: &Side<'_>, update: &Report) -> Option<Violation> {
             })
             .map(|finding| &*finding.rule)
             .collect::<BTreeSet<_>>();
-        return (!losing.is_empty()).then(|| violation(2, losing, old, new, update));
+        return (!losing.is_empty()).then(|| violation(2, &losing, old, new, update));
     }
     let becomes_empty = new.workload.is_empty() && !old.workload.is_empty();
     let common = old.world.status["dataImportCronTemplates"].as_array();
@@ -484,37 +474,21 @@ fn check(old: &Side<'_>, new: &Side<'_>, update: &Report) -> Option<Violation> {
         && names.all(|name| old.loses(new, name) == Some(false));
     is_due.then(|| {
         let rules = denials(update).map(|finding| &*finding.rule).collect();
-        violation(3, rules, old, new, update)
+        violation(3, &rules, old, new, update)
     })
 }
 
 fn violation(
     property: u8,
-    rules: BTreeSet<&str>,
+    rules: &BTreeSet<&str>,
     old: &Side<'_>,
     new: &Side<'_>,
     update: &Report,
 ) -> Violation {
-    let findings = |report: &Report| -> Vec<String> {
-        let findings = report.findings.iter();
-        findings
-            .map(|finding| {
-                let template = finding
-                    .template
-                    .as_ref()
-                    .map_or("", |template| template.raw());
-                format!(
-                    "{}/{template}={:?} {:?}",
-                    finding.rule,
-                    finding.level,
-                    finding.value.raw()
-                )
-            })
-            .collect()
-    };
     let world = old.world;
     let details = format!(
-        "{} 1.{} nodes {} node info {} status {}\nold {}\nnew {}\nold as new {:#?}\nnew as new {:#?}\nupdate {} {:#?}\n",
+        "property {property} does not hold for {rules:?}\n{} 1.{} nodes {} node info {} status {}\nold {}\nnew {}\n\
+         old as new {:#?}\nnew as new {:#?}\nupdate allowed: {} {:#?}\n",
         world.api,
         world.hco,
         json!(world.nodes),
@@ -524,14 +498,10 @@ fn violation(
         new.object,
         findings(&old.created),
         findings(&new.created),
-        if update.allowed { "accepted" } else { "denied" },
+        update.allowed,
         findings(update),
     );
-    Violation {
-        property,
-        rules: rules.into_iter().map(str::to_owned).collect(),
-        details,
-    }
+    Violation { property, details }
 }
 
 /// The first update of a chain that breaks a property. `next` changes the object, until it returns `None`.
@@ -557,371 +527,10 @@ pub fn broken(
             let rules = denials(&new.created)
                 .map(|finding| &*finding.rule)
                 .collect();
-            return Some(violation(1, rules, &old, &new, &update));
+            return Some(violation(1, &rules, &old, &new, &update));
         }
         was_good = was_good || is_good(&new);
         old = new;
     }
     None
-}
-
-/// Choices that are read from bytes. The first option is chosen if no byte is left.
-struct Choices<'b>(Iter<'b, u8>);
-
-impl Choices<'_> {
-    fn pick<'o, T>(&mut self, options: &'o [T]) -> &'o T {
-        let byte = self.0.next().copied().unwrap_or_default();
-        &options[usize::from(byte) % options.len()]
-    }
-
-    fn one(&mut self, options: &[&str]) -> Value {
-        Value::from(*self.pick(options))
-    }
-
-    /// A value, or nothing.
-    fn maybe(&mut self, options: &[&str]) -> Value {
-        match *self.pick(options) {
-            "-" => Value::Null,
-            option => option.into(),
-        }
-    }
-
-    fn world(&mut self) -> World {
-        let (api, hco) = *self.pick(&[
-            ("v1beta1", 20),
-            ("v1", 20),
-            ("v1beta1", 18),
-            ("v1", 19),
-            ("v1beta1", 17),
-            ("v1", 18),
-            ("v1beta1", 19),
-        ]);
-        let nodes = *self.pick(&[
-            &["worker amd64 a", "worker arm64 b", "control-plane amd64 a"][..],
-            &[
-                "worker amd64 a",
-                "worker arm64 b",
-                "worker s390x a",
-                "control-plane amd64 b",
-            ],
-            &["worker amd64 a", "worker arm64 a"],
-            &["worker arm64 a", "control-plane amd64 b"],
-            &[
-                "worker amd64 a",
-                "worker arm64 b",
-                "infra ppc64le c",
-                "control-plane arm64 b",
-            ],
-        ]);
-        let node = |node: &&str| {
-            let mut words = node.split(' ');
-            let mut word = || words.next().unwrap_or_default();
-            let (role, architecture, zone) = (word(), word(), word());
-            json!({
-                "metadata": {"name": node.replace(' ', "-"), "labels": {
-                    format!("node-role.kubernetes.io/{role}"): "", "kubernetes.io/arch": architecture, "zone": zone,
-                }},
-                "status": {"nodeInfo": {"architecture": architecture}},
-            })
-        };
-        let common = |name: &str, url: &str, is_modified: bool| {
-            let managed = name.trim_end_matches("-image-cron");
-            let mut template = template(name, managed, url, "amd64,arm64,s390x");
-            template["status"] = json!({"commonTemplate": true});
-            if is_modified {
-                template["status"]["modified"] = true.into();
-            }
-            template
-        };
-        let version = json!([{"name": "operator", "version": format!("1.{hco}.0")}]);
-        let templates = json!([
-            common("fedora-image-cron", FEDORA, false),
-            common(
-                "rhel9-image-cron",
-                "docker://registry.redhat.io/rhel9/rhel-guest-image",
-                true
-            ),
-        ]);
-        World {
-            api: api.to_owned(),
-            hco,
-            nodes: nodes.iter().map(node).collect(),
-            status: if *self.pick(&[true, false]) {
-                json!({"versions": version, "dataImportCronTemplates": templates})
-            } else {
-                // HCO has not written the common templates yet.
-                json!({"versions": version})
-            },
-            has_node_info: *self.pick(&[true, false]),
-        }
-    }
-
-    /// Another object.
-    #[expect(clippy::too_many_lines, reason = "one table of changes")]
-    fn change(&mut self, world: &World, object: &mut Value) {
-        let spec = &mut object["spec"];
-        let is_v1 = world.api == "v1";
-        let kinds = [
-            "annotation",
-            "import",
-            "placement",
-            "name",
-            "source",
-            "managed",
-            "template",
-            "annotation",
-            "import",
-            "placement",
-            "template",
-            "storage",
-            "enable",
-            "retention",
-            "schedule",
-            "common",
-            "remove",
-            "spec",
-            "v1-only",
-            "jsonpatch",
-            "annotation",
-            "gate",
-            "placement",
-            "placement",
-        ];
-        match *self.pick(&kinds) {
-            "import" if !is_v1 => set(
-                spec,
-                &["featureGates", GATE],
-                self.pick(&[json!(true), json!(false), Value::Null]).clone(),
-            ),
-            "import" if world.hco >= 19 => set(
-                spec,
-                &["workloadSources", GATE],
-                self.pick(&[json!(true), json!(false), Value::Null]).clone(),
-            ),
-            "import" | "gate" if is_v1 => {
-                spec["featureGates"] = self
-                    .pick(&[
-                        json!([{"name": GATE, "state": "Enabled"}]),
-                        json!([{"name": GATE, "state": "Disabled"}]),
-                        json!([]),
-                        json!([{"name": "downwardMetrics"}, {"name": GATE.to_ascii_lowercase()}]),
-                    ])
-                    .clone();
-            }
-            "placement" => {
-                let required = |terms: Value| {
-                    json!({"affinity": {"nodeAffinity": {
-                        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": terms}]},
-                    }}})
-                };
-                let placement = self.pick(&[
-                    Value::Null,
-                    json!({"nodeSelector": {"zone": "nowhere"}}),
-                    Value::Null,
-                    json!({"nodeSelector": {"zone": "nowhere"}}),
-                    Value::Null,
-                    json!({"nodeSelector": {"kubernetes.io/arch": "amd64"}}),
-                    json!({"nodeSelector": {"kubernetes.io/arch": "arm64"}}),
-                    json!({"nodeSelector": {"zone": "a"}}),
-                    json!({"nodeSelector": {"kubernetes.io/arch": "s390x"}}),
-                    required(json!([{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64", "arm64"]}])),
-                    required(json!([{"key": "kubernetes.io/arch", "operator": "Exists"}])),
-                    required(json!([{"key": "zone", "operator": "is"}])),
-                ]).clone();
-                let path: &[&str] = if is_v1 {
-                    &["deployment", "nodePlacements", "workload"]
-                } else {
-                    &["workloads", "nodePlacement"]
-                };
-                set(spec, path, placement);
-            }
-            "common" => {
-                let value = self.pick(&[json!(true), json!(false)]).clone();
-                let path = ["workloadSources", "enableCommonBootImageImport"];
-                set(spec, if is_v1 { &path[..] } else { &path[1..] }, value);
-            }
-            "v1-only" => {
-                let value = self.maybe(&[
-                    "-",
-                    r#"{"multiArchEnabled":true}"#,
-                    r#"{"multiArchEnabled":false}"#,
-                    "{",
-                    r#"{"featureGates":[{"name":"enableMultiArchBootImageImport"}]}"#,
-                    r#"{"multiArchEnabled":true,"multiArchEnabled":null}"#,
-                ]);
-                set(
-                    object,
-                    &["metadata", "annotations", "hco.kubevirt.io/v1-only-fields"],
-                    value,
-                );
-            }
-            "jsonpatch" => {
-                let value = self.maybe(&["-", r#"[{"op":"add","path":"/spec/commonTemplates/dataImportCronTemplates/0/metadata/labels/a","value":"b"}]"#, r#"[{"op":"add","path":"/spec/enableMultipleArchitectures","value":true}]"#, r#"[{"op":"replace","path":"/spec/commonTemplates/dataImportCronTemplates","value":[]}]"#, "no patch", r#"[{"op":"add","path":"/metadata/labels/a","value":"b"}]"#]);
-                set(
-                    object,
-                    &["metadata", "annotations", "ssp.kubevirt.io/jsonpatch"],
-                    value,
-                );
-            }
-            kind => self.change_template(kind, world, object),
-        }
-    }
-
-    fn change_template(&mut self, kind: &str, world: &World, object: &mut Value) {
-        let number = *self.pick(&[0, 1, 2]);
-        if object.pointer(world.templates_path()).is_none() {
-            let path = ["workloadSources", "dataImportCronTemplates"];
-            set(
-                &mut object["spec"],
-                if world.api == "v1" {
-                    &path[..]
-                } else {
-                    &path[1..]
-                },
-                json!([]),
-            );
-        }
-        let templates = object
-            .pointer_mut(world.templates_path())
-            .and_then(Value::as_array_mut);
-        let templates = templates.expect("a list of templates");
-        if kind == "template" || templates.is_empty() {
-            let (name, managed, url) = self.pick(&[
-                (
-                    "my-image",
-                    "my-image",
-                    "docker://registry.example.com/image:1",
-                ),
-                (
-                    "other-image",
-                    "other-image",
-                    "docker://registry.example.com/image:2",
-                ),
-                ("fedora-image-cron", "fedora", FEDORA),
-                (
-                    "rhel9-image-cron",
-                    "rhel9",
-                    "docker://registry.example.com/rhel9:1",
-                ),
-                (
-                    "another-image",
-                    "fedora",
-                    "docker://registry.example.com/image:3",
-                ),
-            ]);
-            templates.push(template(name, managed, url, "amd64,arm64"));
-            return;
-        }
-        let number = number % templates.len();
-        if kind == "remove" {
-            templates.remove(number);
-            return;
-        }
-        let (path, value): (&[&str], _) = match kind {
-            "name" => (&["metadata", "name"], self.one(&["my-image", "other-image", "my-image-with-a-name-that-is-too-long-for-a-cron", "My_Image", "fedora-image-cron", "", "my-image-amd64", "my-image-with-a-name-of-a-length-that-no-cron-has-in-kubernetes-1"])),
-            "annotation" => (&["metadata", "annotations", ARCHITECTURES], self.maybe(&["amd64,arm64", "-", "amd64", "arm64", "", "amd64, arm64", "AMD64,arm64", "x86_64", "s390x", "amd64,arm64,arm64", "amd64,ppc64le", "amd64,arm64, arm64", "riscv64"])),
-            "managed" => (&["spec", "managedDataSource"], self.maybe(&["my-image", "other-image", "My-Image", "fedora", "my-image-arm64", "-", "rhel9"])),
-            "source" => (&["spec", "template", "spec", "source"], self.pick(&[
-                json!({"registry": {"url": "docker://registry.example.com/image:1"}}),
-                json!({"registry": {"url": FEDORA}}),
-                json!({"pvc": {"name": "disk", "namespace": "default"}}),
-                json!({"registry": {"imageStream": "image", "pullMethod": "node"}}),
-                json!({"http": {"url": "https://registry.example.com/image"}}),
-                json!({"registry": {"url": "docker://registry.example.com/image:1", "pullMethod": "node"}}),
-                Value::Null,
-            ]).clone()),
-            "storage" => (&["spec", "template", "spec", "storage"], self.pick(&[
-                json!({"resources": {"requests": {"storage": "10Gi"}}}),
-                Value::Null,
-                json!({"resources": {"requests": {"storage": "0"}}}),
-                json!({"resources": {"requests": {"storage": "20Gi"}}}),
-            ]).clone()),
-            "enable" => (&["metadata", "annotations", ENABLE], self.maybe(&["-", "false", "true", "False", "maybe"])),
-            "retention" => (&["spec", "retentionPolicy"], self.maybe(&["None", "All", "-"])),
-            "schedule" => (&["spec", "schedule"], self.maybe(&["0 */12 * * *", "-", "TZ=UTC 0 0 * * *", "often"])),
-            _ => (&["spec"], Value::Null),
-        };
-        set(&mut templates[number], path, value);
-    }
-}
-
-fn template(name: &str, managed: &str, url: &str, architectures: &str) -> Value {
-    json!({
-        "metadata": {"name": name, "annotations": {ARCHITECTURES: architectures}},
-        "spec": {
-            "managedDataSource": managed, "schedule": "0 */12 * * *",
-            "template": {"spec": {
-                "source": {"registry": {"url": url}},
-                "storage": {"resources": {"requests": {"storage": "10Gi"}}},
-            }},
-        },
-    })
-}
-
-/// Sets a field, or removes it.
-fn set(value: &mut Value, path: &[&str], new: Value) {
-    let [key, rest @ ..] = path else {
-        *value = new;
-        return;
-    };
-    if !value.is_object() {
-        *value = Map::new().into();
-    }
-    if rest.is_empty() && new.is_null() {
-        value.as_object_mut().expect("an object").remove(*key);
-    } else {
-        set(&mut value[*key], rest, new);
-    }
-}
-
-/// The chain that some bytes choose: the update that breaks a property.
-pub fn violation_in(input: &[u8]) -> Option<Violation> {
-    let mut choices = Choices(input.iter());
-    let world = choices.world();
-    let mut object = json!({
-        "apiVersion": format!("hco.kubevirt.io/{}", world.api),
-        "kind": "HyperConverged",
-        "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged", "resourceVersion": "1", "generation": 1},
-        "spec": {},
-    });
-    let sources = match world.api.as_str() {
-        "v1" => &["workloadSources", "enableCommonBootImageImport"][..],
-        _ => &["enableCommonBootImageImport"],
-    };
-    let gate = match world.api.as_str() {
-        "v1" => json!([{"name": GATE, "state": "Enabled"}]),
-        _ => json!({GATE: true}),
-    };
-    if *choices.pick(&[true, false]) {
-        set(&mut object["spec"], sources, false.into());
-    }
-    if *choices.pick(&[true, true, false]) {
-        choices.change_template("template", &world, &mut object);
-    }
-    if *choices.pick(&[true, true, true, false]) {
-        object["spec"]["featureGates"] = gate;
-    }
-    for _ in 0..*choices.pick(&[0, 1, 2, 3, 0, 1, 2, 4]) {
-        choices.change(&world, &mut object);
-    }
-    let length = *choices.pick(&[1, 4, 3, 2, 4]);
-    let mut steps = 0..length;
-    broken(&world, world.mutated(None, object)?, |old| {
-        steps.next()?;
-        let mut new = old.clone();
-        let generation = new["metadata"]["generation"].as_u64().unwrap_or_default();
-        new["metadata"]["generation"] = (generation + 1).into();
-        for _ in 0..*choices.pick(&[1, 2, 1, 1, 3]) {
-            choices.change(&world, &mut new);
-        }
-        // HCO's mutating webhook denies the update, so nothing changes.
-        world.mutated(Some(old), new).or_else(|| Some(old.clone()))
-    })
-}
-
-/// No chain of updates breaks a property.
-pub fn update_properties(input: &[u8]) {
-    if let Some(broken) = violation_in(input) {
-        panic!("{broken}");
-    }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use e2e_tests::properties::updates::{World, broken, update_properties};
+use e2e_tests::properties::chains::update_properties;
+use e2e_tests::properties::updates::{World, broken};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -89,7 +90,7 @@ fn updates_of_the_corpus() {
         if let Some(broken) = broken(&world, first, |_| news.next())
             && (broken.property != 3 || validated)
         {
-            failures.push(format!("{}: {broken}", row["id"]));
+            failures.push(format!("{}: {}", row["id"], broken.details));
         }
     }
     let expected = [
