@@ -66,15 +66,18 @@ pub fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, St
         let is_named = |path: &str| pointer == path || pointer.starts_with(&format!("{path}/"));
         let mut operations = before.patch.iter();
         if !operations.any(|operation| is_named(&operation.path)) {
-            return Err(format!("{pointer} changes, and no remedy names it"));
+            return Err(format!("{pointer} changes, and no fix names it"));
         }
     }
     let after = judge(&edited);
-    let resolved = before.findings.iter().filter(|it| complete(it).is_some());
+    let resolved = before
+        .findings
+        .iter()
+        .filter(|finding| complete(finding).is_some());
     for finding in resolved {
         // No fix moves an item of a list, so rule and path identify a finding.
-        let is_it = |it: &&Finding| it.rule == finding.rule && it.path == finding.path;
-        if let Some(left) = after.findings.iter().find(is_it) {
+        let is_same = |other: &&Finding| other.rule == finding.rule && other.path == finding.path;
+        if let Some(left) = after.findings.iter().find(is_same) {
             return Err(format!("not resolved: {left:#?}"));
         }
     }
@@ -92,7 +95,7 @@ pub fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, St
             after
                 .forecast
                 .as_ref()
-                .is_some_and(|it| it.stopped.is_none())
+                .is_some_and(|forecast| forecast.stopped.is_none())
         })
     {
         return Err(format!("{lost:?} loses its disk"));
@@ -106,10 +109,13 @@ pub fn law(object: &Value, judge: impl Fn(&Value) -> Report) -> Result<usize, St
 
 /// The DataSources with a disk, by namespace and name.
 fn filled(report: &Report) -> BTreeSet<(&str, &str)> {
-    let sources = report.forecast.iter().flat_map(|it| &it.data_sources);
+    let sources = report
+        .forecast
+        .iter()
+        .flat_map(|forecast| &forecast.data_sources);
     let filled = sources.filter(|source| source.filled == Some(true));
     filled
-        .map(|it| (it.namespace.raw(), it.name.raw()))
+        .map(|source| (source.namespace.raw(), source.name.raw()))
         .collect()
 }
 
@@ -129,13 +135,16 @@ fn impossible(report: &Report) -> BTreeSet<(&str, &str)> {
     let own: BTreeSet<_> = crons
         .map(|cron| (cron.namespace.raw(), cron.managed_data_source.raw()))
         .collect();
-    let sources = report.forecast.iter().flat_map(|it| &it.data_sources);
+    let sources = report
+        .forecast
+        .iter()
+        .flat_map(|forecast| &forecast.data_sources);
     let pointers = sources.filter(|source| {
         let target = source.points_to.as_deref().unwrap_or_default();
         own.contains(&(source.namespace.raw(), target))
     });
     let pointers: Vec<_> = pointers
-        .map(|it| (it.namespace.raw(), it.name.raw()))
+        .map(|source| (source.namespace.raw(), source.name.raw()))
         .collect();
     own.into_iter().chain(pointers).collect()
 }

@@ -67,7 +67,7 @@ struct Side<'w> {
     report: Report,
 }
 
-/// What a template has: an image for each of some architectures, or one that is imported once.
+/// The images of a template: one for each of some architectures, or one that is imported once.
 #[derive(Debug, PartialEq)]
 enum Has {
     Once,
@@ -283,7 +283,7 @@ impl Side<'_> {
         })
     }
 
-    /// What the templates of a name have, as if nothing rejected the object.
+    /// The images of the templates of a name, as if nothing rejected the object.
     fn has(&self, name: &str) -> Has {
         let mut all = BTreeSet::new();
         let mut is_once = false;

@@ -8,7 +8,7 @@ use e2e_tests::{Call, Judged, cases};
 use wasm_bindgen_test::wasm_bindgen_test as test;
 
 #[test]
-fn every_case_comes_to_what_it_says() {
+fn every_case_has_the_expected_verdict() {
     let mut wrong = Vec::new();
     let cases = cases();
     for case in &cases {

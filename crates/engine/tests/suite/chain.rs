@@ -1,4 +1,5 @@
-//! The rules of the forecast, compared with the code of HCO, SSP, and CDI on generated objects and updates.
+//! The rules of the forecast, compared with the code of HCO, SSP, and CDI on generated objects and updates. The suite of the
+//! crate `operator-models` compares the forecasts and the changes in the same rows.
 //!
 //! `e2e-tests/test-data/conformance/README.md` explains the columns. They map to rules:
 //!
@@ -13,13 +14,14 @@
 //! | `lostImage` | `boot-source-removed` |
 //! | another `defaultArchitecture` | `default-architecture-changes` |
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::{Comparison, Report};
+use e2e_tests::FakeCluster;
+use engine::Report;
 use serde_json::{Value, json};
+use test_data::Difference;
 
-use super::drift::Difference;
+use super::{payload, request};
 
 const GOLDEN: &str = "kubevirt-os-images";
 const OF_TEMPLATES: [&str; 5] = [
@@ -29,11 +31,6 @@ const OF_TEMPLATES: [&str; 5] = [
     "data-source-shared",
     "boot-source-empty",
 ];
-const OF_UPDATES: [&str; 3] = [
-    "boot-source-replaced",
-    "boot-source-removed",
-    "default-architecture-changes",
-];
 
 /// Why a row is left out, in whole or in part.
 type Class = Option<&'static str>;
@@ -41,112 +38,41 @@ const TYPE: &str = "a type that HCO's schema refuses";
 const PATCH: &str = "HCO's mutating webhook writes a patch that does not apply";
 const VERSIONS: &str = "the API version changes, so the request has converted objects";
 const NODES: &str = "the nodes change, which a request does not show";
-const RESOLVED: &str = "HCO resolves the import of an update otherwise than that of a new object";
 const REFUSED: &str = "HCO refuses the update because of the import, but not the new object alone";
 const NODE_PULL: &str = "a new cron with node pull, for which CDI first runs a pod";
-const UNUSED: &str = "a new cron imports for a DataSource that it may not change";
-const SAME_NAME: &str = "in part: two crons with one name never settle";
 const UNSETTLED: &str =
     "in part: polling is not known, because two crons have one name or SSP stops before";
 
 #[test]
 fn the_rules_fire_where_the_operators_refuse_or_lose_something() {
-    agree("chain", CREATED, compare_create);
+    let left_out = [(TYPE, 0), (PATCH, 10), (UNSETTLED, 20)];
+    test_data::compare(test_data::rows("chain"), &left_out, compare_create);
 }
 
 #[test]
 fn the_rules_of_updates_fire_where_the_operators_replace_or_remove_something() {
-    agree("chain-pairs", UPDATED, compare_update);
+    let left_out = [
+        (REFUSED, 7),
+        (PATCH, 4),
+        (NODE_PULL, 6),
+        (VERSIONS, 26),
+        (NODES, 89),
+    ];
+    test_data::compare(test_data::rows("chain-pairs"), &left_out, compare_update);
 }
 
-#[test]
-fn with_what_was_before_the_changes_are_those_of_the_operators() {
-    agree("chain-pairs", WITH_BEFORE, compare_with_before);
-}
-
-/// Compares all rows of a corpus, except rows in these classes.
-fn agree(
-    corpus: &str,
-    left_out: &[(&'static str, usize)],
-    compare: impl Fn(&Value) -> Result<Class, Difference>,
-) {
-    let classes = RefCell::new(BTreeMap::<&'static str, usize>::new());
-    super::all_agree(test_data::rows(corpus), |row| {
-        if let Some(class) = compare(row)? {
-            *classes.borrow_mut().entry(class).or_default() += 1;
-        }
-        Ok(())
-    });
-    test_data::assert_left_out(&classes.into_inner(), left_out);
-}
-
-/// How many rows each class has.
-const CREATED: &[(&str, usize)] = &[(TYPE, 0), (PATCH, 10), (UNSETTLED, 20)];
-const UPDATED: &[(&str, usize)] = &[
-    (TYPE, 0),
-    (RESOLVED, 0),
-    (UNUSED, 0),
-    (SAME_NAME, 0),
-    (REFUSED, 7),
-    (PATCH, 4),
-    (NODE_PULL, 6),
-    (VERSIONS, 26),
-    (NODES, 89),
-];
-const WITH_BEFORE: &[(&str, usize)] = &[
-    (TYPE, 0),
-    (RESOLVED, 0),
-    (UNUSED, 0),
-    (SAME_NAME, 0),
-    (REFUSED, 7),
-    (PATCH, 5),
-    (NODE_PULL, 8),
-    (VERSIONS, 26),
-];
-
-fn report(operation: &str, object: &Value, old: &Value, nodes: &Value) -> Report {
-    compared(None, operation, object, old, nodes)
-}
-
-/// The report on a request, compared with these nodes before it.
-fn compared(
-    before: Option<&Value>,
-    operation: &str,
-    object: &Value,
-    old: &Value,
-    nodes: &Value,
-) -> Report {
-    let (group, version) = object["apiVersion"]
-        .as_str()
-        .unwrap()
-        .split_once('/')
-        .unwrap();
-    let request = json!({
-        "kind": {"group": group, "version": version, "kind": "HyperConverged"},
-        "operation": operation,
-        "object": object,
-        "oldObject": old,
-    });
-    let payload = json!({"request": request, "settings": {}}).to_string();
-    let before = before.map(|nodes| list(nodes).to_string());
-    let comparison = before.as_deref().map(|nodes| Comparison {
-        nodes_before: Some(nodes),
-        ..Comparison::default()
-    });
-    let nodes = list(nodes).to_string();
-    engine::report_change(payload.as_bytes(), &nodes, comparison.as_ref())
-}
-
-fn list(nodes: &Value) -> Value {
-    json!({"apiVersion": "v1", "kind": "NodeList", "items": nodes})
+fn report(object: &Value, old: Option<&Value>, nodes: &Value) -> Report {
+    let nodes = nodes.as_array().unwrap();
+    let cluster = FakeCluster::with_nodes(nodes.iter().cloned());
+    engine::report(&payload(&request(object, old), &json!({})), &cluster)
 }
 
 fn compare_create(row: &Value) -> Result<Class, Difference> {
-    let report = report("CREATE", &row["hco"], &Value::Null, &row["nodes"]);
+    let report = report(&row["hco"], None, &row["nodes"]);
     let expected = &row["expected"];
     if report.code == Some(400) {
         return if row["schemaError"].is_null() {
-            Err(Difference::new("error", format!("{:?}", report.message)))
+            Err(("error", format!("{:?}", report.message)))
         } else {
             Ok(Some(TYPE))
         };
@@ -163,34 +89,23 @@ fn compare_create(row: &Value) -> Result<Class, Difference> {
         return match fired {
             Some(&"template-name-invalid") if is_nameless => Ok(None),
             None if !is_nameless => Ok(None),
-            fired => Err(Difference::new(
-                "error",
-                format!("{error}, fired: {fired:?}"),
-            )),
+            fired => Err(("error", format!("{error}, fired: {fired:?}"))),
         };
     }
-    compare_forecast(expected, &report)?;
     let managed = managed_data_sources(&row["hco"]);
     let wanted = Wanted::of(expected, &managed);
-    let listed = templates(&row["hco"]).iter();
-    let listed: BTreeSet<&str> = listed.map(|it| string(&it["metadata"]["name"])).collect();
+    let listed: BTreeSet<&str> = templates(&row["hco"])
+        .iter()
+        .map(|template| string(&template["metadata"]["name"]))
+        .collect();
+    // A finding shows the longest name that a template can have.
+    let cut = |name| str::get(name, ..253).unwrap_or(name);
     for rule in OF_TEMPLATES {
         // The names of templates that HCO adds are valid, even if a template of the object takes over their DataSource.
-        let is_of_object =
-            |name: &&&str| rule != "template-name-invalid" || listed.contains(**name);
-        let theirs = wanted
-            .0
-            .get(rule)
-            .into_iter()
-            .flatten()
-            .filter(is_of_object);
-        // A finding shows the longest name that a template can have.
-        let theirs: BTreeSet<&str> = theirs.map(|name| name.get(..253).unwrap_or(name)).collect();
-        let ours = fired(&report, rule);
-        let ours: BTreeSet<&str> = ours
-            .into_iter()
-            .map(|name| name.get(..253).unwrap_or(name))
-            .collect();
+        let is_of_object = |name: &&str| rule != "template-name-invalid" || listed.contains(name);
+        let theirs = wanted.0.get(rule).into_iter().flatten().copied();
+        let theirs: BTreeSet<&str> = theirs.filter(is_of_object).map(cut).collect();
+        let ours: BTreeSet<&str> = fired(&report, rule).into_iter().map(cut).collect();
         let is_polling_unknown = wanted.0.contains_key(UNKNOWN_POLLING);
         let agrees = match rule {
             "template-name-invalid" | "schedule-never-runs" if is_polling_unknown => {
@@ -206,7 +121,7 @@ fn compare_create(row: &Value) -> Result<Class, Difference> {
                 _ => "dataSources",
             };
             let fact = format!("{rule}: theirs {theirs:?}, ours {ours:?}");
-            return Err(Difference::new(column, fact));
+            return Err((column, fact));
         }
     }
     Ok(wanted.0.contains_key(UNKNOWN_POLLING).then_some(UNSETTLED))
@@ -273,7 +188,7 @@ impl<'r> Wanted<'r> {
             let template = string(&cron["template"]);
             let source = |name: &str| {
                 let mut sources = sources.iter();
-                sources.find(|it| it["namespace"] == GOLDEN && it["name"] == name)
+                sources.find(|source| source["namespace"] == GOLDEN && source["name"] == name)
             };
             if let Some(pointer) = source(managed(cron))
                 && pointer["pointsTo"].is_string()
@@ -337,82 +252,6 @@ fn is_about_a_name(refused: &str, managed: &str) -> bool {
         || refused.contains("Illegal ManagedDataSource")
 }
 
-fn compare_forecast(expected: &Value, report: &Report) -> Result<(), Difference> {
-    let forecast = serde_json::to_value(&report.forecast).unwrap();
-    let default = report.default_architecture.as_deref().unwrap_or_default();
-    if expected["defaultArchitecture"] != default {
-        return Err(Difference::new("defaultArchitecture", default));
-    }
-    let polls = items(&expected["crons"])
-        .iter()
-        .any(|cron| !cron["polling"].is_null());
-    let crons = |list: &Value, ours: bool| {
-        set(items(list).iter().map(|cron| {
-            let (is_rejected, never_runs) = if ours {
-                (!cron["rejected"].is_null(), !cron["neverRuns"].is_null())
-            } else {
-                let polling = string(&cron["polling"]);
-                (
-                    !cron["refused"].is_null(),
-                    ["none", "refused"].contains(&polling),
-                )
-            };
-            json!([
-                cron["template"],
-                cron["namespace"],
-                cron["name"],
-                cron["architecture"],
-                cron["managedDataSource"],
-                is_rejected,
-                polls && never_runs
-            ])
-        }))
-    };
-    let sources = |list: &Value| {
-        set(items(list).iter().map(|it| {
-            json!([
-                it["namespace"],
-                it["name"],
-                it["pointsTo"],
-                it["architectureLabel"],
-                it["filled"]
-            ])
-        }))
-    };
-    for (column, theirs, ours) in [
-        (
-            "crons",
-            crons(&expected["crons"], false),
-            crons(&forecast["crons"], true),
-        ),
-        (
-            "dataSources",
-            sources(&expected["dataSources"]),
-            sources(&forecast["dataSources"]),
-        ),
-        (
-            "lost",
-            set(items(&expected["lost"]).iter().cloned()),
-            set(items(&forecast["lost"]).iter().cloned()),
-        ),
-        (
-            "stopped",
-            set([expected["stopped"].clone()]),
-            set([forecast["stopped"].clone()]),
-        ),
-    ] {
-        if theirs != ours {
-            let fact = format!(
-                "theirs {:?}, ours {:?}",
-                theirs.difference(&ours).next(),
-                ours.difference(&theirs).next()
-            );
-            return Err(Difference::new(column, fact));
-        }
-    }
-    Ok(())
-}
-
 fn compare_update(row: &Value) -> Result<Class, Difference> {
     let expected = &row["expected"];
     if row["before"]["apiVersion"] != row["after"]["apiVersion"] {
@@ -421,14 +260,20 @@ fn compare_update(row: &Value) -> Result<Class, Difference> {
     if row["nodesBefore"] != row["nodesAfter"] {
         return Ok(Some(NODES));
     }
-    let report = report("UPDATE", &row["after"], &row["before"], &row["nodesAfter"]);
-    if let Some(class) = left_out(row, &report)? {
-        return Ok(Some(class));
-    }
+    let report = report(&row["after"], Some(&row["before"]), &row["nodesAfter"]);
     let sides = [&expected["before"], &expected["after"]];
+    if sides
+        .iter()
+        .any(|side| side["error"]["at"] == "mutating-webhook-patch")
+    {
+        return Ok(Some(PATCH));
+    }
+    if !fired(&report, "import-contradiction").is_empty() && sides[1]["error"].is_null() {
+        return Ok(Some(REFUSED));
+    }
     let is_refused = sides.iter().any(|side| !side["error"].is_null());
-    if !is_refused && let Some(class) = lags(row) {
-        return Ok(Some(class));
+    if !is_refused && lags(row) {
+        return Ok(Some(NODE_PULL));
     }
     let disks = |column: &str| -> BTreeSet<&str> {
         items(&expected["images"][column])
@@ -439,157 +284,46 @@ fn compare_update(row: &Value) -> Result<Class, Difference> {
     let is_replaced = !items(&expected["emptyMeanwhile"]).is_empty()
         || !disks("deleted").is_disjoint(&disks("imported"));
     let [before, after] = sides.map(|side| string(&side["defaultArchitecture"]));
-    let changes_default = !before.is_empty() && !after.is_empty() && before != after;
-    for (rule, theirs) in OF_UPDATES.into_iter().zip([
-        is_replaced && !is_refused,
-        !items(&expected["lostImage"]).is_empty() && !is_refused,
-        changes_default,
-    ]) {
+    for (rule, theirs) in [
+        ("boot-source-replaced", is_replaced && !is_refused),
+        (
+            "boot-source-removed",
+            !items(&expected["lostImage"]).is_empty() && !is_refused,
+        ),
+        (
+            "default-architecture-changes",
+            !before.is_empty() && !after.is_empty() && before != after,
+        ),
+    ] {
         let ours = !fired(&report, rule).is_empty();
         if ours != theirs {
-            return Err(Difference::new(
-                rule,
-                format!("theirs {theirs}, ours {ours}: {:?}", report.findings),
-            ));
+            let fact = format!("theirs {theirs}, ours {ours}: {:?}", report.findings);
+            return Err((rule, fact));
         }
-    }
-    if is_refused || report.changes.is_none() {
-        let is_quiet = report.changes.is_none() && !is_replaced;
-        return if is_quiet || is_refused {
-            Ok(None)
-        } else {
-            Err(Difference::new("changes", "null"))
-        };
-    }
-    compare_changes(expected, &report)
-}
-
-/// The same rows with the nodes before. Objects that HCO or SSP refused before did not exist.
-fn compare_with_before(row: &Value) -> Result<Class, Difference> {
-    let expected = &row["expected"];
-    if row["before"]["apiVersion"] != row["after"]["apiVersion"] {
-        return Ok(Some(VERSIONS));
-    }
-    let (before, after) = (&row["before"], &row["after"]);
-    let nodes_before = Some(&row["nodesBefore"]);
-    let report = compared(nodes_before, "UPDATE", after, before, &row["nodesAfter"]);
-    if let Some(class) = left_out(row, &report)? {
-        return Ok(Some(class));
-    }
-    if !expected["after"]["error"].is_null() {
-        return match report.changes {
-            None => Ok(None),
-            Some(changes) => Err(Difference::new("changes", format!("{changes:?}"))),
-        };
-    }
-    if let Some(class) = lags(row) {
-        return Ok(Some(class));
-    }
-    if report.changes.is_none() {
-        return Err(Difference::new("changes", "null"));
-    }
-    compare_changes(expected, &report)
-}
-
-/// Why an update does not get to the operators as the objects of the row did.
-fn left_out(row: &Value, report: &Report) -> Result<Class, Difference> {
-    let [before, after] = ["before", "after"].map(|side| &row["expected"][side]);
-    if report.code == Some(400) {
-        return if row["schemaErrorAfter"].is_null() {
-            Err(Difference::new("error", format!("{:?}", report.message)))
-        } else {
-            Ok(Some(TYPE))
-        };
-    }
-    if [before, after]
-        .iter()
-        .any(|side| side["error"]["at"] == "mutating-webhook-patch")
-    {
-        return Ok(Some(PATCH));
-    }
-    let import = report
-        .multi_arch_import
-        .map(|import| serde_json::to_value(import).unwrap() == "enabled");
-    let theirs = after["multiArch"].as_bool();
-    if import.is_some_and(|import| theirs.is_some_and(|theirs| import != theirs)) {
-        return Ok(Some(RESOLVED));
-    }
-    if !fired(report, "import-contradiction").is_empty() && after["error"].is_null() {
-        return Ok(Some(REFUSED));
     }
     Ok(None)
 }
 
-/// Why disks differ in a row whose controllers took turns until no object changed: CDI had not begun all imports there.
-/// The tests of the crate `operator-models` compare the rest of such a row.
-fn lags(row: &Value) -> Class {
+/// Whether disks differ in a row because its controllers took turns until no object changed: CDI had not begun all imports
+/// there.
+fn lags(row: &Value) -> bool {
     let expected = &row["expected"];
     let created = items(&expected["crons"]["created"]);
-    let templates = templates(&row["after"]);
-    let is_by_pod = |cron: &&Value| {
+    items(&expected["after"]["crons"]).iter().any(|cron| {
         let key = format!("{}/{}", string(&cron["namespace"]), string(&cron["name"]));
-        let mut templates = templates.iter();
-        let template = templates.find(|it| it["metadata"]["name"] == cron["template"]);
-        let registry = template.map(|it| &it["spec"]["template"]["spec"]["source"]["registry"]);
-        created.iter().any(|name| name == key.as_str())
-            && cron["polling"] == "controller"
-            && registry.is_some_and(|registry| registry["url"].is_string())
-    };
-    if items(&expected["after"]["crons"])
-        .iter()
-        .any(|cron| is_by_pod(&cron))
-    {
-        return Some(NODE_PULL);
-    }
-    let leftover = items(&expected["images"]["leftover"]);
-    let imported = items(&expected["images"]["imported"]);
-    let is_unused = imported.iter().any(|disk| leftover.contains(disk));
-    is_unused.then_some(UNUSED)
-}
-
-fn compare_changes(expected: &Value, report: &Report) -> Result<Class, Difference> {
-    let changes = serde_json::to_value(&report.changes).unwrap();
-    if expected["crons"].is_null() != changes["crons"].is_null() {
-        return Err(Difference::new("crons", "whether they settle"));
-    }
-    if expected["crons"].is_null() {
-        return Ok(Some(SAME_NAME));
-    }
-    for (object, kind) in [
-        ("crons", "created"),
-        ("crons", "deleted"),
-        ("crons", "recreated"),
-        ("dataSources", "created"),
-        ("dataSources", "deleted"),
-        ("dataSources", "retargeted"),
-        ("emptyMeanwhile", ""),
-        ("lostImage", ""),
-    ] {
-        let of = |value: &Value| {
-            let list = if kind.is_empty() {
-                &value[object]
-            } else {
-                &value[object][kind]
-            };
-            set(items(list).iter().cloned())
-        };
-        let (theirs, ours) = (of(expected), of(&changes));
-        if theirs != ours {
-            return Err(Difference::new(
-                object,
-                format!("{kind}: theirs {theirs:?}, ours {ours:?}"),
-            ));
-        }
-    }
-    Ok(None)
+        let mut templates = templates(&row["after"]).iter();
+        let template = templates.find(|template| template["metadata"]["name"] == cron["template"]);
+        let is_in_registry = template.is_some_and(|template| {
+            template["spec"]["template"]["spec"]["source"]["registry"]["url"].is_string()
+        });
+        is_in_registry && cron["polling"] == "controller" && created.contains(&json!(key))
+    })
 }
 
 fn fired<'r>(report: &'r Report, rule: &str) -> BTreeSet<&'r str> {
-    let findings = report
-        .findings
-        .iter()
-        .filter(|finding| finding.rule == rule);
+    let findings = report.findings.iter();
     findings
+        .filter(|finding| finding.rule == rule)
         .map(|finding| finding.template.as_deref().unwrap_or_default())
         .collect()
 }
@@ -600,8 +334,4 @@ fn items(value: &Value) -> &[Value] {
 
 fn string(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
-}
-
-fn set(values: impl IntoIterator<Item = Value>) -> BTreeSet<String> {
-    values.into_iter().map(|value| value.to_string()).collect()
 }

@@ -8,6 +8,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
+use super::{node, payload, template_spec};
+
+const GATE: &str = "enableMultiArchBootImageImport";
 const ARCHITECTURES: &str = "ssp.kubevirt.io/dict.architectures";
 const ENABLE: &str = "dataimportcrontemplate.kubevirt.io/enable";
 
@@ -25,15 +28,7 @@ pub(crate) struct Request {
 impl Request {
     /// The payload of `validate` with this object.
     pub(crate) fn payload(&self, object: &Value) -> Vec<u8> {
-        payload(
-            &json!({
-                "kind": {"group": "hco.kubevirt.io", "version": self.version, "kind": "HyperConverged"},
-                "operation": if self.old.is_some() { "UPDATE" } else { "CREATE" },
-                "object": object,
-                "oldObject": self.old,
-            }),
-            &self.settings,
-        )
+        payload(&super::request(object, self.old.as_ref()), &self.settings)
     }
 
     /// A cluster of these nodes, and the images of the request.
@@ -42,89 +37,66 @@ impl Request {
     }
 }
 
-/// The payload of `validate`.
-pub(crate) fn payload(request: &Value, settings: &Value) -> Vec<u8> {
-    json!({"request": request, "settings": settings})
-        .to_string()
-        .into_bytes()
-}
-
-pub(crate) fn request() -> impl Strategy<Value = Request> {
-    (
-        select(vec!["v1beta1", "v1"]),
-        parts(),
-        option::of(parts()),
-        settings(),
-        vec(
-            select(vec!["amd64", "arm64", "s390x", "arm", "whatever"]),
-            0..4,
-        ),
-    )
-        .prop_map(|(version, parts, old, settings, image)| Request {
+prop_compose! {
+    pub(crate) fn request()(
+        version in select(vec!["v1beta1", "v1"]),
+        parts in parts(),
+        old in option::of(parts()),
+        settings in settings(),
+        image in vec(select(vec!["amd64", "arm64", "s390x", "arm", "whatever"]), 0..4),
+    ) -> Request {
+        Request {
             version,
             object: parts.object(version),
             old: old.map(|old| old.object(version)),
             settings,
             image,
-        })
+        }
+    }
 }
 
-/// A cluster of two architectures, and a request whose problems can all be repaired.
-pub(crate) fn repairable() -> impl Strategy<Value = (Request, Vec<Value>)> {
-    let architectures = select(vec![
-        "amd64,arm64",
-        " amd64,arm64",
-        "amd64 , arm64",
-        "AMD64,aarch64",
-        "arm64,,amd64,",
-        "amd64,arm64,amd64",
-    ]);
-    let template = (architectures, registry()).prop_map(|(architectures, registry)| {
-        json!({
-            "metadata": {"annotations": {ARCHITECTURES: architectures}},
-            "spec": crate::template_spec("", &json!({"registry": registry})),
-        })
-    });
-    (
-        request(),
-        vec(template, 0..4),
-        option::of(any::<bool>()),
-        option::of(Just(json!({"zone": "a"}))),
-        any::<bool>(),
-    )
-        .prop_map(
-            |(mut request, mut templates, field, selector, has_parents)| {
-                for (index, template) in templates.iter_mut().enumerate() {
-                    let name = format!("image-{index}");
-                    template["spec"]["managedDataSource"] = name.as_str().into();
-                    template["metadata"]["name"] = name.into();
-                }
-                let parts = Parts {
-                    field,
-                    gates: None,
-                    common_import: Some(false),
-                    templates: Some(templates),
-                    selector,
-                    affinity: None,
-                    annotations: Map::new(),
-                    status: Vec::new(),
-                    has_parents,
-                };
-                request.object = parts.object(request.version);
-                let nodes = ["amd64", "arm64"].map(|architecture| {
-                    let labels = json!({"kubernetes.io/arch": architecture, "zone": "a"});
-                    json!({
-                        "metadata": {"labels": labels},
-                        "status": {"nodeInfo": {"architecture": architecture}},
-                    })
-                });
-                (request, nodes.into())
-            },
-        )
+prop_compose! {
+    /// A cluster of two architectures, and a request whose problems can all be repaired.
+    pub(crate) fn repairable()(
+        request in request(),
+        templates in vec((select(vec![
+            "amd64,arm64",
+            " amd64,arm64",
+            "amd64 , arm64",
+            "AMD64,aarch64",
+            "arm64,,amd64,",
+            "amd64,arm64,amd64",
+        ]), registry()), 0..4),
+        field in option::of(any::<bool>()),
+        selector in option::of(Just(json!({"zone": "a"}))),
+        has_parents: bool,
+    ) -> (Request, Vec<Value>) {
+        let templates = templates.into_iter().enumerate().map(|(index, (architectures, registry))| {
+            let name = format!("image-{index}");
+            json!({
+                "metadata": {"name": name, "annotations": {ARCHITECTURES: architectures}},
+                "spec": template_spec(&name, &json!({"registry": registry})),
+            })
+        });
+        let parts = Parts {
+            field,
+            common_import: Some(false),
+            templates: Some(templates.collect()),
+            selector,
+            has_parents,
+            ..Parts::default()
+        };
+        let nodes = ["amd64", "arm64"].map(|architecture| {
+            let mut node = node("infra", architecture);
+            node["metadata"]["labels"]["zone"] = "a".into();
+            node
+        });
+        (Request { object: parts.object(request.version), ..request }, nodes.into())
+    }
 }
 
 /// The parts of an object, in either version.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Parts {
     field: Option<bool>,
     gates: Option<Vec<(&'static str, Option<&'static str>)>>,
@@ -138,123 +110,91 @@ struct Parts {
     has_parents: bool,
 }
 
-fn parts() -> impl Strategy<Value = Parts> {
-    let gate = (
-        select(vec![
+prop_compose! {
+    fn parts()(
+        field in option::of(any::<bool>()),
+        gates in option::of(vec((select(vec![
             "enableMultiArchBootImageImport",
             "ENABLEMultiArchBootImageImport",
             "enableMultiArchBootImageImpor",
             "downwardMetrics",
-        ]),
-        option::of(select(vec!["Enabled", "Disabled"])),
-    );
-    (
-        option::of(any::<bool>()),
-        option::of(vec(gate, 0..3)),
-        option::of(any::<bool>()),
-        option::of(vec(template(), 0..4)),
-        option::of(selector()),
-        option::of(affinity()),
-        annotations(),
-        vec(status_template(), 0..2),
-        any::<bool>(),
-    )
-        .prop_map(
-            |(
-                field,
-                gates,
-                common_import,
-                templates,
-                selector,
-                affinity,
-                annotations,
-                status,
-                has_parents,
-            )| Parts {
-                field,
-                gates,
-                common_import,
-                templates,
-                selector,
-                affinity,
-                annotations,
-                status,
-                has_parents,
-            },
-        )
+        ]), option::of(select(vec!["Enabled", "Disabled"]))), 0..3)),
+        common_import in option::of(any::<bool>()),
+        templates in option::of(vec(template(), 0..4)),
+        selector in option::of(selector()),
+        affinity in option::of(affinity()),
+        annotations in annotations(),
+        status in vec(status_template(), 0..2),
+        has_parents: bool,
+    ) -> Parts {
+        Parts { field, gates, common_import, templates, selector, affinity, annotations, status, has_parents }
+    }
 }
 
 impl Parts {
     fn object(self, version: &str) -> Value {
-        let mut placement = Map::new();
-        if let Some(selector) = self.selector {
-            placement.insert("nodeSelector".to_owned(), selector);
-        }
-        if let Some(affinity) = self.affinity {
-            placement.insert("affinity".to_owned(), json!({"nodeAffinity": affinity}));
-        }
-        let gates: Option<Vec<Value>> = self.gates.map(|gates| {
+        let is_v1 = version == "v1";
+        let gates = self.gates.map(|gates| {
             let gates = gates.into_iter().map(|(name, state)| match state {
                 Some(state) => json!({"name": name, "state": state}),
                 None => json!({ "name": name }),
             });
-            gates.collect()
+            gates.collect::<Value>()
         });
-        let mut sources = Map::new();
-        if let Some(common) = self.common_import {
-            sources.insert("enableCommonBootImageImport".to_owned(), common.into());
-        }
-        if let Some(templates) = self.templates {
-            sources.insert("dataImportCronTemplates".to_owned(), templates.into());
-        }
-        let import = self
-            .field
-            .map(|field| json!({"enableMultiArchBootImageImport": field}));
-        let mut spec = Map::new();
-        if version == "v1" {
-            sources.extend(
-                import
-                    .and_then(|import| import.as_object().cloned())
-                    .unwrap_or_default(),
-            );
-            if self.has_parents || !sources.is_empty() {
-                spec.insert("workloadSources".to_owned(), sources.into());
-            }
-            if let Some(gates) = gates {
-                spec.insert("featureGates".to_owned(), gates.into());
-            }
-            if self.has_parents || !placement.is_empty() {
-                spec.insert(
-                    "deployment".to_owned(),
-                    json!({"nodePlacements": {"workload": placement}}),
-                );
-            }
+        let affinity = self
+            .affinity
+            .map(|affinity| json!({"nodeAffinity": affinity}));
+        let placement = members([("nodeSelector", self.selector), ("affinity", affinity)]);
+        let field = self.field.map(Value::from);
+        let mut sources = members([
+            (
+                "enableCommonBootImageImport",
+                self.common_import.map(Value::from),
+            ),
+            ("dataImportCronTemplates", self.templates.map(Value::from)),
+            (GATE, field.clone().filter(|_| is_v1)),
+        ]);
+        let kept = |map: Map<String, Value>| {
+            Some(Value::from(map)).filter(|map| self.has_parents || *map != json!({}))
+        };
+        let has_placement = self.has_parents || !placement.is_empty();
+        let spec = if is_v1 {
+            let placement = json!({"nodePlacements": {"workload": placement}});
+            members([
+                ("workloadSources", kept(sources)),
+                ("featureGates", gates),
+                ("deployment", has_placement.then_some(placement)),
+            ])
         } else {
-            spec.extend(sources);
-            if self.has_parents || import.is_some() {
-                spec.insert(
-                    "featureGates".to_owned(),
-                    import.unwrap_or_else(|| json!({})),
-                );
-            }
-            if self.has_parents || !placement.is_empty() {
-                spec.insert("workloads".to_owned(), json!({"nodePlacement": placement}));
-            }
-        }
+            let placement = json!({"nodePlacement": placement});
+            sources.extend(members([
+                ("featureGates", kept(members([(GATE, field)]))),
+                ("workloads", has_placement.then_some(placement)),
+            ]));
+            sources
+        };
         let mut object = json!({
             "apiVersion": format!("hco.kubevirt.io/{version}"),
             "kind": "HyperConverged",
             "metadata": {"name": "kubevirt-hyperconverged", "namespace": "kubevirt-hyperconverged"},
             "status": {"dataImportCronTemplates": self.status},
         });
-        if self.has_parents || !spec.is_empty() {
-            object["spec"] = spec.into();
+        if let Some(spec) = kept(spec) {
+            object["spec"] = spec;
         }
-        if self.has_parents || !self.annotations.is_empty() {
-            object["metadata"]["annotations"] = self.annotations.into();
+        if let Some(annotations) = kept(self.annotations) {
+            object["metadata"]["annotations"] = annotations;
         }
         object
     }
+}
+
+/// The members that have a value.
+fn members<const N: usize>(members: [(&str, Option<Value>); N]) -> Map<String, Value> {
+    members
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), value?)))
+        .collect()
 }
 
 fn architectures() -> impl Strategy<Value = String> {
@@ -284,63 +224,54 @@ fn registry() -> impl Strategy<Value = Value> {
     ])
 }
 
-fn template() -> impl Strategy<Value = Value> {
-    let source = prop_oneof![
-        6 => registry().prop_map(|registry| crate::template_spec("", &json!({"registry": registry}))),
-        1 => Just(json!({"template": {"spec": {"source": {"http": {"url": "x"}}}}})),
-        1 => Just(json!({"template": {"spec": {}}})),
-    ];
-    (
-        name(),
-        option::weighted(0.7, architectures()),
-        option::weighted(0.2, select(vec!["true", "false", "False", "maybe"])),
-        option::weighted(0.9, source),
-        any::<bool>(),
-    )
-        .prop_map(|(name, architectures, enable, spec, has_annotations)| {
-            let mut annotations = Map::new();
-            if let Some(value) = architectures {
-                annotations.insert(ARCHITECTURES.to_owned(), value.into());
+prop_compose! {
+    fn template()(
+        name in name(),
+        architectures in option::weighted(0.7, architectures()),
+        enable in option::weighted(0.2, select(vec!["true", "false", "False", "maybe"])),
+        spec in option::weighted(0.9, prop_oneof![
+            6 => registry().prop_map(|registry| template_spec("", &json!({"registry": registry}))),
+            1 => Just(json!({"template": {"spec": {"source": {"http": {"url": "x"}}}}})),
+            1 => Just(json!({"template": {"spec": {}}})),
+        ]),
+        has_annotations: bool,
+    ) -> Value {
+        let annotations = members([
+            (ARCHITECTURES, architectures.map(Value::from)),
+            (ENABLE, enable.map(Value::from)),
+        ]);
+        let mut template = json!({"metadata": {"name": name}});
+        if has_annotations || !annotations.is_empty() {
+            template["metadata"]["annotations"] = annotations.into();
+        }
+        if let Some(spec) = spec {
+            template["spec"] = spec;
+            if template["spec"].get("managedDataSource").is_some() {
+                template["spec"]["managedDataSource"] = name.into();
             }
-            if let Some(value) = enable {
-                annotations.insert(ENABLE.to_owned(), value.into());
-            }
-            let mut template = json!({"metadata": {"name": name}});
-            if has_annotations || !annotations.is_empty() {
-                template["metadata"]["annotations"] = annotations.into();
-            }
-            if let Some(spec) = spec {
-                template["spec"] = spec;
-                if template["spec"].get("managedDataSource").is_some() {
-                    template["spec"]["managedDataSource"] = name.into();
-                }
-            }
-            template
-        })
+        }
+        template
+    }
 }
 
-fn status_template() -> impl Strategy<Value = Value> {
-    (
-        select(vec!["fedora-image-cron", "rhel9", "windows"]),
-        option::of(architectures()),
-        option::of(registry()),
-        any::<bool>(),
-        any::<bool>(),
-    )
-        .prop_map(|(name, architectures, registry, is_common, is_modified)| {
-            let mut template = json!({
-                "metadata": {"name": name, "annotations": {}},
-                "status": {"commonTemplate": is_common, "modified": is_modified},
-            });
-            if let Some(value) = architectures {
-                template["metadata"]["annotations"][ARCHITECTURES] = value.into();
-            }
-            if let Some(registry) = registry {
-                template["spec"] =
-                    json!({"template": {"spec": {"source": {"registry": registry}}}});
-            }
-            template
-        })
+prop_compose! {
+    fn status_template()(
+        name in select(vec!["fedora-image-cron", "rhel9", "windows"]),
+        architectures in option::of(architectures()),
+        registry in option::of(registry()),
+        is_common: bool,
+        is_modified: bool,
+    ) -> Value {
+        let annotations = members([(ARCHITECTURES, architectures.map(Value::from))]);
+        let mut template = json!({
+            "metadata": {"name": name, "annotations": annotations},
+            "status": {"commonTemplate": is_common, "modified": is_modified},
+        });
+        if let Some(registry) = registry {
+            template["spec"] = json!({"template": {"spec": {"source": {"registry": registry}}}});
+        }
+        template
+    }
 }
 
 fn selector() -> impl Strategy<Value = Value> {
@@ -366,23 +297,17 @@ fn affinity() -> impl Strategy<Value = Value> {
         0..3,
     );
     (option::of(terms.clone()), option::of(terms)).prop_map(|(required, preferred)| {
-        let mut affinity = Map::new();
-        if let Some(terms) = required {
-            affinity.insert(
-                "requiredDuringSchedulingIgnoredDuringExecution".to_owned(),
-                json!({ "nodeSelectorTerms": terms }),
-            );
-        }
-        if let Some(terms) = preferred {
+        let required = required.map(|terms| json!({ "nodeSelectorTerms": terms }));
+        let preferred = preferred.map(|terms| {
             let terms = terms.into_iter();
-            let terms: Vec<Value> = terms
+            terms
                 .map(|term| json!({"weight": 1, "preference": term}))
-                .collect();
-            affinity.insert(
-                "preferredDuringSchedulingIgnoredDuringExecution".to_owned(),
-                terms.into(),
-            );
-        }
+                .collect()
+        });
+        let affinity = members([
+            ("requiredDuringSchedulingIgnoredDuringExecution", required),
+            ("preferredDuringSchedulingIgnoredDuringExecution", preferred),
+        ]);
         affinity.into()
     })
 }
@@ -402,35 +327,32 @@ fn annotations() -> impl Strategy<Value = Map<String, Value>> {
     ]);
     let pairs = (option::weighted(0.3, v1_only), option::weighted(0.2, patch));
     pairs.prop_map(|(v1_only, patch)| {
-        let v1_only = v1_only.map(|value| ("hco.kubevirt.io/v1-only-fields", value));
-        let patch = patch.map(|value| ("ssp.kubevirt.io/jsonpatch", value));
-        let pairs = [v1_only, patch].into_iter().flatten();
-        pairs
-            .map(|(key, value)| (key.to_owned(), value.into()))
-            .collect()
+        members([
+            ("hco.kubevirt.io/v1-only-fields", v1_only.map(Value::from)),
+            ("ssp.kubevirt.io/jsonpatch", patch.map(Value::from)),
+        ])
     })
 }
 
-/// Nodes, most of them labelled with their architecture.
+prop_compose! {
+    /// A node, mostly labelled with its architecture.
+    fn one_node()(
+        architecture in select(vec!["amd64", "amd64", "arm64", "arm64", "s390x", "ppc64le", ""]),
+        role in select(vec!["worker", "worker", "control-plane", "infra"]),
+        is_labelled in prop::bool::weighted(0.9),
+        zone in option::of(select(vec!["a", "b"])),
+    ) -> Value {
+        let labels = members([
+            (&format!("node-role.kubernetes.io/{role}"), Some("".into())),
+            ("kubernetes.io/arch", is_labelled.then(|| architecture.into())),
+            ("zone", zone.map(Value::from)),
+        ]);
+        json!({"metadata": {"labels": labels}, "status": {"nodeInfo": {"architecture": architecture}}})
+    }
+}
+
 pub(crate) fn nodes() -> impl Strategy<Value = Vec<Value>> {
-    let node = (
-        select(vec!["amd64", "amd64", "arm64", "arm64", "s390x", "ppc64le", ""]),
-        select(vec!["worker", "worker", "control-plane", "infra"]),
-        option::weighted(0.9, Just("kubernetes.io/arch")),
-        option::of(select(vec!["a", "b"])),
-    )
-        .prop_map(|(architecture, role, label, zone)| {
-            let mut labels = Map::new();
-            labels.insert(format!("node-role.kubernetes.io/{role}"), "".into());
-            if let Some(label) = label {
-                labels.insert(label.to_owned(), architecture.into());
-            }
-            if let Some(zone) = zone {
-                labels.insert("zone".to_owned(), zone.into());
-            }
-            json!({"metadata": {"labels": labels}, "status": {"nodeInfo": {"architecture": architecture}}})
-        });
-    vec(node, 0..6)
+    vec(one_node(), 0..6)
 }
 
 /// Settings, mostly none.

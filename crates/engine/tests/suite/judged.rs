@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 type Words = BTreeSet<(Cow<'static, str>, Option<Foreign>)>;
 
 #[test]
-fn every_field_that_a_rule_reads_is_judged() {
+fn every_field_that_a_rule_reads_is_evaluated() {
     let (mut wrong, mut seen) = (Vec::new(), BTreeSet::new());
     let cases = cases();
     let cases = cases.iter().filter(|case| is_plain(case));
@@ -25,7 +25,7 @@ fn every_field_that_a_rule_reads_is_judged() {
             let found_after = self::found(case, &after);
             let different: Vec<_> = found.symmetric_difference(&found_after).collect();
             // The same field of another template or case adds nothing.
-            let field = pointer.replace(|it: char| it.is_ascii_digit(), "");
+            let field = pointer.replace(|character: char| character.is_ascii_digit(), "");
             let rules = different.iter().map(|(rule, _)| rule.clone());
             if rules
                 .filter(|rule| seen.insert((rule.clone(), field.clone())))
@@ -36,8 +36,8 @@ fn every_field_that_a_rule_reads_is_judged() {
             }
             if !is_judged(case, &before, &after) {
                 wrong.push(format!(
-                    "{}: {} finds something else without {pointer}, but an update that removes it is accepted at \
-                     once. Add the field to JudgedFields (crates/operator-models/src/hco/hyperconverged.rs), or compare it in \
+                    "{}: {} finds something else without {pointer}, but an update that removes it is accepted \
+                     immediately. Add the field to JudgedFields (crates/operator-models/src/hco/hyperconverged.rs), or compare it in \
                      VirtualMachine::is_judged_like.",
                     case.name, different[0].0
                 ));
@@ -94,7 +94,7 @@ fn leaves(object: &Value) -> Vec<String> {
                 keys.map(|key| key.replace('~', "~0").replace('/', "~1"))
                     .collect()
             }
-            Some(Value::Array(items)) => (0..items.len()).map(|it| it.to_string()).collect(),
+            Some(Value::Array(items)) => (0..items.len()).map(|index| index.to_string()).collect(),
             Some(_) => Vec::new(),
             None => continue,
         };

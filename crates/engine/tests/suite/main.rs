@@ -11,12 +11,10 @@
 
 mod absurd;
 mod cases;
-mod catalogue;
 #[cfg(not(target_arch = "wasm32"))]
 mod chain;
 mod comparison;
 mod conformance;
-mod drift;
 #[cfg(not(target_arch = "wasm32"))]
 mod fuzzed;
 #[cfg(not(target_arch = "wasm32"))]
@@ -41,9 +39,32 @@ mod versions;
 #[cfg(not(target_arch = "wasm32"))]
 mod wording;
 
+use e2e_tests::FakeCluster;
+use engine::Report;
+use serde_json::{Value, json};
+
+/// A HyperConverged of an API version with this spec.
+fn hyperconverged(version: &str, spec: &Value) -> Value {
+    json!({
+        "apiVersion": format!("hco.kubevirt.io/{version}"),
+        "kind": "HyperConverged",
+        "metadata": {"name": "x"},
+        "spec": spec,
+    })
+}
+
+/// A template that SSP and CDI accept, with this architectures annotation.
+fn template(name: &str, architectures: &str) -> Value {
+    let registry = json!({"registry": {"url": "docker://registry.example.com/image:1"}});
+    json!({
+        "metadata": {"name": name, "annotations": {"ssp.kubevirt.io/dict.architectures": architectures}},
+        "spec": template_spec(name, &registry),
+    })
+}
+
 /// The spec of a template that SSP and CDI accept, with this source.
-fn template_spec(managed_data_source: &str, source: &serde_json::Value) -> serde_json::Value {
-    serde_json::json!({
+fn template_spec(managed_data_source: &str, source: &Value) -> Value {
+    json!({
         "managedDataSource": managed_data_source,
         "schedule": "0 */12 * * *",
         "template": {"spec": {
@@ -53,23 +74,55 @@ fn template_spec(managed_data_source: &str, source: &serde_json::Value) -> serde
     })
 }
 
-/// Compares all rows, and returns their number.
-fn all_agree(
-    rows: impl Iterator<Item = serde_json::Value>,
-    compare: impl Fn(&serde_json::Value) -> Result<(), drift::Difference>,
-) -> usize {
-    let (mut count, mut different) = (0, Vec::new());
-    for row in rows {
-        count += 1;
-        if let Err(difference) = compare(&row) {
-            different.push((row, difference));
-        }
-    }
-    assert_ne!(count, 0, "there are no rows to compare");
-    assert!(
-        different.is_empty(),
-        "{}",
-        drift::describe(&different, count)
-    );
-    count
+/// The spec of a v1beta1 object with the import on and these templates.
+fn importing(templates: &Value) -> Value {
+    json!({
+        "featureGates": {"enableMultiArchBootImageImport": true},
+        "dataImportCronTemplates": templates,
+    })
+}
+
+/// The request that creates an object, or that updates an old one.
+fn request(object: &Value, old: Option<&Value>) -> Value {
+    let api_version = object["apiVersion"].as_str().unwrap();
+    let (group, version) = api_version.split_once('/').unwrap();
+    json!({
+        "kind": {"group": group, "version": version, "kind": object["kind"]},
+        "operation": if old.is_some() { "UPDATE" } else { "CREATE" },
+        "object": object,
+        "oldObject": old,
+    })
+}
+
+/// The payload of `validate`.
+fn payload(request: &Value, settings: &Value) -> Vec<u8> {
+    json!({"request": request, "settings": settings})
+        .to_string()
+        .into_bytes()
+}
+
+/// The verdict on a new object.
+fn create(object: &Value, settings: &Value, cluster: &FakeCluster) -> Report {
+    engine::evaluate(&payload(&request(object, None), settings), cluster)
+}
+
+/// Two workers, one amd64, one arm64.
+fn mixed() -> FakeCluster {
+    FakeCluster::with_workers(&["amd64", "arm64"])
+}
+
+/// A node with the label of its architecture.
+fn node(role: &str, architecture: &str) -> Value {
+    json!({
+        "metadata": {"labels": {
+            format!("node-role.kubernetes.io/{role}"): "", "kubernetes.io/arch": architecture,
+        }},
+        "status": {"nodeInfo": {"architecture": architecture}},
+    })
+}
+
+/// The rules of the findings, in order.
+fn rules(report: &Report) -> Vec<&str> {
+    let findings = report.findings.iter();
+    findings.map(|finding| &*finding.rule).collect()
 }

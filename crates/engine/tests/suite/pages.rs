@@ -1,10 +1,52 @@
 //! The pages of the rules: their sections, and the examples and settings on them.
 
-use e2e_tests::{ClusterOf, FakeCluster, Images, pages};
-use engine::{ObjectKind, RULES};
+use std::collections::BTreeSet;
+
+use e2e_tests::{ClusterOf, FakeCluster, Images, Page, pages};
+use engine::{ObjectKind, RULES, Rule};
 use serde_json::{Value, json};
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::create;
+
+#[test]
+fn every_rule_has_a_page_and_every_page_a_rule() {
+    let pages: BTreeSet<String> = pages().into_iter().map(|page| page.id).collect();
+    let rules: BTreeSet<String> = RULES.iter().map(|rule| rule.id.to_owned()).collect();
+    assert_eq!(
+        pages, rules,
+        "left: the pages in crates/engine/src/rules, right: the rules of crates/engine/src/rules.rs"
+    );
+    assert_eq!(rules.len(), RULES.len(), "two rules have one id");
+}
+
+/// The pages, each with its rule.
+fn pages_of_rules() -> impl Iterator<Item = (Page, &'static Rule)> {
+    pages().into_iter().map(|page| {
+        let rule = RULES.iter().find(|rule| rule.id == page.id);
+        let rule = rule.expect("a page without a rule");
+        (page, *rule)
+    })
+}
+
+#[test]
+fn every_page_has_the_level_of_its_rule_and_says_whether_it_is_about_golden_images() {
+    for (page, rule) in pages_of_rules() {
+        let id = rule.id;
+        assert_eq!(
+            page.level(),
+            rule.level.name(),
+            "left: `Level:` in {id}.md, right: the `RULE` in its file"
+        );
+        assert_eq!(
+            page.is_silent_on_plain_kubernetes(),
+            rule.is_about_golden_images,
+            "{id}.md needs the line `Plain Kubernetes: `silent`` if, and only if, the file of the rule has \
+             about_golden_images()"
+        );
+    }
+}
 
 /// The sections of each page. Readers need the fix first.
 const HEADINGS: [&str; 3] = ["The fix", "Why it fires", "Settings"];
@@ -23,25 +65,11 @@ fn the_fixes_raise_no_finding() {
                 ),
                 None => (json!({}), Images::any(&[])),
             };
-            let (group, version) = object["apiVersion"]
-                .as_str()
-                .unwrap()
-                .split_once('/')
-                .unwrap();
-            let payload = json!({"settings": settings, "request": {
-                "kind": {"group": group, "version": version, "kind": object["kind"]},
-                "operation": "CREATE",
-                "object": object,
-            }});
             let cluster = FakeCluster::of(&ClusterOf::Name(example.cluster)).with_images(images);
-            let report = engine::evaluate(payload.to_string().as_bytes(), &cluster);
-            let rules: Vec<&str> = report
-                .findings
-                .iter()
-                .map(|finding| &*finding.rule)
-                // The examples do not state the version of HCO.
-                .filter(|rule| *rule != "import-is-preview")
-                .collect();
+            let report = create(object, &settings, &cluster);
+            let mut rules = super::rules(&report);
+            // The examples do not state the version of HCO.
+            rules.retain(|rule| *rule != "import-is-preview");
             assert_eq!(rules, Vec::<&str>::new(), "{}: {object}", page.id);
             evaluated += 1;
         }
@@ -74,11 +102,8 @@ fn the_settings_of_the_pages_are_valid() {
 #[test]
 fn every_page_has_the_same_headings_and_names_its_sources() {
     for page in pages() {
-        let headings: Vec<&str> = page
-            .text
-            .lines()
-            .filter_map(|line| line.strip_prefix("## "))
-            .collect();
+        let lines = page.text.lines();
+        let headings: Vec<&str> = lines.filter_map(|line| line.strip_prefix("## ")).collect();
         assert_eq!(
             headings, HEADINGS,
             "left: the sections of {}.md, right: those that each page has",
@@ -99,7 +124,7 @@ fn every_page_has_the_same_headings_and_names_its_sources() {
     }
 }
 
-/// The rules about what SSP and CDI do.
+/// The rules about SSP and CDI.
 const FORECAST: [&str; 7] = [
     "boot-source-empty",
     "boot-source-removed",
@@ -113,22 +138,19 @@ const FORECAST: [&str; 7] = [
 /// The operators differ by version, so the page must name the first version for which it is valid.
 #[test]
 fn the_pages_name_the_versions_of_the_operators() {
-    for rule in RULES {
+    for (page, rule) in pages_of_rules() {
         if rule.kind == ObjectKind::VirtualMachine || rule.is_about_the_policy {
             continue;
         }
         let is_about_operators = rule.is_about_images || FORECAST.contains(&rule.id);
-        let pages = pages();
-        let page = pages.iter().find(|page| page.id == rule.id).unwrap();
         let (head, _) = page.text.split_once("\n## ").unwrap();
-        let line = head
-            .lines()
-            .find_map(|line| line.strip_prefix("Applies to: HCO 1."))
-            .unwrap_or_else(|| panic!("{}: no line `Applies to: HCO 1.`", rule.id));
+        let mut lines = head.lines();
+        let line = lines.find_map(|line| line.strip_prefix("Applies to: HCO 1."));
+        let line = line.unwrap_or_else(|| panic!("{}: no line `Applies to: HCO 1.`", rule.id));
         let names = ["SSP 0.", "CDI 1.", "KubeVirt 1."];
         assert!(
             !is_about_operators || names.iter().any(|name| line.contains(name)),
-            "{}: the version of no operator behind HCO: {line}",
+            "{}: the line names no version of SSP, CDI, or KubeVirt: {line}",
             rule.id
         );
     }

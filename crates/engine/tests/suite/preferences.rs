@@ -4,6 +4,8 @@ use e2e_tests::{ClusterOf, FakeCluster};
 use engine::{Cluster, PreferenceName, Registry, Report, Resource};
 use serde_json::{Value, json};
 
+use super::{payload, request, rules};
+
 /// A cluster with amd64 and arm64 nodes, and the preference `rhel.9` for amd64.
 struct WithPreference(FakeCluster);
 
@@ -39,48 +41,49 @@ impl Registry for WithPreference {
     }
 }
 
-/// The report on a VM with this preference and architecture, whose boot disk uses an arm64 DataSource.
-fn report(preference: &str, architecture: &Value) -> Report {
-    let nodes = ClusterOf::Name("mixed".to_owned());
-    let cluster = WithPreference(FakeCluster::of(&nodes));
-    let payload = json!({"settings": {}, "request": {
-        "kind": {"group": "kubevirt.io", "version": "v1", "kind": "VirtualMachine"},
-        "operation": "CREATE",
-        "object": {"metadata": {"namespace": "shop", "name": "web"}, "spec": {
-            "preference": {"name": preference},
+/// The report on a VM with this preference and template. The disk `root` uses an arm64 DataSource.
+fn report(preference: &Value, template: &Value) -> Report {
+    let object = json!({
+        "apiVersion": "kubevirt.io/v1",
+        "kind": "VirtualMachine",
+        "metadata": {"namespace": "shop", "name": "web"},
+        "spec": {
+            "preference": preference,
             "dataVolumeTemplates": [{"metadata": {"name": "root"}, "spec": {"sourceRef": {
                 "kind": "DataSource", "namespace": "kubevirt-os-images", "name": "fedora-arm64",
             }}}],
-            "template": {"spec": {
-                "architecture": architecture,
-                "volumes": [{"name": "root", "dataVolume": {"name": "root"}}],
-            }},
-        }},
-    }});
-    engine::report(payload.to_string().as_bytes(), &cluster)
+            "template": {"spec": template},
+        },
+    });
+    let cluster = FakeCluster::of(&ClusterOf::Name("mixed".to_owned()));
+    let payload = payload(&request(&object, None), &json!({}));
+    engine::report(&payload, &WithPreference(cluster))
 }
 
-fn rules(report: &Report) -> Vec<&str> {
-    report
-        .findings
-        .iter()
-        .map(|finding| &*finding.rule)
-        .collect()
+fn root() -> Value {
+    json!({"name": "root", "dataVolume": {"name": "root"}})
 }
 
 #[test]
-fn a_vm_gets_the_architecture_of_its_preference_before_the_one_of_its_disk() {
-    let report = report("rhel.9", &json!(null));
-    let machine = report.virtual_machine.as_ref().unwrap();
+fn the_architecture_comes_from_the_preference_before_the_disk() {
+    let template = json!({"volumes": [root()]});
+    let named = |name: &str| report(&json!({"name": name}), &template);
+    let known = named("rhel.9");
+    let machine = known.virtual_machine.as_ref().unwrap();
     assert_eq!(machine.architecture.as_deref(), Some("amd64"));
     assert_eq!(machine.reason, "preference");
     assert_eq!(machine.preference.as_deref(), Some("rhel.9"));
-    assert_eq!(rules(&report), ["vm-disk-architecture-differs"]);
+    assert_eq!(rules(&known), ["vm-disk-architecture-differs"]);
+    // A preference without an architecture is ignored.
+    let other = named("rhel.8");
+    assert_eq!(other.virtual_machine.as_ref().unwrap().reason, "datasource");
+    assert_eq!(rules(&other), [""; 0]);
 }
 
 #[test]
 fn a_vm_that_contradicts_its_preference_is_denied() {
-    let denied = report("rhel.9", &json!("arm64"));
+    let template = json!({"architecture": "arm64", "volumes": [root()]});
+    let denied = report(&json!({"name": "rhel.9"}), &template);
     assert_eq!(rules(&denied), ["vm-preference-contradicts"]);
     assert!(!denied.allowed);
     let finding = &denied.findings[0];
@@ -95,30 +98,9 @@ fn a_vm_that_contradicts_its_preference_is_denied() {
     );
 }
 
-#[test]
-fn a_preference_without_an_architecture_is_ignored() {
-    let report = report("rhel.8", &json!(null));
-    assert_eq!(
-        report.virtual_machine.as_ref().unwrap().reason,
-        "datasource"
-    );
-    assert_eq!(rules(&report), [""; 0]);
-}
-
 /// The summaries of the fixes of a rule for a VM with this template, with their patches.
-fn fixes(rule: &str, instance: &Value) -> Vec<String> {
-    let cluster = FakeCluster::of(&ClusterOf::Name("mixed".to_owned()));
-    let payload = json!({"settings": {}, "request": {
-        "kind": {"group": "kubevirt.io", "version": "v1", "kind": "VirtualMachine"},
-        "operation": "CREATE",
-        "object": {"metadata": {"namespace": "shop", "name": "web"}, "spec": {
-            "dataVolumeTemplates": [{"metadata": {"name": "root"}, "spec": {"sourceRef": {
-                "kind": "DataSource", "namespace": "kubevirt-os-images", "name": "fedora-arm64",
-            }}}],
-            "template": {"spec": instance},
-        }},
-    }});
-    let report = engine::report(payload.to_string().as_bytes(), &cluster);
+fn fixes(rule: &str, template: &Value) -> Vec<String> {
+    let report = report(&Value::Null, template);
     let mut findings = report.findings.iter();
     let finding = findings.find(|finding| finding.rule == rule).unwrap();
     let fixes = finding.fixes.iter().map(|fix| {
@@ -139,43 +121,44 @@ fn fixes(rule: &str, instance: &Value) -> Vec<String> {
 /// KubeVirt stores the machine type, and rejects it for another architecture.
 #[test]
 fn a_fix_that_changes_the_architecture_removes_the_machine_type() {
-    let fixes = |machine: Value| {
-        let instance = json!({
-            "architecture": "amd64",
-            "domain": {"machine": machine},
-            "volumes": [{"name": "root", "dataVolume": {"name": "root"}}],
-        });
-        fixes("vm-disk-architecture-differs", &instance).remove(1)
-    };
     let architecture = "use arm64 replace /spec/template/spec/architecture arm64";
-    assert_eq!(
-        fixes(json!({"type": "q35"})),
-        format!("{architecture} remove /spec/template/spec/domain/machine/type ")
-    );
-    for machine in [json!(null), json!({"type": ""}), json!({"type": "virt"})] {
-        assert_eq!(fixes(machine.clone()), architecture, "{machine}");
+    let removed = " remove /spec/template/spec/domain/machine/type ";
+    for (machine, removal) in [
+        (json!({"type": "q35"}), removed),
+        (json!(null), ""),
+        (json!({"type": ""}), ""),
+        (json!({"type": "virt"}), ""),
+    ] {
+        let domain = json!({"machine": machine});
+        let template = json!({"architecture": "amd64", "domain": domain, "volumes": [root()]});
+        let fixes = fixes("vm-disk-architecture-differs", &template);
+        assert_eq!(fixes[1], format!("{architecture}{removal}"), "{domain}");
     }
 }
 
-/// Another architecture is proposed if the affinity and the boot disk allow it.
 #[test]
-fn an_architecture_is_proposed_if_the_affinity_and_the_disk_allow_it() {
-    let fixes = |architecture: &str, allowed: &str, volume: Value| {
+fn an_architecture_is_proposed_if_the_affinity_and_the_boot_disk_allow_it() {
+    let any_disk = json!({"name": "root", "containerDisk": {"image": "quay.io/a/b"}});
+    for (architecture, allowed, disk, proposed) in [
+        ("arm64", "amd64", &any_disk, Some("amd64")),
+        ("arm64", "amd64", &root(), None),
+        ("amd64", "arm64", &root(), Some("arm64")),
+        ("amd64", "s390x", &any_disk, None),
+    ] {
         let term = json!({"matchExpressions": [{
             "key": "beta.kubernetes.io/arch", "operator": "In", "values": [allowed],
         }]});
-        let required = json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}});
-        let instance = json!({
-            "architecture": architecture, "volumes": [volume], "affinity": {"nodeAffinity": required},
+        let template = json!({
+            "architecture": architecture, "volumes": [disk], "affinity": {"nodeAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]},
+            }},
         });
-        let fixes = fixes("vm-placement-contradicts", &instance).into_iter();
-        fixes.skip(1).collect::<String>()
-    };
-    let any_disk = json!({"name": "root", "containerDisk": {"image": "quay.io/a/b"}});
-    let arm64_disk = json!({"name": "root", "dataVolume": {"name": "root"}});
-    let set = |name: &str| format!("use {name} replace /spec/template/spec/architecture {name}");
-    assert_eq!(fixes("arm64", "amd64", any_disk.clone()), set("amd64"));
-    assert_eq!(fixes("arm64", "amd64", arm64_disk.clone()), "");
-    assert_eq!(fixes("amd64", "arm64", arm64_disk), set("arm64"));
-    assert_eq!(fixes("amd64", "s390x", any_disk), "");
+        let mut fixes = fixes("vm-placement-contradicts", &template)
+            .into_iter()
+            .skip(1);
+        let set = proposed
+            .map(|name| format!("use {name} replace /spec/template/spec/architecture {name}"));
+        assert_eq!(fixes.next(), set, "{architecture} {allowed} {disk}");
+        assert_eq!(fixes.next(), None);
+    }
 }

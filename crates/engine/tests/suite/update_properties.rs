@@ -6,7 +6,9 @@ use e2e_tests::properties::chains::update_properties;
 use e2e_tests::properties::updates::{World, broken};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::Value;
+
+use super::node;
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1000, ..ProptestConfig::default() })]
@@ -56,12 +58,6 @@ fn updates_of_the_corpus() {
             let mut object = object.clone();
             object.as_object_mut().unwrap().remove("status");
             object
-        };
-        let node = |role: &str, architecture: &str| {
-            json!({
-                "metadata": {"labels": {format!("node-role.kubernetes.io/{role}"): "", "kubernetes.io/arch": architecture}},
-                "status": {"nodeInfo": {"architecture": architecture}},
-            })
         };
         let mut status = request["oldObject"]["status"].clone();
         let node_info = status

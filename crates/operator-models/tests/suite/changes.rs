@@ -57,7 +57,7 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
     let retargeted: Vec<_> = sources
         .retargeted
         .iter()
-        .map(|it| json!({"name": it.key.to_string(), "from": it.from, "to": it.to}))
+        .map(|source| json!({"name": source.key.to_string(), "from": source.from, "to": source.to}))
         .collect();
     let lags = lags(&changes, after);
     let columns = [

@@ -117,8 +117,8 @@ fn sorted(list: &Value) -> Value {
 fn describe(ours: &Value, theirs: &Value) -> String {
     match (ours.as_array(), theirs.as_array()) {
         (Some(ours), Some(theirs)) => {
-            let missing: Vec<_> = theirs.iter().filter(|it| !ours.contains(it)).collect();
-            let additional: Vec<_> = ours.iter().filter(|it| !theirs.contains(it)).collect();
+            let missing: Vec<_> = theirs.iter().filter(|item| !ours.contains(item)).collect();
+            let additional: Vec<_> = ours.iter().filter(|item| !theirs.contains(item)).collect();
             let first =
                 |items: Vec<&Value>| items.first().map_or_else(String::new, ToString::to_string);
             format!("theirs {}, ours {}", first(missing), first(additional))
@@ -128,13 +128,13 @@ fn describe(ours: &Value, theirs: &Value) -> String {
 }
 
 fn names(architectures: &[Architecture]) -> Vec<&'static str> {
-    architectures.iter().map(|it| it.name()).collect()
+    architectures.iter().map(|one| one.name()).collect()
 }
 
 fn vm_templates(architectures: &[Architecture]) -> Value {
     let counts = architectures
         .iter()
-        .map(|it| (it.name().to_owned(), json!(of_bundle(*it))));
+        .map(|one| (one.name().to_owned(), json!(of_bundle(*one))));
     Value::Object(counts.collect())
 }
 

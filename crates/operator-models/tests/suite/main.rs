@@ -49,11 +49,13 @@ fn unreadable(row: &Value, columns: &[&str]) -> Result<Option<&'static str>, Dif
     Ok(Some(TYPE))
 }
 
+#[cfg(not(target_arch = "wasm32"))]
 fn strings(value: &Value) -> Vec<&str> {
     let values = value.as_array().into_iter().flatten();
     values.filter_map(Value::as_str).collect()
 }
 
+#[cfg(not(target_arch = "wasm32"))]
 fn string(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
