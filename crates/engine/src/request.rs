@@ -201,7 +201,7 @@ impl<'a> HyperConvergedRequest<'a> {
         }
     }
 
-    /// What is known about HCO, or what would be with another version.
+    /// The known facts about HCO, or the facts about another version.
     pub(crate) fn installation(&self, version: Option<&str>) -> Installation<'_> {
         let (settings, stored) = (&self.settings, self.with_status());
         let in_status = stored.and_then(|stored| stored.status_version.as_deref());

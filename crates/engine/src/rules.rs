@@ -42,7 +42,7 @@ pub(crate) enum Check {
     Object(for<'f> fn(&'f Configuration<'f>) -> Violations<'f>),
     /// The nodes for the object's placement.
     Nodes(for<'f> fn(&'f Configuration<'f>, &'f Census) -> Violations<'f>),
-    /// What SSP and CDI create, and how the cluster changes for that.
+    /// The objects that SSP and CDI create, and the changes in the cluster.
     Forecast(
         for<'f> fn(
             &'f Configuration<'f>,

@@ -1,4 +1,4 @@
-//! What the API server rejects in the preferred terms of a pod. No node needs to match them, so they are not parsed.
+//! The preferred terms of a pod that the API server rejects. No node needs to match them, so they are not parsed.
 
 use k8s_openapi::api::core::v1::{NodeAffinity, NodeSelectorRequirement};
 

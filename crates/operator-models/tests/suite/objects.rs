@@ -112,7 +112,7 @@ fn the_disk_of_a_removed_template_is_lost_unless_there_was_none() {
         // VolumeSnapshots or claims were not read.
         (vec![claims.clone()], &["golden"]),
         (vec![snapshots.clone()], &["golden"]),
-        // There was no disk.
+        // All kinds of disks were read, and the DataSource does not have one.
         (vec![claims, snapshots], &[]),
     ] {
         let changes = from(&[&there[..], &lists].concat(), &[]);
