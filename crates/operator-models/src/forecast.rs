@@ -79,9 +79,10 @@ impl From<&Verdict> for Yield {
 }
 
 /// The operator that creates a DataSource.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CreatedBy {
     /// SSP creates it for a VM template of its bundle.
+    #[default]
     Bundle,
     /// SSP creates it so that users can use the name without a suffix.
     Pointer,
@@ -90,7 +91,7 @@ pub enum CreatedBy {
 }
 
 /// A DataSource.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct DataSource {
     /// The operator that creates it.
     pub creator: CreatedBy,
@@ -104,19 +105,6 @@ pub struct DataSource {
     pub rejected: Option<data_source::Rejection>,
     /// Whether a disk will exist for it; `None` if two crons have the same name.
     pub filled: Option<bool>,
-}
-
-impl DataSource {
-    fn new(creator: CreatedBy) -> Self {
-        Self {
-            creator,
-            points_to: None,
-            architecture_label: Cow::Borrowed(""),
-            cron: None,
-            rejected: None,
-            filled: None,
-        }
-    }
 }
 
 /// Why SSP stops, or why the result is undetermined.
@@ -152,7 +140,7 @@ pub struct Forecast<'a> {
     /// All DataSources of the cluster.
     pub data_sources: BTreeMap<Key, DataSource>,
     /// The names of the DataSources that SSP creates for templates of the spec, in its order.
-    pointers: Vec<String>,
+    pointers: Vec<Key>,
     /// The crons that do not exist because of another template, sorted by template and name.
     pub lost: Vec<LostCron>,
     /// The names that several crons with different DataSources share.
@@ -234,7 +222,6 @@ impl<'a> Forecast<'a> {
             uncertain: patch.uncertain,
         };
         forecast.add_data_sources(&wanted);
-        forecast.pointers = wanted.pointers.into_iter().map(|(name, _)| name).collect();
         forecast.lost = wanted.lost;
         forecast.stopped = forecast.find_stop();
         forecast
@@ -246,7 +233,7 @@ impl<'a> Forecast<'a> {
         let mut sources = BTreeMap::new();
         for (name, wanted) in &wanted.bundle_sources {
             let key = golden.beside(name.as_str());
-            let mut source = DataSource::new(CreatedBy::Bundle);
+            let mut source = DataSource::default();
             let mut managing = None;
             match wanted {
                 WantedSource::Pointer(to) => source.points_to = Some(to.clone()),
@@ -265,10 +252,15 @@ impl<'a> Forecast<'a> {
             sources.insert(key, source);
         }
         for (name, to) in &wanted.pointers {
-            let mut source = DataSource::new(CreatedBy::Pointer);
-            source.points_to = Some(to.clone());
-            source.rejected = data_source::examine_names(name, None);
-            sources.insert(golden.beside(name.as_str()), source);
+            let key = golden.beside(name.as_str());
+            let source = DataSource {
+                creator: CreatedBy::Pointer,
+                points_to: Some(to.clone()),
+                rejected: data_source::examine_names(name, None),
+                ..DataSource::default()
+            };
+            self.pointers.push(key.clone());
+            sources.insert(key, source);
         }
         // SSP's client does not send an object without a name, so SSP stops there.
         let is_nameless =
@@ -280,9 +272,12 @@ impl<'a> Forecast<'a> {
                     && cron.yields() != Yield::Nothing
                     && !sources.contains_key(&cron.source)
                 {
-                    let mut source = DataSource::new(CreatedBy::Cdi);
-                    source.architecture_label = self.label_of(cron).unwrap_or_default();
-                    source.cron = Some(index);
+                    let source = DataSource {
+                        creator: CreatedBy::Cdi,
+                        architecture_label: self.label_of(cron).unwrap_or_default(),
+                        cron: Some(index),
+                        ..DataSource::default()
+                    };
                     sources.insert(cron.source.clone(), source);
                 }
             }
@@ -358,7 +353,7 @@ impl<'a> Forecast<'a> {
     /// The managedDataSource of a template.
     pub fn managed_data_source(&self, template: &str) -> Option<&str> {
         let mut templates = self.templates.iter();
-        let template = templates.find(|it| it.name == template)?;
+        let template = templates.find(|known| known.name == template)?;
         Some(&template.spec.managed_data_source)
     }
 

@@ -1,5 +1,6 @@
 //! The existing objects in a cluster.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use kube_objects::json::{Field, Object, WrongType};
@@ -22,11 +23,11 @@ pub struct Objects<'a> {
     /// The objects in the order in which they were read. If two objects have the same name, the last one counts.
     all: Vec<Real<'a>>,
     /// The kinds that were read, including kinds without objects.
-    kinds: Vec<Kind>,
+    kinds: BTreeSet<Kind>,
 }
 
 /// The kinds of objects that affect the forecast.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Cron,
     Source,
@@ -76,21 +77,13 @@ impl<'a> Objects<'a> {
             let own = own.as_deref().unwrap_or(kind);
             match own.strip_suffix("List") {
                 Some(kind) => {
-                    if let Some(kind) = Kind::parse(kind) {
-                        self.note(kind);
-                    }
+                    self.kinds.extend(Kind::parse(kind));
                     self.list(&object.field("items"), kind)
                 }
                 None => self.add(own, &object),
             }
         });
         read.map(drop)
-    }
-
-    fn note(&mut self, kind: Kind) {
-        if !self.kinds.contains(&kind) {
-            self.kinds.push(kind);
-        }
     }
 
     fn add(&mut self, kind: &str, object: &Object<'a>) -> Result<(), WrongType<'a>> {
@@ -108,15 +101,13 @@ impl<'a> Objects<'a> {
             Kind::Source => {
                 let claim = source.object("pvc").string("name")?;
                 let snapshot = source.object("snapshot").string("name")?;
-                (
-                    source.object("dataSource").string("name")?,
-                    claim.or(snapshot),
-                )
+                let target = source.object("dataSource").string("name")?;
+                (target, claim.or(snapshot))
             }
             Kind::Claim | Kind::Snapshot => (None, None),
         };
         let labels = metadata.object("labels");
-        self.note(kind);
+        self.kinds.insert(kind);
         self.all.push(Real {
             kind,
             key,

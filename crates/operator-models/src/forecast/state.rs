@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::objects::{Kind, Objects, Real};
-use super::{CreatedBy, Cron, Forecast, Yield};
+use super::{CreatedBy, Cron, DataSource, Forecast, Yield};
 use crate::cdi::data_import_cron::{self as cdi, Origin};
 use crate::ssp::data_sources::Key;
 
@@ -39,17 +39,15 @@ pub struct Disk {
 #[derive(Debug, Clone)]
 pub(super) struct CronState<'a> {
     pub(super) cron: cdi::DataImportCron<'a>,
-    /// The DataSource that it manages.
-    source: Key,
-    origin: Rc<Origin>,
+    /// The disk that it imports, for the DataSource that it manages.
+    disk: Disk,
+    has_imported: bool,
     /// Whether HCO chooses its schedule, so that only the cluster shows it.
     has_unknown_schedule: bool,
     /// Whether it was read from a cluster.
     is_real: bool,
     pub(super) is_of_ssp: bool,
     pub(super) yields: Yield,
-    /// The disk that it has imported.
-    pub(super) disk: Option<Disk>,
 }
 
 /// An existing DataSource.
@@ -100,13 +98,10 @@ impl<'a> State<'a> {
     pub fn with(mut self, objects: &'a Objects<'a>) -> Self {
         let mut names: BTreeMap<Key, Disk> = BTreeMap::new();
         if let Some(crons) = objects.of_kind(Kind::Cron) {
-            self.crons = BTreeMap::new();
-            for real in crons {
-                let Some(cron) = CronState::real(real) else {
-                    continue;
-                };
-                if let (Some(name), Some(disk)) = (&real.disk, &cron.disk) {
-                    names.insert(real.key.beside(name.as_str()), disk.clone());
+            self.crons.clear();
+            for (real, cron) in crons.filter_map(|real| Some((real, CronState::real(real)?))) {
+                if let Some(name) = &real.disk {
+                    names.insert(real.key.beside(name.as_str()), cron.disk.clone());
                 }
                 self.crons.insert(real.key.clone(), cron);
             }
@@ -114,7 +109,7 @@ impl<'a> State<'a> {
         let kinds = [Kind::Claim, Kind::Snapshot].map(|kind| objects.of_kind(kind));
         let are_disks_known = kinds.iter().all(Option::is_some);
         if kinds.iter().any(Option::is_some) {
-            self.disks = BTreeMap::new();
+            self.disks.clear();
         }
         for real in kinds.into_iter().flatten().flatten() {
             let key = &real.key;
@@ -134,7 +129,7 @@ impl<'a> State<'a> {
             self.disks.insert(disk, state);
         }
         if let Some(sources) = objects.of_kind(Kind::Source) {
-            self.sources = BTreeMap::new();
+            self.sources.clear();
             for real in sources {
                 let disk = real.disk.as_deref().filter(|_| real.points_to.is_none());
                 let source = SourceState {
@@ -147,21 +142,14 @@ impl<'a> State<'a> {
                 self.sources.insert(real.key.clone(), source);
             }
         }
-        if !are_disks_known {
-            self.assume_disks();
+        // Without the list of all disks, each cron still has the disk that it has imported.
+        let crons = self.crons.iter().filter(|_| !are_disks_known);
+        for (key, cron) in crons.filter(|(_, cron)| cron.has_imported) {
+            let state = self.disks.entry(cron.disk.clone()).or_default();
+            state.cron = Some(Rc::clone(&key.name));
+            state.is_cleaned_up |= cron.cron.spec.deletes_imports();
         }
         self
-    }
-
-    /// Assumes that each cron still has the disk that it has imported, because not all disks were read.
-    fn assume_disks(&mut self) {
-        for (key, cron) in &self.crons {
-            if let Some(disk) = &cron.disk {
-                let state = self.disks.entry(disk.clone()).or_default();
-                state.cron = Some(Rc::clone(&key.name));
-                state.is_cleaned_up |= cron.cron.spec.deletes_imports();
-            }
-        }
     }
 
     /// SSP deletes and creates objects, CDI cleans up, SSP recreates the objects that it has to replace, and CDI
@@ -202,7 +190,6 @@ impl<'a> State<'a> {
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource.
     fn put_sources(&mut self, forecast: &Forecast<'_>) -> bool {
-        let golden = Key::new(Rc::clone(forecast.golden_namespace), "");
         let sources = forecast.data_sources.iter();
         let mut is_accepted = true;
         for (key, source) in sources.filter(|(_, source)| source.creator == CreatedBy::Bundle) {
@@ -215,15 +202,12 @@ impl<'a> State<'a> {
             let cron = cron.filter(|_| uploaded.is_none());
             // A DataSource without a cron refers to a claim with its own name.
             let disk = uploaded.or_else(|| self.uploaded.get(key)).cloned();
-            self.put_source(key, source.points_to.as_deref(), cron, disk);
+            self.put_source(key, source, cron, disk);
         }
-        for name in &forecast.pointers {
-            let entry = forecast
-                .data_sources
-                .get_key_value(&golden.beside(name.as_str()));
-            match entry {
-                Some((key, source)) if is_accepted && source.rejected.is_none() => {
-                    self.put_source(key, source.points_to.as_deref(), None, None);
+        for key in &forecast.pointers {
+            match forecast.data_sources.get(key) {
+                Some(source) if is_accepted && source.rejected.is_none() => {
+                    self.put_source(key, source, None, None);
                 }
                 _ => is_accepted = false,
             }
@@ -245,18 +229,17 @@ impl<'a> State<'a> {
         if source.is_some_and(|source| source.cron.is_some()) {
             return None;
         }
-        let unsuffixed = forecast.default_of(key);
-        let unsuffixed = unsuffixed.and_then(|key| self.uploaded.get(key));
         // An existing DataSource keeps its disk.
         let is_kept = |disk: &&Disk| source.is_none_or(|source| source.disk.as_ref() == Some(disk));
-        let unsuffixed = unsuffixed.filter(is_kept);
-        unsuffixed.or_else(|| self.uploaded.get(key))
+        let default = forecast.default_of(key);
+        let unsuffixed = default.and_then(|key| self.uploaded.get(key));
+        unsuffixed.filter(is_kept).or(self.uploaded.get(key))
     }
 
     fn put_source(
         &mut self,
         key: &Key,
-        points_to: Option<&str>,
+        wanted: &DataSource,
         cron: Option<&Cron>,
         disk: Option<Disk>,
     ) {
@@ -264,8 +247,8 @@ impl<'a> State<'a> {
         source.is_of_ssp = true;
         source.cron = cron.map(|cron| Rc::clone(&cron.key.name));
         if cron.is_none() {
-            source.points_to = points_to.map(str::to_owned);
-            source.disk = disk.filter(|_| points_to.is_none());
+            source.points_to.clone_from(&wanted.points_to);
+            source.disk = disk.filter(|_| wanted.points_to.is_none());
         }
     }
 
@@ -288,10 +271,8 @@ impl<'a> State<'a> {
         deleted: &mut BTreeMap<Key, Vec<String>>,
     ) {
         let mut is_stopped = false;
-        let crons = forecast.crons.iter();
-        let crons: Vec<&Cron> = crons
-            .filter(|cron| !self.is_dropped(forecast, cron))
-            .collect();
+        let mut crons: Vec<&Cron> = forecast.crons.iter().collect();
+        crons.retain(|cron| !self.is_dropped(forecast, cron));
         for cron in &crons {
             let is_rejected = cron.verdict.rejected.is_some();
             let Some(new) = CronState::new(forecast, cron) else {
@@ -318,15 +299,11 @@ impl<'a> State<'a> {
             self.create_crons(forecast);
             return;
         }
-        let mut wanted = BTreeSet::new();
-        wanted.extend(crons.iter().map(|cron| cron.key.clone()));
-        self.crons.retain(|key, cron| {
-            let is_kept = !cron.is_of_ssp || wanted.contains(key);
-            if !is_kept {
-                deleted.insert(key.clone(), Vec::new());
-            }
-            is_kept
-        });
+        let wanted: BTreeSet<&Key> = crons.iter().map(|cron| &cron.key).collect();
+        let is_unwanted =
+            |key: &Key, cron: &mut CronState<'_>| cron.is_of_ssp && !wanted.contains(key);
+        let unwanted = self.crons.extract_if(.., is_unwanted);
+        deleted.extend(unwanted.map(|(key, _)| (key, Vec::new())));
     }
 
     /// Whether SSP does not create a cron because its disk was uploaded.
@@ -341,12 +318,9 @@ impl<'a> State<'a> {
 
     /// Creates the crons that were deleted because of their spec.
     fn create_crons(&mut self, forecast: &'a Forecast<'a>) {
-        let accepted = forecast
-            .crons
-            .iter()
-            .filter(|cron| cron.verdict.rejected.is_none());
-        for cron in accepted {
-            if !self.is_dropped(forecast, cron)
+        for cron in &forecast.crons {
+            if cron.verdict.rejected.is_none()
+                && !self.is_dropped(forecast, cron)
                 && !self.crons.contains_key(&cron.key)
                 && let Some(new) = CronState::new(forecast, cron)
             {
@@ -368,17 +342,14 @@ impl<'a> State<'a> {
     /// runs it for the label of each changed DataSource.
     fn clean_up(&mut self, crons: &BTreeSet<Key>) {
         let existing = &self.crons;
-        let is_deleted = |beside: &Key, cron: &Rc<str>| {
-            let cron = beside.beside(Rc::clone(cron));
-            crons.contains(&cron) && !existing.contains_key(&cron)
+        let exists = |beside: &Key, cron: Option<&Rc<str>>| {
+            let cron = cron.map(|cron| beside.beside(Rc::clone(cron)));
+            cron.is_none_or(|cron| !crons.contains(&cron) || existing.contains_key(&cron))
         };
-        self.sources.retain(|key, source| {
-            let cron = source.cron.as_ref().filter(|_| source.is_cleaned_up);
-            !cron.is_some_and(|cron| is_deleted(key, cron))
-        });
+        self.sources
+            .retain(|key, source| !source.is_cleaned_up || exists(key, source.cron.as_ref()));
         self.disks.retain(|disk, state| {
-            let cron = state.cron.as_ref().filter(|_| state.is_cleaned_up);
-            !cron.is_some_and(|cron| is_deleted(&disk.data_source, cron))
+            !state.is_cleaned_up || exists(&disk.data_source, state.cron.as_ref())
         });
     }
 
@@ -388,18 +359,16 @@ impl<'a> State<'a> {
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, shouldReconcileCron,
     /// getDataSource.
     fn manages(&self, key: &Key, cron: &CronState<'_>) -> Option<bool> {
-        let manager = match self.sources.get(&cron.source) {
-            None => return Some(true),
-            Some(source) => source.cron.as_ref(),
+        let Some(source) = self.sources.get(&cron.disk.data_source) else {
+            return Some(true);
         };
-        let is_own = manager == Some(&key.name);
-        if let Some(manager) = manager.filter(|_| !is_own) {
-            let other = self.crons.get(&key.beside(Rc::clone(manager)));
-            if other.is_some_and(|other| other.source == cron.source) {
-                return None;
-            }
+        if source.cron.as_ref() == Some(&key.name) {
+            return Some(true);
         }
-        Some(is_own)
+        let manager = source.cron.clone().map(|manager| key.beside(manager));
+        let other = manager.and_then(|manager| self.crons.get(&manager));
+        let is_managed = other.is_some_and(|other| other.disk.data_source == cron.disk.data_source);
+        (!is_managed).then_some(false)
     }
 
     /// CDI creates and changes the DataSources of the existing crons. No import has started yet.
@@ -410,12 +379,13 @@ impl<'a> State<'a> {
             if cron.yields == Yield::Nothing || self.manages(key, cron) != Some(true) {
                 continue;
             }
-            let source = self.sources.entry(cron.source.clone()).or_default();
+            let source = cron.disk.data_source.clone();
+            let source = self.sources.entry(source).or_default();
             source.cron = Some(Rc::clone(&key.name));
             source.is_cleaned_up |= cron.cron.spec.deletes_imports();
-            if cron.disk.is_some() {
+            if cron.has_imported {
                 source.points_to = None;
-                source.disk.clone_from(&cron.disk);
+                source.disk = Some(cron.disk.clone());
             }
         }
     }
@@ -426,11 +396,9 @@ impl<'a> State<'a> {
     fn drop_kept_by_none(&mut self) {
         for cron in self.crons.values_mut() {
             let spec = cron.cron.spec;
-            if collects_garbage(spec)
-                && spec.imports_to_keep == Some(0)
-                && let Some(disk) = cron.disk.take()
-            {
-                self.disks.remove(&disk);
+            if cron.has_imported && spec.imports_to_keep == Some(0) && collects_garbage(spec) {
+                cron.has_imported = false;
+                self.disks.remove(&cron.disk);
             }
         }
     }
@@ -446,15 +414,13 @@ impl<'a> State<'a> {
                 by_cron.entry(cron).or_default().push(disk.clone());
             }
         }
-        let mut disks = Vec::new();
+        let mut importing = Vec::new();
         for (key, cron) in &self.crons {
-            if cron.yields != Yield::Disk || cron.disk.is_some() {
+            if cron.yields != Yield::Disk || cron.has_imported || self.manages(key, cron).is_none()
+            {
                 continue;
             }
-            if self.manages(key, cron).is_none() {
-                continue;
-            }
-            let disk = cron.imported();
+            let disk = &cron.disk;
             self.uses += 1;
             let state = self.disks.entry(disk.clone()).or_insert_with(|| {
                 imported.insert(disk.clone());
@@ -464,13 +430,13 @@ impl<'a> State<'a> {
             state.is_cleaned_up |= cron.cron.spec.deletes_imports();
             state.cron = Some(Rc::clone(&key.name));
             let old = by_cron.remove(key).unwrap_or_default();
-            let old = old.into_iter().filter(|old| *old != disk);
-            collect_garbage(&mut self.disks, &cron.cron, &key.name, old);
-            disks.push((key.clone(), disk));
+            let old = old.into_iter().filter(|old| old != disk);
+            collect_garbage(&mut self.disks, cron.cron.spec, &key.name, old);
+            importing.push(key.clone());
         }
-        for (key, disk) in disks {
+        for key in importing {
             if let Some(cron) = self.crons.get_mut(&key) {
-                cron.disk = Some(disk);
+                cron.has_imported = true;
             }
         }
         self.attach();
@@ -523,19 +489,21 @@ impl<'a> CronState<'a> {
         let template = forecast.templates.get(cron.template)?;
         Some(Self {
             cron: forecast.cdi_cron(cron)?,
-            source: cron.source.clone(),
-            origin: Rc::clone(&template.origin),
+            disk: Disk {
+                data_source: cron.source.clone(),
+                origin: Rc::clone(&template.origin),
+            },
+            has_imported: false,
             has_unknown_schedule: template.has_unknown_schedule,
             is_real: false,
             is_of_ssp: true,
             yields: cron.yields(),
-            disk: None,
         })
     }
 
     fn real(real: &'a Real<'a>) -> Option<Self> {
-        let Real { key, spec, .. } = real;
-        let spec = spec.as_ref()?;
+        let key = &real.key;
+        let spec = real.spec.as_ref()?;
         let cron = cdi::DataImportCron {
             name: &key.name,
             namespace: &key.namespace,
@@ -551,16 +519,13 @@ impl<'a> CronState<'a> {
                 &cdi::examine_spec(spec, None).ok()?,
             )),
         };
-        let source = key.beside(spec.managed_data_source.as_str());
-        let origin = Rc::new(spec.origin());
         Some(Self {
             cron,
-            disk: real.disk.as_ref().map(|_| Disk {
-                data_source: source.clone(),
-                origin: Rc::clone(&origin),
-            }),
-            source,
-            origin,
+            disk: Disk {
+                data_source: key.beside(spec.managed_data_source.as_str()),
+                origin: Rc::new(spec.origin()),
+            },
+            has_imported: real.disk.is_some(),
             has_unknown_schedule: false,
             is_real: true,
             is_of_ssp: real.is_of_ssp,
@@ -568,27 +533,14 @@ impl<'a> CronState<'a> {
         })
     }
 
-    /// The disk that it imports.
-    fn imported(&self) -> Disk {
-        Disk {
-            data_source: self.source.clone(),
-            origin: Rc::clone(&self.origin),
-        }
-    }
-
     /// The fields in which it differs from the cron that SSP wants. If no field differs, SSP leaves it unchanged. A
     /// cron of the cluster has the schedule that HCO has chosen.
     fn differences(&self, new: &Self) -> Vec<String> {
-        if !(self.is_real && new.has_unknown_schedule) {
-            return self.cron.differences(&new.cron);
+        let mut fields = self.cron.differences(&new.cron);
+        if self.is_real && new.has_unknown_schedule {
+            fields.retain(|field| field != "schedule");
         }
-        let mut spec = new.cron.spec.clone();
-        spec.schedule.clone_from(&self.cron.spec.schedule);
-        let new = cdi::DataImportCron {
-            spec: &spec,
-            ..new.cron
-        };
-        self.cron.differences(&new)
+        fields
     }
 }
 
@@ -597,26 +549,22 @@ impl<'a> CronState<'a> {
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, garbageCollectOldImports.
 fn collect_garbage(
     disks: &mut BTreeMap<Disk, DiskState>,
-    cron: &cdi::DataImportCron<'_>,
-    name: &str,
+    spec: &cdi::Spec<'_>,
+    cron: &str,
     old: impl Iterator<Item = Disk>,
 ) {
     const IMPORTS_TO_KEEP: i64 = 3;
-    if !collects_garbage(cron.spec) {
+    if !collects_garbage(spec) {
         return;
     }
-    let keep = cron.spec.imports_to_keep.unwrap_or(IMPORTS_TO_KEEP);
+    let keep = spec.imports_to_keep.unwrap_or(IMPORTS_TO_KEEP);
     let keep = usize::try_from(keep).unwrap_or_default().saturating_sub(1);
-    let mut by_use = BTreeSet::new();
-    for disk in old {
-        match disks.get(&disk) {
-            Some(state) if state.cron.as_deref() == Some(name) => {
-                by_use.insert((state.last_use, disk));
-            }
-            // Another cron has taken over the disk.
-            _ => {}
-        }
-    }
+    // Another cron can have taken over a disk.
+    let by_use = old.filter_map(|disk| {
+        let state = disks.get(&disk)?;
+        (state.cron.as_deref() == Some(cron)).then_some((state.last_use, disk))
+    });
+    let by_use: BTreeSet<(usize, Disk)> = by_use.collect();
     let excess = by_use.len().saturating_sub(keep);
     for (_, disk) in by_use.into_iter().take(excess) {
         disks.remove(&disk);
