@@ -79,20 +79,41 @@ impl Image {
             Some((host, name)) if host.contains(['.', ':']) || host == "localhost" => (host, name),
             _ => ("docker.io", image),
         };
-        let host = host.to_ascii_lowercase();
-        let (host, name) = match (host.as_str(), name) {
-            ("docker.io" | "index.docker.io", name) if !name.contains('/') => {
-                ("docker.io".to_owned(), format!("library/{name}"))
-            }
-            ("index.docker.io", name) => ("docker.io".to_owned(), name.to_owned()),
-            (_, name) => (host, name.to_owned()),
-        };
-        if let Some(mistake) = mistake(&host, &name) {
-            return Some(Err(mistake));
+        let mut host = host.to_ascii_lowercase();
+        if host == "index.docker.io" {
+            host = "docker.io".to_owned();
         }
-        let has_version = name.contains([':', '@']);
-        let name = if has_version { name } else { name + ":latest" };
-        Some(Ok(Self { host, name }))
+        let library = if host == "docker.io" && !name.contains('/') {
+            "library/"
+        } else {
+            ""
+        };
+        Some(Self::new(host, [library, name].concat()).map(|mut image| {
+            if !image.name.contains([':', '@']) {
+                image.name.push_str(":latest");
+            }
+            image
+        }))
+    }
+
+    fn new(host: String, name: String) -> Result<Self, Unimportable> {
+        let is_in = |text: &str, others: &str| {
+            let is_known = |c: char| c.is_ascii_alphanumeric() || others.contains(c);
+            !text.is_empty() && text.chars().all(is_known)
+        };
+        let (tagged, digest) = split(&name, '@');
+        let (repository, tag) = split(tagged, ':');
+        if tag.is_some() && digest.is_some() {
+            return Err(Unimportable::TagAndDigest);
+        }
+        let is_valid = is_in(&host, ".-:[]")
+            && repository.split('/').all(|part| is_in(part, "._-"))
+            && !repository.contains(|character: char| character.is_ascii_uppercase())
+            && tag.is_none_or(|tag| is_in(tag, "._-"))
+            && digest.is_none_or(|digest| is_in(digest, ":"));
+        is_valid
+            .then_some(Self { host, name })
+            .ok_or(Unimportable::Invalid)
     }
 
     /// The image that a DataImportCron imports from a URL; `None` if the URL does not name a registry.
@@ -100,19 +121,10 @@ impl Image {
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, newSourceDataVolume: CDI adds the
     /// digest of the image to the URL.
     pub fn of_cron(url: &str) -> Option<Result<Self, Unimportable>> {
-        let image = Self::at(url)?;
-        Some(image.and_then(|image| {
-            if image.has_digest() {
-                Err(Unimportable::Digest)
-            } else {
-                Ok(image)
-            }
-        }))
-    }
-
-    /// Whether the reference contains a digest.
-    pub fn has_digest(&self) -> bool {
-        self.name.contains('@')
+        Some(match Self::at(url)? {
+            Ok(image) if image.name.contains('@') => Err(Unimportable::Digest),
+            image => image,
+        })
     }
 
     /// The host of the registry, and its port if the URL has one.
@@ -140,10 +152,8 @@ impl Image {
         registry: &dyn Registry,
     ) -> Result<Contents, Unknown> {
         let answer = registry.manifest(&self.to_string());
-        let answer = answer.map_err(Unknown::Host)?;
-        let Some(index) = read(&answer, Index::read)? else {
-            let single = self.read_single(registry)?;
-            return Contents::of_single(single, architectures);
+        let Some(index) = read(answer, Index::read)? else {
+            return Contents::of_single(self.read_single(registry)?, architectures);
         };
         let mut contents = Contents {
             supported: index.architectures(),
@@ -188,26 +198,18 @@ impl Image {
         Ok(contents)
     }
 
-    /// The same repository, with the digest of an entry. The digest is not trusted.
-    fn with_digest(&self, digest: &str) -> Result<Self, Unknown> {
+    /// Reads the image with the digest of an entry. The digest is not trusted.
+    fn read_entry(&self, digest: &str, registry: &dyn Registry) -> Result<Single, Unknown> {
         let repository = self.name.split([':', '@']).next().unwrap_or_default();
-        let name = format!("{repository}@{digest}");
-        match mistake(&self.host, &name) {
-            None if digest.contains(':') => Ok(Self {
-                host: self.host.clone(),
-                name,
-            }),
+        match Self::new(self.host.clone(), format!("{repository}@{digest}")) {
+            Ok(image) if digest.contains(':') => image.read_single(registry),
             _ => Err(Unknown::Digest),
         }
     }
 
-    fn read_entry(&self, digest: &str, registry: &dyn Registry) -> Result<Single, Unknown> {
-        self.with_digest(digest)?.read_single(registry)
-    }
-
     fn read_single(&self, registry: &dyn Registry) -> Result<Single, Unknown> {
         let answer = registry.manifest_and_config(&self.to_string());
-        read(&answer.map_err(Unknown::Host)?, Single::read)
+        read(answer, Single::read)
     }
 }
 
@@ -236,20 +238,15 @@ impl Contents {
         if single.architecture.is_empty() {
             return Err(Unknown::NoLinux);
         }
-        let mut contents = Self {
-            supported: BTreeSet::new(),
-            availability: BTreeMap::new(),
-        };
-        for architecture in architectures {
-            let availability = if *architecture == single.architecture {
-                Availability::Present(single.kind)
-            } else {
-                Availability::Absent
-            };
-            contents.add(architecture, availability);
-        }
-        contents.supported.insert(single.architecture);
-        Ok(contents)
+        let availability = architectures.iter().map(|architecture| {
+            let is_own = *architecture == single.architecture;
+            let own = is_own.then_some(Availability::Present(single.kind));
+            (architecture.clone(), own.unwrap_or(Availability::Absent))
+        });
+        Ok(Self {
+            availability: availability.collect(),
+            supported: [single.architecture].into(),
+        })
     }
 
     fn add(&mut self, architecture: &str, availability: Availability) {
@@ -343,36 +340,15 @@ impl fmt::Display for Image {
     }
 }
 
-/// Why CDI cannot import this image.
-fn mistake(host: &str, name: &str) -> Option<Unimportable> {
-    let is_in = |text: &str, others: &str| {
-        let is_known = |character: char| {
-            character.is_ascii_alphanumeric() || others.chars().any(|other| other == character)
-        };
-        !text.is_empty() && text.chars().all(is_known)
-    };
-    let (tagged, digest) = match name.split_once('@') {
-        Some((tagged, digest)) => (tagged, Some(digest)),
-        None => (name, None),
-    };
-    let (repository, tag) = match tagged.split_once(':') {
-        Some((repository, tag)) => (repository, Some(tag)),
-        None => (tagged, None),
-    };
-    if tag.is_some() && digest.is_some() {
-        return Some(Unimportable::TagAndDigest);
-    }
-    let is_valid = is_in(host, ".-:[]")
-        && repository.split('/').all(|part| is_in(part, "._-"))
-        && !repository.contains(|character: char| character.is_ascii_uppercase())
-        && tag.is_none_or(|tag| is_in(tag, "._-"))
-        && digest.is_none_or(|digest| is_in(digest, ":"));
-    (!is_valid).then_some(Unimportable::Invalid)
+/// The text before a separator, and the text after it.
+fn split(text: &str, separator: char) -> (&str, Option<&str>) {
+    text.split_once(separator)
+        .map_or((text, None), |(before, after)| (before, Some(after)))
 }
 
 /// Reads the response of a registry, which is not trusted.
 fn read<T>(
-    answer: &[u8],
+    answer: Result<Vec<u8>, String>,
     read: impl for<'a> FnOnce(&Object<'a>) -> Result<T, WrongType<'a>>,
 ) -> Result<T, Unknown> {
     /// The maximum size of a manifest. A usual manifest has a few kilobytes, and reading twenty of this size takes a
@@ -380,10 +356,11 @@ fn read<T>(
     ///
     /// DIVERGES: containers/image reads manifests of up to 4 MiB.
     const LIMIT: usize = 1 << 20;
+    let answer = answer.map_err(Unknown::Host)?;
     if answer.len() > LIMIT {
         return Err(Unknown::TooLarge);
     }
-    let answer = Json::parse(answer).map_err(|error| Unknown::Json(error.to_string()))?;
+    let answer = Json::parse(&answer).map_err(|error| Unknown::Json(error.to_string()))?;
     read(&Object::root(answer)).map_err(|error| Unknown::Schema(error.to_string()))
 }
 

@@ -14,56 +14,16 @@ use crate::hco::template::{Enable, RegistrySource, Source, StatusTemplate, Templ
 pub type CommonTemplates = BTreeMap<String, CommonTemplate>;
 
 /// The known fields of a template that HCO ships.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommonTemplate {
     /// `None` if it is unknown.
     pub registry: Option<RegistrySource>,
     /// Its architectures annotation.
     pub annotation: CommonAnnotation,
-    /// Its spec as JSON.
-    pub spec: CommonSpec,
-}
-
-/// The spec of a template that HCO ships.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CommonSpec {
-    /// The spec in the status, or with the schedule in the status.
-    Status(String),
-    /// The spec that upstream ships, or a spec with the name and the URL of the template. The schedule is unknown,
-    /// because HCO chooses it for each cluster.
-    BuiltIn(String),
-    /// Only the name is known.
-    Unknown,
-}
-
-impl CommonSpec {
-    /// The text of the spec, if it is known.
-    pub fn text(&self) -> Option<&str> {
-        match self {
-            Self::Status(text) | Self::BuiltIn(text) => Some(text),
-            Self::Unknown => None,
-        }
-    }
-
-    fn from_source(name: &str, source: &str, schedule: Option<&str>) -> Self {
-        let managed = name.strip_suffix("-image-cron").unwrap_or(name);
-        let size = if managed == "fedora" { "5Gi" } else { "10Gi" };
-        let source: Value = serde_json::from_str(source).unwrap_or_default();
-        let spec = json!({
-            "garbageCollect": "Outdated",
-            "managedDataSource": managed,
-            "schedule": schedule.unwrap_or("0 */12 * * *"),
-            "template": {"spec": {
-                "source": source,
-                "storage": {"resources": {"requests": {"storage": size}}},
-            }},
-        })
-        .to_string();
-        match schedule {
-            Some(_) => Self::Status(spec),
-            None => Self::BuiltIn(spec),
-        }
-    }
+    /// Its spec as JSON: the spec in the status, the spec that upstream ships, or one with its name and its source.
+    pub spec: Option<String>,
+    /// Whether the schedule, which HCO chooses for each cluster, is the one in the status.
+    pub is_schedule_known: bool,
 }
 
 /// A template that HCO ships, as the settings state it.
@@ -100,12 +60,36 @@ impl StatedTemplate {
             architectures,
         })
     }
+
+    /// The template as HCO ships it, with the schedule in the status.
+    fn common(&self, name: &str, schedule: Option<&str>) -> CommonTemplate {
+        let managed = name.strip_suffix("-image-cron").unwrap_or(name);
+        let size = if managed == "fedora" { "5Gi" } else { "10Gi" };
+        let source: Value = serde_json::from_str(&self.source).unwrap_or_default();
+        let spec = json!({
+            "garbageCollect": "Outdated",
+            "managedDataSource": managed,
+            "schedule": schedule.unwrap_or("0 */12 * * *"),
+            "template": {"spec": {
+                "source": source,
+                "storage": {"resources": {"requests": {"storage": size}}},
+            }},
+        });
+        let annotation = self.architectures.clone();
+        CommonTemplate {
+            registry: Some(self.registry.clone()),
+            annotation: annotation.map_or(CommonAnnotation::Unknown, CommonAnnotation::Value),
+            spec: Some(spec.to_string()),
+            is_schedule_known: schedule.is_some(),
+        }
+    }
 }
 
 /// The architectures annotation of a template that HCO ships.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum CommonAnnotation {
     /// The annotation is unknown, so no rule evaluates it.
+    #[default]
     Unknown,
     /// HCO does not ship an annotation.
     Absent,
@@ -153,48 +137,32 @@ pub fn common_templates(
     is_openshift: bool,
 ) -> CommonTemplates {
     let shipped = SHIPPED.map(|(name, url, value)| {
-        let architectures = Some(value.to_owned());
-        let template = StatedTemplate {
-            architectures,
-            ..StatedTemplate::from_url(url)
-        };
+        let mut template = StatedTemplate::from_url(url);
+        template.architectures = Some(value.to_owned());
         (name.to_owned(), template)
     });
     let shipped = BTreeMap::from(shipped);
-    let mut table: CommonTemplates = setting
-        .unwrap_or(&shipped)
-        .iter()
-        .map(|(name, stated)| {
-            let architectures = stated.architectures.clone();
-            let template = CommonTemplate {
-                registry: Some(stated.registry.clone()),
-                annotation: architectures
-                    .map_or(CommonAnnotation::Unknown, CommonAnnotation::Value),
-                spec: CommonSpec::from_source(name, &stated.source, schedule),
-            };
-            (name.clone(), template)
-        })
+    let stated = setting.unwrap_or(&shipped).iter();
+    let mut table: CommonTemplates = stated
+        .map(|(name, stated)| (name.clone(), stated.common(name, schedule)))
         .collect();
-    let unknown = || CommonTemplate {
-        registry: None,
-        annotation: CommonAnnotation::Unknown,
-        spec: CommonSpec::Unknown,
-    };
     if is_openshift && setting.is_none() {
-        table.extend(SHIPPED_BY_OPENSHIFT.map(|name| (name.to_owned(), unknown())));
+        let unknown = |name: &str| (name.to_owned(), CommonTemplate::default());
+        table.extend(SHIPPED_BY_OPENSHIFT.map(unknown));
     }
     for template in status {
         let name = template.name.clone();
         if template.modified {
             // The status shows the user's version of the template, so the original comes from the table.
-            table.entry(name).or_insert_with(unknown);
+            table.entry(name).or_default();
             continue;
         }
-        let (annotation, spec) = (template.architectures.clone(), template.spec.clone());
+        let annotation = template.architectures.clone();
         let shown = CommonTemplate {
             registry: Some(template.registry.clone().unwrap_or_default()),
             annotation: annotation.map_or(CommonAnnotation::Absent, CommonAnnotation::Value),
-            spec: spec.map_or(CommonSpec::Unknown, CommonSpec::Status),
+            spec: template.spec.clone(),
+            is_schedule_known: template.spec.is_some(),
         };
         table.insert(name, shown);
     }

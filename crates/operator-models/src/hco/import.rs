@@ -70,9 +70,12 @@ impl ImportFields {
             ApiVersion::V1beta1 => self.v1_only(version),
             ApiVersion::V1 => None,
         };
-        self.known_field(version)
+        // In every version, v1beta1's gate counts as a field.
+        let is_known = version.has_import_field() || self.api_version == ApiVersion::V1beta1;
+        self.field
+            .filter(|_| is_known)
             .or_else(|| v1_only?.enabled)
-            .or_else(|| self.gate(version))
+            .or_else(|| gate(&self.gates, version))
             .or_else(|| gate(&v1_only?.gates, version))
             .unwrap_or(false)
             .into()
@@ -99,36 +102,28 @@ impl ImportFields {
         self.v1_only.as_ref().err().filter(|_| is_read)
     }
 
-    /// The field, if this version of HCO knows it. In every version, v1beta1's gate counts as a field.
-    fn known_field(&self, version: HcoVersion) -> Option<bool> {
-        let is_known = version.has_import_field() || self.api_version == ApiVersion::V1beta1;
-        self.field.filter(|_| is_known)
-    }
-
     /// The import after an update, after HCO's mutating webhook has changed the object. That webhook runs before any
     /// validating webhook. Before 1.19, it does not change the import.
     ///
     /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/mutator/hyperConvergedMutator.go, mutateFieldAndFGOnUpdate
     /// and dropFeatureGate.
     pub fn resolve_update(&self, old: &Self, version: HcoVersion) -> Import {
-        let Some(gate) = self.gate(version) else {
+        let Some(enabled) = self.mutated_gate(version) else {
             return self.resolve(version);
         };
-        if !version.has_import_field() {
-            return self.resolve(version);
-        }
-        let enabled = match (
-            self.gate(version) != old.gate(version),
-            self.field != old.field,
-        ) {
+        let is_gate_changed = gate(&old.gates, version) != Some(enabled);
+        let resolved = match (is_gate_changed, self.field != old.field) {
             // Only the gate changed: HCO copies it to the field.
-            (true, false) => gate,
+            (true, false) => enabled,
             // The field changed and the gate did not: HCO drops the first entry of the gate. If the field was removed,
             // a second entry takes effect.
-            (false, true) => self.field.unwrap_or_else(|| self.second_gate()),
-            _ => self.field.unwrap_or(gate),
+            (false, true) => self.field.unwrap_or_else(|| {
+                let mut entries = self.gates.iter().filter(|gate| gate.is_import);
+                entries.nth(1).is_some_and(|gate| gate.enabled)
+            }),
+            _ => self.field.unwrap_or(enabled),
         };
-        enabled.into()
+        resolved.into()
     }
 
     /// Whether the gate and the field contradict each other, so that HCO's mutating webhook denies the request.
@@ -136,27 +131,19 @@ impl ImportFields {
     /// MIRRORS: as above, and mutateFieldAndFGOnCreate. On an update an absent field reads as off: removing the
     /// field while the gate is enabled is denied too.
     pub fn contradicts_itself(&self, old: Option<&Self>, version: HcoVersion) -> bool {
-        let Some(gate) = self.gate(version).filter(|_| version.has_import_field()) else {
-            return false;
-        };
-        match old {
-            None => self.field.is_some_and(|field| field != gate),
+        self.mutated_gate(version).is_some_and(|enabled| match old {
+            None => self.field.is_some_and(|field| field != enabled),
             Some(old) => {
-                self.gate(version) != old.gate(version)
+                gate(&old.gates, version) != Some(enabled)
                     && self.field != old.field
-                    && self.field.unwrap_or(false) != gate
+                    && self.field.unwrap_or(false) != enabled
             }
-        }
+        })
     }
 
-    /// The gate in v1's list, if it is present.
-    fn gate(&self, version: HcoVersion) -> Option<bool> {
-        gate(&self.gates, version)
-    }
-
-    fn second_gate(&self) -> bool {
-        let mut entries = self.gates.iter().filter(|gate| gate.is_import);
-        entries.nth(1).is_some_and(|gate| gate.enabled)
+    /// The gate in v1's list, if HCO's mutating webhook compares it with the field.
+    fn mutated_gate(&self, version: HcoVersion) -> Option<bool> {
+        gate(&self.gates, version).filter(|_| version.has_import_field())
     }
 
     /// The index of the gate in v1's list; the first entry counts.
@@ -168,10 +155,8 @@ impl ImportFields {
 /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, `IsExplicitlyEnabled`: the first
 /// entry with the name counts.
 fn gate(gates: &[Gate], version: HcoVersion) -> Option<bool> {
-    let mut gates = gates.iter();
-    gates
-        .find(|gate| gate.is_known(version))
-        .map(|gate| gate.enabled)
+    let gate = gates.iter().find(|gate| gate.is_known(version))?;
+    Some(gate.enabled)
 }
 
 /// An entry in v1's list of feature gates.

@@ -63,24 +63,20 @@ impl SspPatch {
     /// Reads a patch. `templates` are the names of the templates in SSP's order.
     pub fn new<'a>(patch: Option<&'a str>, templates: impl Iterator<Item = &'a str>) -> Self {
         let mut names: Vec<Cow<'a, str>> = templates.map(Cow::Borrowed).collect();
+        let operations = patch.map_or(Some(Vec::new()), operations);
         let mut import = None;
-        let mut uncertain = Some(BTreeSet::new());
-        match patch.map_or(Some(Vec::new()), operations) {
-            None => uncertain = None,
-            Some(operations) => {
-                for operation in operations {
-                    let changed = if operation.touched(&[SSP_IMPORT]).is_some() {
-                        import = operation.sets_import();
-                        import.map(|_| Vec::new())
-                    } else {
-                        operation.changed(&mut names)
-                    };
-                    uncertain = uncertain.zip(changed).map(|(mut names, changed)| {
-                        names.extend(changed);
-                        names
-                    });
-                }
-            }
+        let mut uncertain = operations.as_ref().map(|_| BTreeSet::new());
+        for operation in operations.into_iter().flatten() {
+            let changed = if operation.touched(&[SSP_IMPORT]).is_some() {
+                import = operation.sets_import();
+                import.map(|_| Vec::new())
+            } else {
+                operation.changed(&mut names)
+            };
+            uncertain = uncertain.zip(changed).map(|(mut names, changed)| {
+                names.extend(changed);
+                names
+            });
         }
         Self {
             import,
@@ -102,12 +98,10 @@ fn is_read(path: &[&str]) -> bool {
 
 /// Whether a patch changes one of these fields, or cannot be applied at all.
 pub fn overrides(patch: Option<&str>, fields: &[&str]) -> bool {
-    let Some(patch) = patch else { return false };
-    operations(patch).is_none_or(|operations| {
-        let mut operations = operations.iter();
-        operations
-            .any(|operation| !operation.is_applicable() || operation.touched(fields).is_some())
-    })
+    let is_one = |operation: AnnotationOperation<'_>| {
+        !operation.is_applicable() || operation.touched(fields).is_some()
+    };
+    patch.is_some_and(|patch| operations(patch).is_none_or(|all| all.into_iter().any(is_one)))
 }
 
 /// An operation of a JSON Patch.
@@ -152,9 +146,8 @@ pub fn operations(patch: &str) -> Option<Vec<AnnotationOperation<'_>>> {
 impl<'a> AnnotationOperation<'a> {
     /// Whether HCO accepts the path.
     pub fn is_applicable(&self) -> bool {
-        self.path
-            .as_ref()
-            .is_some_and(|path| path.starts_with("/spec/"))
+        let path = self.path.as_deref();
+        path.is_some_and(|path| path.starts_with("/spec/"))
     }
 
     /// The pointer to one of these fields, to a parent, or to a child, if the operation changes anything.
@@ -162,10 +155,9 @@ impl<'a> AnnotationOperation<'a> {
         if self.op.as_deref() == Some("test") {
             return None;
         }
-        let mut pointers = [&self.path, &self.from].into_iter().flatten();
-        pointers
-            .find(|pointer| fields.iter().any(|field| are_related(pointer, field)))
-            .map(|pointer| &**pointer)
+        let is_one = |pointer: &&str| fields.iter().any(|field| are_related(pointer, field));
+        let pointers = [self.path.as_deref(), self.from.as_deref()];
+        pointers.into_iter().flatten().find(is_one)
     }
 
     /// The import that it sets; `None` if it does something else with this field, or with a parent.
@@ -233,11 +225,8 @@ impl<'a> AnnotationOperation<'a> {
 fn are_related(pointer: &str, field: &str) -> bool {
     // HCO's patch library ignores everything before the first slash. No segment of the fields needs an escape.
     let mut segments = pointer.split('/').skip(1);
-    field.split('/').skip(1).all(|of_field| {
-        segments
-            .next()
-            .is_none_or(|segment| folds_to(segment, of_field))
-    })
+    let mut of_field = field.split('/').skip(1);
+    of_field.all(|key| segments.next().is_none_or(|segment| folds_to(segment, key)))
 }
 
 #[cfg(test)]

@@ -20,8 +20,7 @@ pub fn is_known(name: &str) -> bool {
 ///
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateCluster.
 pub fn knows_all(census: &Census) -> bool {
-    let mut all = census.workload.keys().chain(&census.control_plane);
-    all.all(|name| is_known(name))
+    check_architectures(census, false).is_ok()
 }
 
 /// An architecture that SSP supports, ordered by name.

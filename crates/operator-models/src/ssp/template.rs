@@ -8,7 +8,7 @@ use kube_objects::json::{Json, Object, WrongType};
 use crate::cdi::data_import_cron::{
     DataImportCron, Origin, Rejection, Schedule, Spec, SpecVerdict, examine_metadata, examine_spec,
 };
-use crate::hco::golden_image::{Annotation, CommonSpec, CommonTemplates, GoldenImage};
+use crate::hco::golden_image::{Annotation, CommonTemplates, GoldenImage};
 use crate::hco::hyperconverged::HyperConverged;
 use crate::hco::import::Import;
 use crate::hco::node::Census;
@@ -124,11 +124,11 @@ impl<'a> SspTemplate<'a> {
         architectures: Option<Vec<Architecture>>,
         given: &Given<'a>,
     ) -> Result<Option<Self>, WrongType<'a>> {
-        let common = given.common.get(image.name).map(|common| &common.spec);
-        let common_spec = match common.and_then(CommonSpec::text) {
-            Some(text) => Json::parse(text.as_bytes()).ok().map(Object::root),
-            None => None,
-        };
+        let common = given.common.get(image.name);
+        let common_spec = common.and_then(|common| {
+            let json = Json::parse(common.spec.as_ref()?.as_bytes()).ok()?;
+            Some(Object::root(json))
+        });
         let json = image.template.and_then(|template| template.json);
         let mut metadata_rejected = None;
         let (mut spec, namespace, architecture_label) = if let Some(json) = json {
@@ -171,7 +171,7 @@ impl<'a> SspTemplate<'a> {
             origin: Rc::new(spec.origin()),
             spec: completed(spec, image, given),
             has_unknown_schedule: has_unknown_schedule
-                && !matches!(common, Some(CommonSpec::Status(_))),
+                && !common.is_some_and(|common| common.is_schedule_known),
         }))
     }
 

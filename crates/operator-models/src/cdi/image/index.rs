@@ -17,7 +17,7 @@ struct Entry {
     is_zstd: bool,
 }
 
-#[derive(PartialEq)]
+#[derive(Default)]
 struct Platform {
     system: String,
     architecture: String,
@@ -37,7 +37,7 @@ impl Index {
             let platform = Platform::read(&entry.field("platform"))?;
             entries.push(Entry {
                 digest: entry.text("digest")?,
-                platform: platform.or(is_docker.then_some(Platform::NONE)),
+                platform: platform.or(is_docker.then(Platform::default)),
                 is_zstd: !is_docker && zstd == "true",
             });
         }
@@ -47,16 +47,12 @@ impl Index {
     /// The architectures that the index lists for Linux. Attestations have the architecture and operating system
     /// `unknown`.
     pub(super) fn architectures(&self) -> BTreeSet<String> {
-        let platforms = self
-            .entries
-            .iter()
-            .filter_map(|entry| entry.platform.as_ref());
-        let for_linux = platforms.filter(|platform| {
-            !platform.architecture.is_empty() && platform.rank(&platform.architecture).is_some()
+        let listed = self.entries.iter().filter_map(|entry| {
+            let platform = entry.platform.as_ref()?;
+            platform.rank(&platform.architecture)?;
+            Some(platform.architecture.clone())
         });
-        for_linux
-            .map(|platform| platform.architecture.clone())
-            .collect()
+        listed.filter(|name| !name.is_empty()).collect()
     }
 
     /// The digest of the default entry, for all platforms without an entry.
@@ -88,13 +84,6 @@ impl Index {
 }
 
 impl Platform {
-    /// A platform that matches no architecture.
-    const NONE: Self = Self {
-        system: String::new(),
-        architecture: String::new(),
-        variant: String::new(),
-    };
-
     fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
         let platform = field.object();
         let read = Self {
