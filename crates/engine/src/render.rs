@@ -297,7 +297,7 @@ fn templates(change: &Change<'_>, census: &Census) -> Vec<TemplateReport> {
 
 /// The templates and names of the DataImportCrons that import no image, although the annotation lists the architecture.
 fn missing_crons<'f>(forecast: &'f Forecast<'_>) -> BTreeSet<(&'f str, &'f str)> {
-    let failing = forecast.crons.iter().filter(|cron| !cron.imports());
+    let failing = forecast.crons.iter().filter(|cron| !cron.verdict.imports());
     failing
         .map(|cron| (cron.template, &cron.key))
         .chain(forecast.lost.iter().map(|lost| (lost.template, &lost.key)))

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cdi::data_import_cron::{self, DataImportCron, Polling, Rejection, Verdict};
+use crate::cdi::data_import_cron::{self, DataImportCron, Rejection, Verdict};
 use crate::cdi::data_source;
 use crate::hco::golden_image::{accepted_images, golden_images};
 use crate::hco::import::Import;
@@ -56,26 +56,6 @@ pub struct Cron {
     pub source: Key,
     /// Whether it is rejected, and whether it ever imports an image.
     pub verdict: Verdict,
-}
-
-/// How far CDI proceeds with a cron.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Yield {
-    Nothing,
-    /// It manages a DataSource, and imports nothing.
-    DataSource,
-    Disk,
-}
-
-/// CDI creates the `CronJob` first, then the DataSource, then it imports.
-impl From<&Verdict> for Yield {
-    fn from(verdict: &Verdict) -> Self {
-        match verdict.polling {
-            Some(Polling::CronJob | Polling::Controller) => Self::Disk,
-            Some(Polling::None) => Self::DataSource,
-            Some(Polling::Rejected) | None => Self::Nothing,
-        }
-    }
 }
 
 /// The operator that creates a DataSource.
@@ -227,7 +207,6 @@ impl<'a> Forecast<'a> {
         forecast
     }
 
-    /// Adds the DataSources of SSP, then the DataSources of CDI.
     fn add_data_sources(&mut self, wanted: &Wanted) {
         let golden = Key::new(Rc::clone(self.golden_namespace), "");
         let mut sources = BTreeMap::new();
@@ -237,11 +216,11 @@ impl<'a> Forecast<'a> {
             let mut managing = None;
             match wanted {
                 WantedSource::Pointer(to) => source.points_to = Some(to.clone()),
-                WantedSource::Own { label } => {
+                WantedSource::Own(label) => {
                     source.cron = self.crons.iter().position(|cron| cron.source == key);
                     managing = source.cron.and_then(|index| self.crons.get(index));
                     let label_of_cron = managing
-                        .filter(|cron| cron.yields() != Yield::Nothing)
+                        .filter(|cron| cron.verdict.manages_source())
                         .and_then(|cron| self.label_of(cron));
                     let label = label.map(|label| Cow::Borrowed(label.name()));
                     source.architecture_label = label_of_cron.or(label).unwrap_or_default();
@@ -269,7 +248,7 @@ impl<'a> Forecast<'a> {
         if self.same_name.is_empty() {
             for (index, cron) in self.crons.iter().enumerate() {
                 if reaches_crons
-                    && cron.yields() != Yield::Nothing
+                    && cron.verdict.manages_source()
                     && !sources.contains_key(&cron.source)
                 {
                     let source = DataSource {
@@ -290,9 +269,8 @@ impl<'a> Forecast<'a> {
     fn fill(&self, sources: &mut BTreeMap<Key, DataSource>, reaches_crons: bool) {
         for source in sources.values_mut() {
             let cron = source.cron.and_then(|index| self.crons.get(index));
-            let is_imported =
-                reaches_crons && cron.is_some_and(|cron| cron.yields() == Yield::Disk);
-            source.filled = Some(source.rejected.is_none() && is_imported);
+            let is_imported = cron.is_some_and(|cron| cron.verdict.imports());
+            source.filled = Some(source.rejected.is_none() && reaches_crons && is_imported);
         }
         let pointers: Vec<(Key, bool)> = sources
             .iter()
@@ -437,7 +415,6 @@ fn has_unknown_content(template: &SspTemplate<'_>) -> bool {
     content.is_some_and(|content| !["", "kubevirt", "archive"].contains(&content.as_str()))
 }
 
-/// The crons, sorted by template and name, with their verdicts.
 fn crons(wanted: &Wanted, templates: &[SspTemplate<'_>]) -> Vec<Cron> {
     let crons = wanted.crons.iter().filter_map(|(source, cron)| {
         let template = templates.get(cron.template)?;
@@ -465,15 +442,6 @@ fn same_names(crons: &[Cron]) -> BTreeSet<Key> {
 }
 
 impl Cron {
-    fn yields(&self) -> Yield {
-        (&self.verdict).into()
-    }
-
-    /// Whether it imports an image.
-    pub fn imports(&self) -> bool {
-        self.yields() == Yield::Disk
-    }
-
     /// Why it is rejected.
     pub fn rejected(&self) -> Option<&Rejection> {
         self.verdict.rejected.as_ref()

@@ -28,9 +28,7 @@ pub const NAME_MAX: usize = 63;
 /// `-` and eight characters of the UID; kubernetes pkg/apis/batch/validation/validation.go, `ValidateCronJobCreate`:
 /// 52.
 pub const POLLED_NAME_MAX: usize = 43;
-/// The longest name of an object whose name is a DNS subdomain.
 const OBJECT_NAME_MAX: usize = 253;
-/// The longest value of a label.
 const LABEL_MAX: usize = 63;
 
 /// A `DataImportCron` that SSP wants to create from a template.
@@ -79,10 +77,10 @@ impl DataImportCron<'_> {
             return Some(architecture.to_owned());
         }
         let platform = registry.object().field("platform");
-        let architecture = platform.object().field("architecture").string();
+        let architecture = platform.object().text("architecture");
         platform
             .is_present()
-            .then(|| architecture.ok().flatten().unwrap_or_default())
+            .then(|| architecture.unwrap_or_default())
     }
 }
 
@@ -136,6 +134,19 @@ pub struct Verdict {
     pub never_runs: Vec<NeverRuns>,
 }
 
+/// CDI creates the `CronJob` first, then the DataSource, then it imports.
+impl Verdict {
+    /// Whether CDI creates the DataSource.
+    pub(crate) fn manages_source(&self) -> bool {
+        self.imports() || self.polling == Some(Polling::None)
+    }
+
+    /// Whether it imports an image.
+    pub fn imports(&self) -> bool {
+        matches!(self.polling, Some(Polling::CronJob | Polling::Controller))
+    }
+}
+
 /// Checks a spec as CDI's webhook does, except for its managedDataSource. `metadata_rejected` is the result of
 /// [`examine_metadata`].
 ///
@@ -165,21 +176,22 @@ pub fn examine_spec<'a>(
 
 /// The first field that a `DataImportCron` cannot set.
 fn unsettable_field<'a>(volume: &Object<'a>) -> Result<Option<&'static str>, WrongType<'a>> {
-    let content_type = volume.field("contentType").string()?;
+    let has_content_type = !volume.text("contentType")?.is_empty();
     let checkpoints = volume.field("checkpoints").list(|_, _| Ok(()))?;
     let is_final = volume.field("finalCheckpoint").boolean()? == Some(true);
-    Ok(if volume.field("sourceRef").is_present() {
-        Some("sourceRef")
-    } else if content_type.is_some_and(|content_type| !content_type.is_empty()) {
-        Some("contentType")
-    } else if checkpoints.is_some_and(|checkpoints| !checkpoints.is_empty()) {
-        Some("checkpoints")
-    } else {
-        is_final.then_some("finalCheckpoint")
-    })
+    let fields = [
+        (volume.field("sourceRef").is_present(), "sourceRef"),
+        (has_content_type, "contentType"),
+        (
+            checkpoints.is_some_and(|list| !list.is_empty()),
+            "checkpoints",
+        ),
+        (is_final, "finalCheckpoint"),
+    ];
+    let set = fields.into_iter().find(|(is_set, _)| *is_set);
+    Ok(set.map(|(_, field)| field))
 }
 
-/// CDI's checks after the `DataVolume` of an import.
 fn examine_rest(spec: &Spec<'_>, schedule: Schedule) -> Option<Rejection> {
     if schedule == Schedule::Invalid {
         return Some(Rejection::ScheduleInvalid);
@@ -198,7 +210,6 @@ fn examine_rest(spec: &Spec<'_>, schedule: Schedule) -> Option<Rejection> {
 /// MIRRORS: ssp-operator internal/common/labels.go and annotations.go; k8s.io/apimachinery
 /// pkg/api/validation/objectmeta.go, `ValidateObjectMetaAccessor` and `ValidateAnnotations`.
 pub fn examine_metadata<'a>(metadata: &Object<'a>) -> Result<Option<Rejection>, WrongType<'a>> {
-    /// The maximum size of all annotations.
     const ANNOTATIONS_MAX: usize = 256 << 10;
     for (key, value) in metadata.object("labels").fields()? {
         if !is_label_key(&key) || !is_label_value(&value.string()?.unwrap_or_default()) {
@@ -260,23 +271,20 @@ pub fn examine_names(cron: &DataImportCron<'_>, spec: &SpecVerdict) -> Verdict {
 
 /// Why the API server rejects the metadata.
 fn object_rejected(cron: &DataImportCron<'_>) -> Option<Rejection> {
+    let label = cron.data_source_label.unwrap_or_default();
     if cron.name.is_empty() {
-        return Some(Rejection::NameMissing);
+        Some(Rejection::NameMissing)
+    } else if cron.name.len() > OBJECT_NAME_MAX {
+        Some(Rejection::NameTooLongForObject)
+    } else if !is_dns1123_subdomain(cron.name) {
+        Some(Rejection::NameInvalid)
+    } else if !is_dns1123_label(cron.namespace) {
+        Some(Rejection::NamespaceInvalid)
+    } else if label.len() > LABEL_MAX {
+        Some(Rejection::DataSourceLabelTooLong)
+    } else {
+        (!is_label_value(label)).then_some(Rejection::DataSourceLabelInvalid)
     }
-    if cron.name.len() > OBJECT_NAME_MAX {
-        return Some(Rejection::NameTooLongForObject);
-    }
-    if !is_dns1123_subdomain(cron.name) {
-        return Some(Rejection::NameInvalid);
-    }
-    if !is_dns1123_label(cron.namespace) {
-        return Some(Rejection::NamespaceInvalid);
-    }
-    let label = cron.data_source_label?;
-    if label.len() > LABEL_MAX {
-        return Some(Rejection::DataSourceLabelTooLong);
-    }
-    (!is_label_value(label)).then_some(Rejection::DataSourceLabelInvalid)
 }
 
 #[cfg(test)]

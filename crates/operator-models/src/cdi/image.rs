@@ -83,17 +83,15 @@ impl Image {
         if host == "index.docker.io" {
             host = "docker.io".to_owned();
         }
-        let library = if host == "docker.io" && !name.contains('/') {
-            "library/"
-        } else {
-            ""
-        };
-        Some(Self::new(host, [library, name].concat()).map(|mut image| {
-            if !image.name.contains([':', '@']) {
-                image.name.push_str(":latest");
-            }
-            image
-        }))
+        let is_official = host == "docker.io" && !name.contains('/');
+        let library = if is_official { "library/" } else { "" };
+        let mut image = Self::new(host, [library, name].concat());
+        if let Ok(image) = &mut image
+            && !image.name.contains([':', '@'])
+        {
+            image.name.push_str(":latest");
+        }
+        Some(image)
     }
 
     fn new(host: String, name: String) -> Result<Self, Unimportable> {
@@ -288,14 +286,12 @@ pub enum ImageKind {
     Bootc,
 }
 
-/// An image for one platform.
 struct Single {
     architecture: String,
     kind: ImageKind,
 }
 
 impl Single {
-    /// Reads a manifest with its configuration.
     fn read<'a>(answer: &Object<'a>) -> Result<Self, WrongType<'a>> {
         let config = answer.object("config");
         let labels = config.object("config").object("Labels");
@@ -340,7 +336,6 @@ impl fmt::Display for Image {
     }
 }
 
-/// The text before a separator, and the text after it.
 fn split(text: &str, separator: char) -> (&str, Option<&str>) {
     text.split_once(separator)
         .map_or((text, None), |(before, after)| (before, Some(after)))

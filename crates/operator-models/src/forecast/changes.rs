@@ -147,26 +147,18 @@ fn source_changes(before: &State<'_>, after: &State<'_>) -> DataSourceChanges {
     }
 }
 
-/// The keys of a map that meet a condition.
 fn keys<V>(map: &BTreeMap<Key, V>, is_wanted: impl Fn(&Key) -> bool) -> Vec<Key> {
     map.keys().filter(|key| is_wanted(key)).cloned().collect()
 }
 
 fn disk_changes(before: &State<'_>, after: &State<'_>, imported: BTreeSet<Disk>) -> DiskChanges {
-    let used: BTreeSet<&Disk> = after
-        .sources
-        .values()
-        .filter_map(|source| source.disk.as_ref())
-        .collect();
+    let sources = after.sources.values();
+    let used: BTreeSet<&Disk> = sources.filter_map(|source| source.disk.as_ref()).collect();
     let is_deleted = |disk: &&Disk| !after.disks.contains_key(*disk);
+    let is_leftover = |disk: &&Disk| !used.contains(disk);
     DiskChanges {
         deleted: before.disks.keys().filter(is_deleted).cloned().collect(),
-        leftover: after
-            .disks
-            .keys()
-            .filter(|disk| !used.contains(disk))
-            .cloned()
-            .collect(),
+        leftover: after.disks.keys().filter(is_leftover).cloned().collect(),
         imported,
     }
 }

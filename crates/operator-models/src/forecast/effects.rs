@@ -59,12 +59,9 @@ impl Forecast<'_> {
     /// rules fire exactly where the rows say that something is lost.
     pub fn rejected_source(&self, cron: &Cron) -> Option<Rejection> {
         let managed = &self.templates.get(cron.template)?.spec.managed_data_source;
-        let own = self
-            .source(&cron.source.name)
-            .filter(|source| source.creator != CreatedBy::Cdi);
-        let pointer = self.source(managed);
-        own.into_iter()
-            .chain(pointer)
-            .find_map(|source| source.rejected)
+        let own = self.source(&cron.source.name);
+        let of_ssp = own.filter(|source| source.creator != CreatedBy::Cdi);
+        let rejected = of_ssp.and_then(|source| source.rejected);
+        rejected.or_else(|| self.source(managed)?.rejected)
     }
 }

@@ -14,7 +14,6 @@ const CRON: &str = "cdi.kubevirt.io/dataImportCron";
 const CLEAN_UP: &str = "cdi.kubevirt.io/dataImportCron.cleanup";
 /// The annotation with the type of an object's owner.
 const OWNER: &str = "operator-sdk/primary-resource-type";
-/// The value of the annotation for SSP.
 const SSP: &str = "SSP.ssp.kubevirt.io";
 
 /// The objects of a cluster.
@@ -26,7 +25,6 @@ pub struct Objects<'a> {
     kinds: BTreeSet<Kind>,
 }
 
-/// The kinds of objects that affect the forecast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Cron,
@@ -35,12 +33,10 @@ pub(super) enum Kind {
     Snapshot,
 }
 
-/// An existing object.
 #[derive(Debug)]
 pub(super) struct Real<'a> {
     pub(super) kind: Kind,
     pub(super) key: Key,
-    /// The spec of a cron.
     pub(super) spec: Option<Spec<'a>>,
     /// Whether SSP deletes it when it is no longer wanted.
     pub(super) is_of_ssp: bool,
@@ -48,9 +44,7 @@ pub(super) struct Real<'a> {
     pub(super) points_to: Option<String>,
     /// The name of a DataSource's disk, or of the disk that a cron imported last.
     pub(super) disk: Option<String>,
-    /// The label with the name of its cron.
     pub(super) cron: Option<Rc<str>>,
-    /// The label for CDI's clean-up.
     pub(super) is_cleaned_up: bool,
 }
 

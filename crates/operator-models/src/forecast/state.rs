@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::objects::{Kind, Objects, Real};
-use super::{CreatedBy, Cron, DataSource, Forecast, Yield};
+use super::{CreatedBy, Cron, DataSource, Forecast};
 use crate::cdi::data_import_cron::{self as cdi, Origin};
 use crate::ssp::data_sources::Key;
 
@@ -35,7 +35,6 @@ pub struct Disk {
     pub origin: Rc<Origin>,
 }
 
-/// An existing cron.
 #[derive(Debug, Clone)]
 pub(super) struct CronState<'a> {
     pub(super) cron: cdi::DataImportCron<'a>,
@@ -44,19 +43,17 @@ pub(super) struct CronState<'a> {
     has_imported: bool,
     /// Whether HCO chooses its schedule, so that only the cluster shows it.
     has_unknown_schedule: bool,
-    /// Whether it was read from a cluster.
     is_real: bool,
     pub(super) is_of_ssp: bool,
-    pub(super) yields: Yield,
+    manages_source: bool,
+    imports: bool,
 }
 
-/// An existing DataSource.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SourceState {
     pub(super) points_to: Option<String>,
     /// Its own disk; `None` if it points to another DataSource.
     pub(super) disk: Option<Disk>,
-    /// Whether SSP deletes it when it is no longer wanted.
     pub(super) is_of_ssp: bool,
     /// The label with the name of its cron.
     pub(super) cron: Option<Rc<str>>,
@@ -64,7 +61,6 @@ pub(super) struct SourceState {
     pub(super) is_cleaned_up: bool,
 }
 
-/// An existing disk.
 #[derive(Debug, Clone, Default)]
 pub(super) struct DiskState {
     /// The label with the name of its cron.
@@ -74,12 +70,10 @@ pub(super) struct DiskState {
     pub(super) last_use: usize,
 }
 
-/// The events during the transition to a new state.
 #[derive(Debug, Default)]
 pub(super) struct ReconcileLog {
     /// The crons that were deleted, and the changed fields of the specs that caused them to be created again.
     pub(super) deleted_crons: BTreeMap<Key, Vec<String>>,
-    /// The disks that were imported.
     pub(super) imported: BTreeSet<Disk>,
     /// The DataSources that had a disk before the first new import was complete.
     pub(super) filled_meanwhile: BTreeSet<Key>,
@@ -316,7 +310,6 @@ impl<'a> State<'a> {
             && self.uploaded_for(forecast, &cron.source).is_some()
     }
 
-    /// Creates the crons that were deleted because of their spec.
     fn create_crons(&mut self, forecast: &'a Forecast<'a>) {
         for cron in &forecast.crons {
             if cron.verdict.rejected.is_none()
@@ -329,7 +322,6 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The crons that DataSources have in their label.
     fn labels(&self) -> BTreeSet<Key> {
         let sources = self.sources.iter();
         let labels = sources.filter_map(|(key, source)| Some(key.beside(source.cron.clone()?)));
@@ -376,7 +368,7 @@ impl<'a> State<'a> {
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateDataSource.
     fn attach(&mut self) {
         for (key, cron) in &self.crons {
-            if cron.yields == Yield::Nothing || self.manages(key, cron) != Some(true) {
+            if !cron.manages_source || self.manages(key, cron) != Some(true) {
                 continue;
             }
             let source = cron.disk.data_source.clone();
@@ -416,8 +408,7 @@ impl<'a> State<'a> {
         }
         let mut importing = Vec::new();
         for (key, cron) in &self.crons {
-            if cron.yields != Yield::Disk || cron.has_imported || self.manages(key, cron).is_none()
-            {
+            if !cron.imports || cron.has_imported || self.manages(key, cron).is_none() {
                 continue;
             }
             let disk = &cron.disk;
@@ -474,7 +465,6 @@ impl<'a> State<'a> {
             .filter(|disk| self.disks.contains_key(disk))
     }
 
-    /// The DataSources that have a disk.
     pub(super) fn filled(&self) -> BTreeSet<Key> {
         self.sources
             .keys()
@@ -497,7 +487,8 @@ impl<'a> CronState<'a> {
             has_unknown_schedule: template.has_unknown_schedule,
             is_real: false,
             is_of_ssp: true,
-            yields: cron.yields(),
+            manages_source: cron.verdict.manages_source(),
+            imports: cron.verdict.imports(),
         })
     }
 
@@ -512,9 +503,10 @@ impl<'a> CronState<'a> {
             data_source_label: None,
             spec,
         };
-        let yields = match &real.disk {
-            Some(_) => Yield::Disk,
-            None => Yield::from(&cdi::examine_names(
+        // A cron that has imported a disk imports again.
+        let verdict = match &real.disk {
+            Some(_) => None,
+            None => Some(cdi::examine_names(
                 &cron,
                 &cdi::examine_spec(spec, None).ok()?,
             )),
@@ -529,7 +521,8 @@ impl<'a> CronState<'a> {
             has_unknown_schedule: false,
             is_real: true,
             is_of_ssp: real.is_of_ssp,
-            yields,
+            manages_source: verdict.as_ref().is_none_or(cdi::Verdict::manages_source),
+            imports: verdict.as_ref().is_none_or(cdi::Verdict::imports),
         })
     }
 

@@ -2,9 +2,7 @@
 
 use kube_objects::request::GroupVersionKind;
 
-/// The API group of HyperConverged.
 const GROUP: &str = "hco.kubevirt.io";
-/// The kind.
 const KIND: &str = "HyperConverged";
 
 /// Whether a request is about a HyperConverged of any version.

@@ -14,9 +14,8 @@ pub fn default_architecture(census: &Census) -> Option<&str> {
     if let Some(first) = first.filter(|first| census.workload.contains_key(*first)) {
         return Some(first);
     }
-    let most = census.workload.values().max()?;
-    let mut workload = census.workload.iter();
-    workload
-        .find(|(_, count)| *count == most)
-        .map(|(name, _)| name.as_str())
+    // The first name among those with the most nodes.
+    let workload = census.workload.iter().rev();
+    let (name, _) = workload.max_by_key(|(_, count)| *count)?;
+    Some(name)
 }

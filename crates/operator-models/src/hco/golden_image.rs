@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kube_objects::json::{Field, WrongType};
+use kube_objects::json::{Field, Json, WrongType};
 use serde_json::{Value, json};
 
 use crate::hco::architectures::Architectures;
@@ -30,7 +30,6 @@ pub struct CommonTemplate {
 #[derive(Debug)]
 pub struct StatedTemplate {
     registry: RegistrySource,
-    /// Its source as JSON.
     source: String,
     /// Its architectures annotation; `None` if it is unknown.
     architectures: Option<String>,
@@ -54,9 +53,7 @@ impl StatedTemplate {
         let registry = RegistrySource::read(&source.object().field("registry"))?;
         Ok(Self {
             registry: registry.unwrap_or_default(),
-            source: source
-                .json()
-                .map_or_else(|| "{}".to_owned(), |json| json.text().to_owned()),
+            source: source.json().map_or("{}", Json::text).to_owned(),
             architectures,
         })
     }

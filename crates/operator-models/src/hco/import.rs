@@ -84,21 +84,20 @@ impl ImportFields {
     /// The annotation, if this version of HCO reads it and can parse it.
     fn v1_only(&self, version: HcoVersion) -> Option<&V1Only> {
         let v1_only = self.v1_only.as_ref().ok();
-        v1_only.filter(|_| version.reads_v1_only_fields())
+        v1_only.filter(|_| version.has_import_field())
     }
 
     /// The import in the annotation of a v1 object. HCO keeps the annotation, and reads it at the next update in v1beta1.
     pub fn stored_in_v1_annotation(&self, version: HcoVersion) -> Option<Import> {
-        let v1_only = self
-            .v1_only(version)
-            .filter(|_| self.api_version == ApiVersion::V1)?;
+        let is_v1 = self.api_version == ApiVersion::V1;
+        let v1_only = self.v1_only(version).filter(|_| is_v1)?;
         let enabled = v1_only.enabled.or_else(|| gate(&v1_only.gates, version))?;
         Some(enabled.into())
     }
 
     /// Why HCO cannot convert a v1beta1 object to v1.
     pub fn unreadable_v1_only(&self, version: HcoVersion) -> Option<&UnreadableV1Only> {
-        let is_read = self.api_version == ApiVersion::V1beta1 && version.reads_v1_only_fields();
+        let is_read = self.api_version == ApiVersion::V1beta1 && version.has_import_field();
         self.v1_only.as_ref().err().filter(|_| is_read)
     }
 
@@ -266,7 +265,6 @@ impl V1Only {
     }
 }
 
-/// A key of the import that stands more than once.
 fn repeated_key(json: Json<'_>) -> Option<&'static str> {
     let repeated = |json: Json<'_>, keys: [&'static str; 2]| {
         let members = json.members()?;

@@ -14,9 +14,7 @@ pub const IN_SSP: [&str; 3] = [SSP_IMPORT, SSP_CLUSTER, SSP_TEMPLATES];
 
 /// The field of SSP with the templates.
 pub const SSP_TEMPLATES: &str = "/spec/commonTemplates/dataImportCronTemplates";
-/// The field of SSP with the multi-architecture import.
 const SSP_IMPORT: &str = "/spec/enableMultipleArchitectures";
-/// The field of SSP with the architectures of the nodes.
 const SSP_CLUSTER: &str = "/spec/cluster";
 /// The keys of a template's labels and annotations that a forecast or a rule reads.
 const READ_KEYS: [&str; 4] = [
@@ -213,7 +211,6 @@ impl<'a> AnnotationOperation<'a> {
         Some(changed)
     }
 
-    /// The name of the template that it adds.
     fn name_in_value(&self) -> Option<Cow<'a, str>> {
         let metadata = Object::root(self.value?).object("metadata");
         metadata.field("name").string().ok()?.map(Cow::Owned)

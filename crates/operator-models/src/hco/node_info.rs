@@ -71,7 +71,6 @@ fn names<'a>(info: &Object<'a>, key: &'static str) -> Result<Option<Vec<String>>
     Ok(Some(names).filter(|names| !names.is_empty()))
 }
 
-/// Whether a placement restricts the nodes.
 pub(super) fn places(placement: &Field<'_>) -> bool {
     let placement = placement.object();
     ["nodeSelector", "affinity"].into_iter().any(|name| {

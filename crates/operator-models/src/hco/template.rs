@@ -101,18 +101,15 @@ impl Source {
         if !spec.is_present() {
             return Ok(Self::NoSpec);
         }
-        let source = spec
-            .object()
-            .object("template")
-            .object("spec")
-            .field("source");
-        let registry = source.object().field("registry");
-        let is_present = source.is_present();
-        match RegistrySource::read(&registry)? {
-            Some(registry) => Ok(Self::Registry(Box::new(registry))),
-            None if is_present => Ok(Self::Other),
-            None => Ok(Self::Missing),
-        }
+        let volume = spec.object().object("template").object("spec");
+        let source = volume.field("source");
+        Ok(
+            match RegistrySource::read(&source.object().field("registry"))? {
+                Some(registry) => Self::Registry(Box::new(registry)),
+                None if source.is_present() => Self::Other,
+                None => Self::Missing,
+            },
+        )
     }
 
     /// The registry, if the image comes from one.
@@ -153,11 +150,9 @@ impl RegistrySource {
     }
 
     pub(crate) fn read<'a>(field: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
-        let is_present = field.is_present();
         let registry = field.object();
         let platform = registry.field("platform");
         // A platform without an architecture has an empty one, because it is a Go string.
-        let has_platform = platform.is_present();
         let architecture = platform.object().text("architecture")?;
         let read = Self {
             url: registry.string("url")?,
@@ -165,9 +160,9 @@ impl RegistrySource {
             pull_method: registry.string("pullMethod")?,
             secret_ref: registry.string("secretRef")?,
             cert_config_map: registry.string("certConfigMap")?,
-            platform_architecture: has_platform.then_some(architecture),
+            platform_architecture: platform.is_present().then_some(architecture),
         };
-        Ok(Some(read).filter(|_| is_present))
+        Ok(field.is_present().then_some(read))
     }
 }
 

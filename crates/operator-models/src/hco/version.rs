@@ -125,18 +125,14 @@ impl HcoVersion {
         self >= Self::V1_19
     }
 
-    /// Whether v1 has a field for the import, which takes precedence over the feature gate.
+    /// Whether v1 has a field for the import, which takes precedence over the feature gate, and v1beta1 has the
+    /// annotation in which the conversion stores the fields that only v1 has.
     pub fn has_import_field(self) -> bool {
         self >= Self::V1_19
     }
 
     /// Whether HCO ignores the letter case of feature gates.
     pub fn ignores_case_of_gates(self) -> bool {
-        self >= Self::V1_19
-    }
-
-    /// Whether v1beta1 has the annotation in which the conversion stores the fields that only v1 has.
-    pub fn reads_v1_only_fields(self) -> bool {
         self >= Self::V1_19
     }
 

@@ -19,9 +19,7 @@ pub struct KubeVirt {
     pub default_architecture: String,
     /// Whether the gate `CrossArchitectureVirtualization` is on.
     pub is_cross_architecture: bool,
-    /// Whether the gate `MultiArchitecture` is on.
     has_multi_architecture: bool,
-    /// The machine types that it allows.
     machine_types: MachineTypes,
     /// The numbers of `status.observedKubeVirtVersion`; `None` if it is unknown.
     version: Option<(u32, u32, u32)>,

@@ -50,11 +50,8 @@ impl MachineTypes {
     /// validateEmulatedMachine; pkg/virt-config/virt-config.go, `GetEmulatedMachines`.
     pub(super) fn allow(&self, architecture: &str, machine_type: &str) -> bool {
         let configured = self.for_all.as_ref();
-        let architecture = if is_known(architecture) {
-            architecture
-        } else {
-            "amd64"
-        };
+        let known = Some(architecture).filter(|name| is_known(name));
+        let architecture = known.unwrap_or("amd64");
         match configured.or_else(|| self.by_architecture.get(architecture)) {
             Some(patterns) => patterns
                 .iter()

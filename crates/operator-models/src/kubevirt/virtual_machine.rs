@@ -153,7 +153,8 @@ impl BootSource {
     /// Reads a DataSource.
     pub fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {
         let object = Object::root(json);
-        let labels = object.object("metadata").object("labels");
+        let metadata = object.object("metadata");
+        let labels = metadata.object("labels");
         let target = object.object("spec").object("source").field("dataSource");
         let is_pointer = target.is_present();
         let target = target.object();
@@ -161,10 +162,7 @@ impl BootSource {
         let preference = labels.entry(DEFAULT_PREFERENCE)?;
         let kind = labels.entry(DEFAULT_PREFERENCE_KIND)?;
         Ok(Self {
-            is_stored: !object
-                .object("metadata")
-                .text("resourceVersion")?
-                .is_empty(),
+            is_stored: !metadata.text("resourceVersion")?.is_empty(),
             architecture_label: labels.entry(DATA_SOURCE_ARCHITECTURE)?,
             points_to: is_pointer.then_some((namespace, name)),
             default_preference: preference.map(|name| (name, kind.unwrap_or_default())),
@@ -202,9 +200,7 @@ impl VirtualMachine {
         let preference = preference(&spec, &templates, &namespace)?;
         let node_selector = instance.object("nodeSelector");
         let machine_type = instance.object("domain").object("machine");
-        let mut sources = data_sources.iter();
-        let affinity = instance.object("affinity").field("nodeAffinity");
-        let affinity = affinity.parse()?;
+        let affinity = instance.object("affinity").field("nodeAffinity").parse()?;
         Ok(Self {
             name: metadata.text("name")?,
             architecture: instance.text("architecture")?,
@@ -213,7 +209,9 @@ impl VirtualMachine {
             node_selector: node_selector.entry(ARCHITECTURE_LABEL)?,
             affinity: Placement::parse([], affinity),
             preference,
-            boot_source: sources.position(|source| source.volume == boot_claim),
+            boot_source: data_sources
+                .iter()
+                .position(|source| source.volume == boot_claim),
             boot_claim,
             boot_image,
             is_being_deleted: !metadata.text("deletionTimestamp")?.is_empty(),
@@ -229,15 +227,14 @@ impl VirtualMachine {
 
     /// The labels in the nodeSelector that select an architecture, and their values.
     pub fn node_selectors(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let deprecated = self.deprecated_node_selector.as_deref();
         let labels = [
             (ARCHITECTURE_LABEL, self.node_selector.as_deref()),
-            (
-                DEPRECATED_ARCHITECTURE_LABEL,
-                self.deprecated_node_selector.as_deref(),
-            ),
+            (DEPRECATED_ARCHITECTURE_LABEL, deprecated),
         ];
-        let selectors = labels.into_iter();
-        selectors.filter_map(|(label, architecture)| Some((label, architecture?)))
+        labels
+            .into_iter()
+            .filter_map(|(label, architecture)| Some((label, architecture?)))
     }
 
     /// Whether all evaluated fields are equal in another VirtualMachine, except for the fields that KubeVirt adds.
@@ -294,20 +291,16 @@ impl VirtualMachine {
         };
         let (namespace, name) = data_source;
         let key = || [namespace, "/", name].concat();
-        match lookup.data_source(namespace, name) {
-            None => Err(InferenceError::NoDataSource(key())),
-            Some(found) if found.default_preference.is_some() => {
-                let label = found.default_preference;
-                Ok(
-                    label
-                        .and_then(|(name, kind)| PreferenceName::new(name, &kind, &self.namespace)),
-                )
-            }
+        let Some(found) = lookup.data_source(namespace, name) else {
+            return Err(InferenceError::NoDataSource(key()));
+        };
+        match found.default_preference {
+            Some((name, kind)) => Ok(PreferenceName::new(name, &kind, &self.namespace)),
             // CDI copies the label of its target to a pointer that is not stored yet.
-            Some(found) if found.points_to.is_some() && found.is_stored && !ignores_failure => {
+            None if found.points_to.is_some() && found.is_stored && !ignores_failure => {
                 Err(InferenceError::Pointer(key()))
             }
-            Some(_) => Ok(None),
+            None => Ok(None),
         }
     }
 
@@ -327,12 +320,11 @@ impl VirtualMachine {
         {
             return (preferred, Reason::Preference);
         }
-        if kubevirt.reads_labels() {
-            for (index, reference) in self.data_sources.iter().enumerate() {
-                let label = reference.label(|namespace, name| lookup.data_source(namespace, name));
-                if let Some(architecture) = label {
-                    return (architecture, Reason::DataSource(index));
-                }
+        let labelled = self.data_sources.iter().enumerate();
+        for (index, reference) in labelled.filter(|_| kubevirt.reads_labels()) {
+            let label = reference.label(|namespace, name| lookup.data_source(namespace, name));
+            if let Some(architecture) = label {
+                return (architecture, Reason::DataSource(index));
             }
         }
         (kubevirt.default_architecture.clone(), Reason::Default)
@@ -369,36 +361,25 @@ pub struct Launcher {
     pub vm_architecture: Option<String>,
 }
 
-/// The volume of the disk from which a VM boots: the disk with the lowest boot order, else the
-/// first disk, else the first volume, because KubeVirt adds a disk for each volume without one.
+/// The names of the dataVolumeTemplate or claim, and of the containerDisk, from which a VM boots: the volume of the disk
+/// with the lowest boot order, else of the first disk, else the first volume, because KubeVirt adds a disk for each
+/// volume without one.
 ///
 /// MIRRORS: kubevirt pkg/virt-launcher/virtwrap/converter/storage/disk.go for the boot order; pkg/defaults/defaults.go,
 /// `setDefaultVolumeDisk`.
 fn boot_volume<'a>(instance: &Object<'a>) -> Result<(String, String), WrongType<'a>> {
-    let disks = instance.object("domain").object("devices").field("disks");
+    let devices = instance.object("domain").object("devices");
+    let disks = devices.field("disks").list(|_, disk| {
+        let disk = disk.object();
+        let order = disk.field("bootOrder").integer()?.unwrap_or(i64::MAX);
+        Ok((order, disk.text("name")?))
+    })?;
     // If several disks have the lowest order, the first of them counts.
-    let mut boot: Option<(i64, String)> = None;
-    for disk in disks.objects()? {
-        let order = disk.field("bootOrder").integer()?;
-        let order = order.unwrap_or(i64::MAX);
-        let name = disk.text("name")?;
-        if boot.as_ref().is_none_or(|(first, _)| order < *first) {
-            boot = Some((order, name));
-        }
-    }
-    let boot = boot.map(|(_, name)| name);
-    disk_of_volume(instance, boot.as_deref())
-}
-
-/// The names of the dataVolumeTemplate or claim, and of the containerDisk of a volume. Without the name of a volume, the
-/// first one counts.
-fn disk_of_volume<'a>(
-    instance: &Object<'a>,
-    volume_name: Option<&str>,
-) -> Result<(String, String), WrongType<'a>> {
+    let disks = disks.unwrap_or_default().into_iter();
+    let boot = disks.min_by_key(|(order, _)| *order);
     for volume in instance.field("volumes").objects()? {
         let name = volume.text("name")?;
-        if volume_name.is_none_or(|wanted| wanted == name) {
+        if boot.as_ref().is_none_or(|(_, wanted)| *wanted == name) {
             let data_volume = volume.object("dataVolume").text("name")?;
             let claim = volume.object("persistentVolumeClaim");
             let name = match data_volume.as_str() {
@@ -441,11 +422,11 @@ fn preference<'a>(
         return Ok(unsupported());
     }
     let name = found.object("dataVolume").text("name")?;
-    let mut templates = templates.iter();
-    let Some(template) = templates.find(|template| {
+    let has_name = |template: &&Object<'a>| {
         let own = template.object("metadata").text("name");
         own.is_ok_and(|own| own == name)
-    }) else {
+    };
+    let Some(template) = templates.iter().find(has_name) else {
         return Ok(None);
     };
     let source = template.object("spec").object("source");

@@ -101,11 +101,8 @@ pub struct WantedCron {
 pub enum WantedSource {
     /// It points to another DataSource.
     Pointer(String),
-    /// It has its own image, if a cron imports one.
-    Own {
-        /// The architecture label that SSP gives it.
-        label: Option<Architecture>,
-    },
+    /// It has its own image, if a cron imports one, and this architecture label.
+    Own(Option<Architecture>),
 }
 
 /// A cron that SSP would create from a template alone, but does not create because of the other templates.
@@ -193,22 +190,18 @@ impl Wanted {
             let Some(default) = first_common(architectures, of_source) else {
                 continue;
             };
-            let name = source.to_owned();
+            let sources = &mut self.bundle_sources;
             if !is_multi_arch {
-                let own = WantedSource::Own { label: None };
-                self.bundle_sources.insert(name, own);
+                sources.insert(source.to_owned(), WantedSource::Own(None));
                 continue;
             }
-            let pointer = WantedSource::Pointer(default.suffixed(&name));
-            self.bundle_sources.insert(name, pointer);
-            for architecture in of_source {
-                if architectures.contains(architecture) {
-                    let own = WantedSource::Own {
-                        label: Some(*architecture),
-                    };
-                    self.bundle_sources
-                        .insert(architecture.suffixed(source), own);
-                }
+            let pointer = WantedSource::Pointer(default.suffixed(source));
+            sources.insert(source.to_owned(), pointer);
+            for known in of_source
+                .iter()
+                .filter(|known| architectures.contains(known))
+            {
+                sources.insert(known.suffixed(source), WantedSource::Own(Some(*known)));
             }
         }
     }
@@ -232,14 +225,11 @@ impl Wanted {
 
     /// MIRRORS: getDataSourcesAndCrons, which omits the cron of a DataSource that is not updated automatically.
     fn drop_crons_of_pointers(&mut self, golden_namespace: &Rc<str>) {
-        let of_bundle = self.bundle_sources.iter();
-        let of_bundle = of_bundle.filter(|(_, source)| matches!(source, WantedSource::Pointer(_)));
-        let of_bundle = of_bundle.map(|(name, _)| name);
-        let names = of_bundle.chain(self.pointers.iter().map(|(name, _)| name));
-        let keys: Vec<Key> = names
-            .map(|name| Key::new(Rc::clone(golden_namespace), name.as_str()))
-            .collect();
-        for key in keys {
+        let of_bundle = self.bundle_sources.iter().filter_map(|(name, source)| {
+            matches!(source, WantedSource::Pointer(_)).then_some(name)
+        });
+        for name in of_bundle.chain(self.pointers.iter().map(|(name, _)| name)) {
+            let key = Key::new(Rc::clone(golden_namespace), name.as_str());
             if let Some(dropped) = self.crons.remove(&key) {
                 self.lost.push(LostCron::new(dropped, key, None));
             }

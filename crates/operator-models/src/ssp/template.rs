@@ -50,9 +50,7 @@ pub struct SspTemplate<'a> {
     pub architecture_label: Option<String>,
     /// Its spec, completed by HCO.
     pub spec: Spec<'a>,
-    /// The source of its image.
     pub(crate) origin: Rc<Origin>,
-    /// The result of CDI's checks of the spec.
     pub(crate) verdict: SpecVerdict,
     /// Whether HCO chooses the schedule for the cluster, so that only the status shows it.
     pub has_unknown_schedule: bool,
@@ -87,7 +85,6 @@ pub(crate) fn ssp_templates<'a>(
 }
 
 impl<'a> SspTemplate<'a> {
-    /// A template that has a field of a wrong type.
     fn mistyped(
         image: &GoldenImage<'a>,
         architectures: Option<Vec<Architecture>>,
@@ -180,7 +177,6 @@ impl<'a> SspTemplate<'a> {
         matches!(self.verdict.rejected, Some(Rejection::WrongType { .. }))
     }
 
-    /// A cron of the template that manages a DataSource.
     pub(crate) fn cdi_cron<'f>(
         &'f self,
         key: &'f Key,
@@ -198,7 +194,6 @@ impl<'a> SspTemplate<'a> {
     }
 }
 
-/// The spec of an image's template, as HCO completes it.
 fn completed<'a>(mut spec: Spec<'a>, image: &GoldenImage<'_>, given: &Given<'_>) -> Spec<'a> {
     let is_own = image
         .template

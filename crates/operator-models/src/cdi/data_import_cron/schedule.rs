@@ -59,98 +59,68 @@ fn is_time_zone(name: &str) -> bool {
 
 /// A descriptor, or five fields.
 fn is_valid(schedule: &str) -> bool {
+    if let Some(duration) = schedule.strip_prefix("@every ") {
+        return is_duration(duration).is_some();
+    }
     if schedule.starts_with('@') {
-        return is_descriptor(schedule);
+        return DESCRIPTORS.split(' ').any(|known| known == schedule);
     }
     let mut fields = schedule.split_whitespace();
-    let are_valid = BOUNDS
-        .iter()
-        .all(|bounds| fields.next().is_some_and(|field| bounds.are_met(field)));
+    let are_valid = BOUNDS.iter().all(|bounds| {
+        // MIRRORS: robfig/cron v3.0.1 parser.go, getField, which ignores empty ranges between commas.
+        fields.next().is_some_and(|field| {
+            let mut ranges = field.split(',').filter(|range| !range.is_empty());
+            ranges.all(|range| is_range(range, bounds).is_some())
+        })
+    });
     are_valid && fields.next().is_none()
 }
 
 /// MIRRORS: robfig/cron v3.0.1 parser.go, parseDescriptor.
-fn is_descriptor(descriptor: &str) -> bool {
-    match descriptor.strip_prefix("@every ") {
-        Some(duration) => is_duration(duration),
-        None => [
-            "@yearly",
-            "@annually",
-            "@monthly",
-            "@weekly",
-            "@daily",
-            "@midnight",
-            "@hourly",
-        ]
-        .contains(&descriptor),
-    }
-}
+const DESCRIPTORS: &str = "@yearly @annually @monthly @weekly @daily @midnight @hourly";
 
-/// The range of numbers for a field, and names for them.
-struct Bounds {
-    first: u64,
-    last: u64,
-    /// The names in the order of their numbers, from the first number on.
-    names: &'static [&'static str],
-}
+/// The first and the last number of a field, and names for the numbers from the first one on.
+type Bounds = (u64, u64, &'static [&'static str]);
 
 /// MIRRORS: robfig/cron v3.0.1 spec.go: minutes, hours, days of the month, months, and days of the week.
 const BOUNDS: [Bounds; 5] = [
-    Bounds::new(0, 59, &[]),
-    Bounds::new(0, 23, &[]),
-    Bounds::new(1, 31, &[]),
-    Bounds::new(
-        1,
-        12,
-        &[
-            "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-        ],
-    ),
-    Bounds::new(0, 6, &["sun", "mon", "tue", "wed", "thu", "fri", "sat"]),
+    (0, 59, &[]),
+    (0, 23, &[]),
+    (1, 31, &[]),
+    (1, 12, &MONTHS),
+    (0, 6, &["sun", "mon", "tue", "wed", "thu", "fri", "sat"]),
 ];
 
-impl Bounds {
-    const fn new(first: u64, last: u64, names: &'static [&'static str]) -> Self {
-        Self { first, last, names }
-    }
+const MONTHS: [&str; 12] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
 
-    /// MIRRORS: robfig/cron v3.0.1 parser.go, getField, which ignores empty ranges between commas.
-    fn are_met(&self, field: &str) -> bool {
-        let mut ranges = field.split(',').filter(|range| !range.is_empty());
-        ranges.all(|range| self.is_range(range).is_some())
-    }
-
-    /// MIRRORS: robfig/cron v3.0.1 parser.go, getRange, which ignores the rest of the range after a star.
-    fn is_range(&self, range: &str) -> Option<()> {
-        let (range, step) = match range.split_once('/') {
-            Some((range, step)) => (range, Some(number(step)?)),
-            None => (range, None),
-        };
-        let (low, high) = match range.split_once('-') {
-            Some((low, high)) => (low, Some(high)),
-            None => (range, None),
-        };
-        if ["*", "?"].contains(&low) {
-            return (step != Some(0)).then_some(());
-        }
-        let first = self.number_or_name(low)?;
-        let last = match high {
-            Some(high) => self.number_or_name(high)?,
-            None if step.is_some() => self.last,
-            None => first,
-        };
-        (self.first <= first && first <= last && last <= self.last && step != Some(0)).then_some(())
-    }
-
-    fn number_or_name(&self, text: &str) -> Option<u64> {
+/// MIRRORS: robfig/cron v3.0.1 parser.go, getRange, which ignores the rest of the range after a star.
+fn is_range(range: &str, (minimum, maximum, names): &Bounds) -> Option<()> {
+    let number_or_name = |text: &str| {
         let name = ascii_lower(text);
-        let named = (self.first..).zip(self.names);
-        let mut named = named.filter(|(_, known)| **known == name);
-        named
-            .next()
-            .map(|(number, _)| number)
-            .or_else(|| number(text))
+        let mut named = (*minimum..).zip(*names);
+        let found = named.find(|(_, known)| **known == name);
+        found.map(|(number, _)| number).or_else(|| number(text))
+    };
+    let (range, step) = match range.split_once('/') {
+        Some((range, step)) => (range, Some(number(step)?)),
+        None => (range, None),
+    };
+    let (low, high) = match range.split_once('-') {
+        Some((low, high)) => (low, Some(high)),
+        None => (range, None),
+    };
+    if ["*", "?"].contains(&low) {
+        return (step != Some(0)).then_some(());
     }
+    let first = number_or_name(low)?;
+    let last = match high {
+        Some(high) => number_or_name(high)?,
+        None if step.is_some() => *maximum,
+        None => first,
+    };
+    (*minimum <= first && first <= last && last <= *maximum && step != Some(0)).then_some(())
 }
 
 /// MIRRORS: robfig/cron v3.0.1 parser.go, mustParseInt; Go strconv, `Atoi`: a sign is part of a number.
@@ -162,25 +132,21 @@ fn number(text: &str) -> Option<u64> {
 /// MIRRORS: Go time, `ParseDuration`.
 ///
 /// DIVERGES: Go includes a fraction when it compares a duration with the maximum of 292 years.
-fn is_duration(text: &str) -> bool {
+fn is_duration(text: &str) -> Option<()> {
     const LARGEST: u64 = 1 << 63;
     let (is_negative, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
     if rest.is_empty() || rest == "0" {
-        return !rest.is_empty();
+        return (!rest.is_empty()).then_some(());
     }
+    let is_numeric = |c: char| c.is_ascii_digit() || c == '.';
     let mut nanoseconds: u64 = 0;
     while !rest.is_empty() {
-        let number_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
-        let Some((number, behind)) = number_end.and_then(|end| rest.split_at_checked(end)) else {
-            return false;
-        };
-        let unit_end = behind.find(|c: char| c.is_ascii_digit() || c == '.');
-        let (unit, behind) = behind
-            .split_at_checked(unit_end.unwrap_or(behind.len()))
-            .unwrap_or((behind, ""));
+        let (number, behind) = rest.split_at_checked(rest.find(|c| !is_numeric(c))?)?;
+        let unit_end = behind.find(is_numeric).unwrap_or(behind.len());
+        let (unit, behind) = behind.split_at_checked(unit_end)?;
         let unit: u64 = match unit {
             "ns" => 1,
             "us" | "\u{b5}s" | "\u{3bc}s" => 1_000,
@@ -188,26 +154,23 @@ fn is_duration(text: &str) -> bool {
             "s" => 1_000_000_000,
             "m" => 60_000_000_000,
             "h" => 3_600_000_000_000,
-            _ => return false,
+            _ => return None,
         };
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if fraction.contains('.') || whole.len() + fraction.len() == 0 {
-            return false;
+            return None;
         }
-        let whole: Option<u64> = match whole {
-            "" => Some(0),
-            whole => whole.parse().ok(),
+        let whole: u64 = match whole {
+            "" => 0,
+            whole => whole.parse().ok()?,
         };
-        let sum = whole
-            .and_then(|whole| whole.checked_mul(unit))
-            .and_then(|part| nanoseconds.checked_add(part));
-        match sum {
-            Some(sum @ ..=LARGEST) => nanoseconds = sum,
-            _ => return false,
+        nanoseconds = whole.checked_mul(unit)?.checked_add(nanoseconds)?;
+        if nanoseconds > LARGEST {
+            return None;
         }
         rest = behind;
     }
-    is_negative || nanoseconds < LARGEST
+    (is_negative || nanoseconds < LARGEST).then_some(())
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ pub const SOURCE_KINDS: [&str; 10] = [
     "http", "s3", "gcs", "registry", "pvc", "upload", "blank", "imageio", "vddk", "snapshot",
 ];
 
-/// The source of a template.
 #[derive(Debug, Default)]
 pub(super) struct Source {
     kinds: usize,

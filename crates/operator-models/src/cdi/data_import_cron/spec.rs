@@ -77,7 +77,6 @@ impl<'a> Spec<'a> {
         self.retention_policy.as_deref() == Some("None")
     }
 
-    /// The spec of the `DataVolume` of an import.
     pub(super) fn volume(&self) -> Object<'a> {
         self.template.object().object("spec")
     }
@@ -123,7 +122,6 @@ impl<'a> Spec<'a> {
         found
     }
 
-    /// The source that the disk is imported from.
     pub(crate) fn origin(&self) -> Origin {
         let source = self.volume().object("source");
         let (registry, pvc) = (source.object("registry"), source.object("pvc"));

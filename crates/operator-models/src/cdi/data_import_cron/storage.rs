@@ -27,18 +27,15 @@ pub(super) fn examine<'a>(
         (true, false) => pvc.object(),
         (false, true) => storage.object(),
     };
-    let size = claim
-        .object("resources")
-        .object("requests")
-        .field("storage");
-    match size.json_or_null().map(Quantity::read) {
-        Some(size) => {
-            if let Some(rejection) = examine_size(size) {
-                return Ok(Some(rejection));
-            }
-        }
-        None if pvc.is_present() || !source.is_clone => return Ok(Some(Rejection::SizeMissing)),
-        None => {}
+    let requests = claim.object("resources").object("requests");
+    let size = requests.field("storage");
+    let is_required = pvc.is_present() || !source.is_clone;
+    let rejection = match size.json_or_null().map(Quantity::read) {
+        Some(size) => examine_size(size),
+        None => is_required.then_some(Rejection::SizeMissing),
+    };
+    if rejection.is_some() {
+        return Ok(rejection);
     }
     let class = claim.field("storageClassName").string()?;
     if class.is_some_and(|class| class.len() > 253) {

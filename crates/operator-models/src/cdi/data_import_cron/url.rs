@@ -50,10 +50,7 @@ fn split_scheme(url: &str) -> Option<(String, &str)> {
 
 /// MIRRORS: Go net/url, parseAuthority.
 fn is_authority(authority: &str) -> bool {
-    let (user, host) = match authority.rsplit_once('@') {
-        Some((user, host)) => (user, host),
-        None => ("", authority),
-    };
+    let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
     let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(&byte);
     is_host(host) && user.bytes().all(is_known) && has_valid_escapes(user)
 }
@@ -72,11 +69,9 @@ fn is_host(host: &str) -> bool {
         };
         return is_port(port) && is_address(address);
     }
-    let port = host
-        .rfind(':')
-        .and_then(|at| host.get(at..))
-        .unwrap_or_default();
-    is_port(port) && are_host_bytes(host, |byte| !byte.is_ascii() || byte == b'%')
+    let port = host.rfind(':').and_then(|at| host.get(at..));
+    is_port(port.unwrap_or_default())
+        && are_host_bytes(host, |byte| !byte.is_ascii() || byte == b'%')
 }
 
 /// An address between brackets. A zone follows `%25`. In it, only characters that a host can have, blanks, and percent
