@@ -81,7 +81,7 @@ impl Image {
         };
         let mut host = host.to_ascii_lowercase();
         if host == "index.docker.io" {
-            host = "docker.io".to_owned();
+            "docker.io".clone_into(&mut host);
         }
         let is_official = host == "docker.io" && !name.contains('/');
         let library = if is_official { "library/" } else { "" };

@@ -35,6 +35,10 @@ pub struct Disk {
     pub origin: Rc<Origin>,
 }
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact about the cron"
+)]
 #[derive(Debug, Clone)]
 pub(super) struct CronState<'a> {
     pub(super) cron: cdi::DataImportCron<'a>,
