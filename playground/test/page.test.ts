@@ -106,7 +106,7 @@ describe("the page in Chromium", () => {
     const changes = await page.getByRole("dialog").getByLabel("Changes").innerText();
     assert.match(changes, /^\+ +enableMultiArchBootImageImport: true$/m);
     await next(page, () => page.getByRole("button", { name: "Apply", exact: true }).click());
-    assert.equal(await verdictOf(page), "Accepted");
+    assert.equal(await verdictOf(page), "Accepted. Warnings: import-is-preview");
     assert.match(await textOf(page), /# no placement: all worker nodes/, "the comment stays");
     await context.close();
   });
@@ -336,7 +336,7 @@ describe("the page in Chromium", () => {
     await page.getByRole("button", { name: "Apply", exact: true }).waitFor();
     await page.getByRole("button", { name: "Apply", exact: true }).focus();
     await next(page, () => page.keyboard.press("Enter"));
-    assert.equal(await verdictOf(page), "Accepted");
+    assert.equal(await verdictOf(page), "Accepted. Warnings: import-is-preview");
     await context.close();
   });
 

@@ -19,7 +19,9 @@ pub(crate) fn check<'f>(
 ) -> Option<OnlyPreferred<'f>> {
     let placement = &configuration.hco.placement;
     let term = placement.architecture_preference()?;
-    let is_violation = census.workload.len() > 1 && !placement.names_architecture();
+    let is_violation = configuration.has_golden_images()
+        && census.workload.len() > 1
+        && !placement.names_architecture();
     is_violation.then_some(OnlyPreferred { term, census })
 }
 
