@@ -23,7 +23,7 @@ fn answer(case: &Case) -> serde_json::Value {
     let nodes = case.cluster.list();
     let playground = Playground(nodes.clone());
     let report = engine::report(&case.payload(), &playground);
-    // A report reads the nodes for the forecast, too.
+    // A report also reads the nodes for the forecast, and the preferences of VMs.
     let answer = engine::evaluate(&case.payload(), &playground);
     json!({
         "name": case.name,
@@ -32,7 +32,7 @@ fn answer(case: &Case) -> serde_json::Value {
         "nodes": nodes.as_ref().ok(),
         "error": nodes.as_ref().err(),
         "report": report,
-        "warnings": report.warnings,
+        "warnings": answer.warnings,
         "auditAnnotations": answer.audit_annotations,
         "repairedObject": report.repaired_object,
     })
