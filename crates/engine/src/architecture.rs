@@ -139,12 +139,12 @@ impl Mistake {
         if entry.len() > LONGEST {
             return Self::Unknown;
         }
-        let lower = ascii_lower(entry);
-        let lower = lower.as_ref();
+        let lower = &*ascii_lower(entry);
         // A name that Go knows is invalid only for its blanks or its letter case.
-        let known = (lower != invalid).then(|| KNOWN.binary_search(&lower).ok());
-        let known = known.flatten();
-        if let Some(name) = known.and_then(|index| KNOWN.get(index)) {
+        if lower != invalid
+            && let Ok(index) = KNOWN.binary_search(&lower)
+            && let Some(name) = KNOWN.get(index)
+        {
             return if *name == entry {
                 Self::Blanks(name)
             } else {

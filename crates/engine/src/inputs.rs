@@ -61,16 +61,19 @@ impl<'a> Inputs<'a> {
         let nodes_before = comparison
             .and_then(|comparison| comparison.nodes_before)
             .and_then(|list| Nodes::parse(list.as_bytes(), &placements).ok());
-        let mut inputs = Self {
+        let current = nodes.as_ref().and_then(|nodes| nodes.as_ref().ok());
+        let census = current
+            .filter(|_| is_needed)
+            .and_then(|nodes| nodes.census(&after.hco.placement));
+        let census_before = before
+            .zip(nodes_before.as_ref().or(current))
+            .and_then(|(before, nodes)| nodes.census(&before.hco.placement));
+        Self {
+            images: read_images(before, after, [census_before, census], settings, host),
+            objects: comparison.map(|comparison| &comparison.objects),
             nodes,
             nodes_before,
-            objects: comparison.map(|comparison| &comparison.objects),
-            images: Images::NotWanted,
-        };
-        let census = inputs.census(&after.hco.placement).filter(|_| is_needed);
-        let census_before = before.and_then(|before| inputs.census_before(&before.hco.placement));
-        inputs.images = read_images(before, after, [census_before, census], settings, host);
-        inputs
+        }
     }
 
     /// The change from this object to another one, on the nodes for its placement.

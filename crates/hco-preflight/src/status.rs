@@ -147,7 +147,11 @@ impl Status {
             rows.push(Row::new(Effect::NoForecast, "HyperConverged", object, why));
         }
         let problems = problems::of(observed, &stopped_by);
-        rows.extend(problems.iter().map(|problem| problem.row(&observed.name)));
+        rows.extend(
+            problems
+                .iter()
+                .map(|finding| problems::row(finding, &observed.name)),
+        );
         let version = observed.version(report);
         Self {
             reached: unknown.is_none().then_some(!is_missing),

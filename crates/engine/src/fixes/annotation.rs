@@ -137,8 +137,8 @@ impl<'f> Fixes<'_, 'f> {
         if !templates.is_present() {
             edits = edits.set(templates, json!([]));
         }
-        let edits = edits.add(list.index(hco.templates.len()), entry);
-        Fix::edits("disable the template", &edits.finish())
+        let position = list.index(hco.templates.len());
+        Fix::edits("disable the template", &edits.add(position, entry).finish())
     }
 
     /// How a value agrees with the image of a template; `None` if the image was not looked up.
@@ -164,8 +164,9 @@ impl<'f> Fixes<'_, 'f> {
         let complete = correction.is_certain
             && !self.skips_images()
             && !self.is_denied(template, &correction.value);
-        let fix = self.annotate(summary, template, ARCHITECTURES, correction.value);
-        let fix = fix.complete_if(complete);
+        let fix = self
+            .annotate(summary, template, ARCHITECTURES, correction.value)
+            .complete_if(complete);
         // A repair must not make decisions for the user.
         if complete {
             fix.with_repair(Repair::Normalise)

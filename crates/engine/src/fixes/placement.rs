@@ -35,8 +35,8 @@ impl Fixes<'_, '_> {
             );
         }
         // The field is located only once, because a nodeSelector can be long.
-        let label = self.configuration().hco.fields.node_selector.object();
-        let label = label.field(ARCHITECTURE_LABEL);
+        let node_selector = &self.configuration().hco.fields.node_selector;
+        let label = node_selector.object().field(ARCHITECTURE_LABEL);
         names
             .into_iter()
             .map(|name| self.place_on(name, summary, &label))

@@ -20,8 +20,10 @@ pub(super) fn annotations<O>(
     detections: &[Detection<'_, O>],
     repairs: &[Step],
 ) -> BTreeMap<String, String> {
-    let default = report.default_architecture.as_ref();
-    let default = default.map(|name| percent_encode(name.raw(), NAME));
+    let default = report
+        .default_architecture
+        .as_ref()
+        .map(|name| percent_encode(name.raw(), NAME));
     let import = report.multi_arch_import.map(Import::name);
     let pairs = [
         ("findings", findings(detections)),

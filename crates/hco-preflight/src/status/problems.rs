@@ -2,75 +2,58 @@
 
 use engine::Outcome;
 
+use crate::prose::count;
 use crate::report::Finding;
 use crate::row::{Effect, Row};
 use crate::stage::Situation;
-use crate::stops::Stop;
+use crate::stops::{self, Stop};
 
-/// A problem, and the alert that fires for it.
-pub(super) struct Problem<'s> {
-    pub(super) finding: &'s Finding,
-    pub(super) alert: Option<&'static str>,
-}
-
-/// The findings about the live object. Another section shows the templates that stop SSP.
-pub(super) fn of<'s>(observed: &'s Situation, stops: &[Stop]) -> Vec<Problem<'s>> {
+/// The findings about the live object. Another section shows the rejections that stop SSP.
+pub(super) fn of<'s>(observed: &'s Situation, stops: &[Stop]) -> Vec<&'s Finding> {
     let report = &observed.current().report;
+    let shown: Vec<&Finding> = stops
+        .iter()
+        .filter_map(|stop| stops::finding(report, &stop.template))
+        .collect();
     report
         .findings
         .iter()
-        .filter(|finding| {
-            let template = finding.template.as_ref();
-            template.is_none() || !stops.iter().any(|stop| Some(&stop.template) == template)
-        })
-        .map(|finding| {
-            let rule = engine::RULES.iter().find(|rule| rule.id == finding.rule);
-            Problem {
-                finding,
-                alert: rule.and_then(|rule| rule.alert),
-            }
-        })
+        .filter(|finding| !shown.contains(finding))
         .collect()
 }
 
-impl Problem<'_> {
-    /// Whether the policy would deny the object as a new one.
-    pub(super) fn denies(&self) -> bool {
-        self.finding.level == Outcome::Deny
-    }
-
-    pub(super) fn row(&self, object: &str) -> Row {
-        let Finding { rule, fact, .. } = self.finding;
-        let alert = self.alert.map(|alert| format!(" The alert {alert} fires."));
-        let detail = format!("[{rule}] {fact}{}", alert.unwrap_or_default());
-        let effect = if self.denies() {
-            Effect::Problem
-        } else {
-            Effect::MinorProblem
-        };
-        Row::new(effect, "HyperConverged", object, &detail)
-    }
-
-    /// The alert or the rule.
-    fn name(&self) -> String {
-        match self.alert {
-            Some(alert) => format!("{alert} fires"),
-            None => self.finding.rule.to_string(),
-        }
-    }
+pub(super) fn row(finding: &Finding, object: &str) -> Row {
+    let effect = match finding.level {
+        Outcome::Deny => Effect::Problem,
+        Outcome::Warn | Outcome::Carried => Effect::MinorProblem,
+    };
+    let alert = alert(finding).map(|alert| format!(" The alert {alert} fires."));
+    let detail = format!(
+        "[{}] {}{}",
+        finding.rule,
+        finding.fact,
+        alert.unwrap_or_default()
+    );
+    Row::new(effect, "HyperConverged", object, &detail)
 }
 
 /// The problems that deny, for the headline: how many, and which alerts and rules.
-pub(super) fn headline(problems: &[Problem<'_>]) -> Option<String> {
-    let denying = problems.iter().filter(|problem| problem.denies());
-    let count = denying.clone().count();
-    let mut names: Vec<String> = denying.map(Problem::name).collect();
+pub(super) fn headline(problems: &[&Finding]) -> Option<String> {
+    let denying = problems
+        .iter()
+        .filter(|finding| finding.level == Outcome::Deny);
+    let mut names: Vec<String> = denying
+        .map(|finding| match alert(finding) {
+            Some(alert) => format!("{alert} fires"),
+            None => finding.rule.to_string(),
+        })
+        .collect();
+    let number = count(names.len(), "problem");
     names.dedup();
-    (count > 0).then(|| {
-        format!(
-            "{}: {}",
-            crate::prose::count(count, "problem"),
-            names.join(", ")
-        )
-    })
+    (!names.is_empty()).then(|| format!("{number}: {}", names.join(", ")))
+}
+
+fn alert(finding: &Finding) -> Option<&'static str> {
+    let rule = engine::RULES.iter().find(|rule| rule.id == finding.rule)?;
+    rule.alert
 }

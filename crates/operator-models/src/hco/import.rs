@@ -275,8 +275,10 @@ fn repeated_key(json: Json<'_>) -> Option<&'static str> {
     };
     repeated(json, ["multiArchEnabled", "featureGates"]).or_else(|| {
         let gates = Object::root(json).field_of_any_case("featureGates");
-        let mut gates = gates.json()?.items()?.into_iter();
-        gates.find_map(|gate| repeated(gate, ["name", "state"]))
+        let items = gates.json()?.items()?;
+        items
+            .into_iter()
+            .find_map(|gate| repeated(gate, ["name", "state"]))
     })
 }
 

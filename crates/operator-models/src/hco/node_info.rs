@@ -72,9 +72,9 @@ fn names<'a>(info: &Object<'a>, key: &'static str) -> Result<Option<Vec<String>>
 }
 
 pub(super) fn places(placement: &Field<'_>) -> bool {
-    let placement = placement.object();
+    let fields = placement.object();
     ["nodeSelector", "affinity"].into_iter().any(|name| {
-        let json = placement.field(name).json();
+        let json = fields.field(name).json();
         json.and_then(Json::members)
             .is_some_and(|members| !members.is_empty())
     })

@@ -155,9 +155,9 @@ impl BootSource {
         let object = Object::root(json);
         let metadata = object.object("metadata");
         let labels = metadata.object("labels");
-        let target = object.object("spec").object("source").field("dataSource");
-        let is_pointer = target.is_present();
-        let target = target.object();
+        let pointer = object.object("spec").object("source").field("dataSource");
+        let is_pointer = pointer.is_present();
+        let target = pointer.object();
         let (namespace, name) = (target.text("namespace")?, target.text("name")?);
         let preference = labels.entry(DEFAULT_PREFERENCE)?;
         let kind = labels.entry(DEFAULT_PREFERENCE_KIND)?;
@@ -369,14 +369,13 @@ pub struct Launcher {
 /// `setDefaultVolumeDisk`.
 fn boot_volume<'a>(instance: &Object<'a>) -> Result<(String, String), WrongType<'a>> {
     let devices = instance.object("domain").object("devices");
-    let disks = devices.field("disks").list(|_, disk| {
-        let disk = disk.object();
+    let disks = devices.field("disks").list(|_, item| {
+        let disk = item.object();
         let order = disk.field("bootOrder").integer()?.unwrap_or(i64::MAX);
         Ok((order, disk.text("name")?))
     })?;
     // If several disks have the lowest order, the first of them counts.
-    let disks = disks.unwrap_or_default().into_iter();
-    let boot = disks.min_by_key(|(order, _)| *order);
+    let boot = disks.into_iter().flatten().min_by_key(|(order, _)| *order);
     for volume in instance.field("volumes").objects()? {
         let name = volume.text("name")?;
         if boot.as_ref().is_none_or(|(_, wanted)| *wanted == name) {
@@ -409,9 +408,9 @@ fn preference<'a>(
     }
     let ignores_failure = matcher.text("inferFromVolumeFailurePolicy")? == "Ignore";
     let volumes = spec.object("template").object("spec").field("volumes");
-    let mut volumes = volumes.objects()?.into_iter();
-    let Some(found) = volumes.find(|found| found.text("name").is_ok_and(|name| name == volume))
-    else {
+    let volumes = volumes.objects()?;
+    let has_name = |found: &&Object<'a>| found.text("name").is_ok_and(|name| name == volume);
+    let Some(found) = volumes.iter().find(has_name) else {
         return Ok(Some(PreferenceMatcher::NotInferable(volume)));
     };
     let unsupported =

@@ -281,6 +281,8 @@ fn crons(
 ///
 /// MIRRORS: getDefaultDataSourceArch.
 fn first_common(architectures: &[Architecture], among: &[Architecture]) -> Option<Architecture> {
-    let mut architectures = architectures.iter().copied();
-    architectures.find(|architecture| among.contains(architecture))
+    architectures
+        .iter()
+        .copied()
+        .find(|architecture| among.contains(architecture))
 }

@@ -277,3 +277,15 @@ fn a_message_from_outside_cannot_draw_on_the_terminal() {
         assert!(!stdout.contains("\n::error::"), "{stdout}");
     }
 }
+
+#[test]
+fn an_object_that_check_denies_is_not_ready() {
+    let file = "status-import-off.yaml";
+    let headline = "not ready: 1 problem: HCOMultiArchGoldenImagesDisabled fires; all golden images are imported";
+    run(&format!("status --from {file} -q"))
+        .exits(1)
+        .prints(&[headline, "[multi-arch-import-disabled]"]);
+    run(&format!("check --from {file} -q"))
+        .exits(1)
+        .prints(&["multi-arch-import-disabled"]);
+}
