@@ -14,7 +14,7 @@ use operator_models::hco::import::Import;
 use operator_models::ssp::architecture::knows_all;
 
 use self::annotation::Annotations;
-pub(crate) use self::consequences::{MAX_EVALUATED_AGAIN, edits, recommended_patch};
+pub(crate) use self::consequences::{edits, recommended_patch};
 pub(crate) use self::import::set_import;
 
 use crate::change::Change;

@@ -8,10 +8,10 @@ use crate::comparison::Comparison;
 use crate::evaluate::evaluate as evaluate_change;
 use crate::fixes::Fixes;
 use crate::inputs::Inputs;
-use crate::render::{self, Detail};
+use crate::render;
 use crate::repair::{Repaired, repair};
 use crate::report::Report;
-use crate::request::{HyperConvergedRequest, Parsed};
+use crate::request::{Detail, HyperConvergedRequest, Parsed};
 use crate::settings::Settings;
 use crate::virtual_machine;
 

@@ -1,4 +1,4 @@
-//! Builds reports: with an evaluation, and for requests that cannot be evaluated.
+//! Builds reports with an evaluation.
 
 mod audit;
 mod forecast;
@@ -8,9 +8,7 @@ mod warnings;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
 
-use kube_objects::json::WrongType;
-use kube_objects::request::Request;
-use kube_objects::text::{Foreign, cut, escape, quote};
+use kube_objects::text::Foreign;
 use operator_models::forecast::Forecast;
 use operator_models::hco::golden_image::GoldenImage;
 use operator_models::hco::import::Import;
@@ -23,92 +21,18 @@ use crate::finding::Finding;
 use crate::fixes::recommended_patch;
 use crate::inputs::Inputs;
 use crate::nodes::NodesSource;
+use crate::object_name::ObjectName;
+use crate::rejected::{INTERNAL_ERROR, MAX_MESSAGE_LENGTH};
 use crate::repair::{Repaired, Step};
 use crate::report::{Boot, Report, TemplateReport};
+use crate::request::Detail;
 use crate::rule::Rule;
 use crate::settings::Settings;
-
-/// The maximum length of a name in Kubernetes.
-const NAME: usize = 253;
 
 /// The status code for denying the object.
 ///
 /// Not 422: `kubectl edit` treats 422 as validation by the API server itself and hides the message.
 const FORBIDDEN: u16 = 403;
-const BAD_REQUEST: u16 = 400;
-const INTERNAL_ERROR: u16 = 500;
-
-/// How much of the report is requested. Only `Everything` needs the numbers of nodes, and therefore a list of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Detail {
-    /// The fields that the API server needs.
-    Verdict,
-    /// All fields, including the golden images.
-    Everything,
-}
-
-fn rejected(code: u16, message: String) -> Report {
-    Report {
-        allowed: false,
-        code: Some(code),
-        message: Some(cut(message, message::LIMIT)),
-        ..Report::accepted()
-    }
-}
-
-/// A denial that also has a warning with its reason, if the settings ask for it.
-fn rejected_with(settings: &Settings, code: u16, fact: &str, message: String) -> Report {
-    let warning = settings.denials_as_warnings.then(|| warnings::denial(fact));
-    Report {
-        warnings: Vec::from_iter(warning),
-        ..rejected(code, message)
-    }
-}
-
-/// Denies an object that cannot be decoded, because accepting it would hide its problems. `types` are the arguments of
-/// `kubectl explain`.
-pub(crate) fn undecodable(
-    object: &ObjectName,
-    types: &str,
-    reason: &WrongType<'_>,
-    settings: &Settings,
-) -> Report {
-    let reason = escape(&reason.to_string(), 1024);
-    let fact = format!("{object} cannot be decoded: {reason}.");
-    let message = format!(
-        "{fact}\n\
-         fix: correct the type of the field; to see the types that are expected:\n  \
-         kubectl explain {types}"
-    );
-    rejected_with(settings, BAD_REQUEST, &fact, message)
-}
-
-/// An object of a version that the policy does not know.
-pub(crate) fn unknown_version(object: &ObjectName, version: &str, settings: &Settings) -> Report {
-    let version = quote(version);
-    let fact = format!("{object} cannot be decoded: version {version} is unknown.");
-    let message = format!("{fact}\nfix: use hco.kubevirt.io/v1beta1 or hco.kubevirt.io/v1");
-    rejected_with(settings, BAD_REQUEST, &fact, message)
-}
-
-/// The payload cannot be read.
-pub(crate) fn unreadable_payload(reason: &str) -> Report {
-    let reason = escape(reason, 1024);
-    let message = format!(
-        "The admission request cannot be decoded: {reason}.\n\
-         fix: send an AdmissionRequest that contains a HyperConverged or a VirtualMachine"
-    );
-    rejected(BAD_REQUEST, message)
-}
-
-/// The policy was deployed with invalid settings, despite `validate_settings`.
-pub(crate) fn invalid_settings(object: &ObjectName, problems: &str) -> Report {
-    let message = format!(
-        "{object} was not checked: {problems}\n\
-         fix: correct spec.settings of the ClusterAdmissionPolicy"
-    );
-    rejected(INTERNAL_ERROR, message)
-}
 
 /// The report about a HyperConverged.
 pub(crate) fn report(change: &Change<'_>, inputs: &Inputs<'_>, detail: Detail) -> Report {
@@ -179,7 +103,7 @@ pub(crate) fn with_findings<O>(
     let mut message = report.code.map(|_| message::message(object, &denying));
     let mut obstacle = repaired.obstacle.as_deref();
     if let Some((message, paragraph)) = message.as_mut().zip(obstacle)
-        && message.len() + paragraph.len() + 2 <= message::LIMIT
+        && message.len() + paragraph.len() + 2 <= MAX_MESSAGE_LENGTH
     {
         message.push_str("\n\n");
         message.push_str(paragraph);
@@ -229,52 +153,6 @@ impl<'e> RuleSection<'e> {
         shown.retain(|finding| finding.level == outcome);
         let more = self.count(outcome) - shown.len();
         (shown, more)
-    }
-}
-
-/// The kind of HyperConverged, for users.
-pub(crate) const HYPER_CONVERGED: &str = "HyperConverged";
-
-/// The kind and the name of the object, for users.
-#[derive(Debug, Clone)]
-pub(crate) struct ObjectName {
-    pub(crate) kind: &'static str,
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-}
-
-impl ObjectName {
-    /// The name in a request.
-    pub(crate) fn new(kind: &'static str, request: &Request<'_>) -> Self {
-        Self {
-            kind,
-            namespace: request.namespace.clone(),
-            name: request.name.clone(),
-        }
-    }
-
-    /// The same name with the namespace and the name of the object, where the request does not contain them.
-    pub(crate) fn or(mut self, namespace: &str, name: &str) -> Self {
-        if self.namespace.is_empty() {
-            namespace.clone_into(&mut self.namespace);
-        }
-        if self.name.is_empty() {
-            name.clone_into(&mut self.name);
-        }
-        self
-    }
-}
-
-impl std::fmt::Display for ObjectName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ", self.kind)?;
-        if !self.namespace.is_empty() {
-            write!(f, "{}/", escape(&self.namespace, NAME))?;
-        }
-        match self.name.as_str() {
-            "" => f.write_str("(without a name)"),
-            name => f.write_str(&escape(name, NAME)),
-        }
     }
 }
 

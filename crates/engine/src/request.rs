@@ -13,11 +13,24 @@ use operator_models::ssp::data_sources::{GOLDEN_IMAGES_NAMESPACE, golden_images_
 
 use crate::comparison::Comparison;
 use crate::configuration::{Configuration, Installation, Origin};
-use crate::fixes::MAX_EVALUATED_AGAIN;
-use crate::render::{self, Detail, HYPER_CONVERGED, ObjectName};
+use crate::object_name::{HYPER_CONVERGED, ObjectName};
+use crate::rejected;
 use crate::report::Report;
 use crate::settings::Settings;
 use crate::version::Version;
+
+/// The maximum size of an object that is evaluated again, in bytes. The fixes of a larger one are not checked, and it is not
+/// repaired. Manifests that people write are smaller.
+pub(crate) const MAX_EVALUATED_AGAIN: usize = 128 << 10;
+
+/// How much of the report is requested. Only `Everything` needs the numbers of nodes, and therefore a list of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// The fields that the API server needs.
+    Verdict,
+    /// All fields, including the golden images.
+    Everything,
+}
 
 /// A request that has to be evaluated.
 pub(crate) enum Parsed<'a> {
@@ -106,7 +119,7 @@ fn accepted() -> Answered {
 }
 
 fn unreadable(reason: &str) -> Answered {
-    Box::new(render::unreadable_payload(reason))
+    Box::new(rejected::unreadable_payload(reason))
 }
 
 /// The object that was sent.
@@ -117,7 +130,7 @@ fn sent_object<'a>(request: &Request<'a>) -> Result<Json<'a>, Answered> {
 
 fn read_settings(settings: &Field<'_>, name: &ObjectName) -> Result<Settings, Answered> {
     Settings::read(settings.json())
-        .map_err(|problems| Box::new(render::invalid_settings(name, &problems)))
+        .map_err(|problems| Box::new(rejected::invalid_settings(name, &problems)))
 }
 
 /// The object before an update.
@@ -140,7 +153,9 @@ impl<'a> HyperConvergedRequest<'a> {
         let Some(version) = ApiVersion::from_kind(api_version.as_deref(), requested) else {
             let settings = read_settings(settings, &name)?;
             let version = api_version.as_deref().unwrap_or(requested);
-            return Err(Box::new(render::unknown_version(&name, version, &settings)));
+            return Err(Box::new(rejected::unknown_version(
+                &name, version, &settings,
+            )));
         };
         let fields = LocatedFields::new(object, version);
         let old = old_object(request).and_then(|old| {
@@ -163,7 +178,7 @@ impl<'a> HyperConvergedRequest<'a> {
                 "hyperconvergeds --recursive --api-version=hco.kubevirt.io/{}",
                 version.name()
             );
-            Box::new(render::undecodable(&name, &types, &error, &settings))
+            Box::new(rejected::undecodable(&name, &types, &error, &settings))
         })?;
         Ok(Self {
             name: name.or(&new.namespace, &new.name),
@@ -283,7 +298,7 @@ impl<'a> VirtualMachineRequest<'a> {
         let settings = read_settings(settings, &name)?;
         let new = new.map_err(|error| {
             let types = "virtualmachines --recursive --api-version=kubevirt.io/v1";
-            Box::new(render::undecodable(&name, types, &error, &settings))
+            Box::new(rejected::undecodable(&name, types, &error, &settings))
         })?;
         Ok(Self {
             name: name.or(&new.namespace, &new.name),

@@ -11,6 +11,7 @@ mod generated;
 mod handbook;
 mod metadata;
 mod module;
+mod modules;
 mod questions;
 #[path = "../commands/schema.rs"]
 mod schema;

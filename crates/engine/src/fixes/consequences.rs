@@ -14,10 +14,7 @@ use super::Fixes;
 use crate::change::Side;
 use crate::evaluate::{Detection, Outcome, evaluate};
 use crate::finding::Finding;
-
-/// The maximum size of an object that is evaluated again, in bytes. The fixes of a larger one are not checked, and it is not
-/// repaired. Manifests that people write are smaller.
-pub(crate) const MAX_EVALUATED_AGAIN: usize = 128 << 10;
+use crate::request::MAX_EVALUATED_AGAIN;
 
 /// The consequences of edits.
 pub(super) struct Consequences {

@@ -6,8 +6,8 @@ use std::ptr;
 use kube_objects::text::{Foreign, percent_encode};
 use operator_models::hco::import::Import;
 
-use super::NAME;
 use crate::evaluate::{Detection, Outcome};
+use crate::object_name::MAX_NAME_LENGTH;
 use crate::repair::Step;
 use crate::report::Report;
 use crate::rule::Rule;
@@ -23,7 +23,7 @@ pub(super) fn annotations<O>(
     let default = report
         .default_architecture
         .as_ref()
-        .map(|name| percent_encode(name.raw(), NAME));
+        .map(|name| percent_encode(name.raw(), MAX_NAME_LENGTH));
     let import = report.multi_arch_import.map(Import::name);
     let pairs = [
         ("findings", findings(detections)),
@@ -48,7 +48,9 @@ pub(super) fn annotations<O>(
 }
 
 fn architectures(names: Option<&[Foreign]>) -> Option<String> {
-    let names = names?.iter().map(|name| percent_encode(name.raw(), NAME));
+    let names = names?
+        .iter()
+        .map(|name| percent_encode(name.raw(), MAX_NAME_LENGTH));
     bounded(names, ',').or_else(|| Some("none".to_owned()))
 }
 
@@ -87,7 +89,13 @@ fn made(repairs: &[Step]) -> Option<String> {
 /// `rule-id/template=`. The equals sign is part of the sort key, so that whole words are in order.
 fn word(rule: &Rule, template: &str) -> String {
     let slash = if template.is_empty() { "" } else { "/" };
-    [rule.id, slash, &percent_encode(template, NAME), "="].concat()
+    [
+        rule.id,
+        slash,
+        &percent_encode(template, MAX_NAME_LENGTH),
+        "=",
+    ]
+    .concat()
 }
 
 /// The words up to the limit, then the number of omitted words.

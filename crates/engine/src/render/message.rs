@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use kube_objects::text::{cut, quote};
 
-use super::{ObjectName, RuleSection};
+use super::RuleSection;
 use crate::evaluate::Outcome;
 use crate::finding::Finding;
+use crate::object_name::ObjectName;
+use crate::rejected::MAX_MESSAGE_LENGTH;
 
-/// The maximum length of a message.
-pub(super) const LIMIT: usize = 4096;
 /// The maximum length of a paragraph, so that one rule does not displace the others.
 const PARAGRAPH: usize = 1800;
 /// The maximum number of further templates that a paragraph names, and of different fixes that it contains.
@@ -31,7 +31,7 @@ pub(super) fn message(object: &ObjectName, denying: &[&RuleSection<'_>]) -> Stri
     let mut message = format!("{object}: {all} problem{s}");
     for (index, section) in denying.iter().enumerate() {
         let paragraph = paragraph(section);
-        if message.len() + paragraph.len() > LIMIT - REST {
+        if message.len() + paragraph.len() > MAX_MESSAGE_LENGTH - REST {
             let rest = count(denying.get(index..).unwrap_or_default());
             let _ = write!(message, "\n\nand {rest} more");
             break;

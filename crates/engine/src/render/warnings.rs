@@ -5,19 +5,11 @@ use kube_objects::text::cut;
 
 use super::RuleSection;
 use crate::evaluate::Outcome;
+use crate::rejected::{DENIED, MAX_WARNING_LENGTH};
 use crate::report::Report;
 
-/// The maximum length of a line, and of all lines together. The API server truncates longer ones.
-const LINE: usize = 256;
+/// The maximum length of all warnings together.
 const LINES: usize = 4096;
-
-/// The prefix of denials in monitor mode, where Kubewarden accepts the request.
-const DENIED: &str = "Denied in protect mode: ";
-
-/// The warning of a denial without findings.
-pub(super) fn denial(fact: &str) -> String {
-    cut(format!("{DENIED}{fact}"), LINE)
-}
 
 pub(super) fn warnings(
     report: &Report,
@@ -78,7 +70,7 @@ impl Lines {
         /// Space for the line with the number of omitted lines.
         const REST: usize = 32;
         for line in lines {
-            let line = cut(line, LINE);
+            let line = cut(line, MAX_WARNING_LENGTH);
             if self.omitted == 0 && self.length + line.len() <= LINES - REST {
                 self.length += line.len();
                 self.shown.push(line);
