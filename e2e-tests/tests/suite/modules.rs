@@ -17,9 +17,9 @@ fn imports(source: &Path) -> BTreeMap<String, BTreeSet<String>> {
         for line in fs::read_to_string(&file).unwrap().lines() {
             let is_code = !line.trim_start().starts_with("//");
             let paths = line.split("crate::").skip(1).filter(|_| is_code);
-            imported.extend(paths.map(|path| {
-                let end = path.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
-                path[..end.unwrap_or(path.len())].to_owned()
+            imported.extend(paths.filter_map(|path| {
+                let name = path.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+                name.map(str::to_owned).next()
             }));
         }
     }
