@@ -81,7 +81,7 @@ e2e-cluster: setup $(TOOLS)/stamp ## Run scenarios on a real API server (needs G
 	CLUSTER_TOOLS=$(TOOLS) $(TEST) --test cluster -- $(SCENARIOS)
 
 alerts: ## Read the alerts in deploy/ with Prometheus' parser (needs Go)
-	cd e2e-tests/tools/alerts && go run . $(abspath deploy/components/monitoring/alerts.yaml deploy/update-check/alert.yaml)
+	cd e2e-tests/tools/alerts && go run . $(abspath deploy/components/monitoring/alerts.yaml)
 
 NPM := playground/node_modules/.package-lock.json
 $(NPM): playground/package-lock.json

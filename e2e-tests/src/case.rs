@@ -116,7 +116,7 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// The cases in a YAML stream; none in `INDEX.md`.
+/// The cases in a YAML stream; none in another file.
 fn cases_of_topic(file: &'static File<'static>) -> Vec<Case> {
     let path = file.path();
     if path.extension().is_none_or(|extension| extension != "yaml") {

@@ -2,7 +2,7 @@
 
 mod read;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
@@ -37,28 +37,28 @@ Examples:
                      nodes.yaml is the output of `kubectl get nodes -o yaml`
   hco-preflight check -f deploy/ --cluster
   hco-preflight fix -f hyperconverged.yaml --cluster --write
-  hco-preflight check --cluster --what-if arm64=2
-                     what happens to the cluster's HyperConverged when two arm64 worker nodes join
+  hco-preflight check --cluster
+                     what is wrong in the cluster, and which alerts fire
+  hco-preflight plan --cluster --what-if arm64=2
+                     what happens when two arm64 worker nodes join
   helm template . | hco-preflight check -f - --arch amd64=3,arm64=2 -o markdown
   hco-preflight explain architectures-missing
 
 Exit codes:
-  0  everything would be accepted; `fix`: nothing to fix
-  1  something would be denied; `fix`: changes are shown but not written, or a problem remains
-  2  something could not be checked: an unreadable file, unreadable nodes, invalid settings, invalid usage";
+  0  all right: no problem; `plan`: no new problem, and nothing is lost; `fix`: nothing to fix
+  1  a problem; `plan`: a new problem or a loss; `fix`: changes that are not written, or a problem that remains
+  2  something was not read or not evaluated, or invalid usage";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Report whether HyperConverged objects and virtual machines would be accepted, and how to fix them
+    /// Report whether objects of files would be accepted, or what is wrong in a cluster, and how to fix it
     Check(Check),
     /// Fix HyperConverged objects: show the changes, or write them
     Fix(Fix),
-    /// Show the page of a rule, or the table of rules
+    /// Show the page of a rule or of an alert, or list them
     Explain(Explain),
     /// Show what a change does to boot sources and virtual machines, before you make it
     Plan(Plan),
-    /// Show which golden images are ready, and why others are not
-    Status(Status),
     /// Write the objects of a cluster that `--from` reads to a file
     Snapshot(Snapshot),
     /// Validate settings and print the effective settings
@@ -76,12 +76,9 @@ impl Command {
             Self::Check(Check { subject, .. }) | Self::Fix(Fix { subject, .. }) => {
                 Some(&mut subject.connection)
             }
-            Self::Plan(Plan { what_is, .. }) | Self::Status(Status { what_is, .. }) => {
-                Some(&mut what_is.connection)
-            }
-            Self::Snapshot(Snapshot { connection, .. })
-            | Self::Images(Images { connection, .. }) => Some(connection),
-            Self::Explain(_) | Self::Settings(_) | Self::Completions(_) => None,
+            Self::Plan(Plan { what_is, .. }) => Some(&mut what_is.connection),
+            Self::Snapshot(Snapshot { connection, .. }) => Some(connection),
+            Self::Explain(_) | Self::Settings(_) | Self::Images(_) | Self::Completions(_) => None,
         }
     }
 }
@@ -132,10 +129,6 @@ pub(crate) struct Subject {
     #[command(flatten)]
     pub(crate) connection: Connection,
 
-    /// Evaluate as if these nodes had joined or left, for example arm64=2, amd64=-1, or control-plane:arm64=3
-    #[arg(long, value_name = "COUNTS", help_heading = "Nodes")]
-    pub(crate) what_if: Option<WhatIf>,
-
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) settings: Option<PathBuf>,
@@ -166,7 +159,7 @@ pub(crate) struct Subject {
     pub(crate) sources_path: Option<PathBuf>,
 }
 
-/// Where `plan` and `status` read what there is, and with which policy.
+/// Where `plan` reads what there is, and with which policy.
 #[derive(Debug, clap::Args)]
 pub(crate) struct WhatIs {
     /// Read the current state from the cluster of the current kubeconfig
@@ -183,10 +176,6 @@ pub(crate) struct WhatIs {
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them
     #[arg(long, value_name = "FILE", help_heading = "Policy")]
     pub(crate) settings: Option<PathBuf>,
-
-    /// Has no effect: only `check` and `fix` compile the module.
-    #[arg(long = "no-cache", hide = true)]
-    _no_cache: bool,
 }
 
 impl WhatIs {
@@ -194,6 +183,7 @@ impl WhatIs {
     pub(crate) fn subject(&self) -> Subject {
         Subject {
             cluster: self.cluster,
+            from: self.from.clone(),
             connection: self.connection.clone(),
             settings: self.settings.clone(),
             ..Subject::default()
@@ -240,11 +230,19 @@ pub(crate) struct Check {
     #[arg(long, help_heading = "Objects")]
     pub(crate) allow_empty: bool,
 
-    /// The format of the output
+    /// Without -f: wait until no golden image is importing or not created, but no longer than this, for example 10m
+    #[arg(long, value_name = "TIME", value_parser = timeout, conflicts_with = "from")]
+    pub(crate) wait: Option<Duration>,
+
+    /// Without -f: accept that something could not be read; without this, the exit code is then 2
+    #[arg(long)]
+    pub(crate) allow_unread: bool,
+
+    /// The format of the output; without -f: text, json, or markdown
     #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: Format,
 
-    /// The lowest level of a finding that causes exit code 1
+    /// The lowest level of a problem that causes exit code 1
     #[arg(long, value_enum, default_value_t, value_name = "LEVEL")]
     pub(crate) fail_on: FailOn,
 
@@ -253,7 +251,7 @@ pub(crate) struct Check {
     pub(crate) quiet: bool,
 }
 
-/// The lowest level of a finding that makes a check fail. An object that cannot be judged always makes it fail.
+/// The lowest level of a problem that makes a check fail. What was not read or evaluated always makes it fail.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
     /// A denial
@@ -266,9 +264,11 @@ pub(crate) enum FailOn {
 }
 
 const CHECK: &str = "\
-One of --nodes, --cluster, --from, and --arch is required.
+One of --nodes, --cluster, --from, and --arch is required. With -f, the check says whether the objects would be accepted. \
+Without -f, it says whether the cluster is all right as it is: the problems of the HyperConverged, conditions, golden \
+images, and VMs that cannot start.
 
-Exit codes: 0 all objects would be accepted, 1 an object would be denied, 2 something could not be checked.";
+Exit codes: 0 no problem, 1 a problem, 2 something was not read or not evaluated.";
 
 /// The format of the output of `check`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -301,6 +301,10 @@ pub(crate) struct Fix {
     #[arg(long, help_heading = "Objects")]
     pub(crate) allow_empty: bool,
 
+    /// Fix as if these nodes had joined or left, for example arm64=2, amd64=-1, or control-plane:arm64=3
+    #[arg(long, value_name = "COUNTS", help_heading = "Nodes")]
+    pub(crate) what_if: Option<WhatIf>,
+
     /// Write the corrected files instead of printing a diff; with `-f -`, print the corrected text
     #[arg(long, short = 'w', conflicts_with = "output", help_heading = "Changes")]
     pub(crate) write: bool,
@@ -313,12 +317,12 @@ pub(crate) struct Fix {
     #[arg(long)]
     pub(crate) r#unsafe: bool,
 
-    /// How to fix multi-arch-import-disabled. With place-on, KubeVirt stops managing the VMs that run on the other nodes
-    #[arg(long, value_name = "RULE=enable-import|place-on:ARCH")]
-    prefer: Option<Prefer>,
+    /// Fix multi-arch-import-disabled by enabling the import, also where it is a preview
+    #[arg(long, conflicts_with = "place_on")]
+    enable_import: bool,
 
-    /// Short for --prefer multi-arch-import-disabled=place-on:ARCH
-    #[arg(long, value_name = "ARCH", conflicts_with = "prefer")]
+    /// Fix multi-arch-import-disabled by placing the workloads on ARCH. KubeVirt stops managing the VMs on other nodes
+    #[arg(long, value_name = "ARCH")]
     place_on: Option<String>,
 
     /// Print only errors: no notes and no summary
@@ -330,7 +334,7 @@ impl Fix {
     /// The preferred fix of the rule that has several.
     pub(crate) fn prefer(&self) -> Option<Prefer> {
         let placed = self.place_on.clone().map(Prefer::PlaceOn);
-        placed.or_else(|| self.prefer.clone())
+        placed.or_else(|| self.enable_import.then_some(Prefer::EnableImport))
     }
 }
 
@@ -357,26 +361,6 @@ pub(crate) const WITH_ALTERNATIVES: &str = "multi-arch-import-disabled";
 pub(crate) enum Prefer {
     EnableImport,
     PlaceOn(String),
-}
-
-impl std::str::FromStr for Prefer {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (rule, way) = text
-            .split_once('=')
-            .ok_or("the format is, for example, multi-arch-import-disabled=place-on:amd64")?;
-        if rule != WITH_ALTERNATIVES {
-            return Err(format!("only {WITH_ALTERNATIVES} has several fixes"));
-        }
-        match way.split_once(':') {
-            None if way == "enable-import" => Ok(Self::EnableImport),
-            Some(("place-on", architecture)) if !architecture.is_empty() => {
-                Ok(Self::PlaceOn(architecture.to_owned()))
-            }
-            _ => Err("the fix must be enable-import or place-on:ARCH".to_owned()),
-        }
-    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -423,9 +407,9 @@ pub(crate) struct Plan {
     #[arg(long, value_enum, default_value_t, value_name = "WHAT")]
     pub(crate) fail_on: PlanFailOn,
 
-    /// Exit with code 2 if anything could not be read
+    /// Accept that something could not be read: without this, the exit code is then 2
     #[arg(long)]
-    pub(crate) require_all: bool,
+    pub(crate) allow_unread: bool,
 
     /// Name all virtual machines, however many they are
     #[arg(long)]
@@ -440,9 +424,9 @@ const PLAN: &str = "\
 One of --cluster and --from is required. Without -f, --what-if, --nodes, and --hco-version, the plan shows what is still \
 outstanding.
 
-Exit codes: 0 nothing is lost, 1 something is lost, a problem is new, or the policy or HCO denies the object, 2 there is no plan or forecast.";
+Exit codes: 0 nothing is lost, and no problem is new, 1 a loss or a new problem, 2 something was not read, or there is no forecast.";
 
-/// The format of a plan or a status.
+/// The format of a plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PlanFormat {
     /// For people
@@ -459,38 +443,12 @@ pub(crate) enum PlanFormat {
 pub(crate) enum PlanFailOn {
     /// Nothing
     Never,
-    /// A boot source or a virtual machine that loses something, if only for a while, and a denial
+    /// A new problem, or a boot source or VM that loses something, if only for a while
     #[default]
-    Lost,
-    /// The same, and virtual machines that have nowhere to go when their node drains
-    Headroom,
+    Problem,
     /// Any change
     Changed,
 }
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = STATUS)]
-pub(crate) struct Status {
-    #[command(flatten)]
-    pub(crate) what_is: WhatIs,
-
-    /// Wait until all golden images are ready, but no longer than this, for example 10m; then cancel requests
-    #[arg(long, value_name = "TIME", value_parser = timeout, conflicts_with = "from")]
-    pub(crate) wait: Option<Duration>,
-
-    /// The format of the output
-    #[arg(long, short = 'o', value_enum, default_value_t, value_name = "FORMAT")]
-    pub(crate) output: PlanFormat,
-
-    /// Do not print notes
-    #[arg(long, short = 'q')]
-    pub(crate) quiet: bool,
-}
-
-const STATUS: &str = "\
-One of --cluster and --from is required.
-
-Exit codes: 0 all golden images are ready, 1 something is missing, or the HyperConverged has a problem, 2 the status is unknown.";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Snapshot {
@@ -508,7 +466,7 @@ pub(crate) struct Snapshot {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// The rule; if omitted, shows the table of rules
+    /// A rule, or an alert such as HCOMultiArchGoldenImagesDisabled; if omitted, lists them
     pub(crate) rule: Option<String>,
 
     /// The format of the output
@@ -519,18 +477,8 @@ pub(crate) struct Explain {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Settings {
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them; - for standard input
-    #[arg(value_name = "FILE", conflicts_with = "settings")]
-    file: Option<PathBuf>,
-
-    /// The same as FILE
-    #[arg(long, value_name = "FILE")]
-    settings: Option<PathBuf>,
-}
-
-impl Settings {
-    pub(crate) fn file(&self) -> Option<&Path> {
-        self.file.as_deref().or(self.settings.as_deref())
-    }
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -551,21 +499,6 @@ pub(crate) struct Images {
     #[command(flatten)]
     pub(crate) walk: Walk,
 
-    /// List the images of HCO and its workloads, in --cluster or --from, that lack an architecture
-    #[arg(long, conflicts_with_all = ["names", "filename"])]
-    pub(crate) operators: bool,
-
-    /// Read the workloads from the cluster of the current kubeconfig
-    #[arg(long, requires = "operators", conflicts_with = "from")]
-    pub(crate) cluster: bool,
-
-    /// The architecture that the images need [default: all architectures of the nodes]
-    #[arg(long, value_name = "ARCH", requires = "operators")]
-    pub(crate) arch: Option<String>,
-
-    #[command(flatten)]
-    pub(crate) connection: Connection,
-
     /// Look up images of FROM at TO first, for example quay.io/containerdisks=mirror.example.com/disks; can be repeated
     #[arg(long, value_name = "FROM=TO")]
     pub(crate) mirror: Vec<Mirror>,
@@ -582,8 +515,7 @@ pub(crate) struct Images {
 const IMAGES: &str = "\
 Uses the credentials that `docker login` and `podman login` store.
 
-Exit codes: 0 all images were read, 1 an image of --operators lacks an architecture of nodes on which it can run, \
-2 an image could not be read.";
+Exit codes: 0 all images were read, 2 an image could not be read.";
 
 /// The format of the output of `images` and `explain`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

@@ -1,46 +1,21 @@
-//! `check`: evaluates every HyperConverged of the files, or of the cluster, with the module.
+//! `check`: whether objects of files would be accepted, or whether a cluster is all right as it is.
+
+mod cluster;
+mod files;
 
 use anyhow::Result;
 
-use crate::args::{self, FailOn};
+use crate::args;
 use crate::exit::Exit;
-use crate::notes::Notes;
-use crate::output;
-use crate::stage::{Check, Purpose};
 use crate::terminal::Terminal;
-use crate::verdict::Verdicts;
 
-/// Evaluates the objects, prints the verdicts, and returns the most severe exit code.
+/// Without a file, it is about the live HyperConverged. A check without nodes is a usage error of files.
 pub(crate) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
-    let mut notes = Notes::default();
-    let verdicts = match Check::read(&args.subject, Purpose::Check, &mut notes) {
-        Ok(check) => check.judge(),
-        Err(unread) if unread.is_nothing && args.allow_empty => {
-            for failure in unread.failures {
-                notes.push_lines(failure.what);
-            }
-            Verdicts {
-                may_be_empty: true,
-                ..Verdicts::default()
-            }
-        }
-        // A program that reads the report must find the errors in it.
-        Err(unread) => Verdicts {
-            failures: unread.failures,
-            ..Verdicts::default()
-        },
-    };
-    if !args.quiet {
-        verdicts.add_notes(&mut notes);
-        terminal.notes(&notes);
+    let subject = &args.subject;
+    let is_live = subject.cluster || subject.from.is_some();
+    if subject.filename.is_empty() && is_live {
+        cluster::run(args, terminal)
+    } else {
+        files::run(args, terminal)
     }
-    for failure in &verdicts.failures {
-        terminal.failure(&failure.to_string());
-    }
-    output::print(&verdicts, args.output, terminal)?;
-    Ok(match verdicts.exit() {
-        Exit::Denied if args.fail_on == FailOn::Never => Exit::Accepted,
-        Exit::Accepted if args.fail_on == FailOn::Warn && verdicts.warns() => Exit::Denied,
-        exit => exit,
-    })
 }

@@ -1,7 +1,7 @@
 //! The results of a check as one flat list, which the formats for programs print.
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
@@ -173,17 +173,11 @@ fn fingerprint(parts: &[&str]) -> String {
 
 /// The path of a file in the Git repository in which the command runs; outside a repository, relative to the current
 /// directory.
-///
-/// MIRRORS: git setup.c, `setup_git_directory_gently_1`, with `GIT_CEILING_DIRECTORIES`.
 fn in_repository(file: &str) -> String {
     let current = std::env::current_dir().unwrap_or_default();
-    let ceilings = std::env::var_os("GIT_CEILING_DIRECTORIES").unwrap_or_default();
-    let ceilings: Vec<PathBuf> = std::env::split_paths(&ceilings).collect();
-    let is_open = |directory: &&Path| {
-        *directory == current || !ceilings.iter().any(|ceiling| ceiling == directory)
-    };
-    let mut directories = current.ancestors().take_while(is_open);
-    let root = directories.find(|directory| directory.join(".git").exists());
+    let root = current
+        .ancestors()
+        .find(|directory| directory.join(".git").exists());
     let mut path = PathBuf::new();
     for component in current.join(file).components() {
         match component {

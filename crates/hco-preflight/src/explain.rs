@@ -1,4 +1,4 @@
-//! `explain`: a rule's page, or the table of rules.
+//! `explain`: the page of a rule, the section about an alert, or the table of rules.
 
 use anyhow::{Result, bail};
 use kube_objects::text::nearest;
@@ -12,6 +12,13 @@ use crate::terminal::{BOLD, CYAN, Terminal, print_json, width};
 
 /// Shows a page, or the table. The exit code is 2 if the rule does not exist.
 pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
+    if let Some(alert) = args.rule.as_deref().and_then(pages::alert) {
+        match args.output {
+            PlainFormat::Text => terminal.print(&shown(&alert.text(), width()))?,
+            PlainFormat::Json => print_json(&json!({"alert": alert.name, "page": alert.text()}))?,
+        }
+        return Ok(Exit::Accepted);
+    }
     let page = match &args.rule {
         Some(rule) => Some(page(rule, &terminal.name)?),
         None => None,
@@ -34,10 +41,13 @@ fn page(typed: &str, program: &str) -> Result<Page> {
     if let Some(page) = pages::all().find(|page| page.rule.id == typed) {
         return Ok(page);
     }
-    let ids: Vec<&str> = pages::all().map(|page| page.rule.id).collect();
+    let rules = pages::all().map(|page| page.rule.id);
+    let ids: Vec<&str> = rules
+        .chain(pages::alerts().map(|alert| alert.name))
+        .collect();
     let nearest = nearest(typed, &ids);
     let hint = nearest.map_or_else(String::new, |id| format!(" Did you mean `{id}`?"));
-    bail!("there is no rule `{typed}`.{hint} `{program} explain` lists them all.")
+    bail!("there is no rule or alert `{typed}`.{hint} `{program} explain` lists them all.")
 }
 
 fn in_json(page: Page) -> Value {
@@ -57,6 +67,10 @@ fn table() -> String {
     for page in pages::all() {
         let (id, level, summary) = (page.rule.id, page.rule.level.name(), page.summary());
         line!(text, "{id:<wide$}  {level:<4}  {summary}");
+    }
+    line!(text, "\n{BOLD}alerts{BOLD:#}");
+    for alert in pages::alerts() {
+        line!(text, "{}", alert.name);
     }
     text
 }

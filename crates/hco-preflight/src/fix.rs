@@ -51,7 +51,12 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         _ => {}
     }
     let mut notes = Notes::default();
-    let check = Check::read(&args.subject, Purpose::Fix, &mut notes);
+    let check = Check::read(
+        &args.subject,
+        Purpose::Fix,
+        args.what_if.as_ref(),
+        &mut notes,
+    );
     if !args.quiet {
         terminal.notes(&notes);
     }
@@ -333,9 +338,7 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
         parts.push(format!("{} {what}", findings(to_confirm)));
     }
     if to_choose > 0 {
-        let what = format!(
-            "for you to decide: run again with --prefer {WITH_ALTERNATIVES}=enable-import, or with --place-on ARCH"
-        );
+        let what = "for you to decide: run again with --enable-import, or with --place-on ARCH";
         parts.push(format!("{} {what}", findings(to_choose)));
     }
     if by_hand > 0 {

@@ -14,7 +14,6 @@ use crate::files::{self, Files, Found, Walk, Wanted};
 use crate::foreign::{self, one_line};
 use crate::mirrors::{self, Mirror};
 use crate::object_name::name;
-use crate::operators;
 use crate::prose::line;
 use crate::templates;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
@@ -56,9 +55,6 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     files::check_stdin(named)?;
     files::check_directories(&args.filename, &args.walk)?;
     let registries = registries(args.sources_path.as_deref())?;
-    if args.operators {
-        return operators::run(args, terminal, &registries);
-    }
     let files = read(args);
     terminal.notes(&files.notes);
     let mut asked = Asked::default();

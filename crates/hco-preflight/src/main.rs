@@ -18,7 +18,6 @@ mod files;
 mod fix;
 mod foreign;
 mod hco_version;
-mod headroom;
 mod images;
 mod kubectl;
 mod mirrors;
@@ -26,7 +25,6 @@ mod module;
 mod no_forecast;
 mod notes;
 mod object_name;
-mod operators;
 mod output;
 mod pages;
 mod plan;
@@ -37,7 +35,7 @@ mod row;
 mod settings;
 mod snapshot;
 mod stage;
-mod status;
+mod state;
 mod stops;
 mod templates;
 mod terminal;
@@ -78,7 +76,6 @@ fn main() -> ExitCode {
         Command::Settings(settings) => settings::run(settings, &terminal),
         Command::Images(images) => images::run(images, &terminal),
         Command::Plan(plan) => plan::run(plan, &terminal),
-        Command::Status(status) => status::run(status, &terminal),
         Command::Snapshot(snapshot) => snapshot::run(snapshot, &terminal),
         Command::Completions(args) => completions(args),
     };

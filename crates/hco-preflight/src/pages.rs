@@ -1,9 +1,45 @@
-//! The rules' pages.
+//! The pages of rules, and the sections about alerts.
 
 use engine::{RULES, Rule};
 use include_dir::{Dir, include_dir};
 
 static PAGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../engine/src/rules");
+
+static ALERTS: &str = include_str!("../../../docs/alerts.md");
+
+/// A section of docs/alerts.md.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Alert {
+    pub(crate) name: &'static str,
+    section: &'static str,
+}
+
+/// The alerts of the operators, in the order of the page. Other sections have titles of several words.
+pub(crate) fn alerts() -> impl Iterator<Item = Alert> {
+    let sections = ALERTS.split("\n## ").skip(1);
+    sections.filter_map(|section| {
+        let (name, section) = section.split_once('\n')?;
+        let is_alert = !name.contains(' ') && name.starts_with(char::is_uppercase);
+        is_alert.then_some(Alert { name, section })
+    })
+}
+
+pub(crate) fn alert(name: &str) -> Option<Alert> {
+    alerts().find(|alert| alert.name == name)
+}
+
+impl Alert {
+    /// The section without the comments that name the sources.
+    pub(crate) fn text(&self) -> String {
+        let parts = self.section.split("<!--").enumerate();
+        let parts = parts.map(|(index, part)| match part.split_once("-->") {
+            Some((_, rest)) if index > 0 => rest,
+            _ => part,
+        });
+        let section: String = parts.collect();
+        format!("# {}\n{}\n", self.name, section.trim_end())
+    }
+}
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Page {

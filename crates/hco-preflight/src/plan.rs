@@ -2,16 +2,16 @@
 //! file compares it with the objects in the cluster.
 
 pub(crate) mod boot_sources;
+mod headline;
 pub(crate) mod machines;
 mod rows;
 mod storage;
 mod text;
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use anyhow::{Result, bail};
-use engine::{Import, Stopped};
+use engine::Stopped;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -20,16 +20,14 @@ use crate::boot_image;
 use crate::exit::Exit;
 use crate::facts::Fact;
 use crate::foreign::Foreign;
-use crate::hco_version::ShownVersion;
-use crate::headroom::Headroom;
 use crate::no_forecast::NoForecast;
 use crate::notes::Notes;
 use crate::report::{Conclusions as _, Finding, Level, Report};
-use crate::row::{Effect, Row, Severity, exit, of_kind};
+use crate::row::{Effect, Row, Severity, exit};
 use crate::stage::{self, Situation};
+use crate::state::State;
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
-use crate::world::Gap;
 
 use self::boot_sources::{BootSources, Wanted};
 use self::storage::Disks;
@@ -54,7 +52,7 @@ pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     }
     let fails = match args.fail_on {
         PlanFailOn::Never => Severity::Unknown,
-        PlanFailOn::Lost | PlanFailOn::Headroom => Severity::Loss,
+        PlanFailOn::Problem => Severity::Loss,
         PlanFailOn::Changed => Severity::Change,
     };
     Ok(exit(&plan.rows, fails))
@@ -82,8 +80,6 @@ struct Plan<'c> {
     pending: Option<BootSources<'c>>,
     facts: Vec<Fact>,
     stopped_by: Vec<Stop>,
-    /// `None` if the running VMs were not read.
-    headroom: Option<Headroom>,
     rows: Vec<Row>,
 }
 
@@ -114,7 +110,6 @@ impl<'c> Plan<'c> {
             } else {
                 Vec::new()
             },
-            headroom: Headroom::of(situation).filter(|_| is_stored),
             rows: Vec::new(),
         };
         plan.rows = plan.rows(args);
@@ -124,14 +119,8 @@ impl<'c> Plan<'c> {
     fn rows(&self, args: &args::Plan) -> Vec<Row> {
         let (object, world) = (&self.situation.name, &self.situation.world);
         let row = |effect, what: &str| Row::new(effect, "HyperConverged", object, what);
-        let is_gate = args.fail_on == PlanFailOn::Headroom;
-        let mut rows: Vec<Row> = world.gaps().iter().map(Gap::row).collect();
-        for row in &mut rows {
-            let is_needed = is_gate && self.headroom.is_none() && row.kind == world.running.kind();
-            if args.require_all || is_needed {
-                row.severity = Severity::Unknown;
-            }
-        }
+        let gaps = world.gaps();
+        let mut rows: Vec<Row> = gaps.iter().map(|gap| gap.row(args.allow_unread)).collect();
         let denied = if self.situation.is_sent {
             Effect::Denied
         } else {
@@ -141,7 +130,10 @@ impl<'c> Plan<'c> {
         if self.is_denied_by_hco {
             return rows;
         }
-        rows.extend(self.headroom.iter().flat_map(|it| it.rows(is_gate)));
+        rows.extend(self.ended().map(|finding| {
+            let what = format!("[{}] {}", finding.rule, finding.fact);
+            row(Effect::ProblemEnds, &what)
+        }));
         // A denied object is not stored, so its forecast does not matter.
         let is_denied = self.denied.is_some() && self.situation.is_sent;
         if let Some(unknown) = self.unknown().filter(|_| !is_denied) {
@@ -183,6 +175,19 @@ impl<'c> Plan<'c> {
             .collect()
     }
 
+    /// The problems of the current object that the change ends.
+    fn ended(&self) -> impl Iterator<Item = &'c Finding> {
+        let after = &self.situation.after.report;
+        let is_same = |one: &Finding, other: &Finding| {
+            (&one.rule, &one.template) == (&other.rule, &other.template)
+        };
+        let before = self.situation.before.iter();
+        before
+            .flat_map(|before| &before.report.findings)
+            .filter(|finding| finding.level == Level::Deny)
+            .filter(move |ended| !after.findings.iter().any(|other| is_same(ended, other)))
+    }
+
     fn unknown(&self) -> Option<String> {
         let unknown = self
             .no_forecast
@@ -191,96 +196,47 @@ impl<'c> Plan<'c> {
     }
 }
 
-/// A plan in JSON. Programs read it, so after the first release, fields are added, but not removed.
+/// The JSON of a plan: `docs/preflight.schema.json`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Json<'p> {
-    denied: Option<&'p str>,
+    headline: String,
     denied_by_hco: bool,
-    multi_arch_import: Change<Option<Import>>,
-    default_architecture: Change<Option<&'p Foreign>>,
-    hco_version: Change<Option<Foreign>>,
-    hco_version_origin: Change<Option<Foreign>>,
-    control_plane: Change<&'p [Foreign]>,
-    nodes: Change<BTreeMap<String, usize>>,
+    before: State,
+    after: State,
     leaving_nodes: Vec<Foreign>,
-    unknown: Option<String>,
     stopped: Option<Stopped>,
-    stopped_by: &'p [Stop],
     #[serde(flatten)]
     changes: Value,
     pending: Option<Value>,
-    virtual_machines: Vec<&'p Row>,
     storage: Vec<Disks>,
-    headroom: Option<&'p Headroom>,
-    unread: Vec<Gap>,
     rows: &'p [Row],
 }
 
 impl<'p> Json<'p> {
     fn of(plan: &'p Plan<'_>) -> Self {
-        let (situation, reports) = (plan.situation, plan.reports);
-        let [before, _] = reports;
-        let default = |it: &'p Report| {
-            it.default_architecture
-                .as_ref()
-                .or(before.default_architecture.as_ref())
-        };
-        let versions = reports.map(|it| situation.version(it));
-        let version = |of: fn(&ShownVersion) -> &Foreign| {
-            Change::of(versions.each_ref(), |it| Some(of(it.as_ref()?).clone()))
-        };
+        let situation = plan.situation;
+        let [before, after] = plan.reports.map(|report| State::new(situation, report));
         let is_stored = !plan.is_denied_by_hco;
+        let stored = |nodes: Vec<Foreign>| if is_stored { nodes } else { Vec::new() };
         Self {
-            denied: plan.denied.as_deref(),
+            headline: plan.headline().1,
             denied_by_hco: plan.is_denied_by_hco,
-            multi_arch_import: Change::of(reports, |it| it.multi_arch_import),
-            default_architecture: Change::of(reports, default),
-            hco_version: version(|it| &it.number),
-            hco_version_origin: version(|it| &it.origin),
-            control_plane: Change::of(reports, |it| {
-                it.control_plane_architectures
-                    .as_deref()
-                    .unwrap_or_default()
-            }),
-            nodes: Change::of(reports, |it| it.nodes.clone().unwrap_or_default()),
-            leaving_nodes: if is_stored {
-                situation.leaving()
-            } else {
-                Vec::new()
-            },
-            unknown: plan.unknown(),
+            leaving_nodes: stored(situation.leaving()),
+            after: after.or(&before),
+            before,
             stopped: situation
                 .forecast_after()
-                .and_then(|it| it.stopped)
+                .and_then(|forecast| forecast.stopped)
                 .filter(|_| is_stored),
-            stopped_by: &plan.stopped_by,
             changes: plan.sources.json(),
             pending: plan.pending.as_ref().map(BootSources::json),
-            virtual_machines: of_kind(&plan.rows, "VirtualMachine"),
             storage: if is_stored {
                 storage::requested(&plan.sources)
             } else {
                 Vec::new()
             },
-            headroom: plan.headroom.as_ref(),
-            unread: situation.world.gaps(),
             rows: &plan.rows,
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct Change<T> {
-    before: T,
-    after: T,
-}
-
-impl<T> Change<T> {
-    fn of<R>([before, after]: [R; 2], value: impl Fn(R) -> T) -> Self {
-        Self {
-            before: value(before),
-            after: value(after),
         }
     }
 }

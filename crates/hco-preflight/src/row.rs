@@ -1,4 +1,4 @@
-//! The rows of `plan` and `status`: each says what happens to an object, or which state it is in. The exit code is the
+//! The rows of `plan` and of `check` of a cluster: each says what happens to an object, or which state it is in. The exit code is the
 //! worst severity, JSON has all rows, and text shows them by section.
 
 use std::collections::BTreeMap;
@@ -38,6 +38,8 @@ pub(crate) enum Effect {
     Problem,
     /// The policy would warn about the HyperConverged as a new one.
     MinorProblem,
+    /// The change ends a problem.
+    ProblemEnds,
     NoForecast,
     /// A value of the HyperConverged, or one that HCO derives from it, changes.
     ValueChanges,
@@ -49,12 +51,6 @@ pub(crate) enum Effect {
     NotRead,
     /// A condition of SSP or of the HyperConverged shows a problem.
     Unhealthy,
-    /// The node is the only workload node of its architecture.
-    HeadroomSingleNode,
-    /// Not all VMs of the node fit on the other nodes of its architecture.
-    HeadroomDoesNotFit,
-    /// The size of nodes is unknown.
-    HeadroomUnknown,
 
     /// The node of the VM leaves, or virt-handler leaves the node.
     Orphaned,
@@ -72,6 +68,10 @@ pub(crate) enum Effect {
     DiskStays,
     /// The VM waits for a boot source.
     WaitsForDisk,
+    /// No node accepts the VM.
+    Unschedulable,
+    /// KubeVirt cannot start the VM.
+    CannotStart,
 
     // The state of a boot source. If it has several, the text shows the sign of the last one.
     /// The last import is complete, and the image has not changed since.
@@ -121,17 +121,17 @@ impl Effect {
             Self::Ready
             | Self::ExistingDisk
             | Self::NotImported
-            | Self::DiskStays
-            | Self::NotRead => Severity::Info,
+            | Self::Importing
+            | Self::ProblemEnds
+            | Self::DiskStays => Severity::Info,
             Self::Caution
-            | Self::Unhealthy
             | Self::MinorProblem
-            | Self::HeadroomSingleNode
-            | Self::HeadroomDoesNotFit
-            | Self::HeadroomUnknown
             | Self::AlreadyOrphaned
-            | Self::WaitsForDisk
-            | Self::Unknown => Severity::Warning,
+            | Self::Outdated
+            | Self::PointsElsewhere
+            | Self::SourceUnwanted
+            | Self::Unknown
+            | Self::Unwanted => Severity::Warning,
             Self::ValueChanges
             | Self::Created
             | Self::TemplateSourceCreated
@@ -140,14 +140,29 @@ impl Effect {
             | Self::NeverImported
             | Self::Rejected
             | Self::Deleted => Severity::Change,
-            Self::NoForecast => Severity::Unknown,
+            Self::NoForecast | Self::NotRead => Severity::Unknown,
             _ => Severity::Loss,
         }
     }
 
+    /// Whether operators are still about to end this state.
+    pub(crate) fn is_outstanding(self) -> bool {
+        matches!(
+            self,
+            Self::Importing
+                | Self::Waiting
+                | Self::NotCreated
+                | Self::Outdated
+                | Self::Unwanted
+                | Self::SourceNotCreated
+                | Self::SourceUnwanted
+                | Self::PointsElsewhere
+        )
+    }
+
     pub(crate) fn sign(self) -> (Style, char) {
         match self {
-            Self::Ready | Self::ExistingDisk => (GREEN, '✔'),
+            Self::Ready | Self::ExistingDisk | Self::ProblemEnds => (GREEN, '✔'),
             Self::Created => (GREEN, '+'),
             Self::NotCreated | Self::SourceNotCreated => (YELLOW, '+'),
             Self::Changed | Self::Outdated => (YELLOW, '~'),
@@ -161,8 +176,11 @@ impl Effect {
             | Self::NotManaged
             | Self::Unhealthy
             | Self::StopsSsp
+            | Self::CannotStart
+            | Self::Unschedulable
+            | Self::WaitsForDisk
             | Self::Problem => (RED, '✘'),
-            Self::Unknown | Self::HeadroomUnknown => (YELLOW, '?'),
+            Self::Unknown => (YELLOW, '?'),
             Self::DiskStays | Self::NotImported => (DIM, '·'),
             _ => (YELLOW, '!'),
         }
@@ -187,6 +205,9 @@ pub(crate) struct Row {
     /// The object or the default that decides the new architecture of a VM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) decides: Option<Foreign>,
+    /// Facts about the object, for programs.
+    #[serde(flatten)]
+    pub(crate) about: BTreeMap<&'static str, Foreign>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) command: Option<Command>,
     pub(crate) severity: Severity,
@@ -206,10 +227,24 @@ impl Row {
             namespace,
             name,
             decides: None,
+            about: BTreeMap::new(),
             command: None,
             severity: effect.severity(),
             is_pending: false,
         }
+    }
+
+    /// What identifies the object.
+    pub(crate) fn key(&self) -> (&str, &str, &str) {
+        (self.kind, self.namespace.raw(), self.name.raw())
+    }
+
+    /// With a fact for programs, unless it is missing or empty.
+    pub(crate) fn about(mut self, name: &'static str, fact: Option<&str>) -> Self {
+        let fact = fact.filter(|fact| !fact.is_empty());
+        self.about
+            .extend(fact.map(|fact| (name, Foreign::from(fact))));
+        self
     }
 
     /// The object in text: `NAMESPACE/NAME`, or the kind of all objects.

@@ -13,7 +13,7 @@ use crate::terminal::Terminal;
 /// `settings`: the exit code is 2 if they are invalid.
 pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
-    let settings = validated(args.file(), None, &mut notes)?;
+    let settings = validated(args.file.as_deref(), None, &mut notes)?;
     terminal.notes(&notes);
     let yaml = yaml_serde::to_string(&with_defaults(&settings));
     terminal.print(&yaml.context("the settings cannot be written")?)?;

@@ -12,9 +12,8 @@ mod situation;
 mod surroundings;
 
 pub(crate) use self::check::{Check, Purpose};
-pub(crate) use self::nodes::check_connection;
 pub(crate) use self::question::{Question, Written};
 pub(crate) use self::settings::validated;
 pub(crate) use self::situation::{
-    Hco, Kept, Outlook, Situation, compare, has_virt_handler, hosts_workloads, observe, placement,
+    Hco, Kept, NoHyperConverged, Outlook, Situation, compare, has_virt_handler, observe,
 };

@@ -2,7 +2,6 @@
 
 use engine::Stopped;
 use operator_models::cdi::data_source::examine_names;
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::foreign::Foreign;
@@ -14,7 +13,7 @@ use crate::stage::Situation;
 use crate::templates;
 use crate::terminal::{BOLD, RED};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stop {
     pub(crate) kind: &'static str,
     pub(crate) namespace: Foreign,
@@ -27,7 +26,9 @@ pub(crate) struct Stop {
 impl Stop {
     pub(crate) fn row(&self) -> Row {
         let key = format!("{}/{}", self.namespace.raw(), self.name.raw());
-        Row::new(Effect::StopsSsp, self.kind, &key, &self.text())
+        let row = Row::new(Effect::StopsSsp, self.kind, &key, &self.text());
+        row.about("template", Some(self.template.raw()))
+            .about("path", self.path.as_ref().map(|path| path.raw()))
     }
 
     fn text(&self) -> String {

@@ -20,13 +20,11 @@ use serde_json::{Value, json};
 use crate::admission::Identity;
 use crate::apply::LAST_APPLIED;
 use crate::foreign::{self, masked, one_line};
-use crate::headroom::SCHEDULABLE;
 use crate::notes::Notes;
 use crate::object_name::{self, in_namespace, key};
-use crate::operators;
-use crate::row::{Effect, Row};
+use crate::row::{Effect, Row, Severity};
 
-use self::Reader::{Check, Operators, Plan, Status};
+use self::Reader::{Check, Cluster as Live, Plan};
 use self::files::Seen;
 pub(crate) use self::objects::*;
 
@@ -42,12 +40,11 @@ pub(crate) struct Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {
     Plan,
-    Status,
     Snapshot,
-    /// `images --operators`.
-    Operators,
-    /// Also used for `fix`.
+    /// `check -f` and `fix`.
     Check,
+    /// `check` of a cluster.
+    Cluster,
 }
 
 /// The reason why objects of a kind could not be read.
@@ -120,24 +117,20 @@ macro_rules! world {
 }
 
 world! {
-    nodes: Node = "Node", "v1", &[Check, Operators, Plan, Status];
-    crons: DataImportCron = "DataImportCron", "cdi.kubevirt.io/v1beta1", &[Plan, Status];
-    sources: DataSource = "DataSource", "cdi.kubevirt.io/v1beta1", &[Check, Plan, Status];
-    claims: Disk = "PersistentVolumeClaim", "v1", &[Plan, Status];
-    snapshots: Disk = "VolumeSnapshot", "snapshot.storage.k8s.io/v1", &[Plan, Status];
-    machines: Machine = "VirtualMachine", "kubevirt.io/v1", &[Check, Plan, Status];
-    running: Instance = "VirtualMachineInstance", "kubevirt.io/v1", &[Plan, Status];
-    volumes: DataVolume = "DataVolume", "cdi.kubevirt.io/v1beta1", &[Plan, Status];
+    nodes: Node = "Node", "v1", &[Check, Plan, Live];
+    crons: DataImportCron = "DataImportCron", "cdi.kubevirt.io/v1beta1", &[Plan, Live];
+    sources: DataSource = "DataSource", "cdi.kubevirt.io/v1beta1", &[Check, Plan, Live];
+    claims: Disk = "PersistentVolumeClaim", "v1", &[Plan, Live];
+    snapshots: Disk = "VolumeSnapshot", "snapshot.storage.k8s.io/v1", &[Plan, Live];
+    machines: Machine = "VirtualMachine", "kubevirt.io/v1", &[Check, Plan, Live];
+    running: Instance = "VirtualMachineInstance", "kubevirt.io/v1", &[Plan, Live];
+    volumes: DataVolume = "DataVolume", "cdi.kubevirt.io/v1beta1", &[Plan, Live];
     kubevirts: KubeVirt = "KubeVirt", "kubevirt.io/v1", &[Check];
-    preferences: Preference = "VirtualMachinePreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan, Status];
-    cluster_preferences: Preference = "VirtualMachineClusterPreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan, Status];
-    ssps: Ssp = "SSP", "ssp.kubevirt.io/v1beta3", &[Status];
+    preferences: Preference = "VirtualMachinePreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan, Live];
+    cluster_preferences: Preference = "VirtualMachineClusterPreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan, Live];
+    ssps: Ssp = "SSP", "ssp.kubevirt.io/v1beta3", &[Live];
     cluster_policies: AdmissionPolicy = "ClusterAdmissionPolicy", "policies.kubewarden.io/v1", &[Check];
     policies: AdmissionPolicy = "AdmissionPolicy", "policies.kubewarden.io/v1", &[Check];
-    daemon_sets: Workload = "DaemonSet", "apps/v1", &[Operators];
-    deployments: Workload = "Deployment", "apps/v1", &[Operators];
-    jobs: Workload = "Job", "batch/v1", &[Operators];
-    service_versions: ClusterServiceVersion = "ClusterServiceVersion", "operators.coreos.com/v1alpha1", &[Operators];
 }
 
 trait AnyList {
@@ -188,16 +181,21 @@ impl Kind {
     }
 
     /// Whether it can be missing from files. A command that needs nodes reports that there are none. Without
-    /// preferences, the shipped ones apply. A cluster may lack Jobs or the operator lifecycle manager.
+    /// preferences, the shipped ones apply.
     fn is_optional(&self) -> bool {
-        let is_listed = matches!(self.name, "Node" | "Job" | "ClusterServiceVersion");
-        is_listed || self.name.ends_with("Preference")
+        self.name == "Node" || self.name.ends_with("Preference")
     }
 }
 
 impl Gap {
-    pub(crate) fn row(&self) -> Row {
-        Row::new(Effect::NotRead, self.kind, "", &self.reason)
+    pub(crate) fn row(&self, is_allowed: bool) -> Row {
+        let row = Row::new(Effect::NotRead, self.kind, "", &self.reason);
+        let severity = if is_allowed {
+            Severity::Info
+        } else {
+            row.severity
+        };
+        Row { severity, ..row }
     }
 }
 
@@ -490,15 +488,6 @@ impl World {
                     || names.contains(&metadata.key())
             });
         }
-        for workloads in [&mut self.daemon_sets, &mut self.deployments, &mut self.jobs] {
-            for workload in &mut workloads.objects {
-                let containers = workload.init_containers.iter_mut();
-                for container in containers.chain(&mut workload.containers) {
-                    container.env = operators::images(container);
-                    container.args.clear();
-                }
-            }
-        }
     }
 }
 
@@ -508,15 +497,9 @@ pub(crate) const GOLDEN: [&str; 2] = [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_
 /// The labels of nodes to read.
 pub(crate) fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> Labels {
     match reader {
-        Plan | Status => {
-            let mut labels = Labels::named_in(objects);
-            if let Labels::Only(keys) = &mut labels {
-                keys.insert(SCHEDULABLE.to_owned());
-            }
-            labels
-        }
+        Plan | Live => Labels::named_in(objects),
         // Another object may use other labels.
-        Reader::Snapshot | Check | Operators => Labels::All,
+        Reader::Snapshot | Check => Labels::All,
     }
 }
 

@@ -112,29 +112,6 @@ fn the_jobs_are_restricted() {
     is_restricted(&kustomized("preflight-plan"), &["plan", "--cluster"]);
 }
 
-/// The `CronJob` has the Pod of the `Job` with other arguments, and the alert names its command.
-#[test]
-fn the_update_check_runs_the_plan() {
-    let manifests = kustomized("update-check");
-    let one = |kind: &str| manifests.iter().find(|it| it["kind"] == kind).unwrap();
-    let pod = |template: &Value| {
-        let mut pod = template["spec"].clone();
-        pod["containers"][0]["args"] = Value::Null;
-        pod
-    };
-    let template = &one("CronJob")["spec"]["jobTemplate"]["spec"]["template"];
-    assert_eq!(pod(template), pod(&one("Job")["spec"]["template"]));
-    let args = template["spec"]["containers"][0]["args"]
-        .as_array()
-        .unwrap();
-    let version = args[3].as_str().unwrap();
-    let alert = &one("PrometheusRule")["spec"]["groups"][0]["rules"][0];
-    assert_eq!(alert["labels"]["openShiftUpdatePrecheck"], "true");
-    let summary = alert["annotations"]["summary"].as_str().unwrap();
-    let command = format!("`hco-preflight plan --cluster --hco-version {version}`");
-    assert!(summary.contains(&command), "{summary}");
-}
-
 fn kustomized(folder: &str) -> Vec<Value> {
     let output = Command::new("kubectl")
         .current_dir(root())

@@ -94,28 +94,3 @@ fn the_levels_in_the_form() {
         &form,
     );
 }
-
-/// The cases by topic.
-#[test]
-fn the_index_of_the_cases() {
-    let mut table = String::new();
-    let mut topic = String::new();
-    for case in e2e_tests::cases() {
-        let (of_case, name) = case.name.split_once('/').unwrap();
-        if topic != of_case {
-            of_case.clone_into(&mut topic);
-            write!(
-                table,
-                "\n## [{topic}]({topic}.yaml)\n\n| Case | What it shows |\n| --- | --- |\n"
-            )
-            .unwrap();
-        }
-        writeln!(table, "| {name} | {} |", case.about.replace('|', "\\|")).unwrap();
-    }
-    generated(
-        "e2e-tests/cases/INDEX.md",
-        "<!-- cases -->",
-        "<!-- /cases -->",
-        &table,
-    );
-}

@@ -19,7 +19,7 @@ pub(super) fn chosen(
         let mut remedies = finding.fixes.iter();
         let remedy = remedies.find(|remedy| way(remedy).as_ref() == Some(prefer));
         let remedy = remedy.ok_or(
-            "the fix that --prefer or --place-on selects is not possible here; `check` lists the possible fixes",
+            "the fix that --enable-import or --place-on selects is not possible here; `check` lists the possible fixes",
         )?;
         if can_be_made(remedy) {
             return Ok(vec![remedy.clone()]);
@@ -56,7 +56,7 @@ pub(super) fn is_choice(finding: &Finding) -> bool {
 }
 
 /// Whether a fix enables the import where it is a preview feature, or may be one because the version of HCO is unknown.
-/// This requires `--prefer`.
+/// This requires `--enable-import`.
 pub(super) fn needs_choice(report: &Report, remedy: &Remedy) -> bool {
     let version = report.version();
     enables_import(remedy) && version.is_none_or(|it| !it.has_finished_import())
@@ -64,7 +64,7 @@ pub(super) fn needs_choice(report: &Report, remedy: &Remedy) -> bool {
 
 pub(super) fn reason(report: &Report, remedy: &Remedy, args: &args::Fix) -> &'static str {
     if needs_choice(report, remedy) {
-        "the import is a preview before HCO 1.19, so `fix` enables it only with --prefer, or if the setting hcoVersion states a later version"
+        "the import is a preview before HCO 1.19, so `fix` enables it only with --enable-import, or if the setting hcoVersion states a later version"
     } else if enables_import(remedy) {
         "with the import enabled, HCO uses the architectures annotations of all templates; check that they are correct"
     } else if sets_annotation(remedy) && !args.subject.images {

@@ -1,18 +1,15 @@
 //! The text output of a plan.
 
-use std::collections::BTreeSet;
-
 use super::Plan;
 use super::storage::{self, readable};
 use crate::facts::Fact;
-use crate::foreign::{Foreign, lines, one_line};
-use crate::headroom::Headroom;
+use crate::foreign::{Foreign, lines};
 use crate::no_forecast::NoForecast;
 use crate::prose::{count, folded, line};
 use crate::report::NAMED;
-use crate::row::{Effect, Severity, by_effect, by_namespace, of_effect, of_kind};
+use crate::row::{Effect, by_effect, by_namespace, of_effect, of_kind};
 use crate::stops;
-use crate::terminal::{BOLD, GREEN, RED, YELLOW};
+use crate::terminal::{BOLD, RED, YELLOW};
 
 /// Renders the plan. With `all`, it names all VMs.
 pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
@@ -24,7 +21,11 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
             return text;
         }
     }
-    line!(text, "{}\n", folded(&answer(plan), 2));
+    let (style, headline) = plan.headline();
+    let (first, rest) = headline.split_once(": ").unwrap_or((&headline, ""));
+    let between = if rest.is_empty() { "" } else { ": " };
+    let headline = format!("{style}{first}{style:#}{between}{rest}");
+    line!(text, "{}\n", folded(&headline, 2));
     text.extend(plan.facts.iter().map(Fact::render));
     if let Some(problems) = plan.denied.as_ref().filter(|_| !is_sent) {
         line!(text, "\n{BOLD}new problems{BOLD:#}");
@@ -32,6 +33,12 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
         let line = "  The policy denies new objects that have these problems. It does not deny later updates of this object because of them.";
         line!(text, "{}", folded(line, 2));
     }
+    of_effect(
+        &mut text,
+        "problems that end",
+        &plan.rows,
+        Effect::ProblemEnds,
+    );
     let machines = of_kind(&plan.rows, "VirtualMachine");
     let limit = if all { usize::MAX } else { NAMED };
     by_effect(
@@ -43,7 +50,6 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
     );
     boot_sources(&mut text, plan);
     storage(&mut text, plan);
-    text.extend(plan.headroom.iter().map(Headroom::render));
     of_effect(&mut text, "not read", &plan.rows, Effect::NotRead);
     if !has_boot_sources(plan) {
         let line = "  For boot sources that were not read, the plan assumes that they match the current object.";
@@ -56,69 +62,6 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
 fn has_boot_sources(plan: &Plan<'_>) -> bool {
     let world = &plan.situation.world;
     world.crons.is_read() && world.sources.is_read()
-}
-
-fn answer(plan: &Plan<'_>) -> String {
-    if let Some(unknown) = plan.unknown() {
-        return format!("{YELLOW}no forecast{YELLOW:#}: {}", one_line(&unknown));
-    }
-    let changes = &plan.sources.changes;
-    let objects = |wanted: &[Effect]| -> BTreeSet<_> {
-        let rows = plan.rows.iter().filter(|row| wanted.contains(&row.effect));
-        rows.map(|row| (&row.namespace, &row.name)).collect()
-    };
-    let orphaned = objects(&[Effect::Orphaned]);
-    let affected = [
-        Effect::NoNode,
-        Effect::RejectedByKubeVirt,
-        Effect::DiskSourceDeleted,
-        Effect::DiskSourceReplaced,
-        Effect::ArchitectureChanges,
-    ];
-    let short = plan.rows.iter().filter(|row| row.kind == "Node");
-    let short = short.filter(|row| row.severity == Severity::Loss);
-    let parts = [
-        (plan.sources.imported().count(), "import", ""),
-        (
-            changes.empty_meanwhile.len(),
-            "boot source",
-            " empty until done",
-        ),
-        (changes.lost_image.len(), "boot source", " lost"),
-        (
-            objects(&[Effect::NotUpdated]).len(),
-            "boot source",
-            " never updated",
-        ),
-        (orphaned.len(), "running VM", " orphaned"),
-        ((&objects(&affected) - &orphaned).len(), "VM", " affected"),
-        (short.count(), "node", " cannot drain"),
-    ];
-    let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
-    let parts = parts.map(|(number, what, end)| format!("{}{end}", count(number, what)));
-    let stops = (!plan.stopped_by.is_empty()).then(|| "SSP stops".to_owned());
-    let never_settles = !objects(&[Effect::NeverSettles]).is_empty();
-    let unknown = never_settles.then(|| "boot sources are unknown".to_owned());
-    let parts: Vec<String> = parts.chain(stops).chain(unknown).collect();
-    let changes = [Severity::Change, Severity::Loss];
-    let changes = plan.rows.iter().any(|row| changes.contains(&row.severity));
-    let (style, what) = match (parts.is_empty(), changes) {
-        (false, _) => (BOLD, parts.join(", ")),
-        (true, true) => (GREEN, "nothing is lost".to_owned()),
-        (true, false) => (GREEN, "nothing changes".to_owned()),
-    };
-    let mut rows = plan.rows.iter();
-    let is_partial = rows.any(|row| row.severity == Severity::Unknown);
-    let end = is_partial.then_some("; not everything is known");
-    let end = end.unwrap_or_default();
-    let problems = plan.new_problems();
-    if problems.is_empty() {
-        return format!("{style}{what}{style:#}{end}");
-    }
-    let new = count(problems.len(), "new problem");
-    let rules: BTreeSet<&str> = problems.iter().map(|finding| &*finding.rule).collect();
-    let rules: Vec<&str> = rules.into_iter().collect();
-    format!("{RED}{new}{RED:#}: {}; {what}{end}", rules.join(", "))
 }
 
 fn reasons(text: &mut String, reasons: &str) {
@@ -163,7 +106,7 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
     let stopped = plan.situation.forecast_after().and_then(|it| it.stopped);
     stops::render(text, stopped, &plan.stopped_by);
     if !plan.stopped_by.is_empty() && !plan.situation.is_asked {
-        line!(text, "      `status` shows how to fix this.");
+        line!(text, "      `check` of the cluster shows how to fix this.");
     }
     let rows = of_kind(&plan.rows, "DataSource").into_iter();
     let (pending, asked): (Vec<_>, Vec<_>) = rows.partition(|row| row.is_pending);

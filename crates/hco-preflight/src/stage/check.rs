@@ -25,6 +25,7 @@ use crate::module::Module;
 use crate::notes::Notes;
 use crate::report::Report;
 use crate::verdict::{Against, Judged, Origin, Verdicts};
+use crate::what_if::WhatIf;
 use crate::world::{Reader, World};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +55,7 @@ impl<'s> Check<'s> {
     pub(crate) fn read(
         subject: &'s Subject,
         purpose: Purpose,
+        what_if: Option<&WhatIf>,
         notes: &mut Notes,
     ) -> Result<Self, Unread> {
         check_usage(subject)?;
@@ -83,9 +85,6 @@ impl<'s> Check<'s> {
             None => None,
         };
         let questions = if subject.filename.is_empty() {
-            if purpose == Purpose::Check {
-                notes.push("live objects are checked as new objects; in the cluster, existing problems do not block updates");
-            }
             of_cluster(world.as_ref(), connection.namespace.as_deref())?
         } else {
             let sources = Sources {
@@ -112,7 +111,7 @@ impl<'s> Check<'s> {
             }
         }
         let labels = Labels::named_in(questions.iter().flat_map(Question::objects));
-        let nodes = nodes::read(subject, world.as_ref(), &labels)?;
+        let nodes = nodes::read(subject, world.as_ref(), what_if, &labels)?;
         let registries = images::verify(subject, policies.all_settings(), notes)?;
         let mut check = Self {
             subject,

@@ -8,6 +8,7 @@ use policy_host::{Connection, Labels, NodeList};
 use crate::args::Subject;
 use crate::files;
 use crate::foreign;
+use crate::what_if::WhatIf;
 use crate::world::{Node, Object as _, World};
 
 pub(super) const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of `kubectl get nodes -o yaml`), --cluster (the cluster of the current context), --from PATH (a snapshot or a must-gather), or --arch amd64=3,arm64=2 (hypothetical nodes)";
@@ -32,7 +33,12 @@ pub(crate) fn check_connection(
 }
 
 /// The user's nodes, after those of `--what-if` have joined and left.
-pub(super) fn read(subject: &Subject, world: Option<&World>, labels: &Labels) -> Result<NodeList> {
+pub(super) fn read(
+    subject: &Subject,
+    world: Option<&World>,
+    what_if: Option<&WhatIf>,
+    labels: &Labels,
+) -> Result<NodeList> {
     // clap rejects several sources.
     let list = match (&subject.nodes, &subject.arch, world) {
         (Some(path), ..) => of_file(path, labels)?,
@@ -46,7 +52,7 @@ pub(super) fn read(subject: &Subject, world: Option<&World>, labels: &Labels) ->
         },
         (None, None, None) => bail!(UNNAMED),
     };
-    Ok(match &subject.what_if {
+    Ok(match what_if {
         Some(what_if) => of_nodes(&what_if.apply(Node::from_list(&list)?)?),
         None => list,
     })

@@ -18,9 +18,9 @@ use serde_json::{Map, Value};
 use super::nodes::{check_connection, of_file};
 use super::policies::{Deployed, Policies};
 use super::question::{Question, Written};
-use crate::admission::Identity;
+use crate::admission::{Identity, submitted};
 use crate::apply;
-use crate::args::{Plan, Status, WhatIs};
+use crate::args::{Plan, Subject};
 use crate::files::{self, Found};
 use crate::foreign::{self, Foreign, one_line};
 use crate::hco_version::ShownVersion;
@@ -55,6 +55,8 @@ pub(crate) struct Situation {
     /// `NAMESPACE/NAME` of the object.
     pub(crate) name: String,
     pub(crate) kubectl: Kubectl,
+    /// The files that were read in place of a cluster, as a word of a shell.
+    pub(crate) from: Option<String>,
 }
 
 /// A HyperConverged, and the engine's report about it.
@@ -80,18 +82,18 @@ pub(crate) struct Kept {
 
 /// Reads the data for a plan, and evaluates it.
 pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
-    let what_is = &args.what_is;
-    let named = [&what_is.from, &what_is.settings, &args.nodes];
+    let subject = &args.what_is.subject();
+    let named = [&subject.from, &subject.settings, &args.nodes];
     files::check_stdin(named.into_iter().flatten().chain(&args.filename))?;
     let reading = Reading {
         reader: Reader::Plan,
-        what_is,
+        subject,
         until: None,
     };
     reading.check()?;
     let found = found(args, notes)?;
     let own = found.as_ref().and_then(|it| it.identity.namespace.as_ref());
-    let wanted = args.what_is.connection.namespace.as_ref();
+    let wanted = subject.connection.namespace.as_ref();
     if let (Some(wanted), Some(own)) = (wanted, own)
         && wanted != own
     {
@@ -122,34 +124,46 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
         (None, None) => None,
     };
     let asked = (nodes, args.hco_version.as_deref());
-    Situation::of(what_is, world, &question, asked, &mut kept, notes)
+    Situation::of(subject, world, &question, asked, &mut kept, notes)
 }
 
-/// Reads the data for `status` until this time, and finds outstanding changes.
+/// Reads the data for `check` of a cluster until this time, and finds outstanding changes.
 pub(crate) fn observe(
-    args: &Status,
+    subject: &Subject,
     until: Option<Instant>,
     kept: &mut Kept,
     notes: &mut Notes,
 ) -> Result<Situation> {
     let reading = Reading {
-        reader: Reader::Status,
-        what_is: &args.what_is,
+        reader: Reader::Cluster,
+        subject,
         until,
     };
-    let named = [&args.what_is.from, &args.what_is.settings];
+    let named = [&subject.from, &subject.settings];
     files::check_stdin(named.into_iter().flatten())?;
     reading.check()?;
     let world = reading.read(None, kept, notes)?;
     let question = unchanged(reading.only(&world)?);
     let asked = (None, None);
-    Situation::of(&args.what_is, world, &question, asked, kept, notes)
+    Situation::of(subject, world, &question, asked, kept, notes)
 }
+
+/// There is nothing to check.
+#[derive(Debug)]
+pub(crate) struct NoHyperConverged;
+
+impl std::fmt::Display for NoHyperConverged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("nothing to check: there is no HyperConverged; specify a manifest with -f")
+    }
+}
+
+impl std::error::Error for NoHyperConverged {}
 
 /// The source of the current state.
 struct Reading<'a> {
     reader: Reader,
-    what_is: &'a WhatIs,
+    subject: &'a Subject,
     /// The time at which all requests to a cluster must have ended.
     until: Option<Instant>,
 }
@@ -157,23 +171,23 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// Rejects a command line without a source of the current state, before anything is read.
     fn check(&self) -> Result<()> {
-        let (cluster, from) = (self.what_is.cluster, &self.what_is.from);
+        let (cluster, from) = (self.subject.cluster, &self.subject.from);
         if !cluster && from.is_none() {
             bail!(
                 "specify what there is: --cluster (the cluster of the current context), or --from PATH (the output of `snapshot`, a must-gather, or files of `kubectl get -o yaml`)"
             );
         }
-        check_connection(&self.what_is.connection, cluster, from.is_some())
+        check_connection(&self.subject.connection, cluster, from.is_some())
     }
 
     /// The current state. It includes the labels of nodes that matter to this object.
     fn read(&self, object: Option<&Value>, kept: &mut Kept, notes: &mut Notes) -> Result<World> {
         let connection = Connection {
             until: self.until,
-            ..self.what_is.connection.clone()
+            ..self.subject.connection.clone()
         };
         let cluster = kept.cluster.take();
-        let world = match &self.what_is.from {
+        let world = match &self.subject.from {
             Some(path) => World::of_files(path, object, self.reader, notes)?,
             None => World::of_cluster(cluster, &connection, object, self.reader, notes)?,
         };
@@ -186,7 +200,7 @@ impl Reading<'_> {
     /// The only HyperConverged. HCO reconciles only one.
     fn only(&self, world: &World) -> Result<Value> {
         let unknown = self.unknown();
-        let own = self.what_is.connection.namespace.as_deref();
+        let own = self.subject.connection.namespace.as_deref();
         let all = world.hyperconvergeds.iter();
         let wanted = all.filter(|it| in_namespace(own, it));
         match wanted.collect::<Vec<_>>().as_slice() {
@@ -194,7 +208,7 @@ impl Reading<'_> {
             [] if self.reader == Reader::Plan => {
                 bail!("{unknown}: there is no HyperConverged; specify a manifest with -f")
             }
-            [] => bail!("{unknown}: there is no HyperConverged"),
+            [] => Err(NoHyperConverged.into()),
             several => bail!(
                 "{unknown}: there are {} HyperConvergeds, and HCO reconciles one; specify its namespace with -n",
                 several.len()
@@ -204,7 +218,7 @@ impl Reading<'_> {
 
     fn unknown(&self) -> &'static str {
         match self.reader {
-            Reader::Status => "the status is unknown",
+            Reader::Cluster => "the cluster cannot be checked",
             _ => "no plan can be made",
         }
     }
@@ -213,14 +227,13 @@ impl Reading<'_> {
 impl Situation {
     /// Compares the states with the requested nodes and version of HCO, if there are any.
     fn of(
-        what_is: &WhatIs,
+        subject: &Subject,
         world: World,
         question: &Question,
         (nodes, version): (Option<Vec<Node>>, Option<&str>),
         kept: &mut Kept,
         notes: &mut Notes,
     ) -> Result<Self> {
-        let subject = &what_is.subject();
         let questions = std::slice::from_ref(question);
         let known = &mut kept.policies;
         let mut policies = Policies::read(subject, None, Some(&world), questions, known, notes)?;
@@ -282,6 +295,7 @@ impl Situation {
             version: version.map(str::to_owned),
             name: question.identity.namespaced_name(),
             kubectl,
+            from: (subject.from.as_ref()).map(|path| foreign::shell_word(&foreign::path(path))),
         };
         let states = situation.before.iter().chain([&situation.after]);
         let unknown = states.filter_map(|it| situation.version(&it.report)?.unknown);
@@ -462,7 +476,7 @@ fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) ->
         against: live.as_ref().map_or(Against::Nothing, |_| Against::Live),
         sent: live
             .as_ref()
-            .map(|live| apply::sent(how, live, &found.object.value)),
+            .map(|live| apply::sent(how, live, &submitted(&found.object.value))),
         identity: found.identity.clone(),
         object: Written::InFile(found),
         old: live,

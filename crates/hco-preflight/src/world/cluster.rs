@@ -1,7 +1,5 @@
 //! Reads the state of a cluster.
 
-use std::collections::BTreeSet;
-
 use anyhow::{Error, Result, anyhow};
 use policy_host::{Cluster, ClusterError, Connection};
 use serde_json::Value;
@@ -41,7 +39,6 @@ impl World {
             world.converted = converted(&cluster, &live);
         }
         world.hyperconvergeds = live.iter().map(hyperconverged).collect();
-        let namespaces: BTreeSet<&str> = live.iter().map(namespace).collect();
         let mut silence: Option<Gap> = None;
         for list in world.lists_mut() {
             let kind = list.state().kind;
@@ -52,12 +49,7 @@ impl World {
                 list.state_mut().set_gap(reason.clone(), true);
                 continue;
             }
-            // HCO deploys workloads into the namespace of the HyperConverged.
-            let paths: Vec<String> = match kind.readers {
-                [Reader::Operators] => namespaces.iter().map(|it| kind.path(Some(it))).collect(),
-                _ => vec![kind.path(None)],
-            };
-            if read(&cluster, list, &paths) {
+            if read(&cluster, list, &[kind.path(None)]) {
                 silence.clone_from(&list.state().gap);
             }
         }

@@ -113,7 +113,6 @@ types! {
         /// Go reads null as an empty string.
         labels: Compact<BTreeMap<String, Option<String>>> = "/metadata/labels",
         is_cordoned: bool = "/spec/unschedulable",
-        allocatable: Amounts = "/status/allocatable",
         architecture: String = "/status/nodeInfo/architecture",
     }
 
@@ -194,6 +193,7 @@ types! {
         volumes: Compact<Vec<Volume>> = "/spec/template/spec/volumes",
         templates: Vec<DataVolumeTemplate> = "/spec/dataVolumeTemplates",
         status: String = "/status/printableStatus",
+        failures: Failures = "/status/conditions",
     }
 
     MachineDisk {
@@ -217,21 +217,8 @@ types! {
     Instance {
         metadata: Metadata = "/metadata",
         architecture: String = "/spec/architecture",
-        requests: Amounts = "/spec/domain/resources/requests",
-        limits: Amounts = "/spec/domain/resources/limits",
-        memory: Value = "/spec/domain/memory/guest",
-        hugepages: Value = "/spec/domain/memory/hugepages",
-        sockets: i64 = "/spec/domain/cpu/sockets",
-        cores: i64 = "/spec/domain/cpu/cores",
-        threads: i64 = "/spec/domain/cpu/threads",
-        is_dedicated: bool = "/spec/domain/cpu/dedicatedCpuPlacement",
         node: String = "/status/nodeName",
         phase: String = "/status/phase",
-    }
-
-    Amounts {
-        memory: Value = "/memory",
-        cpu: Value = "/cpu",
     }
 
     KubeVirt {
@@ -260,32 +247,21 @@ types! {
         metadata: Metadata = "/metadata",
         spec: Value = "/spec",
     }
+}
 
-    /// A workload of HCO.
-    Workload {
-        metadata: Metadata = "/metadata",
-        node_affinity: Option<NodeAffinity> = "/spec/template/spec/affinity/nodeAffinity",
-        node_selector: BTreeMap<String, String> = "/spec/template/spec/nodeSelector",
-        init_containers: Vec<Container> = "/spec/template/spec/initContainers",
-        containers: Vec<Container> = "/spec/template/spec/containers",
-        completed: Option<String> = "/status/completionTime",
-    }
+/// The conditions of a VM that say why it does not start. The others take more memory than the rest of the VM.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Vec<Condition>")]
+pub(crate) struct Failures(pub(crate) Vec<Condition>);
 
-    Container {
-        name: String = "/name",
-        image: String = "/image",
-        env: Vec<Variable> = "/env",
-        args: Vec<String> = "/args",
-    }
-
-    Variable {
-        name: String = "/name",
-        value: String = "/value",
-    }
-
-    ClusterServiceVersion {
-        metadata: Metadata = "/metadata",
-        images: Vec<Container> = "/spec/relatedImages",
+impl From<Vec<Condition>> for Failures {
+    fn from(mut conditions: Vec<Condition>) -> Self {
+        conditions.retain(|condition| match &*condition.r#type {
+            "Failure" => condition.status == "True",
+            "PodScheduled" => condition.status == "False",
+            _ => false,
+        });
+        Self(conditions)
     }
 }
 

@@ -216,3 +216,31 @@ fn text_of(words: &str) -> String {
 fn json_of(words: &str) -> Value {
     run(&format!("{words} -q -o json")).json()
 }
+
+/// The rows about objects of this kind.
+fn rows(document: &Value, kind: &str) -> Vec<Value> {
+    let rows = document["rows"].as_array().unwrap().iter();
+    let rows = rows.filter(|row| row["kind"] == kind && row["effect"] != "not-read");
+    rows.cloned().collect()
+}
+
+/// The rows about golden images, which name a DataImportCron.
+fn images(document: &Value) -> Vec<Value> {
+    let mut rows = rows(document, "DataSource");
+    rows.retain(|row| row.get("dataImportCron").is_some());
+    rows
+}
+
+/// The rows about DataSources that differ from the ones that SSP wants.
+fn sources(document: &Value) -> Vec<Value> {
+    let mut rows = rows(document, "DataSource");
+    rows.retain(|row| row.get("dataImportCron").is_none());
+    rows
+}
+
+/// The kinds that were not read.
+fn unread(document: &Value) -> Vec<Value> {
+    let rows = document["rows"].as_array().unwrap().iter();
+    let rows = rows.filter(|row| row["effect"] == "not-read");
+    rows.cloned().collect()
+}

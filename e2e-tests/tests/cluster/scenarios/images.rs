@@ -57,51 +57,11 @@ pub(crate) fn run(world: &World<'_>) {
     let warning = "Images at `registry.example.com` were not checked: the setting registries does not list the host.";
     elsewhere.prints_with_warnings(replaced, &[&removed("missing"), warning]);
 
-    operators(world, &host);
-
     // If the registry is down, a request is accepted with a warning.
     drop(registry);
     write(world, "replace", &host, "down", "amd64,arm64")
         .prints_with_warnings(replaced, &[&removed("other"), &unreadable("down")]);
     never_answers(world, silent_server, &host);
-}
-
-/// The command reads the images of HCO's operands, with the nodes on which they run.
-fn operators(world: &World<'_>, host: &str) {
-    for (kind, plural, image) in [
-        ("DaemonSet", "daemonsets", "amd64-only"),
-        ("Deployment", "deployments", "both"),
-    ] {
-        let labels = json!({"app": image});
-        let workload = json!({
-            "apiVersion": "apps/v1",
-            "kind": kind,
-            "metadata": {"name": "operand", "namespace": NAMESPACE},
-            "spec": {
-                "selector": {"matchLabels": labels},
-                "template": {
-                    "metadata": {"labels": labels},
-                    "spec": {"containers": [{"name": "a", "image": format!("{host}/images/{image}:1")}]},
-                },
-            },
-        });
-        let path = format!("/apis/apps/v1/namespaces/{NAMESPACE}/{plural}");
-        world.api().must("POST", &path, Some(&workload));
-    }
-    let words = ["images", "--operators", "--cluster", "--arch", "arm64"];
-    let output = world.admin.preflight(&words);
-    assert_eq!(output.code, Some(1), "{output:?}");
-    let lacking = format!(
-        "1 of 2 images lack arm64, and can run on arm64 nodes\n    {host}/images/amd64-only:1 (DaemonSet {NAMESPACE}/operand)\n"
-    );
-    assert!(output.stdout.contains(&lacking), "{output:?}");
-    assert_eq!(
-        world
-            .admin
-            .preflight(&["images", "--operators", "--cluster", "--arch", "amd64"])
-            .code,
-        Some(0)
-    );
 }
 
 /// The beginning of the warning about a deleted boot source.

@@ -40,24 +40,6 @@ pub(crate) fn run(world: &World<'_>) {
         has_the_grants_that_it_needs(world, &before, folder, &manifests);
     }
     super::combinations::run(world);
-    the_update_check_is_accepted(world);
-}
-
-/// `make alerts` reads its alert.
-fn the_update_check_is_accepted(world: &World<'_>) {
-    let cronjob = format!("{ROOT}/deploy/update-check/cronjob.yaml");
-    for (words, wanted) in [
-        (
-            &["create", "namespace", "hco-preflight-plan"][..],
-            "namespace/hco-preflight-plan created\n",
-        ),
-        (
-            &["apply", "--dry-run=server", "-f", &cronjob],
-            "cronjob.batch/hco-preflight-update created (server dry run)\n",
-        ),
-    ] {
-        world.admin.run(words).prints_and_warns(wanted, "");
-    }
 }
 
 /// As in docs/operate.md, but as a dry run, because there is no controller.

@@ -62,7 +62,7 @@ fn a_command_logs_in_once() {
     let script = format!("echo >>{}; echo '{credentials}'", log.display());
     let kubeconfig = with_login(&server, &script);
     run(&format!(
-        "status --cluster --wait 10m --kubeconfig {kubeconfig}"
+        "check --cluster --wait 10m --kubeconfig {kubeconfig}"
     ))
     .exits(0);
     assert_eq!(std::fs::read(&log).unwrap().len(), 1);
@@ -96,9 +96,7 @@ fn a_password_in_an_address_is_not_printed() {
     let address = format!("https://bob:SECRET@{}", server.address());
     let path = kubeconfig(&server, SERVER, &*address);
     let check = format!("check -f denied.yaml --cluster --kubeconfig {path}");
-    let fix = format!(
-        "fix --cluster --kubeconfig {path} -s {address} --prefer multi-arch-import-disabled=enable-import -o commands"
-    );
+    let fix = format!("fix --cluster --kubeconfig {path} -s {address} --enable-import -o commands");
     for (words, wanted) in [
         (&*check, "API server https://127"),
         (&format!("{check} -o json"), "\"https://127"),
@@ -147,7 +145,7 @@ fn an_empty_flag_is_none() {
     let server = ApiServer::start(recorded());
     let kubeconfig = server.kubeconfig().display();
     let flags = "-n  --context  --token  --as  --as-group  --user  --server ";
-    for command_line in ["check -f other.yaml", "images --operators"] {
+    for command_line in ["check -f other.yaml", "check"] {
         let words = format!("{command_line} --cluster --kubeconfig {kubeconfig}");
         // Between two blanks is an empty word.
         let with_flags = format!("{words} {flags}");

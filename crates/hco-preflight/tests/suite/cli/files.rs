@@ -279,10 +279,7 @@ fn an_object_inside_another_one_is_judged_at_its_place(
 
     run_in(
         &directory,
-        &words.replace(
-            "check",
-            "fix --prefer multi-arch-import-disabled=enable-import --write",
-        ),
+        &words.replace("check", "fix --enable-import --write"),
     );
     let fixed = fs::read_to_string(directory.join("file.yaml")).unwrap();
     let gate = "enableMultiArchBootImageImport: true";
@@ -354,7 +351,7 @@ fn what_is_not_a_file_is_skipped_in_a_directory() {
 /// A workflow would interpret the second line as a command.
 #[cfg(unix)]
 #[rstest]
-#[case("settings --settings FILE")]
+#[case("settings FILE")]
 #[case("check -f accepted.yaml --nodes FILE")]
 #[case("check -f accepted.yaml --arch amd64=1 --settings FILE")]
 fn the_name_of_a_file_is_printed_on_one_line(#[case] words: &str) {

@@ -53,8 +53,8 @@ fn a_preview_feature_is_not_enabled_without_a_choice() {
         run(&format!("{words} {more}")).exits(1)
     };
     for more in ["", "--unsafe"] {
-        let fix = fix("1.18", more).notes("so `fix` enables it only with --prefer");
-        let fix = fix.notes("1 finding for you to decide: run again with --prefer");
+        let fix = fix("1.18", more).notes("so `fix` enables it only with --enable-import");
+        let fix = fix.notes("1 finding for you to decide: run again with --enable-import");
         assert_eq!(fix.stdout, "");
     }
     // Another fix of the same problem is also a choice.
@@ -63,7 +63,7 @@ fn a_preview_feature_is_not_enabled_without_a_choice() {
     let other = run(&format!("{words} {settings}")).exits(1);
     assert!(!other.stdout.contains("nodeSelector"), "{other:?}");
     let enabled = "+    enableMultiArchBootImageImport: true";
-    let chosen = "--prefer multi-arch-import-disabled=enable-import";
+    let chosen = "--enable-import";
     fix("1.18", chosen).prints(&[enabled]);
     let fix = fix("1.19", "").prints(&[enabled]);
     fix.notes("each golden image is imported again, once for each of its architectures");
@@ -114,18 +114,11 @@ fn a_read_only_file_stays() {
 #[test]
 fn what_the_cluster_has_already_is_fixed() {
     let server = ApiServer::start(recorded());
-    let diff = run_on(
-        &server,
-        "fix -f live.yaml --cluster --prefer multi-arch-import-disabled=enable-import",
-    )
-    .exits(1);
+    let diff = run_on(&server, "fix -f live.yaml --cluster --enable-import").exits(1);
     assert!(diff.stdout.starts_with("--- live.yaml"), "{diff:?}");
-    let commands = run_on(
-        &server,
-        "fix --cluster --prefer multi-arch-import-disabled=enable-import -o commands",
-    )
-    .exits(1)
-    .stdout;
+    let commands = run_on(&server, "fix --cluster --enable-import -o commands")
+        .exits(1)
+        .stdout;
     assert!(
         commands.starts_with("kubectl patch hyperconvergeds."),
         "{commands}"
@@ -169,7 +162,7 @@ fn a_file_that_replaces_the_live_object_is_fixed_as_it_is_sent() {
     let text = file("accepted-live.yaml");
     let (run, file) = fix_with_live(
         &text,
-        "--as-if replace --prefer multi-arch-import-disabled=enable-import --write",
+        "--as-if replace --enable-import --write",
         with_import,
     );
     run.exits(0).notes("1 finding fixed");
@@ -355,7 +348,7 @@ fn a_command_holds_no_name_that_is_a_flag() {
 #[test]
 fn a_command_names_the_cluster_that_it_is_for() {
     let server = ApiServer::start(recorded());
-    let words = "fix --cluster --prefer multi-arch-import-disabled=enable-import -o commands";
+    let words = "fix --cluster --enable-import -o commands";
     let command = run_on(&server, words).stdout;
     let expected = "kubectl patch hyperconvergeds.v1.hco.kubevirt.io kubevirt-hyperconverged -n kubevirt-hyperconverged --context admin --type json -p ";
     assert!(command.starts_with(expected), "{command}");

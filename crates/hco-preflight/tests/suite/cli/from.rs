@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::deployed::{policy, with_policies};
 use super::objects::{answer, hyperconverged, list, objects};
-use super::{Run, command, file, run, run_of, run_on, run_with, scratch, written};
+use super::{Run, command, file, run, run_of, run_on, run_with, scratch, unread, written};
 use e2e_tests::{ApiServer, recorded};
 
 /// The recorded cluster, with policies that select requests in various ways.
@@ -61,15 +61,13 @@ fn the_verdict_is_that_of_the_cluster(
     for words in [
         "check --cluster",
         "check --cluster -o json",
-        "check --cluster -o junit",
-        "check --cluster --what-if riscv64=2",
+        "check -f live.yaml --cluster -o junit",
         "check -f live.yaml --cluster",
         "check -f live.yaml --cluster --as-if replace",
         "check -f other.yaml --cluster",
         "fix -f live.yaml --cluster",
         "plan --cluster -o json",
         "plan -f live.yaml --cluster",
-        "status --cluster",
     ] {
         let result = |words: &str| {
             let run = run_on(&server, words);
@@ -143,8 +141,8 @@ fn must_gather() -> PathBuf {
 fn a_must_gather_is_read_like_a_file() {
     let tree = must_gather().display().to_string();
     for words in [
-        "status -q",
-        "status -q -o json",
+        "check -q",
+        "check -q -o json",
         "plan -q --what-if arm64=-1 -o json",
     ] {
         let of = |path: &str| {
@@ -155,7 +153,7 @@ fn a_must_gather_is_read_like_a_file() {
         assert_eq!(of(&tree), of("status-ready.yaml"), "{words}");
     }
     let check = run(&format!("check --from {tree}"));
-    check.exits(0).notes("has Node (3), HyperConverged (1);");
+    check.exits(0).notes("has Node (3), HyperConverged (1), ");
 }
 
 /// A verdict on incomplete files, or on files from two days, must be marked.
@@ -193,7 +191,8 @@ fn an_object_with_a_field_of_the_wrong_type_is_named() {
     );
     let objects = file("plan-objects.yaml").replace(right, wrong);
     let plan = run_with("plan --from - -o json", &objects).json();
-    let reason = plan["unread"][0]["reason"].as_str().unwrap();
+    let unread = unread(&plan);
+    let reason = unread[0]["detail"].as_str().unwrap();
     let expected = "default/arm cannot be read: /spec/template/spec/architecture: ";
     assert!(reason.starts_with(expected), "{reason}");
 }
@@ -205,7 +204,7 @@ fn lists_of_kubectl_are_read_from_a_stream() {
         .into_iter()
         .partition(|object| object["kind"] == "Node");
     let stream = format!("{}\n---\n{}\n", list(nodes), list(others));
-    for words in ["status -q --from", "check -q --from"] {
+    for words in ["check -q --from", "check -q --from"] {
         let Run { stdout, code, .. } = run(&format!("{words} status-ready.yaml"));
         let streamed = run_with(&format!("{words} -"), &stream);
         assert_eq!((streamed.stdout, streamed.code), (stdout, code), "{words}");
@@ -268,6 +267,6 @@ fn a_broken_file_of_a_directory_has_no_objects() {
     let cut = others.strip_suffix(r#""kind":"List"}"#).unwrap();
     for (text, code) in [(&*others, 0), (cut, 2)] {
         write(&directory.join("others.json"), text);
-        run(&format!("status -q --from {}", directory.display())).exits(code);
+        run(&format!("check -q --from {}", directory.display())).exits(code);
     }
 }

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use super::objects::object;
 use e2e_tests::{
     DockerRegistry, OCI, ScriptedRegistry, TestRegistry, arm64, certificate, response,
 };
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::objects::{hyperconverged, list, node, object};
 use super::transcripts::{compare, shown};
 use super::{Run, command, run, run_in, run_of, scratch, written};
 
@@ -135,90 +135,6 @@ fn the_images_of_templates_are_printed() {
         &registry,
         &directory,
         &[("templates", "images -f hyperconverged.yaml")],
-    );
-}
-
-/// A cluster whose operators use these images.
-fn operators(registry: &TestRegistry) -> Value {
-    let image = |name: &str| format!("{}/{name}:1", registry.host());
-    let workload = |kind: &str, name: &str, pod: Value| {
-        let name = format!("kubevirt-hyperconverged/{name}");
-        let spec = json!({"template": {"spec": pod}});
-        object(kind, &name, json!({"apiVersion": "apps/v1", "spec": spec}))
-    };
-    let on_amd64 = json!({"matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]});
-    list([
-        node("one", "amd64", "worker"),
-        node("two", "arm64", "worker"),
-        hyperconverged(json!({"spec": {}})),
-        workload(
-            "DaemonSet",
-            "virt-handler",
-            json!({"containers": [{"name": "a", "image": image("sparse")}]}),
-        ),
-        workload(
-            "Deployment",
-            "virt-controller",
-            json!({"containers": [
-                {"name": "a", "image": image("complete"), "args": ["--launcher-image", image("single"), "--token=secret"]},
-            ]}),
-        ),
-        workload(
-            "Deployment",
-            "virt-api",
-            json!({
-                "nodeSelector": {"kubernetes.io/arch": "amd64"},
-                "containers": [{"name": "a", "image": image("old")}],
-            }),
-        ),
-        workload(
-            "Deployment",
-            "virt-exportproxy",
-            json!({
-                "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [on_amd64]}}},
-                "containers": [{"name": "a", "image": image("old")}],
-            }),
-        ),
-        object(
-            "ClusterServiceVersion",
-            "kubevirt-hyperconverged/kubevirt-hyperconverged-operator.v1",
-            json!({
-                "apiVersion": "operators.coreos.com/v1alpha1",
-                "spec": {"relatedImages": [{"name": "a", "image": image("listed")}]},
-            }),
-        ),
-    ])
-}
-
-#[test]
-#[ignore = "needs docker-registry: make e2e-registry"]
-fn the_images_of_operators_are_read_with_the_nodes_on_which_they_run() {
-    let registry = TestRegistry::start(&json!({}));
-    registry.push_oci_index("complete").unwrap();
-    registry.push_sparse_index("sparse").unwrap();
-    for name in ["single", "old", "listed"] {
-        registry.push_single(name, Some("1"), "amd64", OCI).unwrap();
-    }
-    let directory = scratch();
-    std::fs::write(
-        directory.join("cluster.json"),
-        operators(&registry).to_string(),
-    )
-    .unwrap();
-    compare_all(
-        &registry,
-        &directory,
-        &[
-            ("operators-all", "images --operators --from cluster.json"),
-            (
-                "operators-amd64",
-                "images --operators --from cluster.json --arch amd64",
-            ),
-            (
-                "operators-json",
-                "images --operators --from cluster.json --arch arm64 -o json",
-            ),
-        ],
     );
 }
 

@@ -197,7 +197,7 @@ fn a_large_cluster_takes_little_memory() {
     for words in [
         "plan --cluster --what-if arm64=-10 -o json",
         "plan --cluster --what-if arm64=-1250 -o json",
-        "status --cluster",
+        "check --cluster",
         &format!("snapshot --cluster -o {file}"),
         &format!("plan --from {file} --what-if arm64=-10 -o json"),
     ] {

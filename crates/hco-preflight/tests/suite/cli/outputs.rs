@@ -196,7 +196,7 @@ fn strings_of_a_cluster_are_escaped(#[values(200, 403, 500)] status: u16) {
     }
     let server = ApiServer::start(answers);
     for format in outputs() {
-        let words = format!("check --cluster --color never -o {format}");
+        let words = format!("check -f other.yaml --cluster --color never -o {format}");
         nothing_is_raw(&run_on(&server, &words));
     }
 }

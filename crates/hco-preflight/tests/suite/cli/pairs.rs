@@ -105,7 +105,7 @@ fn compare(row: &Value, directory: &Path) -> Result<Option<Class>, String> {
             Err(format!("no plan: {run:?}"))
         };
     };
-    let denied = plan["denied"].as_str().unwrap_or_default();
+    let denied = plan["rows"].to_string();
     if denied.contains("[import-contradiction]") && expected["after"]["error"].is_null() {
         return Ok(Some(UPDATE));
     }

@@ -81,9 +81,9 @@ pub(super) fn schema_of(command: &str) -> Value {
 
 #[test]
 fn a_status_is_what_the_schema_in_docs_says() {
-    let schema = schema_of("status");
+    let schema = schema_of("cluster");
     for from in ["status-cluster.yaml", "plan-objects.yaml"] {
-        let status = json_of(&format!("status --from {from}"));
+        let status = json_of(&format!("check --from {from}"));
         assert_eq!(mistakes(&schema, &status), [""; 0], "{from}");
     }
 }
@@ -94,7 +94,7 @@ fn json_is_what_the_schema_in_docs_says() {
     validate_json(&schema, "json");
     let policies = ["protect", "monitor"].map(|mode| policy(mode, mode, json!({})));
     let server = ApiServer::start(with_policies(&policies));
-    let document = run_on(&server, "check --cluster -o json").json();
+    let document = run_on(&server, "check -f accepted.yaml --cluster -o json").json();
     assert!(jsonschema::is_valid(&schema, &document), "{document:#}");
 }
 

@@ -1,4 +1,4 @@
-//! `status`: on a cluster of recorded answers.
+//! `check` of a cluster: on recorded answers.
 
 use std::net::{Ipv4Addr, TcpListener};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::objects::{
     CLAIMS, CRONS, answer, cluster, copy, edited, hyperconverged, list, objects, refused,
 };
-use super::{Run, run, run_on, scratch, written};
+use super::{Run, images, run, run_on, scratch, unread, written};
 use e2e_tests::ApiServer;
 
 /// An API server with the objects of a file, and with other answers.
@@ -18,7 +18,7 @@ fn server(first: &[Value], file: &str) -> ApiServer {
 
 #[track_caller]
 fn status(server: &ApiServer, words: &str) -> (Value, i32) {
-    let run = run_on(server, &format!("status --cluster -o json -q {words}"));
+    let run = run_on(server, &format!("check --cluster -o json -q {words}"));
     (run.json(), run.code)
 }
 
@@ -32,7 +32,7 @@ fn a_snapshot_gives_the_same_status_as_its_cluster(#[case] file: &str) {
     run_on(&server, &format!("snapshot --cluster -o {snapshot}")).exits(0);
     let text = std::fs::read_to_string(&snapshot).unwrap();
     assert!(!text.contains("secret"), "{text}");
-    let from = run(&format!("status --from {snapshot} -o json -q"));
+    let from = run(&format!("check --from {snapshot} -o json -q"));
     assert_eq!((from.json(), from.code), status(&server, ""));
 }
 
@@ -63,7 +63,7 @@ fn a_wait_ends_when_everything_is_there() {
     first["times"] = json!(1);
     let server = server(&[first], "status-ready.yaml");
     let (status, code) = status(&server, "--wait 10m");
-    assert_eq!((code, &status["reached"]), (0, &json!(true)), "{status}");
+    assert_eq!(code, 0, "{status}");
     let asked = server.asked();
     let number = |path: &str| asked.iter().filter(|it| it.contains(path)).count();
     assert_eq!(number("dataimportcrons"), 2);
@@ -78,9 +78,9 @@ fn a_wait_goes_on_when_a_look_fails(#[case] path: &str) {
     let failed = refused(path, 500, "no");
     let once = edited(&failed, &json!({"/times": 1}));
     let (ready, code) = status(&server(&[once], "status-ready.yaml"), "--wait 10m");
-    assert_eq!((code, &ready["reached"]), (0, &json!(true)), "{ready}");
+    assert_eq!(code, 0, "{ready}");
     let server = server(&[failed], "status-ready.yaml");
-    run_on(&server, "status --cluster --wait 0").exits(2);
+    run_on(&server, "check --cluster --wait 0").exits(2);
 }
 
 /// Each list could wait for several minutes.
@@ -91,10 +91,10 @@ fn a_server_that_does_not_answer_is_asked_for_no_more_kinds() {
     let server = server(&[busy], "status-ready.yaml");
     let (found, code) = status(&server, "");
     assert_eq!(code, 2, "{found:#}");
-    let unread = found["unread"].as_array().unwrap();
+    let unread = unread(&found);
     assert!(unread.len() > 4, "{found:#}");
     for kind in unread {
-        let reason = kind["reason"].as_str().unwrap();
+        let reason = kind["detail"].as_str().unwrap();
         let busy = "is busy: it returned 503 to list dataimportcrons";
         assert!(reason.contains(busy), "{reason}");
     }
@@ -110,20 +110,17 @@ fn without_disks_an_image_that_is_not_imported_is_unknown() {
     objects.retain(|object| object["kind"] != "DataImportCron");
     let all = [vec![refused(CLAIMS, 403, "no")], cluster(&objects)].concat();
     let (unknown, code) = status(&ApiServer::start(all), "");
-    let state = &unknown["goldenImages"][0]["state"];
+    let state = &images(&unknown)[0]["effect"];
     assert_eq!(state, "unknown", "{unknown:#}");
-    assert_eq!(unknown["unread"][0]["kind"], "PersistentVolumeClaim");
-    let is_known = !unknown["dataSources"].as_array().unwrap().is_empty();
-    let reached = if is_known { json!(false) } else { Value::Null };
-    assert_eq!(unknown["reached"], reached, "{unknown:#}");
-    assert_eq!(code, if is_known { 1 } else { 2 });
+    assert_eq!(unread(&unknown)[0]["kind"], "PersistentVolumeClaim");
+    assert_eq!(code, 2, "{unknown:#}");
 }
 
 #[test]
 fn a_wait_that_is_over_says_what_is_missing() {
     let (status, code) = status(&server(&[], "status-cluster.yaml"), "--wait 0");
-    assert_eq!((code, &status["reached"]), (1, &json!(false)));
-    assert_eq!(status["goldenImages"][1]["state"], "failing");
+    assert_eq!(code, 1);
+    assert_eq!(images(&status)[1]["effect"], "failing");
 }
 
 /// A request could take a minute, and a list five minutes.
@@ -131,7 +128,7 @@ fn a_wait_that_is_over_says_what_is_missing() {
 fn a_wait_ends_although_the_server_says_nothing() {
     let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let server = ApiServer::at(silent.local_addr().unwrap());
-    let run = run_on(&server, "status --cluster --wait 1ms").exits(2);
+    let run = run_on(&server, "check --cluster --wait 1ms").exits(2);
     let error = "did not complete the request to get /apis/hco.kubevirt.io within the time of --wait; check the context and the proxy, and that the cluster is running, or raise the limit with --wait\n";
     assert!(run.stderr.ends_with(error), "{run:?}");
 }
@@ -140,15 +137,14 @@ fn a_wait_ends_although_the_server_says_nothing() {
 fn a_missing_permission_costs_its_section_alone() {
     let ssp = refused("/apis/ssp.kubevirt.io/v1beta3/ssps", 403, "no");
     let (without_ssp, code) = status(&server(&[ssp], "status-ready.yaml"), "");
-    assert_eq!(code, 0, "{without_ssp}");
-    assert_eq!(without_ssp["unread"][0]["kind"], "SSP");
+    assert_eq!(code, 2, "{without_ssp}");
+    assert_eq!(unread(&without_ssp)[0]["kind"], "SSP");
 
     let crons = refused(CRONS, 403, "no");
     // Waiting does not help.
     let (without_crons, code) = status(&server(&[crons], "status-ready.yaml"), "--wait 10m");
     assert_eq!(code, 2, "{without_crons}");
-    assert_eq!(without_crons["reached"], Value::Null);
-    assert_eq!(without_crons["goldenImages"][0]["state"], "unknown");
+    assert_eq!(images(&without_crons)[0]["effect"], "unknown");
 }
 
 /// A DataImportCron that exists but was not reconciled, and one that may not clone.
@@ -180,9 +176,9 @@ fn the_conditions_of_cdi_are_shown(
         .filter(|it| it["kind"] == "DataImportCron");
     crons.for_each(|cron| cron["status"] = reported.clone());
     let (status, code) = status(&ApiServer::start(cluster(&objects)), "");
-    let image = &status["goldenImages"][0];
+    let image = &images(&status)[0];
     assert_eq!(
-        (&image["state"], &image["message"]),
+        (&image["effect"], &image["message"]),
         (&json!(state), &json!(message))
     );
     assert_eq!(code, 1);
@@ -190,7 +186,7 @@ fn the_conditions_of_cdi_are_shown(
 
 /// SSP also manages objects that are not golden images.
 #[test]
-fn a_degraded_ssp_does_not_make_imported_images_not_ready() {
+fn a_degraded_ssp_is_a_problem() {
     let mut objects = objects("status-ready.yaml");
     let ssp = objects.iter_mut().find(|it| it["kind"] == "SSP").unwrap();
     ssp["status"]["conditions"] = json!([
@@ -199,7 +195,7 @@ fn a_degraded_ssp_does_not_make_imported_images_not_ready() {
         {"type": "Degraded", "status": "True", "message": "no validator"},
     ]);
     let (status, code) = status(&ApiServer::start(cluster(&objects)), "");
-    assert_eq!((code, &status["reached"]), (0, &json!(true)));
+    assert_eq!(code, 1, "{status}");
     let rows = status["rows"].as_array().unwrap().iter();
     let rows = rows.filter(|row| row["effect"] == "unhealthy");
     let rows: Vec<&Value> = rows.collect();
@@ -213,7 +209,7 @@ fn a_degraded_ssp_does_not_make_imported_images_not_ready() {
     let row = rows[0];
     assert_eq!(
         (&row["kind"], &row["severity"]),
-        (&json!("SSP"), &json!("warning"))
+        (&json!("SSP"), &json!("loss"))
     );
 }
 
@@ -229,7 +225,7 @@ fn of_several_hyperconvergeds_the_namespace_chooses_one() {
         ("-n kubevirt-hyperconverged", 0),
         ("-n nowhere", 2),
     ] {
-        run(&format!("status --from {file} {more}")).exits(code);
+        run(&format!("check --from {file} {more}")).exits(code);
     }
 }
 
@@ -247,12 +243,13 @@ fn a_golden_image_behind_a_rejected_data_source_is_not_ready() {
         }
     }
     let (status, code) = status(&ApiServer::start(cluster(&objects)), "");
-    assert_eq!((code, &status["reached"]), (1, &json!(false)), "{status:#}");
-    assert_eq!(status["stopped"], "data-source");
-    let images = status["goldenImages"].as_array().unwrap();
+    assert_eq!(code, 1, "{status:#}");
+    let mut rows = status["rows"].as_array().unwrap().iter();
+    assert!(rows.any(|row| row["effect"] == "stops-ssp"), "{status:#}");
+    let images = images(&status);
     assert!(!images.is_empty(), "{status:#}");
     for image in images {
-        assert_ne!(image["state"], "existing-disk", "{image}");
+        assert_ne!(image["effect"], "existing-disk", "{image}");
     }
 }
 
@@ -270,7 +267,7 @@ fn a_message_from_outside_cannot_draw_on_the_terminal() {
     for format in ["text", "json", "markdown"] {
         // The output is in color, because without a terminal the command removes all escape sequences, including its
         // own.
-        let words = format!("status --color always --from {hostile} -o {format}");
+        let words = format!("check --color always --from {hostile} -o {format}");
         // The external text is shown, without escape sequences for a terminal.
         let Run { stdout, .. } = run(&words).prints(&["[2J", "::error::"]);
         assert!(!stdout.contains("\u{1b}[2J"), "{stdout}");
@@ -279,13 +276,10 @@ fn a_message_from_outside_cannot_draw_on_the_terminal() {
 }
 
 #[test]
-fn an_object_that_check_denies_is_not_ready() {
+fn a_problem_of_the_live_object_is_one_of_the_cluster() {
     let file = "status-import-off.yaml";
-    let headline = "not ready: 1 problem: HCOMultiArchGoldenImagesDisabled fires; all golden images are imported";
-    run(&format!("status --from {file} -q"))
+    let headline = "1 problem: HCOMultiArchGoldenImagesDisabled fires; not read: SSP";
+    run(&format!("check --from {file} -q --allow-unread"))
         .exits(1)
         .prints(&[headline, "[multi-arch-import-disabled]"]);
-    run(&format!("check --from {file} -q"))
-        .exits(1)
-        .prints(&["multi-arch-import-disabled"]);
 }

@@ -5,7 +5,7 @@ use super::{command, run, run_of, run_with, scratch};
 
 #[test]
 fn settings_can_come_from_the_standard_input() {
-    let run = run_with("settings --settings -", "updates: strict\n");
+    let run = run_with("settings -", "updates: strict\n");
     run.prints(&["\nupdates: strict\n"]);
 }
 
@@ -20,7 +20,7 @@ fn repairs_without_effect_are_noted() {
         let policy = format!(
             "apiVersion: policies.kubewarden.io/v1\nkind: ClusterAdmissionPolicy\nspec:\n  mutating: {mutating}\n  mode: {mode}\n  settings:\n    repair: {{architectures-malformed: normalise}}\n"
         );
-        let settings = run_with("settings --settings -", &policy).exits(0);
+        let settings = run_with("settings -", &policy).exits(0);
         let check = "check -f accepted.yaml --nodes nodes.yaml --settings -";
         run_with(check, &policy).exits(0).notes(wanted);
         assert_eq!(settings.stderr.is_empty(), wanted.is_empty(), "{policy}");

@@ -2,24 +2,23 @@
 
 use engine::Outcome;
 
-use crate::prose::count;
 use crate::report::Finding;
 use crate::row::{Effect, Row};
 use crate::stage::Situation;
 use crate::stops::{self, Stop};
 
 /// The findings about the live object. Another section shows the rejections that stop SSP.
-pub(super) fn of<'s>(observed: &'s Situation, stops: &[Stop]) -> Vec<&'s Finding> {
+pub(super) fn of<'s>(
+    observed: &'s Situation,
+    stops: &[Stop],
+) -> impl Iterator<Item = &'s Finding> + use<'s> {
     let report = &observed.current().report;
     let shown: Vec<&Finding> = stops
         .iter()
         .filter_map(|stop| stops::finding(report, &stop.template))
         .collect();
-    report
-        .findings
-        .iter()
-        .filter(|finding| !shown.contains(finding))
-        .collect()
+    let findings = report.findings.iter();
+    findings.filter(move |finding| !shown.contains(finding))
 }
 
 pub(super) fn row(finding: &Finding, object: &str) -> Row {
@@ -27,30 +26,27 @@ pub(super) fn row(finding: &Finding, object: &str) -> Row {
         Outcome::Deny => Effect::Problem,
         Outcome::Warn | Outcome::Carried => Effect::MinorProblem,
     };
-    let alert = alert(finding).map(|alert| format!(" The alert {alert} fires."));
-    let detail = format!(
-        "[{}] {}{}",
-        finding.rule,
-        finding.fact,
-        alert.unwrap_or_default()
-    );
+    let alert = alert(finding);
+    let fires = alert.map(|alert| format!(" The alert {alert} fires."));
+    let fires = fires.unwrap_or_default();
+    let detail = format!("[{}] {}{fires}", finding.rule, finding.fact);
     Row::new(effect, "HyperConverged", object, &detail)
+        .about("rule", Some(&*finding.rule))
+        .about("alert", alert)
+        .about("template", finding.template.as_ref().map(|it| it.raw()))
 }
 
-/// The problems that deny, for the headline: how many, and which alerts and rules.
-pub(super) fn headline(problems: &[&Finding]) -> Option<String> {
-    let denying = problems
-        .iter()
-        .filter(|finding| finding.level == Outcome::Deny);
+/// The problems that deny, for the headline: the alerts that fire, and the rules without an alert.
+pub(super) fn names(findings: &[Finding]) -> Vec<String> {
+    let denying = findings.iter().filter(|it| it.level == Outcome::Deny);
     let mut names: Vec<String> = denying
         .map(|finding| match alert(finding) {
             Some(alert) => format!("{alert} fires"),
             None => finding.rule.to_string(),
         })
         .collect();
-    let number = count(names.len(), "problem");
     names.dedup();
-    (!names.is_empty()).then(|| format!("{number}: {}", names.join(", ")))
+    names
 }
 
 fn alert(finding: &Finding) -> Option<&'static str> {

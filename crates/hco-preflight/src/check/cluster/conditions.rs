@@ -1,7 +1,5 @@
 //! The conditions of SSP and of the HyperConverged that report a problem.
 
-use serde::Serialize;
-
 use crate::field::items;
 use crate::foreign::{Foreign, one_line};
 use crate::object_name::{key, parts};
@@ -9,27 +7,30 @@ use crate::row::{Effect, Row};
 use crate::stage::Situation;
 use crate::world::{self, Object as _};
 
-#[derive(Debug, Serialize)]
-pub(super) struct Condition {
-    pub(super) kind: &'static str,
+struct Condition {
+    kind: &'static str,
     namespace: Foreign,
     name: Foreign,
     r#type: &'static str,
-    status: Foreign,
     reason: Option<Foreign>,
     message: Option<Foreign>,
     since: Option<Foreign>,
 }
 
 /// The condition types, and the status that shows that an operator stopped.
-const STOPS: [(&str, &str); 3] = [
+const STOPS: [(&str, &str); 4] = [
+    ("TaintedConfiguration", "True"),
     ("Degraded", "True"),
     ("Available", "False"),
     ("ReconcileComplete", "False"),
 ];
 
-/// The conditions of SSP, and the conditions of the HyperConverged, which repeat them.
-pub(super) fn of(observed: &Situation) -> Vec<Condition> {
+/// The problems in the conditions of SSP and of the HyperConverged, which repeats them.
+pub(super) fn of(observed: &Situation) -> Vec<Row> {
+    rows(&all(observed))
+}
+
+fn all(observed: &Situation) -> Vec<Condition> {
     let mut all = Vec::new();
     let mut add = |kind, key: &str, condition: &world::Condition| {
         let stops = STOPS
@@ -37,12 +38,11 @@ pub(super) fn of(observed: &Situation) -> Vec<Condition> {
             .find(|(name, status)| condition.r#type == *name && condition.status == *status);
         let (namespace, name) = parts(key);
         let message = condition.message.as_ref().map(|message| &*message.0);
-        all.extend(stops.map(|(r#type, status)| Condition {
+        all.extend(stops.map(|(r#type, _)| Condition {
             kind,
             namespace,
             name,
             r#type,
-            status: Foreign::from(*status),
             reason: condition.reason.as_deref().map(Foreign::from),
             message: message.map(Foreign::from),
             since: condition.since.as_deref().map(Foreign::from),
@@ -63,20 +63,24 @@ pub(super) fn of(observed: &Situation) -> Vec<Condition> {
 }
 
 /// The problems in the conditions. Several conditions can report the same problem.
-pub(super) fn rows(all: &[Condition]) -> Vec<Row> {
+fn rows(all: &[Condition]) -> Vec<Row> {
     let of_ssp = all.iter().filter(|it| it.kind == "SSP");
     let of_ssp = of_ssp.filter_map(|it| it.message.as_ref());
     let of_ssp: Vec<&str> = of_ssp
         .map(Foreign::raw)
         .filter(|it| !it.is_empty())
         .collect();
-    let problem = |it: &Condition| (it.kind, it.name.clone(), it.message.clone());
+    let problem = |it: &Condition| {
+        let is_tainted = it.r#type == "TaintedConfiguration";
+        (it.kind, it.name.clone(), it.message.clone(), is_tainted)
+    };
     let rows = all.chunk_by(|one, other| problem(one) == problem(other));
     let rows = rows.filter_map(|alike| {
         let condition @ Condition { kind, .. } = alike.first()?;
         let words = alike.iter().map(|condition| match condition.r#type {
             "Degraded" => "is degraded",
             "Available" => "is not available",
+            "TaintedConfiguration" => "has a jsonpatch annotation, which Red Hat does not support",
             _ => "does not finish reconciling",
         });
         let words = words.collect::<Vec<_>>().join(" and ");
@@ -90,7 +94,18 @@ pub(super) fn rows(all: &[Condition]) -> Vec<Row> {
         let colon = if message.is_empty() { "" } else { ": " };
         let detail = format!("{kind} {words}{since}{colon}{}", one_line(message));
         let key = format!("{}/{}", condition.namespace.raw(), condition.name.raw());
-        Some(Row::new(Effect::Unhealthy, kind, &key, &detail))
+        let effect = match condition.r#type {
+            "TaintedConfiguration" => Effect::Caution,
+            _ => Effect::Unhealthy,
+        };
+        let row = Row::new(effect, kind, &key, &detail);
+        let text = |text: &Option<Foreign>| text.as_ref().map(|text| text.raw().to_owned());
+        Some(
+            row.about("condition", Some(condition.r#type))
+                .about("reason", text(&condition.reason).as_deref())
+                .about("message", text(&condition.message).as_deref())
+                .about("since", text(&condition.since).as_deref()),
+        )
     });
     rows.collect()
 }

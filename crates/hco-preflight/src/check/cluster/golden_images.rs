@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::Stopped;
-use serde::Serialize;
 
 use crate::foreign::Foreign;
 use crate::kubectl::Kubectl;
@@ -15,29 +14,28 @@ use crate::stage::{Outlook, Situation};
 use crate::world::{self, Condition, DataImportCron, DataVolume, condition};
 
 /// A template for one architecture, and its state.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct GoldenImage {
+#[derive(Debug)]
+struct GoldenImage {
     /// `None` for a DataImportCron that is no longer wanted.
-    pub(super) template: Option<Foreign>,
+    template: Option<Foreign>,
     /// Empty if the DataImportCron is not for a specific architecture.
-    pub(super) architecture: Option<Foreign>,
-    pub(super) namespace: Foreign,
-    pub(super) cron: Foreign,
-    pub(super) data_source: Option<Foreign>,
-    pub(super) state: Effect,
+    architecture: Option<Foreign>,
+    namespace: Foreign,
+    cron: Foreign,
+    data_source: Option<Foreign>,
+    state: Effect,
     /// The time since which it has this state.
-    pub(super) since: Option<Foreign>,
+    since: Option<Foreign>,
     /// The message of CDI, or of the API server that rejects it.
-    pub(super) message: Option<Foreign>,
+    message: Option<Foreign>,
     /// A command that makes CDI continue.
-    pub(super) command: Option<String>,
+    command: Option<String>,
     /// Whether its DataSource has a disk from an earlier import.
     has_older_disk: bool,
 }
 
 impl GoldenImage {
-    pub(super) fn severity(&self) -> Severity {
+    fn severity(&self) -> Severity {
         match self.state {
             // In a plan, nothing is lost if an image was not imported before.
             Effect::Rejected | Effect::NeverImported => Severity::Loss,
@@ -46,10 +44,11 @@ impl GoldenImage {
     }
 
     /// Its row. While SSP is stopped, it deletes nothing.
-    pub(super) fn row(&self, is_stopped: bool) -> Row {
+    fn row(&self, is_stopped: bool) -> Row {
         let source = self.data_source.as_ref().unwrap_or(&self.cron);
         let key = format!("{}/{}", self.namespace.raw(), source.raw());
-        Row {
+        let raw = |text: &Option<Foreign>| text.as_ref().map(|text| text.raw().to_owned());
+        let row = Row {
             severity: self.severity(),
             command: self.command.clone().map(|line| Command {
                 when: match self.state {
@@ -59,7 +58,12 @@ impl GoldenImage {
                 line,
             }),
             ..Row::new(self.state, "DataSource", &key, &self.detail(is_stopped))
-        }
+        };
+        row.about("template", raw(&self.template).as_deref())
+            .about("architecture", raw(&self.architecture).as_deref())
+            .about("dataImportCron", Some(self.cron.raw()))
+            .about("since", raw(&self.since).as_deref())
+            .about("message", raw(&self.message).as_deref())
     }
 
     fn detail(&self, is_stopped: bool) -> String {
@@ -68,28 +72,26 @@ impl GoldenImage {
             Effect::Outdated => format!(" ({it})"),
             _ => format!(": {it}"),
         });
-        let since = self.since.as_ref();
-        let since = since.map_or_else(String::new, |time| format!(" since {time}"));
         let cron = &self.cron;
         match self.state {
-            Effect::Ready => format!("ready{since}"),
+            Effect::Ready => "disk".to_owned(),
             Effect::ExistingDisk => {
-                "SSP does not import it, because a PersistentVolumeClaim with its name exists that no DataImportCron created".to_owned()
+                "disk: SSP does not import it, because a PersistentVolumeClaim with its name exists that no DataImportCron created".to_owned()
             }
             Effect::Importing => format!("importing{message}"),
-            Effect::Waiting => format!("not imported yet{message}"),
+            Effect::Waiting => format!("no disk{message}"),
             Effect::Failing if self.has_older_disk => {
-                format!("the import fails{message}; the older disk stays in use")
+                format!("import fails{message}; the older disk stays in use")
             }
-            Effect::Failing => format!("the import fails{message}"),
-            Effect::SourceNotReady => format!("imported, but its DataSource is not ready{message}"),
+            Effect::Failing => format!("import fails{message}"),
+            Effect::SourceNotReady => format!("no disk: its DataSource is not ready{message}"),
             Effect::NotManaged => format!("CDI does not update its DataSource{message}"),
-            Effect::NotCreated => format!("its DataImportCron {cron} is not created yet"),
+            Effect::NotCreated => format!("not created: there is no DataImportCron {cron} yet"),
             Effect::Outdated => format!(
                 "its DataImportCron {cron} has an old spec{message}: SSP deletes it and creates it again"
             ),
-            Effect::Rejected => format!("its DataImportCron {cron} is rejected{message}"),
-            Effect::NeverImported => format!("never imported{message}"),
+            Effect::Rejected => format!("no disk: its DataImportCron {cron} is rejected{message}"),
+            Effect::NeverImported => format!("no disk: never imported{message}"),
             Effect::Unwanted if is_stopped => format!(
                 "no longer wanted: SSP deletes the DataImportCron {cron} when nothing stops SSP"
             ),
@@ -100,8 +102,8 @@ impl GoldenImage {
 }
 
 /// A DataSource that SSP has not created, changed, or deleted yet.
-#[derive(Debug, Serialize)]
-pub(super) struct DataSource {
+#[derive(Debug)]
+struct DataSource {
     namespace: Foreign,
     name: Foreign,
     state: Effect,
@@ -110,7 +112,7 @@ pub(super) struct DataSource {
 }
 
 impl DataSource {
-    pub(super) fn row(&self) -> Row {
+    fn row(&self) -> Row {
         let shown = |source: &Option<Foreign>| {
             let source = source.as_ref();
             source.map_or_else(|| "no DataSource".to_owned(), Foreign::to_string)
@@ -130,12 +132,26 @@ impl DataSource {
             }
         };
         let key = format!("{}/{}", self.namespace.raw(), self.name.raw());
+        let raw = |source: &Option<Foreign>| source.as_ref().map(|it| it.raw().to_owned());
         Row::new(effect, "DataSource", &key, &what)
+            .about("pointsTo", raw(&self.from).as_deref())
+            .about("willPointTo", raw(&self.to).as_deref())
     }
 }
 
+/// The rows of the golden images, of the templates without a DataImportCron, and of DataSources.
+pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
+    let images = of(observed);
+    let images = images.iter().map(|image| image.row(is_stopped));
+    let others = data_sources(observed);
+    images
+        .chain(not_imported(observed))
+        .chain(others.iter().map(DataSource::row))
+        .collect()
+}
+
 /// The golden images of the forecast, and the golden images that are no longer wanted.
-pub(super) fn of(observed: &Situation) -> Vec<GoldenImage> {
+fn of(observed: &Situation) -> Vec<GoldenImage> {
     let Ok(Outlook { forecast, changes }) = &observed.outlook else {
         return Vec::new();
     };
@@ -204,7 +220,7 @@ pub(super) fn of(observed: &Situation) -> Vec<GoldenImage> {
 }
 
 /// The templates without a DataImportCron.
-pub(super) fn not_imported(observed: &Situation) -> Vec<Row> {
+fn not_imported(observed: &Situation) -> Vec<Row> {
     let Some(forecast) = observed.forecast_after() else {
         return Vec::new();
     };
@@ -226,7 +242,7 @@ pub(super) fn not_imported(observed: &Situation) -> Vec<Row> {
 
 /// The DataSources of templates that SSP or CDI will create, change, or delete, and the DataSources of deleted
 /// templates. The others depend on the VM templates in SSP's version.
-pub(super) fn data_sources(observed: &Situation) -> Vec<DataSource> {
+fn data_sources(observed: &Situation) -> Vec<DataSource> {
     let (Ok(outlook), true) = (&observed.outlook, observed.world.sources.is_read()) else {
         return Vec::new();
     };

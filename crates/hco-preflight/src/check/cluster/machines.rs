@@ -1,4 +1,4 @@
-//! VMs that currently have a problem.
+//! VMs that cannot start, or that have lost virt-handler.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,12 +20,61 @@ pub(super) fn affected(observed: &Situation) -> Vec<Row> {
         let machines = machines.iter();
         all.extend(machines.map(|it| row(Effect::AlreadyOrphaned, it, &detail)));
     }
-    all.extend(waiting(observed));
+    let waiting = waiting(observed);
+    all.extend(broken(observed, &waiting));
+    all.extend(waiting);
     all
 }
 
 fn row(effect: Effect, machine: &str, detail: &str) -> Row {
     Row::new(effect, "VirtualMachine", machine, detail)
+}
+
+/// The reasons for which KubeVirt does not create a VirtualMachineInstance.
+///
+/// MIRRORS: kubevirt pkg/virt-controller/watch/common/events.go; pkg/instancetype/controller/vm/controller.go, Sync.
+const NOT_STARTED: [&str; 3] = [
+    "FailedCreate",
+    "FailedFindInstancetype",
+    "FailedFindPreference",
+];
+
+/// The VMs that KubeVirt reports as impossible to schedule or to create, unless their disk is the reason.
+///
+/// MIRRORS: kubevirt pkg/virt-controller/watch/vm/vm.go, setPrintableStatus, processFailureCondition.
+fn broken(observed: &Situation, waiting: &BTreeSet<Row>) -> Vec<Row> {
+    let machines = observed.world.machines.iter();
+    let rows = machines.filter_map(|machine| {
+        let key = machine.metadata.key();
+        let failure = |kind| condition(&machine.failures.0, kind);
+        let (effect, what, reason) = match &*machine.status {
+            "Running" | "Migrating" | "Paused" => return None,
+            "ErrorUnschedulable" => (
+                Effect::Unschedulable,
+                "no node accepts it",
+                failure("PodScheduled"),
+            ),
+            _ => {
+                let failure = failure("Failure")?;
+                let reason = failure.reason.as_deref().unwrap_or_default();
+                if !NOT_STARTED.contains(&reason) {
+                    return None;
+                }
+                (
+                    Effect::CannotStart,
+                    "KubeVirt cannot start it",
+                    Some(failure),
+                )
+            }
+        };
+        let message = reason.and_then(|it| it.message.as_ref()).map(|it| &*it.0);
+        let message = message.filter(|message| !message.is_empty());
+        let message = message.map_or_else(String::new, |message| format!(": {message}"));
+        let row = row(effect, &key, &format!("{what}{message}"));
+        let is_told = waiting.iter().any(|other| other.key() == row.key());
+        (!is_told).then_some(row)
+    });
+    rows.collect()
 }
 
 /// The VMs whose disks do not exist yet and use a DataSource without a disk. Empty if DataSources were not read.
@@ -56,7 +105,7 @@ fn waiting(observed: &Situation) -> BTreeSet<Row> {
                 Some(false) => "is not ready",
                 Some(true) => continue,
             };
-            let detail = format!("a disk is still to be made from {source}, which {what}");
+            let detail = format!("its disk is still to be created from {source}, which {what}");
             waiting.insert(row(Effect::WaitsForDisk, &machine.metadata.key(), &detail));
         }
     }

@@ -1,0 +1,203 @@
+//! `check` of a cluster: the problems of the live HyperConverged, conditions, golden images as they are, and VMs that
+//! cannot start. The engine makes the forecast; this folder compares it with the objects of the operators.
+
+mod conditions;
+mod golden_images;
+mod headline;
+mod machines;
+mod problems;
+mod text;
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
+use clap::ValueEnum as _;
+use policy_host::ClusterError;
+use serde::Serialize;
+
+use crate::args::{self, FailOn, Format, Subject};
+use crate::exit::Exit;
+use crate::files;
+use crate::no_forecast::NoForecast;
+use crate::notes::Notes;
+use crate::report::{Conclusions as _, Finding};
+use crate::row::{Effect, Row, Severity, exit};
+use crate::stage::{self, Kept, Situation};
+use crate::state::State;
+use crate::stops::{self, Stop};
+use crate::terminal::{Terminal, print_json, print_markdown};
+use crate::world::Gap;
+
+/// The first pause between two polls of the cluster.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+
+/// Prints what is wrong. With `--wait`, it polls until nothing is outstanding or the time is up.
+pub(super) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
+    check_usage(args)?;
+    let found = match wait(args, terminal) {
+        Err(error) if args.allow_empty && error.is::<stage::NoHyperConverged>() => {
+            terminal.note(&error.to_string());
+            return Ok(Exit::Accepted);
+        }
+        found => found?,
+    };
+    let text = || text::render(&found, &terminal.name);
+    match args.output {
+        Format::Json => print_json(&found.json())?,
+        Format::Markdown => print_markdown("hco-preflight check", &text())?,
+        _ => terminal.print(&text())?,
+    }
+    let fails = match args.fail_on {
+        FailOn::Deny => Severity::Loss,
+        FailOn::Warn => Severity::Warning,
+        FailOn::Never => Severity::Unknown,
+    };
+    Ok(exit(&found.rows, fails))
+}
+
+/// Rejects the options that are about files, before anything is read.
+fn check_usage(args: &args::Check) -> Result<()> {
+    let Subject {
+        as_if,
+        policy,
+        images,
+        old,
+        walk,
+        ..
+    } = &args.subject;
+    files::check_directories(&[], walk)?;
+    let of_files = [
+        ("--old", old.is_some()),
+        ("--as-if", as_if.is_some()),
+        ("--policy", policy.is_some()),
+        ("--images", *images),
+    ];
+    for (option, is_set) in of_files {
+        ensure!(
+            !is_set,
+            "{option} requires a file: add -f FILE, or remove {option}"
+        );
+    }
+    if !matches!(args.output, Format::Text | Format::Json | Format::Markdown) {
+        let value = args.output.to_possible_value();
+        let name = value.as_ref().map_or("", |value| value.get_name());
+        bail!(
+            "-o {name} is for files: a cluster is printed as text, json, or markdown; add -f FILE for {name}"
+        );
+    }
+    Ok(())
+}
+
+fn wait(args: &args::Check, terminal: &Terminal) -> Result<Checked> {
+    let mut pause = SHORTEST_PAUSE;
+    // Zero means a single poll without a time limit.
+    let wait = args.wait.filter(|wait| !wait.is_zero());
+    let until = wait.and_then(|wait| Instant::now().checked_add(wait));
+    let mut is_quiet = args.quiet;
+    let mut kept = Kept::default();
+    loop {
+        let mut notes = Notes::default();
+        let observed = stage::observe(&args.subject, until, &mut kept, &mut notes);
+        if !is_quiet {
+            terminal.notes(&notes);
+        }
+        is_quiet = true;
+        let seen = observed.map(|situation| Checked::new(situation, args.allow_unread));
+        let is_open = match &seen {
+            Ok(checked) => checked.is_outstanding(),
+            Err(error) => {
+                let error = error.downcast_ref::<ClusterError>();
+                error.is_some_and(ClusterError::is_transient)
+            }
+        };
+        // If the clock cannot represent the end, there is no limit.
+        let left = until.map_or(LONGEST_PAUSE * 2, |end| {
+            end.saturating_duration_since(Instant::now())
+        });
+        if wait.is_none() || !is_open || left < SHORTEST_PAUSE {
+            return seen;
+        }
+        kept.cluster = seen
+            .ok()
+            .and_then(|checked| checked.situation.world.cluster);
+        // The last poll also takes time.
+        std::thread::sleep(pause.min(left / 2));
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// A cluster, and what was found in it.
+struct Checked {
+    situation: Situation,
+    /// The findings about the live object, without the ones that the stops show.
+    findings: Vec<Finding>,
+    stops: Vec<Stop>,
+    rows: Vec<Row>,
+}
+
+/// The JSON of a check of a cluster: `docs/preflight.schema.json`.
+#[derive(Serialize)]
+struct Json<'c> {
+    headline: String,
+    #[serde(flatten)]
+    state: State,
+    rows: &'c [Row],
+}
+
+impl Checked {
+    fn new(situation: Situation, allow_unread: bool) -> Self {
+        let stops = stops::of(&situation);
+        let findings: Vec<Finding> = problems::of(&situation, &stops).cloned().collect();
+        let name = &situation.name;
+        let mut rows: Vec<Row> = findings
+            .iter()
+            .map(|finding| problems::row(finding, name))
+            .collect();
+        rows.extend(stops.iter().map(Stop::row));
+        let row = |effect, why: &str| Row::new(effect, "HyperConverged", name, why);
+        let report = &situation.current().report;
+        if report.exit() == Exit::Unjudged {
+            rows.push(row(Effect::NoForecast, &report.reason()));
+        } else if let Err(no_forecast) = &situation.outlook {
+            let is_denied = rows.iter().any(|row| row.effect == Effect::Problem);
+            match no_forecast {
+                NoForecast::NotDeployed => {}
+                NoForecast::RejectedBySsp(_) => {
+                    rows.push(row(Effect::StopsSsp, &no_forecast.why()));
+                }
+                NoForecast::Other(_) if is_denied => {}
+                NoForecast::Other(why) => rows.push(row(Effect::NoForecast, why)),
+            }
+        }
+        let conditions = conditions::of(&situation);
+        let is_stopped = !stops.is_empty() || conditions.iter().any(|row| row.kind == "SSP");
+        rows.extend(conditions);
+        rows.extend(golden_images::rows(&situation, is_stopped));
+        rows.extend(machines::affected(&situation));
+        let gaps = situation.world.gaps();
+        rows.extend(gaps.iter().map(|gap| gap.row(allow_unread)));
+        Self {
+            situation,
+            findings,
+            stops,
+            rows,
+        }
+    }
+
+    /// Whether another poll may find more.
+    fn is_outstanding(&self) -> bool {
+        let mut rows = self.rows.iter();
+        let gaps = self.situation.world.gaps();
+        rows.any(|row| row.effect.is_outstanding()) || gaps.iter().any(|gap: &Gap| gap.is_transient)
+    }
+
+    fn json(&self) -> Json<'_> {
+        Json {
+            headline: headline::of(self).1,
+            state: State::new(&self.situation, &self.situation.current().report),
+            rows: &self.rows,
+        }
+    }
+}

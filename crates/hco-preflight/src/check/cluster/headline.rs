@@ -1,0 +1,125 @@
+//! The first line of a check of a cluster.
+
+use std::collections::BTreeSet;
+
+use anstyle::Style;
+
+use super::{Checked, problems};
+use crate::no_forecast::NoForecast;
+use crate::prose::count;
+use crate::row::{Effect, Row, Severity};
+use crate::terminal::{GREEN, RED, YELLOW};
+
+/// Where the rows of an effect stand in the headline.
+const PARTS: [(&[Effect], &str, &str); 7] = [
+    (&[Effect::Failing], "import", " fails| fail"),
+    (
+        &[
+            Effect::Rejected,
+            Effect::NeverImported,
+            Effect::NotCreated,
+            Effect::SourceNotCreated,
+            Effect::Waiting,
+            Effect::SourceNotReady,
+        ],
+        "boot source",
+        " has no disk| have no disk",
+    ),
+    (
+        &[Effect::NotManaged],
+        "boot source",
+        " is not updated| are not updated",
+    ),
+    (
+        &[Effect::Outdated],
+        "boot source",
+        " is imported again| are imported again",
+    ),
+    (
+        &[Effect::Unwanted, Effect::SourceUnwanted],
+        "boot source",
+        " is still to be deleted| are still to be deleted",
+    ),
+    (
+        &[
+            Effect::CannotStart,
+            Effect::WaitsForDisk,
+            Effect::Unschedulable,
+        ],
+        "VM",
+        " cannot start| cannot start",
+    ),
+    (&[Effect::Importing], "import", " runs| run"),
+];
+
+/// The headline, with the style of its first word.
+pub(super) fn of(checked: &Checked) -> (Style, String) {
+    let rows = &checked.rows;
+    let number = number_of_problems(rows);
+    let mut parts = problems::names(&checked.findings);
+    let stops: BTreeSet<&str> = checked.stops.iter().map(|it| it.template.raw()).collect();
+    let templates: Vec<&str> = stops.into_iter().collect();
+    if !templates.is_empty() {
+        parts.push(format!("SSP is stopped by {}", templates.join(", ")));
+    }
+    let mut unhealthy: Vec<&str> = of_effects(rows, &[Effect::Unhealthy])
+        .map(|row| row.kind)
+        .collect();
+    unhealthy.dedup();
+    if !unhealthy.is_empty() {
+        parts.push(format!("see the conditions of {}", unhealthy.join(" and ")));
+    }
+    for (effects, what, ends) in PARTS {
+        let objects: BTreeSet<_> = of_effects(rows, effects).map(Row::key).collect();
+        let number = objects.len();
+        let (one, several) = ends.split_once('|').unwrap_or((ends, ends));
+        let end = if number == 1 { one } else { several };
+        parts.extend((number > 0).then(|| format!("{}{end}", count(number, what))));
+    }
+    let unread: Vec<&str> = of_effects(rows, &[Effect::NotRead])
+        .map(|row| row.kind)
+        .collect();
+    let unread = match unread.as_slice() {
+        [] => String::new(),
+        kinds => format!("not read: {}", kinds.join(", ")),
+    };
+    let reason = of_effects(rows, &[Effect::NoForecast]).map(|row| row.detail.to_string());
+    parts.extend(reason);
+    if parts.is_empty() {
+        parts.push(disks(checked));
+    }
+    parts.extend((!unread.is_empty()).then_some(unread));
+    let parts = parts.join("; ");
+    let worst = rows.iter().map(|row| row.severity).max();
+    match (number, worst) {
+        (1.., _) => (RED, format!("{}: {parts}", count(number, "problem"))),
+        (0, Some(Severity::Unknown)) => (YELLOW, format!("not everything is known: {parts}")),
+        (0, _) => (GREEN, format!("no problem: {parts}")),
+    }
+}
+
+/// A boot source counts once, whatever is wrong with it.
+fn number_of_problems(rows: &[Row]) -> usize {
+    let problems = rows.iter().filter(|row| row.severity == Severity::Loss);
+    let (sources, others): (Vec<&Row>, Vec<&Row>) =
+        problems.partition(|row| row.kind == "DataSource");
+    let sources: BTreeSet<_> = sources.into_iter().map(Row::key).collect();
+    others.len() + sources.len()
+}
+
+fn disks(checked: &Checked) -> String {
+    if let Err(NoForecast::NotDeployed) = checked.situation.outlook {
+        return NoForecast::NotDeployed.why();
+    }
+    let with_disk = of_effects(&checked.rows, &[Effect::Ready, Effect::ExistingDisk]).count();
+    match with_disk {
+        0 if !checked.situation.world.crons.is_read() => "golden images are unknown".to_owned(),
+        0 => "there are no golden images".to_owned(),
+        1 => "1 golden image has a disk".to_owned(),
+        _ => format!("{with_disk} golden images have a disk"),
+    }
+}
+
+fn of_effects<'r>(rows: &'r [Row], effects: &'r [Effect]) -> impl Iterator<Item = &'r Row> {
+    rows.iter().filter(|row| effects.contains(&row.effect))
+}

@@ -1,0 +1,111 @@
+//! The text output of a check of a cluster.
+
+use super::{Checked, headline};
+use crate::facts::Fact;
+use crate::foreign::one_line;
+use crate::no_forecast::NoForecast;
+use crate::prose::{count, fix, folded, line};
+use crate::report::{Finding, NAMED};
+use crate::row::{Effect, by_effect, by_namespace, of_effect, of_kind};
+use crate::stops;
+use crate::terminal::{BOLD, DIM, width};
+
+pub(super) fn render(checked: &Checked, program: &str) -> String {
+    let Checked {
+        situation, rows, ..
+    } = checked;
+    let mut text = String::new();
+    let (style, headline) = headline::of(checked);
+    let (word, rest) = headline.split_once(':').unwrap_or((&headline, ""));
+    let headline = format!("{style}{word}{style:#}:{}", one_line(rest));
+    line!(text, "{}\n", folded(&headline, 2));
+    let report = &situation.after.report;
+    let facts = Fact::all(situation, [report, report]);
+    text.extend(facts.iter().map(Fact::render));
+    problems(&mut text, checked);
+    for effect in [Effect::Unhealthy, Effect::Caution] {
+        of_effect(&mut text, "conditions", rows, effect);
+    }
+    stops(&mut text, checked);
+    let images = of_kind(rows, "DataSource");
+    if images.is_empty() {
+        let none = match &situation.outlook {
+            Ok(_) => "none".to_owned(),
+            Err(no_forecast) => format!("no forecast: {}", no_forecast.why()),
+        };
+        let none = folded(&format!("  {none}"), 2);
+        line!(text, "\n{BOLD}golden images{BOLD:#}\n{none}");
+    }
+    by_namespace(&mut text, "golden images", &images, "", true);
+    let left_out = of_kind(rows, "DataImportCronTemplate");
+    let title = "templates that are not imported";
+    by_effect(&mut text, title, &left_out, NAMED, "");
+    let machines = of_kind(rows, "VirtualMachine");
+    by_effect(&mut text, "virtual machines", &machines, NAMED, "");
+    of_effect(&mut text, "not read", rows, Effect::NotRead);
+    closing(&mut text, checked, program);
+    text
+}
+
+/// The problems of the HyperConverged. Findings with the same fix share it.
+fn problems(text: &mut String, checked: &Checked) {
+    let mut title = format!("\n{BOLD}problems{BOLD:#}\n");
+    let findings = &checked.findings;
+    for (index, (finding, row)) in findings.iter().zip(&checked.rows).enumerate() {
+        let (style, sign) = row.effect.sign();
+        let line = format!("  {style}{sign}{style:#} {}", row.detail);
+        line!(text, "{title}{}", folded(&line, 4));
+        title.clear();
+        let next = findings.get(index + 1);
+        if next.is_none_or(|next| next.fix_text() != finding.fix_text()) {
+            fix(text, &finding.fix_text(), width());
+        }
+    }
+}
+
+/// The rule about nodes because of which SSP rejects the object.
+const NODES: &str = "cluster-architecture-unknown";
+
+/// The reasons why SSP stops, with the fixes.
+fn stops(text: &mut String, checked: &Checked) {
+    let situation = &checked.situation;
+    let stopped = situation.forecast_after().and_then(|it| it.stopped);
+    stops::render(text, stopped, &checked.stops);
+    let is_rejected = matches!(situation.outlook, Err(NoForecast::RejectedBySsp(_)));
+    let findings = situation.current().report.findings.iter();
+    let of_nodes = findings.filter(|finding| is_rejected && finding.rule == NODES);
+    let stops = checked.stops.iter();
+    let of_templates = stops.filter_map(|it| stops::finding(&situation.after.report, &it.template));
+    let mut shown: Vec<(&str, String)> = Vec::new();
+    for finding in of_templates.chain(of_nodes) {
+        let advice = (&*finding.rule, finding.fix_text());
+        if !shown.contains(&advice) {
+            fix(text, &advice.1, width());
+            shown.push(advice);
+        }
+    }
+}
+
+/// What to type next.
+fn closing(text: &mut String, checked: &Checked, program: &str) {
+    let findings = &checked.situation.current().report.findings;
+    let fixable = findings.iter().filter(|it| it.complete_fix().is_some());
+    let fixable = fixable.count();
+    let flags = &checked.situation.kubectl.flags;
+    let source = match &checked.situation.from {
+        Some(from) => format!("--from {from}"),
+        None => format!("--cluster {flags}").trim_end().to_owned(),
+    };
+    let mut next = Vec::new();
+    if fixable > 0 {
+        let fix = format!("{program} fix {source} -o commands");
+        next.push(format!("{}: `{fix}`", count(fixable, "fixable problem")));
+    }
+    if let Some(Finding { rule, .. }) = findings.first() {
+        next.push(format!("the page of a rule: `{program} explain {rule}`"));
+    }
+    if !next.is_empty() {
+        let next = format!("{DIM}{}{DIM:#}", next.join("; "));
+        line!(text, "\n{}", folded(&next, 2));
+    }
+}

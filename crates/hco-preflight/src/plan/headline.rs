@@ -1,0 +1,101 @@
+//! The first line of a plan.
+
+use std::collections::BTreeSet;
+
+use anstyle::Style;
+
+use super::Plan;
+use crate::foreign::one_line;
+use crate::prose::count;
+use crate::report::some;
+use crate::row::{Effect, Row, Severity};
+use crate::terminal::{BOLD, GREEN, RED, YELLOW};
+
+impl Plan<'_> {
+    /// The headline, with the style of its first part.
+    pub(super) fn headline(&self) -> (Style, String) {
+        if let Some(unknown) = self.unknown() {
+            return (YELLOW, format!("no forecast: {}", one_line(&unknown)));
+        }
+        let lost = self.lost();
+        let severities = [Severity::Change, Severity::Loss];
+        let changes = self
+            .rows
+            .iter()
+            .any(|row| severities.contains(&row.severity));
+        let unread = self.of_effects(&[Effect::NotRead]);
+        let unread: Vec<&str> = unread.iter().map(|(kind, ..)| *kind).collect();
+        let (mut style, mut what) = match (lost.is_empty(), changes) {
+            (false, _) => (BOLD, lost.join(", ")),
+            (true, true) => (GREEN, "no disk is lost".to_owned()),
+            (true, false) => (GREEN, format!("nothing changes{}", self.why_nothing())),
+        };
+        if !unread.is_empty() {
+            style = if lost.is_empty() { YELLOW } else { style };
+            what = format!("{what}; not read: {}", unread.join(", "));
+        }
+        let problems = self.new_problems();
+        if problems.is_empty() {
+            return (style, what);
+        }
+        let new = count(problems.len(), "new problem");
+        let rules: BTreeSet<&str> = problems.iter().map(|finding| &*finding.rule).collect();
+        let rules: Vec<&str> = rules.into_iter().collect();
+        (RED, format!("{new}: {}; {what}", rules.join(", ")))
+    }
+
+    /// What boot sources and VMs lose.
+    fn lost(&self) -> Vec<String> {
+        let changes = &self.sources.changes;
+        let orphaned = self.of_effects(&[Effect::Orphaned]);
+        let affected = self.of_effects(&[
+            Effect::NoNode,
+            Effect::RejectedByKubeVirt,
+            Effect::DiskSourceDeleted,
+            Effect::DiskSourceReplaced,
+            Effect::ArchitectureChanges,
+        ]);
+        let parts = [
+            (self.sources.imported().count(), "import", ""),
+            (
+                changes.empty_meanwhile.len(),
+                "boot source",
+                " empty until done",
+            ),
+            (changes.lost_image.len(), "boot source", " lost"),
+            (
+                self.of_effects(&[Effect::NotUpdated]).len(),
+                "boot source",
+                " never updated",
+            ),
+            (orphaned.len(), "running VM", " orphaned"),
+            ((&affected - &orphaned).len(), "VM", " affected"),
+        ];
+        let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
+        let mut parts: Vec<String> = parts
+            .map(|(number, what, end)| format!("{}{end}", count(number, what)))
+            .collect();
+        if !self.stopped_by.is_empty() {
+            parts.push("SSP stops".to_owned());
+        }
+        if !self.of_effects(&[Effect::NeverSettles]).is_empty() {
+            parts.push("boot sources are unknown".to_owned());
+        }
+        parts
+    }
+
+    /// Why a change of nodes changes nothing.
+    fn why_nothing(&self) -> String {
+        let leaving = self.situation.leaving();
+        if leaving.is_empty() {
+            return String::new();
+        }
+        format!(": {} can leave", some(&leaving))
+    }
+
+    /// The objects with one of these effects.
+    fn of_effects(&self, effects: &[Effect]) -> BTreeSet<(&str, &str, &str)> {
+        let rows = self.rows.iter().filter(|row| effects.contains(&row.effect));
+        rows.map(Row::key).collect()
+    }
+}

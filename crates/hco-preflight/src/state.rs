@@ -1,0 +1,48 @@
+//! What HCO resolves from the object and the nodes.
+
+use std::collections::BTreeMap;
+
+use engine::Import;
+use serde::Serialize;
+
+use crate::foreign::Foreign;
+use crate::report::Report;
+use crate::stage::Situation;
+
+/// The values that the rows of a check or a plan are about.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct State {
+    multi_arch_import: Option<Import>,
+    /// KubeVirt's default architecture; `None` if HCO does not set one.
+    default_architecture: Option<Foreign>,
+    hco_version: Option<Foreign>,
+    hco_version_origin: Option<Foreign>,
+    control_plane: Vec<Foreign>,
+    /// The workload nodes by architecture.
+    nodes: BTreeMap<String, usize>,
+}
+
+impl State {
+    pub(crate) fn new(situation: &Situation, report: &Report) -> Self {
+        let version = situation.version(report);
+        Self {
+            multi_arch_import: report.multi_arch_import,
+            default_architecture: report.default_architecture.clone(),
+            hco_version: version.as_ref().map(|version| version.number.clone()),
+            hco_version_origin: version.map(|version| version.origin),
+            control_plane: report
+                .control_plane_architectures
+                .clone()
+                .unwrap_or_default(),
+            nodes: report.nodes.clone().unwrap_or_default(),
+        }
+    }
+
+    /// After a change: KubeVirt keeps its default architecture if HCO sets none.
+    pub(crate) fn or(mut self, before: &Self) -> Self {
+        let kept = self.default_architecture.take();
+        self.default_architecture = kept.or_else(|| before.default_architecture.clone());
+        self
+    }
+}
