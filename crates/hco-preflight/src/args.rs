@@ -466,7 +466,7 @@ pub(crate) struct Snapshot {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Explain {
-    /// A rule, or an alert such as HCOMultiArchGoldenImagesDisabled; if omitted, lists them
+    /// The name of a rule or of an alert; if omitted, lists them
     pub(crate) rule: Option<String>,
 
     /// The format of the output

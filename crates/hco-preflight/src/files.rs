@@ -106,8 +106,8 @@ fn text_up_to(path: &Path, limit: u64) -> Result<Vec<u8>> {
 
 /// Reads files and directories. A file that cannot be read is a failure, but the other files are still read.
 ///
-/// In a directory, templates that do not name a HyperConverged are skipped, and a note names them, because a repository
-/// can also have Helm templates. Any other file that cannot be parsed is a failure.
+/// In a directory, templates of a Helm chart are skipped, and a note names them. Any other file that cannot be parsed is a
+/// failure.
 pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     let mut files = Files {
         wanted,
@@ -250,8 +250,9 @@ impl Files {
             }
         }
         match error {
-            Some(_) if root.is_some() && is_template(&text) && !names_ours(&text) => {
-                let what = "templates (`{{ }}`) that do not name a HyperConverged";
+            Some(_) if is_template(&text) && chart_of(path, root.as_deref()).is_some() => {
+                let what =
+                    "templates of Helm charts; to check them, pipe `helm template CHART` to -f -";
                 self.skip(what, one_line(&file));
             }
             Some(error) => {
@@ -365,11 +366,14 @@ fn has_template(value: &Value) -> bool {
     }
 }
 
-/// Whether a HyperConverged is inside a value of a kind that this command does not know.
+/// Whether a HyperConverged is inside a value of a kind that this command does not know. An object has metadata; the
+/// resources that a ClusterAdmissionPolicy may read do not.
 fn contains_ours(value: &Value) -> bool {
     match value {
         Value::Object(fields) => {
-            Identity::of(value).is_hyperconverged() || fields.values().any(contains_ours)
+            let is_ours =
+                fields.contains_key("metadata") && Identity::of(value).is_hyperconverged();
+            is_ours || fields.values().any(contains_ours)
         }
         Value::Array(items) => items.iter().any(contains_ours),
         _ => false,
@@ -379,6 +383,15 @@ fn contains_ours(value: &Value) -> bool {
 /// Whether a text is a template for Helm or another program.
 fn is_template(text: &[u8]) -> bool {
     text.windows(2).any(|two| two == b"{{")
+}
+
+/// The directory of the Helm chart that a file of a directory is a template of.
+fn chart_of<'p>(file: &'p Path, root: Option<&Path>) -> Option<&'p Path> {
+    let mut parents = file.ancestors().skip(1);
+    root?;
+    let templates = parents.find(|parent| parent.ends_with("templates"))?;
+    let chart = templates.parent()?;
+    chart.join("Chart.yaml").is_file().then_some(chart)
 }
 
 /// Whether a text contains the kind.

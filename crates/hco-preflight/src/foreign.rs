@@ -20,7 +20,7 @@ pub(crate) fn lines(text: &str) -> String {
 }
 
 /// A text without commands for the runner of a pipeline. Azure Pipelines and GitHub read `##vso[` and `##[` anywhere in
-/// a line, and GitHub reads `::` at the beginning of a line.
+/// a line, GitHub reads `::` and TeamCity `##teamcity[` at the beginning of a line.
 pub(crate) fn inert(text: &str) -> String {
     let lines = text.split('\n').map(|line| {
         let plain = anstream::adapter::strip_str(line).to_string();
@@ -35,8 +35,13 @@ pub(crate) fn inert(text: &str) -> String {
 
 /// A text without the commands that a runner reads anywhere in a line.
 pub(crate) fn inert_anywhere(text: &str) -> String {
-    text.replace("##[", "# #[").replace("##vso[", "# #vso[")
+    COMMANDS.iter().fold(text.to_owned(), |text, command| {
+        text.replace(&format!("##{command}["), &format!("# #{command}["))
+    })
 }
+
+/// The commands of Azure Pipelines, GitHub, and TeamCity, between `##` and `[`.
+const COMMANDS: [&str; 3] = ["", "vso", "teamcity"];
 
 /// Masks credentials in a message of an operator: a URL in it can contain a password, or a token in its query.
 pub(crate) fn masked(text: &str) -> String {
@@ -91,9 +96,9 @@ pub(crate) fn json(text: String) -> String {
     if !text.contains("##") && text.chars().all(is_shown) {
         return text;
     }
-    let text = text
-        .replace("##[", "\\u0023#[")
-        .replace("##vso[", "\\u0023#vso[");
+    let text = COMMANDS.iter().fold(text, |text, command| {
+        text.replace(&format!("##{command}["), &format!("\\u0023#{command}["))
+    });
     let mut json = String::new();
     for character in text.chars() {
         if is_shown(character) {
@@ -125,6 +130,7 @@ mod tests {
             (" \u{1b}[1m::error::a", " \u{1b}[1m: :error::a"),
             ("a ::b\n::c", "a ::b\n: :c"),
             ("a ##[error]b ##vso[c]", "a # #[error]b # #vso[c]"),
+            ("##teamcity[a]", "# #teamcity[a]"),
         ] {
             assert_eq!(inert(text), wanted);
         }

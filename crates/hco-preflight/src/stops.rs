@@ -28,7 +28,7 @@ impl Stop {
         let key = format!("{}/{}", self.namespace.raw(), self.name.raw());
         let row = Row::new(Effect::StopsSsp, self.kind, &key, &self.text());
         row.about("template", Some(self.template.raw()))
-            .about("path", self.path.as_ref().map(|path| path.raw()))
+            .about("path", self.path.as_ref().map(Foreign::raw))
     }
 
     fn text(&self) -> String {

@@ -10,7 +10,7 @@ use crate::error::{DEPTH, MAX_DOCUMENTS, ManifestError};
 use crate::place::{Form, Place};
 use crate::scalar::{as_the_server_has_it, name, resolve};
 
-/// The bytes that aliases may add to a document: several times the limit of an API server for an object.
+/// The bytes that anchors and aliases may add to a document: several times the limit of an API server for an object.
 ///
 /// DIVERGES: `go.yaml.in/yaml/v2` v2.4.2 decode.go counts nodes, and accepts a small file that expands to 400,000 of them.
 const EXPANSION: usize = 16 << 20;
@@ -173,7 +173,7 @@ impl Reader<'_> {
             }
         };
         if anchor > 0 {
-            self.anchors.insert(anchor, value.clone());
+            self.keep(anchor, &value).map_err(wrong)?;
         }
         match self.open.last_mut() {
             None => Ok(Some((value, place))),
@@ -247,17 +247,30 @@ impl Reader<'_> {
             wrong("the alias refers to a value that contains it, or to another document".to_owned())
         })?;
         let (depth, size) = measure(value);
-        self.expanded = self.expanded.saturating_add(size);
-        if self.expanded > EXPANSION {
-            return Err(wrong(format!(
-                "the aliases expand the document to more than {} MiB; replace the aliases with their values",
-                EXPANSION >> 20
-            )));
-        }
+        let value = value.clone();
+        self.expand(size).map_err(wrong)?;
         if self.open.len() + depth > DEPTH {
             return Err(ManifestError::too_deep(line, column));
         }
-        Ok(value.clone())
+        Ok(value)
+    }
+
+    /// Keeps a value for aliases. Values with an anchor inside a value with an anchor are kept several times.
+    fn keep(&mut self, anchor: usize, value: &Value) -> Result<(), String> {
+        self.expand(measure(value).1)?;
+        self.anchors.insert(anchor, value.clone());
+        Ok(())
+    }
+
+    fn expand(&mut self, size: usize) -> Result<(), String> {
+        self.expanded = self.expanded.saturating_add(size);
+        if self.expanded <= EXPANSION {
+            return Ok(());
+        }
+        Err(format!(
+            "the anchors and aliases expand the document to more than {} MiB; replace the aliases with their values",
+            EXPANSION >> 20
+        ))
     }
 }
 

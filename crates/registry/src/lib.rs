@@ -94,7 +94,7 @@ impl Sources {
 }
 
 /// Whether a host, with or without a port, is this machine.
-fn is_loopback(host: &str) -> bool {
+pub fn is_loopback(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.parse::<u16>().is_ok() => name,
         _ => host,

@@ -53,8 +53,12 @@ impl Kustomizations {
         });
         // The deprecated fields contain only file names, or inline patches.
         let patches = lists.filter_map(|patch| patch.get("path").unwrap_or(patch).as_str());
+        // kustomize loads no file from elsewhere by default, and another directory's file may be used without it.
+        let own = std::fs::canonicalize(directory.join(""));
         for patch in patches.chain([name]) {
-            if let Ok(path) = std::fs::canonicalize(directory.join(patch)) {
+            if let (Ok(path), Ok(own)) = (std::fs::canonicalize(directory.join(patch)), &own)
+                && path.starts_with(own)
+            {
                 self.files.entry(path).or_insert_with(|| here.clone());
             }
         }

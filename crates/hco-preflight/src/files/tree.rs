@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use globset::{Glob, GlobMatcher};
-use ignore::{DirEntry, WalkBuilder};
 use kube_objects::text::list;
+use walkdir::{DirEntry, WalkDir};
 
 use super::kustomization::Kustomizations;
 use super::{STDIN, Walk};
@@ -86,44 +87,41 @@ impl Tree {
 
     fn directory(&mut self, root: &Path) {
         let follows_git = self.walk.recursive && !self.walk.include_ignored;
-        let is_file = |entry: &DirEntry| is_manifest(entry.path()) && !entry.path().is_dir();
-        let mut read = BTreeSet::new();
-        for entry in self.entries(root, follows_git) {
-            match entry {
-                Ok(entry) => {
-                    read.insert(entry.path().to_owned());
-                    self.entry(&entry, root);
-                }
+        let listed = follows_git.then(|| listed(root)).flatten();
+        for entry in self.entries(root) {
+            let path = match &entry {
+                Ok(entry) => entry.path(),
                 Err(error) => {
                     let file = root.display().to_string();
                     let what = format!("the directory cannot be read: {error}");
                     self.failures.push(Failure::in_file(&file, None, what));
+                    continue;
                 }
-            }
-        }
-        if follows_git {
-            let all = self.entries(root, false).flatten().filter(is_file);
-            for entry in all.filter(|it| !read.contains(it.path())) {
-                let why = "in .gitignore; --include-ignored includes it";
-                self.skip(why, entry.path());
+            };
+            let below = path.strip_prefix(root).unwrap_or(path);
+            let is_listed = |listed: &BTreeSet<PathBuf>| {
+                below.ancestors().any(|parent| listed.contains(parent))
+            };
+            let is_ignored = listed.as_ref().is_some_and(|listed| !is_listed(listed));
+            if is_ignored && !path.is_dir() {
+                if is_manifest(path) {
+                    self.skip("in .gitignore; --include-ignored includes it", path);
+                }
+            } else if let Ok(entry) = &entry {
+                self.entry(entry, root);
             }
         }
     }
 
     /// The entries of a directory, and of the directories below it with `-R`.
-    fn entries(&self, root: &Path, follows_git: bool) -> ignore::Walk {
-        WalkBuilder::new(root)
-            .standard_filters(false)
-            .git_ignore(follows_git)
-            .parents(follows_git)
-            .max_depth((!self.walk.recursive).then_some(1))
-            .sort_by_file_name(Ord::cmp)
-            // A mounted ConfigMap has its files a second and a third time, below directories that begin with two dots.
+    fn entries(&self, root: &Path) -> impl Iterator<Item = walkdir::Result<DirEntry>> + use<> {
+        WalkDir::new(root)
+            .max_depth(if self.walk.recursive { usize::MAX } else { 1 })
+            .sort_by_file_name()
+            .into_iter()
             .filter_entry(|entry| {
-                let name = entry.file_name().as_encoded_bytes();
-                entry.depth() == 0 || !name.starts_with(b"..") && name != b".git"
+                entry.depth() == 0 || entry.file_name() != ".git" && !is_of_volume(entry.path())
             })
-            .build()
     }
 
     fn entry(&mut self, entry: &DirEntry, root: &Path) {
@@ -153,6 +151,55 @@ impl Tree {
             self.file(path, Some(root));
         }
     }
+}
+
+/// Whether a path is the directory `..data` of a mounted ConfigMap or Secret, or the directory that it links to. They have
+/// its files a second and a third time.
+fn is_of_volume(path: &Path) -> bool {
+    let link = path.with_file_name("..data");
+    let is_link = link.is_symlink() && path.is_dir();
+    is_link
+        && (path == link || std::fs::read_link(&link).is_ok_and(|target| path.ends_with(target)))
+}
+
+/// The files below a directory that are tracked, or that no .gitignore names, relative to the directory. A nested
+/// repository counts as one of them. `None` without git, or outside of a repository.
+fn listed(root: &Path) -> Option<BTreeSet<PathBuf>> {
+    let mut git = Command::new("git");
+    // The directory can have a repository inside, whose configuration must not run a program.
+    git.args([
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "safe.bareRepository=explicit",
+        "-C",
+    ]);
+    git.arg(root)
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE");
+    git.args([
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ]);
+    let output = git.output().ok().filter(|output| output.status.success())?;
+    let files = output.stdout.split(|byte| *byte == 0);
+    let files = files.filter(|file| !file.is_empty());
+    Some(files.map(path_of).collect())
+}
+
+#[cfg(unix)]
+fn path_of(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
+#[cfg(not(unix))]
+fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }
 
 /// Whether kubectl reads a file as a manifest, if it gets its directory.

@@ -74,7 +74,7 @@ fn result(entry: &Entry<'_>) -> Value {
             Severity::Reported | Severity::Warning => "warning",
             Severity::Carried => "note",
         },
-        "message": {"text": entry.named()},
+        "message": {"text": without_links(&entry.named())},
         "locations": [{
             "physicalLocation": physical,
             "logicalLocations": [{"fullyQualifiedName": field, "kind": "member"}],
@@ -88,9 +88,20 @@ fn notification(entry: &Entry<'_>) -> Value {
     let locations = place.map(|place| json!({"physicalLocation": place}));
     json!({
         "level": "error",
-        "message": {"text": entry.named()},
+        "message": {"text": without_links(&entry.named())},
         "locations": locations.into_iter().collect::<Vec<_>>(),
     })
+}
+
+/// A text in which brackets are no links, which a name from outside could contain (SARIF 2.1.0, section 3.11.6).
+fn without_links(text: &str) -> String {
+    if text.contains("](") {
+        text.replace('\\', r"\\")
+            .replace('[', r"\[")
+            .replace(']', r"\]")
+    } else {
+        text.to_owned()
+    }
 }
 
 /// The location in a file, whose path becomes a relative reference.
@@ -109,6 +120,13 @@ fn physical((file, line): (String, usize)) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_makes_no_link() {
+        let text = without_links(r"[click](https://example.com) \d");
+        assert_eq!(text, r"\[click\](https://example.com) \\d");
+        assert_eq!(without_links("templates[0]"), "templates[0]");
+    }
 
     #[test]
     fn a_path_becomes_a_reference() {

@@ -255,7 +255,7 @@ fn the_place_of_invalid_utf_8_is_reported() {
 
 #[test]
 fn excessive_aliases_and_nesting_are_refused() {
-    const SIZE: &str = "the aliases expand the document to more than 16 MiB; replace the aliases with their values";
+    const SIZE: &str = "the anchors and aliases expand the document to more than 16 MiB; replace the aliases with their values";
     const DEPTH: &str = "the value is nested more than 100 levels deep";
     let nested = |open: &str, levels: usize, close: &str| {
         format!("a: {}1{}", open.repeat(levels), close.repeat(levels))
@@ -273,11 +273,16 @@ fn excessive_aliases_and_nesting_are_refused() {
     for (text, error) in [
         (
             aliases(&ten("lol"), 30, &ten),
-            format!("line 6, column 15: {SIZE}"),
+            format!("line 6, column 10: {SIZE}"),
         ),
         (
             format!("a: &a {text}\nb:\n{}", "- *a\n".repeat(20)),
-            format!("line 18, column 3: {SIZE}"),
+            format!("line 17, column 3: {SIZE}"),
+        ),
+        // Each anchor would keep the text once more.
+        (
+            format!("a: {}{text}{}", "&a [".repeat(40), "]".repeat(40)),
+            format!("line 1, column 1048755: {SIZE}"),
         ),
         (nested("[", 100, "]"), DEPTH.to_owned()),
         (nested("{a: ", 100, "}"), DEPTH.to_owned()),

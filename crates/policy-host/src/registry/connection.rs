@@ -213,14 +213,17 @@ impl<'a> Connection<'a> {
     }
 
     /// The reason in an error response. The author of a manifest can make a registry redirect this command to another
-    /// host, whose answer could be a secret of the network, so only the registry's own answer is printed.
+    /// host, or name a service of this machine as the registry. Their answers could be a secret of the network, so only
+    /// the registry's own answer is printed.
     fn reason(&self, from: &Url, body: &[u8]) -> String {
         let host = self.reference.resolve_registry();
         let own = Url::parse(&format!("{}://{host}/", self.scheme));
         let is_own = own.is_ok_and(|own| {
             own.host() == from.host() && own.port_or_known_default() == from.port_or_known_default()
         });
-        if is_own {
+        if registry::is_loopback(host) {
+            "the response of a service on this machine is not shown".to_owned()
+        } else if is_own {
             reason(body)
         } else {
             "the response came from another host and is not shown".to_owned()

@@ -30,7 +30,7 @@ fn row(effect: Effect, machine: &str, detail: &str) -> Row {
     Row::new(effect, "VirtualMachine", machine, detail)
 }
 
-/// The reasons for which KubeVirt does not create a VirtualMachineInstance.
+/// The reasons for which KubeVirt does not create a `VirtualMachineInstance`.
 ///
 /// MIRRORS: kubevirt pkg/virt-controller/watch/common/events.go; pkg/instancetype/controller/vm/controller.go, Sync.
 const NOT_STARTED: [&str; 3] = [

@@ -2,6 +2,7 @@
 
 use engine::Outcome;
 
+use crate::foreign::Foreign;
 use crate::report::Finding;
 use crate::row::{Effect, Row};
 use crate::stage::Situation;
@@ -33,7 +34,7 @@ pub(super) fn row(finding: &Finding, object: &str) -> Row {
     Row::new(effect, "HyperConverged", object, &detail)
         .about("rule", Some(&*finding.rule))
         .about("alert", alert)
-        .about("template", finding.template.as_ref().map(|it| it.raw()))
+        .about("template", finding.template.as_ref().map(Foreign::raw))
 }
 
 /// The problems that deny, for the headline: the alerts that fire, and the rules without an alert.

@@ -1,7 +1,7 @@
 //! Selects the files to read, and the files to skip.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rstest::rstest;
 
@@ -103,22 +103,76 @@ fn what_directories_have_besides_is_counted_once() {
     let directory = tree(&[
         (".gitignore", "build/\n*.tmp.yaml\n!kept.tmp.yaml\n"),
         ("build/a.yaml", &accepted),
+        ("chart/Chart.yaml", "name: chart\n"),
+        ("chart/templates/c.yaml", "{{ x }}: ["),
         ("b.tmp.yaml", &accepted),
         ("kept.tmp.yaml", &accepted),
-        ("c.yaml", "{{ x }}: ["),
         ("f.yaml", &accepted),
-        (".git/config.yaml", &accepted),
     ]);
+    git(&directory, &["init", "-q"]);
+    fs::write(directory.join(".git/config.yaml"), &accepted).unwrap();
     std::os::unix::fs::symlink(".", directory.join("up")).unwrap();
     let check = run_in(&directory, "check -f . -R --arch amd64=1").exits(0);
     let notes = check.prints(&["2 objects: accepted"]).stderr;
     let skipped: Vec<&str> = notes.lines().filter(|it| it.contains("skipped")).collect();
     let link = "note: skipped 1 file (a link to a directory): ./up";
     let ignored = "note: skipped 2 files (in .gitignore; --include-ignored includes it): ./b.tmp.yaml, ./build/a.yaml";
-    let templates = "note: skipped templates (`{{ }}`) that do not name a HyperConverged: ./c.yaml";
-    assert_eq!(skipped, [link, ignored, templates]);
+    let templates = "note: skipped templates of Helm charts; to check them, pipe `helm template CHART` to -f -: ./chart/templates/c.yaml";
+    let chart = "note: skipped 1 document of other kinds: without a kind (1)";
+    assert_eq!(skipped, [link, ignored, templates, chart]);
     let all = run_in(&directory, "check -f . -R --include-ignored --arch amd64=1");
     all.prints(&["4 objects: accepted"]);
+}
+
+fn git(directory: &Path, words: &[&str]) {
+    let mut git = std::process::Command::new("git");
+    let output = git.arg("-C").arg(directory).args(words).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// A file that a pull request can add must not hide a manifest that kubectl applies.
+#[rstest]
+#[case::two_dots("..prod/hco.yaml", "", "2 objects")]
+#[case::tracked("build/hco.yaml", "build/\n", "2 objects")]
+#[case::not_tracked("ignored/hco.yaml", "ignored/\n", "1 object")]
+fn a_recursive_check_reads_what_git_lists(
+    #[case] path: &str,
+    #[case] ignored: &str,
+    #[case] number: &str,
+) {
+    let directory = tree(&[
+        ("accepted.yaml", &accepted()),
+        (path, &file("denied.yaml")),
+        (".gitignore", ignored),
+    ]);
+    git(&directory, &["init", "-q"]);
+    if path.starts_with("build/") {
+        git(&directory, &["add", "-f", path]);
+    }
+    let check = run_in(&directory, "check -R -f . --arch amd64=3 -q");
+    check.prints(&[number]);
+}
+
+/// kubectl reads this kind, and ends a line at U+2028.
+#[test]
+fn a_manifest_that_cannot_be_read_is_no_note() {
+    let text = "# {{ \u{2028}kind: \"Hyper\\u0043onverged\"\na: [\n";
+    let directory = tree(&[("accepted.yaml", &accepted()), ("other.yaml", text)]);
+    run_in(&directory, "check -f . --arch amd64=3").exits(2);
+}
+
+/// A kustomization elsewhere must not declare a manifest a patch.
+#[test]
+fn a_kustomization_claims_only_files_below_it() {
+    let directory = tree(&[
+        ("hco/hco.yaml", &file("denied.yaml")),
+        (
+            "other/kustomization.yaml",
+            "patches: [{path: ../hco/hco.yaml}]",
+        ),
+        ("other/a.yaml", &accepted()),
+    ]);
+    run_in(&directory, "check -R -f . --arch amd64=3,arm64=2").prints(&["2 objects"]);
 }
 
 /// The command may only change files in the given directory.
