@@ -2,6 +2,49 @@
 //!
 //! The order of the rules defines the order of paragraphs in a message, of patches, warnings, and repairs.
 
+pub(crate) mod architectures_ignored;
+pub(crate) mod architectures_malformed;
+pub(crate) mod architectures_missing;
+pub(crate) mod architectures_partial;
+pub(crate) mod architectures_unsupported;
+pub(crate) mod architectures_untidy;
+pub(crate) mod boot_source_empty;
+pub(crate) mod boot_source_removed;
+pub(crate) mod boot_source_replaced;
+pub(crate) mod cluster_architecture_unknown;
+pub(crate) mod control_plane_architecture_differs;
+pub(crate) mod data_import_cron_rejected;
+pub(crate) mod data_source_shared;
+pub(crate) mod default_architecture_changes;
+pub(crate) mod default_preference_contradicts;
+pub(crate) mod image_architectures_mismatch;
+pub(crate) mod image_stream_architecture_unknown;
+pub(crate) mod image_unreadable;
+pub(crate) mod import_contradiction;
+pub(crate) mod import_gate_misspelled;
+pub(crate) mod import_is_preview;
+pub(crate) mod jsonpatch_overrides_architectures;
+pub(crate) mod multi_arch_import_disabled;
+pub(crate) mod no_workload_nodes;
+pub(crate) mod nodes_unreadable;
+pub(crate) mod placement_drops_architecture;
+pub(crate) mod placement_invalid;
+pub(crate) mod placement_only_preferred;
+pub(crate) mod schedule_never_runs;
+pub(crate) mod source_has_one_architecture;
+pub(crate) mod template_duplicated;
+pub(crate) mod template_invalid;
+pub(crate) mod template_name_invalid;
+pub(crate) mod v1_only_fields_conflict;
+pub(crate) mod v1_only_fields_unreadable;
+pub(crate) mod virtual_machines_rejected;
+pub(crate) mod vm_architecture_unavailable;
+pub(crate) mod vm_context_unreadable;
+pub(crate) mod vm_disk_architecture_differs;
+pub(crate) mod vm_machine_type_contradicts;
+pub(crate) mod vm_placement_contradicts;
+pub(crate) mod vm_preference_contradicts;
+
 use operator_models::forecast::Changes;
 use operator_models::hco::node::Census;
 
@@ -84,15 +127,12 @@ macro_rules! check {
     };
 }
 
-/// Lists the rules: their modules, the catalogue, and the checks.
+/// Lists the rules: the catalogue and the checks.
 macro_rules! rules {
     (
         HyperConverged: $($rule:ident: $kind:ident)*;
         VirtualMachine: $($machine_rule:ident)*;
     ) => {
-        $(pub(crate) mod $rule;)*
-        $(pub(crate) mod $machine_rule;)*
-
         /// All rules, in the order in which they are reported.
         pub static RULES: &[&Rule] = &[$(&$rule::RULE,)* $(&$machine_rule::RULE),*];
 

@@ -56,7 +56,11 @@ fn ignored<'f>(
 ) -> Option<IgnoredArchitectures<'f>> {
     let value = template.architectures.as_deref()?;
     let why = why(value)?;
-    Some(IgnoredArchitectures { template, value, why })
+    Some(IgnoredArchitectures {
+        template,
+        value,
+        why,
+    })
 }
 
 impl<'f> Violation<'f> for IgnoredArchitectures<'f> {

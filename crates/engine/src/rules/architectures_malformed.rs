@@ -46,7 +46,9 @@ impl<'f> Violation<'f> for MalformedEntry<'f> {
             Mistake::Blanks(_) => "leading or trailing whitespace".to_owned(),
             Mistake::Case(name) => format!("names of architectures are lowercase: {name}"),
             Mistake::Alias(name) => format!("Kubernetes calls this architecture {name}"),
-            Mistake::Typo(name) => format!("there is no architecture with this name; did you mean {name}?"),
+            Mistake::Typo(name) => {
+                format!("there is no architecture with this name; did you mean {name}?")
+            }
             Mistake::Unknown => "there is no architecture with this name".to_owned(),
         };
         format!(

@@ -17,7 +17,9 @@ pub(crate) struct MissingArchitectures<'f> {
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, validateMultiArchDict:
 /// without an original value, an empty annotation counts as a missing one.
-pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = MissingArchitectures<'f>> {
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+) -> impl Iterator<Item = MissingArchitectures<'f>> {
     configuration.golden_images.iter().filter_map(|image| {
         let (is_shipped, value) = match image.annotation {
             Annotation::Spec(value) | Annotation::Unknown(value) => (false, value),
@@ -67,7 +69,8 @@ impl<'f> Violation<'f> for MissingArchitectures<'f> {
         let template = self.template;
         if self.is_shipped {
             // HCO would remove an annotation in the spec.
-            let own = "use an image from a registry of your own, and add the architectures annotation";
+            let own =
+                "use an image from a registry of your own, and add the architectures annotation";
             vec![Proposal::Disable(template), Proposal::advice(own)]
         } else {
             let summary = "add the annotation";

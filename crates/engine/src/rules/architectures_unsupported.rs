@@ -30,7 +30,10 @@ pub(crate) fn check<'f>(
         let is_violation = !census.workload.is_empty()
             && !value.0.is_empty()
             && value.coverage(&census.workload) == Coverage::None;
-        let is_own = matches!(image.annotation, Annotation::Spec(_) | Annotation::Unknown(_));
+        let is_own = matches!(
+            image.annotation,
+            Annotation::Spec(_) | Annotation::Unknown(_)
+        );
         is_violation.then_some(UnsupportedArchitectures {
             image,
             own: image.template.filter(|_| is_own),
@@ -52,13 +55,19 @@ impl<'f> Violation<'f> for UnsupportedArchitectures<'f> {
     fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
         match (self.own, self.image.template) {
             (Some(template), _) => configuration.architectures_path(template),
-            (None, Some(template)) => configuration.path_of(template).keys(&["metadata", "annotations"]),
+            (None, Some(template)) => configuration
+                .path_of(template)
+                .keys(&["metadata", "annotations"]),
             (None, None) => configuration.hco.fields.common_import.path(),
         }
     }
 
     fn fact(&self, _: &'f Configuration<'f>) -> String {
-        let what = if self.own.is_some() { "Template" } else { "Common template" };
+        let what = if self.own.is_some() {
+            "Template"
+        } else {
+            "Common template"
+        };
         format!(
             "{what} {} lists {}, but the workload nodes report {}: HCO does not deploy the golden image.",
             quote(self.image.name),
@@ -73,7 +82,10 @@ impl<'f> Violation<'f> for UnsupportedArchitectures<'f> {
                 let workload = &self.census.workload;
                 let corrected = corrected(self.value, workload).value;
                 let set = match Architectures(&corrected).coverage(workload) {
-                    Coverage::None => Proposal::List { template, summary: "set the annotation" },
+                    Coverage::None => Proposal::List {
+                        template,
+                        summary: "set the annotation",
+                    },
                     Coverage::Some | Coverage::All => Proposal::Correct(template),
                 };
                 vec![set, Proposal::Disable(template)]

@@ -9,9 +9,13 @@ pub(crate) struct UntidyEntry<'f> {
     entry: &'f str,
 }
 
-pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = UntidyEntry<'f>> {
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+) -> impl Iterator<Item = UntidyEntry<'f>> {
     // `architectures-missing` reports an empty annotation.
-    let annotations = configuration.annotations().filter(|(_, value)| !value.0.is_empty());
+    let annotations = configuration
+        .annotations()
+        .filter(|(_, value)| !value.0.is_empty());
     annotations.flat_map(|(template, value)| {
         let (mut seen, mut reported) = (BTreeSet::new(), BTreeSet::new());
         value

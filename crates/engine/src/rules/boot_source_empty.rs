@@ -8,8 +8,8 @@ use operator_models::ssp::data_sources::Key;
 use super::prelude::*;
 use crate::words::unless_pvc;
 
-pub(crate) static RULE: Rule = Rule::about_templates("boot-source-empty", Level::Warn)
-    .about_golden_images();
+pub(crate) static RULE: Rule =
+    Rule::about_templates("boot-source-empty", Level::Warn).about_golden_images();
 
 /// The DataSource of a template points to one without a disk.
 pub(crate) struct EmptyBootSource<'f> {
@@ -30,7 +30,10 @@ pub(crate) fn check<'f>(
 ) -> impl Iterator<Item = EmptyBootSource<'f>> {
     prediction.iter().flat_map(move |forecast| {
         // `data-import-cron-rejected` says why nothing is imported.
-        let is_rejected = |cron: &&Cron| cron.rejected().is_some_and(|reason| reason.cause() == Cause::Other);
+        let is_rejected = |cron: &&Cron| {
+            cron.rejected()
+                .is_some_and(|reason| reason.cause() == Cause::Other)
+        };
         let rejected = forecast.crons.iter().filter(is_rejected);
         let rejected: BTreeSet<usize> = rejected.map(|cron| cron.template).collect();
         let templates = forecast.templates.iter().enumerate();
@@ -40,8 +43,15 @@ pub(crate) fn check<'f>(
             let source = forecast.source(name)?;
             let target = source.points_to.as_deref()?;
             // With the retention policy `All`, CDI does not delete disks.
-            let is_kept = |changes: &Changes| changes.kept_disks.contains(&Key::new(Rc::clone(golden), name.as_str()));
-            if rejected.contains(&index) || source.filled != Some(false) || changes.is_some_and(is_kept) {
+            let is_kept = |changes: &Changes| {
+                changes
+                    .kept_disks
+                    .contains(&Key::new(Rc::clone(golden), name.as_str()))
+            };
+            if rejected.contains(&index)
+                || source.filled != Some(false)
+                || changes.is_some_and(is_kept)
+            {
                 return None;
             }
             let next = forecast.source(target);
@@ -68,7 +78,9 @@ impl EmptyBootSource<'_> {
         } else {
             &self.template.spec.managed_data_source
         };
-        let mut names = Architecture::ALL.into_iter().map(|architecture| architecture.suffixed(first));
+        let mut names = Architecture::ALL
+            .into_iter()
+            .map(|architecture| architecture.suffixed(first));
         names.find(|name| {
             let source = self.forecast.source(name);
             source.is_some_and(|source| source.filled == Some(true))

@@ -20,13 +20,23 @@ pub(crate) fn check<'f>(
     census: &'f Census,
 ) -> Option<UnknownArchitectures<'f>> {
     let stored = configuration.installation.stored;
-    let info = stored.and_then(|stored| stored.node_info.as_ref()).into_iter();
+    let info = stored
+        .and_then(|stored| stored.node_info.as_ref())
+        .into_iter();
     let listed = info.flat_map(|info| info.workload.iter().chain(&info.control_plane));
     let is_listed = listed.clone().any(|name| !is_known(name));
-    let all = census.workload.keys().chain(&census.control_plane).chain(listed);
+    let all = census
+        .workload
+        .keys()
+        .chain(&census.control_plane)
+        .chain(listed);
     let unknown: BTreeSet<String> = all.filter(|name| !is_known(name)).cloned().collect();
     let is_violation = !unknown.is_empty() && !configuration.golden_images.is_empty();
-    is_violation.then_some(UnknownArchitectures { unknown, census, is_listed })
+    is_violation.then_some(UnknownArchitectures {
+        unknown,
+        census,
+        is_listed,
+    })
 }
 
 impl<'f> Violation<'f> for UnknownArchitectures<'f> {
@@ -68,12 +78,17 @@ impl<'f> Violation<'f> for UnknownArchitectures<'f> {
             summary,
             otherwise: Some(OTHERWISE),
         };
-        let is_update = configuration.installation.stored.is_some()
-            && configuration.origin == Origin::Sent;
+        let is_update =
+            configuration.installation.stored.is_some() && configuration.origin == Origin::Sent;
         if !is_update && !self.is_listed {
-            return vec![place("keep the workloads off these nodes, if no VM runs there")];
+            return vec![place(
+                "keep the workloads off these nodes, if no VM runs there",
+            )];
         }
-        let stored = configuration.installation.stored.unwrap_or(configuration.hco);
+        let stored = configuration
+            .installation
+            .stored
+            .unwrap_or(configuration.hco);
         let first = if stored.placement.has_requirements() {
             Proposal::advice(
                 "first, change the labels of these nodes so that the stored placement does not match them, or delete the nodes, because HCO denies every update while its status lists their architecture",
@@ -87,6 +102,10 @@ impl<'f> Violation<'f> for UnknownArchitectures<'f> {
         // The update can already exclude these nodes.
         let is_placed = self.census.workload.keys().all(|name| is_known(name));
         let then = place("then keep the workloads off these nodes, if no VM runs there");
-        if is_placed { vec![first] } else { vec![first, then] }
+        if is_placed {
+            vec![first]
+        } else {
+            vec![first, then]
+        }
     }
 }

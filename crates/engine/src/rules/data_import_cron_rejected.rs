@@ -5,8 +5,8 @@ use crate::change::NoForecast;
 use crate::rejected_path::rejected_path;
 use crate::words::rejection;
 
-pub(crate) static RULE: Rule = Rule::about_templates("data-import-cron-rejected", Level::Deny)
-    .about_golden_images();
+pub(crate) static RULE: Rule =
+    Rule::about_templates("data-import-cron-rejected", Level::Deny).about_golden_images();
 
 /// The API server or CDI's webhook rejects a DataImportCron.
 pub(crate) enum RejectedCron<'f> {
@@ -34,7 +34,10 @@ pub(crate) fn check<'f>(prediction: &'f Prediction<'f>) -> impl Iterator<Item = 
     forecast.into_iter().flat_map(|forecast| {
         let of_common = forecast.common_namespace_rejected();
         forecast
-            .first_of_templates(|cron| cron.rejected().filter(|reason| reason.cause() == Cause::Other))
+            .first_of_templates(|cron| {
+                cron.rejected()
+                    .filter(|reason| reason.cause() == Cause::Other)
+            })
             .map(|(template, index, reason)| RejectedCron::OfTemplate {
                 template: template.name,
                 index,

@@ -2,8 +2,8 @@ use operator_models::forecast::{Cron, Forecast, SspTemplate};
 
 use super::prelude::*;
 
-pub(crate) static RULE: Rule = Rule::about_templates("data-source-shared", Level::Deny)
-    .about_golden_images();
+pub(crate) static RULE: Rule =
+    Rule::about_templates("data-source-shared", Level::Deny).about_golden_images();
 
 /// Two templates manage one DataSource, or create DataImportCrons with the same name.
 pub(crate) struct SharedDataSource<'f> {
@@ -23,7 +23,9 @@ enum Shared<'f> {
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getCronsByDataSourceMultiArch,
 /// getCronsByDataSource, and addDataSourceReferenceForCrons: SSP stores crons by the DataSource that they manage, so
 /// the template whose name sorts last wins. SSP drops a cron whose DataSource has the name of a pointer.
-pub(crate) fn check<'f>(prediction: &'f Prediction<'f>) -> impl Iterator<Item = SharedDataSource<'f>> {
+pub(crate) fn check<'f>(
+    prediction: &'f Prediction<'f>,
+) -> impl Iterator<Item = SharedDataSource<'f>> {
     prediction
         .iter()
         .flat_map(|forecast| of_data_sources(forecast).chain(of_data_import_crons(forecast)))
@@ -37,7 +39,10 @@ fn of_data_sources<'f>(forecast: &'f Forecast<'f>) -> impl Iterator<Item = Share
         .map(|(index, template)| (template.spec.managed_data_source.as_str(), index))
         .collect();
     let mut seen = BTreeSet::new();
-    let first_of_templates = forecast.lost.iter().filter(move |lost| seen.insert(lost.template));
+    let first_of_templates = forecast
+        .lost
+        .iter()
+        .filter(move |lost| seen.insert(lost.template));
     first_of_templates.filter_map(move |lost| {
         let name = &*lost.source.name;
         let winner = lost.to.or_else(|| pointers.get(name).copied());
@@ -55,14 +60,18 @@ fn of_data_import_crons<'f>(
 ) -> impl Iterator<Item = SharedDataSource<'f>> {
     let mut first = BTreeMap::new();
     let is_shared = |cron: &&Cron| forecast.same_name.contains(&cron.key);
-    forecast.crons.iter().filter(is_shared).filter_map(move |cron| {
-        let winner = *first.entry(&cron.key).or_insert(cron.template);
-        (winner != cron.template).then_some(SharedDataSource {
-            loser: forecast.templates.get(cron.template)?,
-            winner: forecast.templates.get(winner),
-            shared: Shared::DataImportCron(&cron.key.name),
+    forecast
+        .crons
+        .iter()
+        .filter(is_shared)
+        .filter_map(move |cron| {
+            let winner = *first.entry(&cron.key).or_insert(cron.template);
+            (winner != cron.template).then_some(SharedDataSource {
+                loser: forecast.templates.get(cron.template)?,
+                winner: forecast.templates.get(winner),
+                shared: Shared::DataImportCron(&cron.key.name),
+            })
         })
-    })
 }
 
 impl<'f> Violation<'f> for SharedDataSource<'f> {

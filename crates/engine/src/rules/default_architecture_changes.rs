@@ -1,5 +1,5 @@
-use operator_models::hco::jsonpatch;
 use operator_models::hco::default_architecture::default_architecture;
+use operator_models::hco::jsonpatch;
 
 use super::prelude::*;
 
@@ -25,12 +25,18 @@ pub(crate) fn check<'f>(
     before: Option<&'f Side<'f>>,
     after: &'f Side<'f>,
 ) -> Option<DefaultChanges<'f>> {
-    let (before, sets_defaults) = (before?, after.configuration.version().number.sets_defaults());
+    let (before, sets_defaults) = (
+        before?,
+        after.configuration.version().number.sets_defaults(),
+    );
     let is_patched = [before, after].iter().any(|side| {
         let patches = &side.configuration.hco.patches;
         jsonpatch::overrides(patches.kubevirt.as_deref(), &[DEFAULT])
     });
-    let [before, after] = [default_architecture(before.census?)?, default_architecture(after.census?)?];
+    let [before, after] = [
+        default_architecture(before.census?)?,
+        default_architecture(after.census?)?,
+    ];
     let is_violation = sets_defaults && !is_patched && before != after;
     is_violation.then_some(DefaultChanges { before, after })
 }

@@ -20,7 +20,11 @@ pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
 ) -> Vec<PreferenceContradicts<'f>> {
-    if !configuration.version().number.requires_architectures_in_preferences() {
+    if !configuration
+        .version()
+        .number
+        .requires_architectures_in_preferences()
+    {
         return Vec::new();
     }
     configuration
@@ -69,7 +73,9 @@ impl<'f> Violation<'f> for PreferenceContradicts<'f> {
 
     fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let example = match self.preference.split_once('.') {
-            Some(("rhel", rest)) => format!("rhel.{}.arm64", rest.split('.').next().unwrap_or(rest)),
+            Some(("rhel", rest)) => {
+                format!("rhel.{}.arm64", rest.split('.').next().unwrap_or(rest))
+            }
             _ => "fedora.arm64".to_owned(),
         };
         vec![

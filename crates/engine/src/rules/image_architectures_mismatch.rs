@@ -142,7 +142,10 @@ impl<'f> Violation<'f> for MismatchingImage<'f> {
             )],
         };
         if !self.missing().is_empty() {
-            fixes.insert(1, Proposal::advice("mirror all images that the index lists"));
+            fixes.insert(
+                1,
+                Proposal::advice("mirror all images that the index lists"),
+            );
         }
         fixes
     }

@@ -20,8 +20,16 @@ pub(crate) fn check<'f>(
 ) -> Vec<OneDigest<'f>> {
     configuration
         .boot_sources_by_template(census)
-        .filter(|(template, ..)| template.source.registry().is_some_and(RegistrySource::is_image_stream))
-        .map(|(template, _, architectures)| OneDigest { template, architectures })
+        .filter(|(template, ..)| {
+            template
+                .source
+                .registry()
+                .is_some_and(RegistrySource::is_image_stream)
+        })
+        .map(|(template, _, architectures)| OneDigest {
+            template,
+            architectures,
+        })
         .collect()
 }
 

@@ -13,7 +13,10 @@ pub(crate) struct ImportContradiction {
 }
 
 pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<ImportContradiction> {
-    let gate = configuration.hco.import.gate_index(configuration.version().number)?;
+    let gate = configuration
+        .hco
+        .import
+        .gate_index(configuration.version().number)?;
     configuration
         .contradicts_itself
         .then_some(ImportContradiction { gate })
@@ -30,9 +33,7 @@ impl<'f> Violation<'f> for ImportContradiction {
 
     fn fact(&self, configuration: &'f Configuration<'f>) -> String {
         let field = configuration.hco.fields.import.path();
-        format!(
-            "The deprecated feature gate {GATE} and the field {field} contradict each other"
-        )
+        format!("The deprecated feature gate {GATE} and the field {field} contradict each other")
     }
 
     fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
@@ -40,7 +41,9 @@ impl<'f> Violation<'f> for ImportContradiction {
         let is_wanted = configuration.hco.import.field.unwrap_or(false);
         let state = if is_wanted { "Enabled" } else { "Disabled" };
         let gate = json!({"name": GATE, "state": state});
-        let agree = Edits::default().replace(self.path(configuration), gate).finish();
+        let agree = Edits::default()
+            .replace(self.path(configuration), gate)
+            .finish();
         let field = configuration.hco.fields.import.path();
         vec![
             Proposal::edits("set the feature gate to the value of the field", &agree),

@@ -21,7 +21,9 @@ pub(crate) struct MisspelledGate<'f> {
 
 /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, Index: any letter case from 1.19 on,
 /// exact in 1.18. No other feature gate of HCO is within two letters of this one (see the test below).
-pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = MisspelledGate<'f>> {
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+) -> impl Iterator<Item = MisspelledGate<'f>> {
     let version = configuration.version();
     // If the version is known, the letter case is a problem only before 1.19.
     let is_case_ignored = version.is_known && version.number.ignores_case_of_gates();
@@ -32,7 +34,12 @@ pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<I
     let is_alone = near.len() == 1;
     near.into_iter()
         .filter(move |(_, gate, typos)| gate.name != GATE && (*typos > 0 || !is_case_ignored))
-        .map(move |(index, gate, typos)| MisspelledGate { index, gate, typos, is_alone })
+        .map(move |(index, gate, typos)| MisspelledGate {
+            index,
+            gate,
+            typos,
+            is_alone,
+        })
 }
 
 /// The number of wrong letters in a gate's name, if it resembles the import's gate.
@@ -48,7 +55,13 @@ impl<'f> Violation<'f> for MisspelledGate<'f> {
     }
 
     fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        configuration.hco.fields.gates.path().index(self.index).key("name")
+        configuration
+            .hco
+            .fields
+            .gates
+            .path()
+            .index(self.index)
+            .key("name")
     }
 
     fn fact(&self, configuration: &'f Configuration<'f>) -> String {

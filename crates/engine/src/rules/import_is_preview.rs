@@ -2,8 +2,9 @@ use operator_models::hco::import::Import;
 
 use super::prelude::*;
 
-pub(crate) static RULE: Rule =
-    Rule::about_object("import-is-preview", Level::Warn).only(Condition::ImportOn).exempt_from_ratchet();
+pub(crate) static RULE: Rule = Rule::about_object("import-is-preview", Level::Warn)
+    .only(Condition::ImportOn)
+    .exempt_from_ratchet();
 
 /// The same sentence as in the pages.
 const PREVIEW: &str = "Before HCO 1.19, the import is a preview: Alpha upstream, and in OpenShift Virtualization 4.20 to 4.22 a Technology Preview, which Red Hat does not support in production.";
@@ -42,11 +43,12 @@ impl<'f> Violation<'f> for ImportIsPreview {
     fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let mut fixes = vec![
             Proposal::advice("leave it enabled, if your cluster may use preview features"),
-            Proposal::advice("leave it off until HCO 1.19, and keep the workloads on one architecture"),
+            Proposal::advice(
+                "leave it off until HCO 1.19, and keep the workloads on one architecture",
+            ),
         ];
         if !configuration.version().is_known {
-            let state_version =
-                "state the version of HCO with the setting hcoVersion, for example hcoVersion: \"1.19\"";
+            let state_version = "state the version of HCO with the setting hcoVersion, for example hcoVersion: \"1.19\"";
             fixes.insert(0, Proposal::advice(state_version));
         }
         fixes

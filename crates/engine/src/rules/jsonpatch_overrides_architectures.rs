@@ -33,17 +33,34 @@ enum Problem {
 /// HCO applies the patch to the values that it sets, so the other rules' findings about these values are not certain.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch.
-pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = OverridingPatch<'f>> {
-    let (patches, fields) = (&configuration.hco.patches, &configuration.hco.fields.patches);
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+) -> impl Iterator<Item = OverridingPatch<'f>> {
+    let (patches, fields) = (
+        &configuration.hco.patches,
+        &configuration.hco.fields.patches,
+    );
     [
         ("SSP", &fields.ssp, &patches.ssp, &IN_SSP[..]),
-        ("KubeVirt", &fields.kubevirt, &patches.kubevirt, &IN_KUBEVIRT),
+        (
+            "KubeVirt",
+            &fields.kubevirt,
+            &patches.kubevirt,
+            &IN_KUBEVIRT,
+        ),
         ("CDI", &fields.cdi, &patches.cdi, &IN_CDI),
     ]
     .into_iter()
-    .filter_map(|(resource, field, patch, overridden)| Some((resource, field, patch.as_deref()?, overridden)))
+    .filter_map(|(resource, field, patch, overridden)| {
+        Some((resource, field, patch.as_deref()?, overridden))
+    })
     .flat_map(|(resource, field, patch, overridden)| {
-        let violation = move |text, problem| OverridingPatch { resource, field, text, problem };
+        let violation = move |text, problem| OverridingPatch {
+            resource,
+            field,
+            text,
+            problem,
+        };
         let Some(operations) = operations(patch) else {
             return vec![violation(patch, Problem::Unreadable)];
         };

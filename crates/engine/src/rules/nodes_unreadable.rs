@@ -84,7 +84,8 @@ fn resolve(error: &str, account: Option<&ServiceAccount>) -> Proposal<'static> {
     } else if error.contains("(Connect)") {
         "make the API server reachable from the policy-server; the log of the policy-server has the cause"
     } else {
-        let condition = "see the log of the policy-server; if the policy-server does not have permission, ";
+        let condition =
+            "see the log of the policy-server; if the policy-server does not have permission, ";
         return grant(account, condition);
     })
 }

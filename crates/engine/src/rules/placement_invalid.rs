@@ -22,8 +22,8 @@ pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
 ) -> impl Iterator<Item = InvalidRequirement<'f>> {
     let hco = &configuration.hco;
-    let is_update = configuration.origin != Origin::Audited
-        && configuration.installation.stored.is_some();
+    let is_update =
+        configuration.origin != Origin::Audited && configuration.installation.stored.is_some();
     let workloads = ("workloads", &hco.fields.node_affinity);
     let infra = ("infra", &hco.fields.infra_affinity);
     [
@@ -51,7 +51,11 @@ impl<'f> Violation<'f> for InvalidRequirement<'f> {
     }
 
     fn path(&self, _: &'f Configuration<'f>) -> FieldPath {
-        let terms = if self.is_preferred { PREFERRED } else { REQUIRED };
+        let terms = if self.is_preferred {
+            PREFERRED
+        } else {
+            REQUIRED
+        };
         self.affinity.path().key(terms).join(&self.error.path)
     }
 

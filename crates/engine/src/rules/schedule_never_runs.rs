@@ -2,8 +2,8 @@ use operator_models::cdi::data_import_cron::NeverRuns;
 
 use super::prelude::*;
 
-pub(crate) static RULE: Rule = Rule::about_templates("schedule-never-runs", Level::Deny)
-    .about_golden_images();
+pub(crate) static RULE: Rule =
+    Rule::about_templates("schedule-never-runs", Level::Deny).about_golden_images();
 
 /// A schedule with which no image is ever imported.
 pub(crate) struct UselessSchedule<'f> {
@@ -17,7 +17,9 @@ pub(crate) struct UselessSchedule<'f> {
 ///
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, initCron; kubernetes
 /// pkg/apis/batch/validation/validation.go, validateScheduleFormat, for a time zone.
-pub(crate) fn check<'f>(prediction: &'f Prediction<'f>) -> impl Iterator<Item = UselessSchedule<'f>> {
+pub(crate) fn check<'f>(
+    prediction: &'f Prediction<'f>,
+) -> impl Iterator<Item = UselessSchedule<'f>> {
     prediction.iter().flat_map(|forecast| {
         let useless = forecast.first_of_templates(|cron| {
             let mut reasons = cron.verdict.never_runs.iter();

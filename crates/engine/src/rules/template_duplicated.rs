@@ -11,17 +11,23 @@ pub(crate) struct DuplicatedTemplate<'f> {
 
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, getDicMapFromCr:
 /// names are compared regardless of whether a template is enabled.
-pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = DuplicatedTemplate<'f>> {
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+) -> impl Iterator<Item = DuplicatedTemplate<'f>> {
     let mut seen: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    configuration.hco.templates.iter().filter_map(move |template| {
-        let (first, count) = seen.entry(&template.name).or_insert((template.index, 0));
-        *count += 1;
-        // A name that occurs three times is one problem.
-        (*count == 2).then_some(DuplicatedTemplate {
-            template,
-            first: *first,
+    configuration
+        .hco
+        .templates
+        .iter()
+        .filter_map(move |template| {
+            let (first, count) = seen.entry(&template.name).or_insert((template.index, 0));
+            *count += 1;
+            // A name that occurs three times is one problem.
+            (*count == 2).then_some(DuplicatedTemplate {
+                template,
+                first: *first,
+            })
         })
-    })
 }
 
 impl<'f> Violation<'f> for DuplicatedTemplate<'f> {
@@ -30,7 +36,9 @@ impl<'f> Violation<'f> for DuplicatedTemplate<'f> {
     }
 
     fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        configuration.path_of(self.template).keys(&["metadata", "name"])
+        configuration
+            .path_of(self.template)
+            .keys(&["metadata", "name"])
     }
 
     fn consequence(&self, configuration: &'f Configuration<'f>) -> Option<Consequence> {

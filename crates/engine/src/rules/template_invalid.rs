@@ -11,9 +11,15 @@ pub(crate) struct InvalidTemplate<'f> {
     reason: Invalid<'f>,
 }
 
-pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> impl Iterator<Item = InvalidTemplate<'f>> {
+pub(crate) fn check<'f>(
+    configuration: &'f Configuration<'f>,
+) -> impl Iterator<Item = InvalidTemplate<'f>> {
     configuration.hco.templates.iter().filter_map(|template| {
-        let reason = invalid(template, configuration.hco, &configuration.installation.common)?;
+        let reason = invalid(
+            template,
+            configuration.hco,
+            &configuration.installation.common,
+        )?;
         Some(InvalidTemplate { template, reason })
     })
 }

@@ -1,5 +1,7 @@
 use kube_objects::name::is_dns1123_subdomain;
-use operator_models::cdi::data_import_cron::{Cause, NAME_MAX, NeverRuns, POLLED_NAME_MAX, Rejection};
+use operator_models::cdi::data_import_cron::{
+    Cause, NAME_MAX, NeverRuns, POLLED_NAME_MAX, Rejection,
+};
 use operator_models::cdi::data_source;
 use operator_models::forecast::{Cron, Forecast, Rejected};
 
@@ -7,8 +9,8 @@ use super::prelude::*;
 use crate::change::NoForecast;
 use crate::words::{data_source_rejection, rejection};
 
-pub(crate) static RULE: Rule = Rule::about_templates("template-name-invalid", Level::Deny)
-    .about_golden_images();
+pub(crate) static RULE: Rule =
+    Rule::about_templates("template-name-invalid", Level::Deny).about_golden_images();
 
 /// A name that no DataImportCron, DataSource, or CronJob can have.
 pub(crate) struct InvalidName<'f> {
@@ -44,19 +46,23 @@ pub(crate) fn check<'f>(
     match prediction {
         Ok(forecast) => forecast
             .first_of_templates(|cron| Some((problem(forecast, cron)?, cron.architecture)))
-            .map(|(template, index, ((field, reason), architecture))| InvalidName {
-                template: template.name,
-                index,
-                field,
-                reason,
-                suffix: architecture.map_or(0, |_| SUFFIX),
-            })
+            .map(
+                |(template, index, ((field, reason), architecture))| InvalidName {
+                    template: template.name,
+                    index,
+                    field,
+                    reason,
+                    suffix: architecture.map_or(0, |_| SUFFIX),
+                },
+            )
             .collect(),
         Err(NoForecast::Rejected(Rejected::NameMissing)) => {
             without_forecast(configuration, str::is_empty)
         }
         // Another rule reports why nothing is created.
-        Err(NoForecast::Rejected(_) | NoForecast::Mistyped(_) | NoForecast::NotDeployed) => Vec::new(),
+        Err(NoForecast::Rejected(_) | NoForecast::Mistyped(_) | NoForecast::NotDeployed) => {
+            Vec::new()
+        }
         // Some names are invalid on any nodes.
         Err(NoForecast::NodesUnknown) => without_forecast(configuration, |name| {
             !is_dns1123_subdomain(name) || name.len() > NAME_MAX
@@ -83,7 +89,9 @@ fn without_forecast<'f>(
 
 /// Which of the two names is invalid for a cron, and why.
 fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<(Cause, Reason<'f>)> {
-    let rejection = cron.rejected().filter(|rejection| rejection.cause() != Cause::Other);
+    let rejection = cron
+        .rejected()
+        .filter(|rejection| rejection.cause() != Cause::Other);
     if let Some(rejection) = rejection {
         return Some((rejection.cause(), Reason::DataImportCron(rejection)));
     }

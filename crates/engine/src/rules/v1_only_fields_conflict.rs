@@ -34,7 +34,10 @@ impl<'f> Violation<'f> for ConflictingAnnotation {
 
     fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let removed = Edits::default().remove(self.path(configuration)).finish();
-        let fix = Fix::edits("remove the annotation, which v1 objects do not need", &removed);
+        let fix = Fix::edits(
+            "remove the annotation, which v1 objects do not need",
+            &removed,
+        );
         vec![Proposal::Fix(fix.complete_if(true))]
     }
 }

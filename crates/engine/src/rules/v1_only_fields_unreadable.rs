@@ -8,7 +8,10 @@ pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-unreadable", L
 pub(crate) struct UnreadableAnnotation<'f>(&'f UnreadableV1Only);
 
 pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<UnreadableAnnotation<'f>> {
-    let error = configuration.hco.import.unreadable_v1_only(configuration.version().number);
+    let error = configuration
+        .hco
+        .import
+        .unreadable_v1_only(configuration.version().number);
     error.map(UnreadableAnnotation)
 }
 

@@ -1,7 +1,7 @@
 use super::prelude::*;
 
-pub(crate) static RULE: Rule = Rule::about_object("virtual-machines-rejected", Level::Deny)
-    .only(Condition::VmsRestricted);
+pub(crate) static RULE: Rule =
+    Rule::about_object("virtual-machines-rejected", Level::Deny).only(Condition::VmsRestricted);
 
 /// KubeVirt rejects VMs of these architectures.
 pub(crate) struct RejectedMachines<'f> {

@@ -27,7 +27,9 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnavailableArchitect
     if architecture.is_empty() {
         return None;
     }
-    let rejected = machine.accepted().filter(|names| !names.contains(architecture));
+    let rejected = machine
+        .accepted()
+        .filter(|names| !names.contains(architecture));
     let why = if let Some(accepted) = rejected {
         Unavailable::Rejected(accepted)
     } else if machine.supported_architecture().is_none() {
@@ -41,7 +43,11 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnavailableArchitect
         }
     };
     let is_in_file = machine.context.is_in_file;
-    Some(UnavailableArchitecture { architecture, why, is_in_file })
+    Some(UnavailableArchitecture {
+        architecture,
+        why,
+        is_in_file,
+    })
 }
 
 impl<'f> Violation<'f, Machine<'f>> for UnavailableArchitecture<'f> {
@@ -92,7 +98,9 @@ impl<'f> Violation<'f, Machine<'f>> for UnavailableArchitecture<'f> {
             .map(|other| machine.set_architecture(other))
             .chain([Proposal::advice(match self.why {
                 Unavailable::Unsupported => "use an architecture that KubeVirt supports",
-                Unavailable::Rejected(_) => "upgrade to HCO 1.18, or enable HCO's multi-architecture import",
+                Unavailable::Rejected(_) => {
+                    "upgrade to HCO 1.18, or enable HCO's multi-architecture import"
+                }
                 Unavailable::Absent(_) | Unavailable::Emulated(_) => {
                     "add a workload node with the VM's architecture"
                 }

@@ -34,7 +34,13 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<DifferingDisk<'f>> {
         (None, image.name.clone(), path, platform.to_owned())
     };
     let differs = !architecture.is_empty() && label != architecture;
-    differs.then_some(DifferingDisk { source, name, path, label, architecture })
+    differs.then_some(DifferingDisk {
+        source,
+        name,
+        path,
+        label,
+        architecture,
+    })
 }
 
 impl<'f> Violation<'f, Machine<'f>> for DifferingDisk<'f> {
@@ -59,7 +65,9 @@ impl<'f> Violation<'f, Machine<'f>> for DifferingDisk<'f> {
     }
 
     fn fixes(&self, machine: &'f Machine<'f>) -> Vec<Proposal<'f>> {
-        let replacement = self.source.and_then(|source| machine.replace_source(source));
+        let replacement = self
+            .source
+            .and_then(|source| machine.replace_source(source));
         let mut fixes = Vec::from_iter(replacement);
         if machine.is_available(&self.label) != Some(false) {
             fixes.push(machine.set_architecture(&self.label));

@@ -48,7 +48,9 @@ impl<'f> Violation<'f, Machine<'f>> for ContradictingMachineType<'f> {
     }
 
     fn fixes(&self, machine: &'f Machine<'f>) -> Vec<Proposal<'f>> {
-        let removed = Edits::default().remove(Machine::machine_type_path()).finish();
+        let removed = Edits::default()
+            .remove(Machine::machine_type_path())
+            .finish();
         let shown = machine.shown();
         let summary = format!("remove the machine type, so that KubeVirt sets the one for {shown}");
         let mut fixes = vec![Proposal::edits(summary, &removed)];

@@ -24,14 +24,16 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<ContradictingPlaceme
     let kubevirt = &machine.context.kubevirt;
     // With emulation, KubeVirt removes this label from the nodeSelector.
     let is_removed = |label| kubevirt.is_cross_architecture && label == ARCHITECTURE_LABEL;
-    let contradicting = machine.vm.node_selectors().find(|(label, selected)| {
-        !is_removed(*label) && !kubevirt.can_run(architecture, selected)
-    });
+    let contradicting = machine
+        .vm
+        .node_selectors()
+        .find(|(label, selected)| !is_removed(*label) && !kubevirt.can_run(architecture, selected));
     let part = if let Some((label, selected)) = contradicting {
         Part::NodeSelector(label, selected)
     } else {
         let affinity = &machine.vm.affinity;
-        let can_start = |node| kubevirt.can_run(architecture, node) && !affinity.affinity_excludes(node);
+        let can_start =
+            |node| kubevirt.can_run(architecture, node) && !affinity.affinity_excludes(node);
         if KNOWN.into_iter().chain([architecture]).any(can_start) {
             return None;
         }
@@ -71,7 +73,9 @@ impl<'f> Violation<'f, Machine<'f>> for ContradictingPlacement<'f> {
     fn fixes(&self, machine: &'f Machine<'f>) -> Vec<Proposal<'f>> {
         match self.part {
             Part::NodeSelector(label, selected) => {
-                let removed = Edits::default().remove(Machine::selector_path(label)).finish();
+                let removed = Edits::default()
+                    .remove(Machine::selector_path(label))
+                    .finish();
                 let summary = "remove the architecture from the nodeSelector";
                 let mut fixes = vec![Proposal::edits(summary, &removed)];
                 if machine.can_start_as(selected) {
@@ -83,12 +87,17 @@ impl<'f> Violation<'f, Machine<'f>> for ContradictingPlacement<'f> {
             Part::Affinity => {
                 let affinity = &machine.vm.affinity;
                 let mut others = machine.others();
-                others.retain(|other| machine.boots_on(other) && !affinity.affinity_excludes(other));
+                others
+                    .retain(|other| machine.boots_on(other) && !affinity.affinity_excludes(other));
                 let architecture = self.architecture;
                 let mut fixes = vec![Proposal::advice(format!(
                     "allow kubernetes.io/arch {architecture} in the required node affinity"
                 ))];
-                fixes.extend(others.into_iter().map(|other| machine.set_architecture(other)));
+                fixes.extend(
+                    others
+                        .into_iter()
+                        .map(|other| machine.set_architecture(other)),
+                );
                 fixes
             }
         }

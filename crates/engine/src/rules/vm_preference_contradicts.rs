@@ -35,7 +35,9 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<RejectedPreference<'
 impl<'f> Violation<'f, Machine<'f>> for RejectedPreference<'f> {
     fn value(&self) -> Cow<'_, str> {
         match self {
-            Self::Contradicting { name, architecture, .. } => format!("{name} {architecture}").into(),
+            Self::Contradicting {
+                name, architecture, ..
+            } => format!("{name} {architecture}").into(),
             Self::NotInferable(
                 InferenceError::Volume(name)
                 | InferenceError::NoDataSource(name)
