@@ -36,7 +36,7 @@ mod object_name;
 mod pipeline;
 mod proposal;
 mod rejected;
-mod rejected_path;
+mod rejection;
 mod render;
 mod repair;
 mod report;

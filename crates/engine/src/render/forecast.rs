@@ -8,12 +8,11 @@ use operator_models::ssp::architecture::Architecture;
 use super::names;
 use crate::change::Side;
 use crate::configuration::Configuration;
-use crate::rejected_path::rejected_path;
+use crate::rejection;
 use crate::report::{
     ChangesReport, CronChangesReport, CronReport, DataSourceChangesReport, DataSourceReport,
     ForecastReport, RetargetReport,
 };
-use crate::words::rejection;
 
 /// The forecast of an object.
 pub(super) fn forecast(side: &Side<'_>) -> Option<ForecastReport> {
@@ -48,9 +47,9 @@ fn cron(configuration: &Configuration<'_>, forecast: &Forecast<'_>, cron: &Cron)
         managed_data_source: (&*cron.source.name).into(),
         rejected: cron
             .rejected()
-            .map(|reason| cut(rejection(reason), 256).into()),
+            .map(|reason| cut(rejection::reason(reason), 256).into()),
         rejected_path: cron.rejected().zip(index).map(|(reason, index)| {
-            let path = rejected_path(configuration, index, reason);
+            let path = rejection::path(&configuration.path_of_index(Some(index)), reason);
             path.to_string().into()
         }),
         never_runs: cron.verdict.never_runs.first().map(|reason| {

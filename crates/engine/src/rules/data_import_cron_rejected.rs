@@ -2,8 +2,7 @@ use operator_models::cdi::data_import_cron::{Cause, Rejection};
 
 use super::prelude::*;
 use crate::change::NoForecast;
-use crate::rejected_path::rejected_path;
-use crate::words::rejection;
+use crate::rejection;
 
 pub(crate) static RULE: Rule =
     Rule::about_templates("data-import-cron-rejected", Level::Deny).about_golden_images();
@@ -57,7 +56,9 @@ impl<'f> Violation<'f> for RejectedCron<'f> {
 
     fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
         match self {
-            Self::OfTemplate { index, reason, .. } => rejected_path(configuration, *index, reason),
+            Self::OfTemplate { index, reason, .. } => {
+                rejection::path(&configuration.path_of_index(Some(*index)), reason)
+            }
             Self::OfCommonTemplates => configuration.hco.fields.common_namespace.path(),
         }
     }
@@ -69,7 +70,7 @@ impl<'f> Violation<'f> for RejectedCron<'f> {
             } => format!(
                 "The image of template {} is not imported, and SSP stops: unwanted imports stay, and VM templates are not updated. The DataImportCron is rejected ({}).",
                 quote(template),
-                rejection(reason)
+                rejection::reason(reason)
             ),
             Self::OfCommonTemplates => {
                 "No common golden image is imported, and SSP stops, because this is not the name of a namespace.".to_owned()
@@ -79,7 +80,9 @@ impl<'f> Violation<'f> for RejectedCron<'f> {
 
     fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let Self::OfTemplate { reason, .. } = self else {
-            return vec![Proposal::advice(advice(&Rejection::NamespaceInvalid))];
+            return vec![Proposal::advice(rejection::advice(
+                &Rejection::NamespaceInvalid,
+            ))];
         };
         // The edits, if the correct value is certain. CDI can have another reason after this one, so a person has to check
         // the result.
@@ -89,44 +92,6 @@ impl<'f> Violation<'f> for RejectedCron<'f> {
             Rejection::ImageStreamWithoutNode => edits.add(path, "node"),
             _ => edits,
         };
-        vec![Proposal::edits(advice(reason), &edits.finish())]
-    }
-}
-
-/// The advice for a rejection.
-fn advice(reason: &Rejection) -> &'static str {
-    match reason {
-        Rejection::StorageDuplicate => "remove storage or pvc",
-        Rejection::StorageMissing
-        | Rejection::SizeNotPositive
-        | Rejection::SizeTooSmall
-        | Rejection::SizeInvalid
-        | Rejection::SizeMissing => {
-            "set the size of the disk, for example storage: {resources: {requests: {storage: 30Gi}}}"
-        }
-        Rejection::AccessModeMissing
-        | Rejection::AccessModesMultiple
-        | Rejection::AccessModeUnknown(_) => {
-            "set one access mode, for example accessModes: [ReadWriteOnce]"
-        }
-        Rejection::SourceMissing | Rejection::SourcesMultiple => {
-            "set one source, for example registry: {url: \"docker://quay.io/containerdisks/fedora:latest\"}"
-        }
-        Rejection::UrlOrImageStream => "set either url or imageStream",
-        Rejection::UrlInvalid(_) | Rejection::UrlScheme(_) => {
-            "set the URL of an image, for example docker://quay.io/containerdisks/fedora:latest"
-        }
-        Rejection::PullMethodUnknown(_) => "set pullMethod to pod or node",
-        Rejection::ImageStreamEmpty => "set the name of the image stream",
-        Rejection::ImageStreamWithoutNode => "use the pull method node",
-        Rejection::PvcIncomplete => "set the name and the namespace of the PVC",
-        Rejection::ScheduleInvalid => {
-            "use five fields, each in its range, for example \"0 */12 * * *\""
-        }
-        Rejection::ImportsToKeepNegative => "set importsToKeep to 1 or more",
-        Rejection::GarbageCollectUnknown(_) => "set garbageCollect to Outdated or Never",
-        Rejection::FieldUnsettable(_) => "use only fields that CDI allows",
-        Rejection::NamespaceInvalid => "use the name of a namespace",
-        _ => "correct the field",
+        vec![Proposal::edits(rejection::advice(reason), &edits.finish())]
     }
 }

@@ -7,7 +7,7 @@ use operator_models::forecast::{Cron, Forecast, Rejected};
 
 use super::prelude::*;
 use crate::change::NoForecast;
-use crate::words::{data_source_rejection, rejection};
+use crate::rejection;
 
 pub(crate) static RULE: Rule =
     Rule::about_templates("template-name-invalid", Level::Deny).about_golden_images();
@@ -136,11 +136,11 @@ impl<'f> Violation<'f> for InvalidName<'f> {
             ),
             Reason::DataImportCron(reason) => format!(
                 "{field} of template {name} makes the DataImportCron invalid ({}): {STOPS_AT_CRON}",
-                rejection(reason)
+                rejection::reason(reason)
             ),
             Reason::DataSource(reason) => format!(
                 "{field} of template {name} makes a DataSource invalid ({}): SSP stops and updates no golden image.",
-                data_source_rejection(reason)
+                rejection::data_source_reason(reason)
             ),
             Reason::CronJob => format!(
                 "{field} of template {name} has more than {} characters, so no CronJob can be created for it: its image is never imported.",

@@ -17,7 +17,7 @@ pub enum Cause {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(
     missing_docs,
-    reason = "`engine::words::rejection` has a text for each"
+    reason = "`engine::rejection::reason` has a text for each"
 )]
 pub enum Rejection {
     NameMissing,
