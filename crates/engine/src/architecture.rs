@@ -95,7 +95,6 @@ pub(crate) fn corrected(
     }
 }
 
-/// The intended value of an annotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Correction {
     pub(crate) value: String,
@@ -106,13 +105,9 @@ pub(crate) struct Correction {
 /// Why HCO does not recognize an entry, and the intended name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mistake {
-    /// Whitespace before or after the name.
     Blanks(&'static str),
-    /// The wrong letter case.
     Case(&'static str),
-    /// Another system's name.
     Alias(&'static str),
-    /// Probably a typo.
     Typo(&'static str),
     Unknown,
 }
@@ -168,12 +163,10 @@ impl Mistake {
         typo.map_or(Self::Unknown, |(_, name)| Self::Typo(name))
     }
 
-    /// Whether the intended name is certain.
     fn is_certain(self) -> bool {
         !matches!(self, Self::Typo(_) | Self::Unknown)
     }
 
-    /// The intended name.
     pub(crate) fn meant(self) -> Option<&'static str> {
         match self {
             Self::Blanks(name) | Self::Case(name) | Self::Alias(name) | Self::Typo(name) => {

@@ -10,7 +10,6 @@ use crate::configuration::{Configuration, Origin};
 use crate::images::Images;
 use crate::nodes::NodesError;
 
-/// One side of a change.
 #[derive(Debug)]
 pub(crate) struct Side<'a> {
     pub(crate) configuration: Configuration<'a>,
@@ -22,7 +21,6 @@ pub(crate) struct Side<'a> {
 /// The objects that SSP and CDI will create, or why there are none.
 pub(crate) type Prediction<'a> = Result<Forecast<'a>, NoForecast<'a>>;
 
-/// Why there is no forecast.
 #[derive(Debug)]
 pub(crate) enum NoForecast<'a> {
     /// The nodes were not read, or cannot be read.
@@ -103,7 +101,6 @@ fn given<'a>(
     })
 }
 
-/// An object before and after a change.
 #[derive(Debug)]
 pub(crate) struct Change<'a> {
     /// The object before an update; `None` on creation, or if it cannot be read.
@@ -112,7 +109,6 @@ pub(crate) struct Change<'a> {
     /// The changes in the cluster, if HCO and SSP accept both objects.
     pub(crate) changes: Option<Changes>,
     pub(crate) images: &'a Images,
-    /// Why the nodes cannot be read.
     pub(crate) nodes_error: Option<&'a NodesError>,
 }
 

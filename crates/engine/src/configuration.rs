@@ -22,13 +22,10 @@ pub(crate) struct Installation<'a> {
     pub(crate) stored: Option<&'a HyperConverged<'a>>,
     /// The templates that HCO ships.
     pub(crate) common: CommonTemplates,
-    /// The namespace of golden images.
     pub(crate) golden_namespace: Rc<str>,
-    /// Whether HCO deploys golden images.
     pub(crate) deploys_golden_images: bool,
 }
 
-/// Where an object comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// A request creates or changes it.
@@ -41,7 +38,6 @@ pub(crate) enum Origin {
     Written,
 }
 
-/// A HyperConverged, its import, and its golden images.
 #[derive(Debug, Clone)]
 pub(crate) struct Configuration<'a> {
     pub(crate) hco: &'a HyperConverged<'a>,
@@ -101,12 +97,10 @@ impl<'a> Configuration<'a> {
         )
     }
 
-    /// The version of HCO.
     pub(crate) fn version(&self) -> &'a Version {
         &self.installation.version
     }
 
-    /// The common templates in the status.
     pub(crate) fn status_templates(&self) -> &'a [StatusTemplate] {
         self.installation
             .stored
@@ -162,18 +156,15 @@ impl<'a> Configuration<'a> {
             })
     }
 
-    /// The path of a template.
     pub(crate) fn path_of(&self, template: &Template<'_>) -> FieldPath {
         self.hco.fields.templates.path().index(template.index)
     }
 
-    /// The path of an annotation of a template.
     pub(crate) fn annotation_path(&self, template: &Template<'_>, name: &'static str) -> FieldPath {
         self.path_of(template)
             .keys(&["metadata", "annotations", name])
     }
 
-    /// The path of a template's architectures annotation.
     pub(crate) fn architectures_path(&self, template: &Template<'_>) -> FieldPath {
         self.annotation_path(template, ARCHITECTURES)
     }
@@ -186,13 +177,11 @@ impl<'a> Configuration<'a> {
         }
     }
 
-    /// The path of a template's source.
     pub(crate) fn source_path(&self, template: &Template<'_>) -> FieldPath {
         self.path_of(template)
             .keys(&["spec", "template", "spec", "source"])
     }
 
-    /// The path of a template's image.
     pub(crate) fn image_path(&self, template: &Template<'_>) -> FieldPath {
         self.source_path(template).keys(&["registry", "url"])
     }
@@ -228,7 +217,6 @@ impl<'a> Configuration<'a> {
         }
     }
 
-    /// The path of the complete placement of the workloads.
     pub(crate) fn placement_path(&self) -> FieldPath {
         let selector = &self.hco.fields.node_selector.path();
         selector.parent().cloned().unwrap_or_default()

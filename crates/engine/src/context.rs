@@ -15,7 +15,6 @@ use operator_models::ssp::architecture::Architecture;
 
 use crate::cluster::{Cluster, Permission, Resource, ServiceAccount, forbidden_verb, is_forbidden};
 
-/// Why an object or a list cannot be read.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
     /// The API server reports that this service account does not have the permission for this verb.
@@ -114,7 +113,6 @@ impl Lookup for &Context {
     }
 }
 
-/// Reads a context.
 struct Reader<'a> {
     cluster: &'a dyn Cluster,
     account: Option<&'a ServiceAccount>,
@@ -185,7 +183,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Lists all objects of a kind, and reads the list.
     fn list<T>(
         &mut self,
         resource: Resource,

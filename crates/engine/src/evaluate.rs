@@ -183,7 +183,6 @@ pub(crate) fn compare<'f, 'o, O: 'f + 'o>(
         .collect()
 }
 
-/// The template and the value of a violation.
 type Identity<'v> = (Option<&'v str>, Cow<'v, str>);
 
 /// The violations of one rule in the object before an update: their outcomes and architectures by template and value.
@@ -257,7 +256,6 @@ impl<'a> Existing<'a> {
         }
     }
 
-    /// The violations of one rule, with the side of each list.
     fn violations<'s>(
         &'s self,
         rule: &Rule,
@@ -330,7 +328,6 @@ fn run<'f>(
     found.unwrap_or_default()
 }
 
-/// Whether a rule applies to an object.
 fn applies(rule: &Rule, before: Option<&Configuration<'_>>, after: &Configuration<'_>) -> bool {
     let changes_placement =
         || before.is_some_and(|before| before.hco.placement != after.hco.placement);

@@ -32,7 +32,6 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Writes the text of a detection about an object.
     pub(crate) fn new<'f, O: 'f>(
         detection: &Detection<'f, O>,
         object: &'f O,

@@ -29,9 +29,7 @@ pub struct Fix {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Repair {
     EnableImport,
-    /// Place the workloads on this architecture.
     PlaceOn(String),
-    /// Correct an annotation.
     Normalise,
     /// Set the annotation of a template to the architectures of its image.
     FromImage,
@@ -66,17 +64,14 @@ impl Fix {
         }
     }
 
-    /// The same fix, marked as complete if the argument is true.
     pub(crate) fn complete_if(self, complete: bool) -> Self {
         Self { complete, ..self }
     }
 
-    /// The same fix with a command to paste.
     pub(crate) fn with_command(self, command: Option<String>) -> Self {
         Self { command, ..self }
     }
 
-    /// The same fix, with the repair that applies it.
     pub(crate) fn with_repair(self, repair: Repair) -> Self {
         Self {
             repair: Some(repair),

@@ -39,7 +39,6 @@ pub(crate) struct Fixes<'r, 'f> {
     /// The annotations of the templates with shown findings, by the positions of the templates. A template can be long and
     /// have many findings, so they are read once.
     annotations: BTreeMap<usize, Annotations<'f>>,
-    /// Whether a finding needs the import.
     needs_import: bool,
 }
 

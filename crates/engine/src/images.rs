@@ -20,7 +20,6 @@ pub(crate) enum Images {
     LookedUp(Lookups),
 }
 
-/// The contents of an image, or why they are unknown.
 type Answer = Result<Contents, Unknown>;
 
 /// The maximum number of look-ups for one request. The host makes them one after the other while the API server waits.
@@ -31,7 +30,6 @@ const LIMIT: usize = 20;
 pub(crate) struct Lookups {
     /// The answers by the name of the template and the URL. Thousands of templates can have the same image.
     answers: BTreeMap<(String, String), Rc<Answer>>,
-    /// The number of images that exceed the limit.
     excess: usize,
     /// Hosts that the settings do not list.
     unlisted_hosts: BTreeSet<String>,
@@ -77,7 +75,6 @@ impl Images {
 }
 
 impl Lookups {
-    /// Looks up these images, at hosts that are allowed.
     pub(crate) fn read<'i>(
         configuration: &Configuration<'i>,
         wanted: impl Iterator<Item = &'i GoldenImage<'i>>,
@@ -159,7 +156,6 @@ impl Lookups {
     }
 }
 
-/// The URL of an image.
 fn url<'a>(configuration: &Configuration<'a>, image: &GoldenImage<'a>) -> Option<&'a str> {
     let registry = if let Some(template) = image.template {
         template.source.registry()

@@ -24,7 +24,6 @@ use crate::rule::{Level, RepairKind};
 use crate::rules::RULES;
 use crate::settings::{ImageChecks, Settings, Updates};
 
-/// The data that was read for a request about a HyperConverged.
 #[derive(Debug)]
 pub(crate) struct Inputs<'a> {
     /// The nodes; `None` if they are not needed.
@@ -105,7 +104,6 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// Where the nodes come from, if they could be read.
     pub(crate) fn nodes_source(&self) -> Option<&NodesSource> {
         Some(&self.nodes.as_ref()?.as_ref().ok()?.source)
     }
@@ -162,7 +160,6 @@ fn read_images(
     Images::LookedUp(Lookups::read(after, wanted, census, is_allowed, registry))
 }
 
-/// Whether an image is looked up according to the settings.
 fn is_checked(image: &GoldenImage<'_>, settings: &Settings) -> bool {
     let is_selected = match image.annotation {
         Annotation::Spec(_) => true,

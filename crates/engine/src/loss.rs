@@ -16,7 +16,6 @@ enum Images<'a> {
     Nothing,
     /// One image: the import is off, or the template has no annotation.
     Once,
-    /// An image for each of these architectures.
     For(BTreeSet<&'a str>),
 }
 
@@ -33,7 +32,6 @@ pub(crate) enum Loss {
     Acceptance,
 }
 
-/// The losses of an update.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     object: Option<Loss>,

@@ -102,12 +102,10 @@ impl<'a> Machine<'a> {
         FieldPath::new(&["spec", "template", "spec"]).keys(keys)
     }
 
-    /// The path of a label in the nodeSelector.
     pub(crate) fn selector_path(label: &'static str) -> FieldPath {
         Self::path(&["nodeSelector", label])
     }
 
-    /// The path of the machine type.
     pub(crate) fn machine_type_path() -> FieldPath {
         Self::path(&["domain", "machine", "type"])
     }

@@ -8,7 +8,6 @@ use operator_models::hco::node_info::NodeInfo;
 
 use crate::cluster::{Cluster, Resource, ServiceAccount, forbidden_verb};
 
-/// Why the nodes cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NodesError {
     /// The API server reports that the service account of the policy-server cannot do this with nodes.
@@ -26,14 +25,12 @@ pub(crate) enum NodesError {
     List(String),
 }
 
-/// The nodes, counted for several placements.
 #[derive(Debug)]
 pub(crate) struct Nodes<'a> {
     pub(crate) source: NodesSource,
     counted: Vec<(&'a Placement, Census)>,
 }
 
-/// The source of the nodes.
 #[derive(Debug, Clone)]
 pub(crate) enum NodesSource {
     /// The architectures that HCO has read from the nodes and written into its status. The numbers of nodes are
@@ -77,7 +74,6 @@ impl NodesSource {
 }
 
 impl<'a> Nodes<'a> {
-    /// Lists the nodes of a cluster.
     pub(crate) fn read(
         cluster: &dyn Cluster,
         account: Option<&ServiceAccount>,
@@ -96,7 +92,6 @@ impl<'a> Nodes<'a> {
         Self::parse(&list, placements).map_err(|error| NodesError::List(error.to_string()))
     }
 
-    /// Counts the nodes of a list.
     pub(crate) fn parse(list: &[u8], placements: &[&'a Placement]) -> Result<Self, ListError> {
         let censuses = node::census(list, placements)?;
         Ok(Self {
@@ -120,7 +115,6 @@ impl<'a> Nodes<'a> {
         }
     }
 
-    /// The nodes for one of the placements.
     pub(crate) fn census(&self, placement: &Placement) -> Option<&Census> {
         let (_, census) = self.counted.iter().find(|(known, _)| *known == placement)?;
         Some(census)

@@ -20,7 +20,6 @@ pub(crate) struct ObjectName {
 }
 
 impl ObjectName {
-    /// The name in a request.
     pub(crate) fn new(kind: &'static str, request: &Request<'_>) -> Self {
         Self {
             kind,

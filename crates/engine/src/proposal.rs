@@ -8,7 +8,6 @@ use crate::fix::Fix;
 /// A way to resolve a violation. [`Fixes`](crate::fixes::Fixes) determines the edits, and whether a person has to decide.
 #[derive(Debug, Clone)]
 pub(crate) enum Proposal<'a> {
-    /// A fix that the rule knows.
     Fix(Fix),
     /// Enable the import, and correct the annotations that take effect then.
     EnableImport,
@@ -34,9 +33,7 @@ pub(crate) enum Proposal<'a> {
         template: &'a Template<'a>,
         complete: bool,
     },
-    /// Enable a template of the spec.
     Enable(&'a Template<'a>),
-    /// Disable a template of the spec.
     Disable(&'a Template<'a>),
     /// Disable a common template that is not in the spec.
     DisableCommon(&'a str),

@@ -10,7 +10,6 @@ use crate::settings::Settings;
 const BAD_REQUEST: u16 = 400;
 pub(crate) const INTERNAL_ERROR: u16 = 500;
 
-/// The maximum length of a message.
 pub(crate) const MAX_MESSAGE_LENGTH: usize = 4096;
 
 /// The maximum length of a warning. The API server truncates longer ones.
@@ -57,7 +56,6 @@ pub(crate) fn undecodable(
     rejected_with(settings, BAD_REQUEST, &fact, message)
 }
 
-/// An object of a version that the policy does not know.
 pub(crate) fn unknown_version(object: &ObjectName, version: &str, settings: &Settings) -> Report {
     let version = quote(version);
     let fact = format!("{object} cannot be decoded: version {version} is unknown.");
@@ -65,7 +63,6 @@ pub(crate) fn unknown_version(object: &ObjectName, version: &str, settings: &Set
     rejected_with(settings, BAD_REQUEST, &fact, message)
 }
 
-/// The payload cannot be read.
 pub(crate) fn unreadable_payload(reason: &str) -> Report {
     let reason = escape(reason, 1024);
     let message = format!(

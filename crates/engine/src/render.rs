@@ -34,7 +34,6 @@ use crate::settings::Settings;
 /// Not 422: `kubectl edit` treats 422 as validation by the API server itself and hides the message.
 const FORBIDDEN: u16 = 403;
 
-/// The report about a HyperConverged.
 pub(crate) fn report(change: &Change<'_>, inputs: &Inputs<'_>, detail: Detail) -> Report {
     let side = &change.after;
     let configuration = &side.configuration;
@@ -118,10 +117,8 @@ pub(crate) fn with_findings<O>(
     report
 }
 
-/// The findings of one rule.
 struct RuleSection<'e> {
     rule: &'static Rule,
-    /// The number of findings by outcome.
     counts: BTreeMap<Outcome, usize>,
     /// The shown ones.
     findings: Vec<&'e Finding>,
@@ -142,7 +139,6 @@ impl<'e> RuleSection<'e> {
         })
     }
 
-    /// The number of findings with this outcome.
     fn count(&self, outcome: Outcome) -> usize {
         self.counts.get(&outcome).copied().unwrap_or_default()
     }

@@ -16,7 +16,6 @@ use crate::request::HyperConvergedRequest;
 use crate::rule::{RepairKind, Rule};
 use crate::settings::Settings;
 
-/// A repair of one finding.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) rule: &'static Rule,
@@ -26,7 +25,6 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// Describes the change to the user.
     pub(crate) fn warning(&self) -> String {
         let what = match &self.repair {
             Repair::EnableImport => "the multi-architecture import is enabled".to_owned(),
@@ -47,7 +45,6 @@ impl Step {
     }
 }
 
-/// The repairs of an object.
 #[derive(Debug, Default)]
 pub(crate) struct Repaired {
     /// The object with the repairs; `None` if nothing was repaired.
@@ -73,7 +70,6 @@ pub(crate) fn repair<'f>(
     })
 }
 
-/// The repaired object, or why it is not repaired.
 fn apply<'f>(
     change: &'f Change<'f>,
     inputs: &'f Inputs<'f>,

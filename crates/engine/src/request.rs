@@ -32,13 +32,11 @@ pub(crate) enum Detail {
     Everything,
 }
 
-/// A request that has to be evaluated.
 pub(crate) enum Parsed<'a> {
     HyperConverged(Box<HyperConvergedRequest<'a>>),
     VirtualMachine(Box<VirtualMachineRequest<'a>>),
 }
 
-/// A request about a HyperConverged.
 pub(crate) struct HyperConvergedRequest<'a> {
     pub(crate) name: ObjectName,
     /// The object as it was sent.
@@ -59,7 +57,6 @@ pub(crate) struct HyperConvergedRequest<'a> {
     pub(crate) proposed_placements: [Placement; KNOWN.len()],
 }
 
-/// A request about a VirtualMachine.
 pub(crate) struct VirtualMachineRequest<'a> {
     pub(crate) name: ObjectName,
     pub(crate) object: Json<'a>,
@@ -71,7 +68,6 @@ pub(crate) struct VirtualMachineRequest<'a> {
     pub(crate) is_in_file: bool,
 }
 
-/// The report that answers a request without an evaluation.
 type Answered = Box<Report>;
 
 impl<'a> Parsed<'a> {
@@ -122,7 +118,6 @@ fn unreadable(reason: &str) -> Answered {
     Box::new(rejected::unreadable_payload(reason))
 }
 
-/// The object that was sent.
 fn sent_object<'a>(request: &Request<'a>) -> Result<Json<'a>, Answered> {
     let object = request.object.json();
     object.ok_or_else(|| unreadable("the request has no object"))
@@ -133,7 +128,6 @@ fn read_settings(settings: &Field<'_>, name: &ObjectName) -> Result<Settings, An
         .map_err(|problems| Box::new(rejected::invalid_settings(name, &problems)))
 }
 
-/// The object before an update.
 fn old_object<'a>(request: &Request<'a>) -> Option<Json<'a>> {
     let old = request.old_object.json();
     old.filter(|_| request.operation == Operation::Update)
@@ -196,7 +190,6 @@ impl<'a> HyperConvergedRequest<'a> {
         })
     }
 
-    /// Reads the object again, with changes.
     pub(crate) fn parse_again<'t>(
         &self,
         object: &'t str,
@@ -245,7 +238,6 @@ impl<'a> HyperConvergedRequest<'a> {
         }
     }
 
-    /// The object before an update.
     pub(crate) fn before<'s>(
         &'s self,
         installation: &'s Installation<'s>,
@@ -259,7 +251,6 @@ impl<'a> HyperConvergedRequest<'a> {
         Some(Configuration::new(old, installation, origin, None))
     }
 
-    /// The object after the request.
     pub(crate) fn after<'s>(
         &'s self,
         installation: &'s Installation<'s>,

@@ -59,7 +59,6 @@ pub(crate) struct Settings {
     pub(crate) common_templates: Option<BTreeMap<String, StatedTemplate>>,
 }
 
-/// Levels by the id of a rule.
 type Levels = BTreeMap<&'static str, Level>;
 
 /// The problems that deny an update.
@@ -75,7 +74,6 @@ pub(crate) enum Updates {
 /// Which images are looked up in their registries.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ImageChecks {
-    /// No images.
     #[default]
     Ignore,
     /// The images of the templates whose annotation HCO reads.
@@ -90,7 +88,6 @@ impl Settings {
         self.level_in_settings(rule, template).unwrap_or(rule.level)
     }
 
-    /// The level that the settings set.
     pub(crate) fn level_in_settings(&self, rule: &Rule, template: Option<&str>) -> Option<Level> {
         template
             .and_then(|name| self.level_of_template(rule, name))
@@ -119,18 +116,15 @@ impl Settings {
             .any(|level| level != Level::Ignore)
     }
 
-    /// Whether images are looked up.
     pub(crate) fn wants_images(&self) -> bool {
         self.images != ImageChecks::Ignore
     }
 
-    /// How the findings of a rule are repaired at admission.
     pub(crate) fn repair(&self, rule: &Rule) -> Option<&Repair> {
         let (_, repair) = self.repairs.iter().find(|(id, _)| *id == rule.id)?;
         Some(repair)
     }
 
-    /// The architecture on which a repair places the workloads.
     pub(crate) fn placement_repair(&self) -> Option<&str> {
         self.repairs.iter().find_map(|(_, repair)| match repair {
             Repair::PlaceOn(architecture) => Some(architecture.as_str()),
@@ -138,7 +132,6 @@ impl Settings {
         })
     }
 
-    /// Whether images may be looked up at this host.
     pub(crate) fn allows(&self, host: &str) -> bool {
         let registries = self.registries.as_ref();
         registries.is_none_or(|hosts| hosts.iter().any(|known| known == host))

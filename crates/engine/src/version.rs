@@ -3,7 +3,6 @@
 use operator_models::hco::version::HcoVersion;
 use serde::{Deserialize, Serialize};
 
-/// The version of HCO.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Version {
     pub(crate) number: HcoVersion,

@@ -35,7 +35,6 @@ impl Consequence {
 /// A problem that a rule has found in a HyperConverged or in another object `O`. Texts are written only for the
 /// findings that are shown.
 pub(crate) trait Violation<'f, O: 'f = Configuration<'f>> {
-    /// The template with the problem.
     fn template(&self) -> Option<&'f str> {
         None
     }
@@ -66,7 +65,6 @@ pub(crate) trait Violation<'f, O: 'f = Configuration<'f>> {
         None
     }
 
-    /// The field with the problem.
     fn path(&self, object: &'f O) -> FieldPath;
 
     /// The state, then the consequence, on one line. If there is a [`Violation::consequence`], only the state, without a
@@ -77,5 +75,4 @@ pub(crate) trait Violation<'f, O: 'f = Configuration<'f>> {
     fn fixes(&self, object: &'f O) -> Vec<Proposal<'f>>;
 }
 
-/// The violations of one rule.
 pub(crate) type Violations<'f, O = Configuration<'f>> = Vec<Box<dyn Violation<'f, O> + 'f>>;

@@ -15,7 +15,6 @@ use crate::report::{Report, VirtualMachineReport};
 use crate::request::VirtualMachineRequest;
 use crate::rules::MACHINE_CHECKS;
 
-/// Evaluates a VirtualMachine.
 pub(crate) fn evaluate(request: &VirtualMachineRequest<'_>, cluster: &dyn Cluster) -> Report {
     let settings = &request.settings;
     let old = request.old.as_ref();

@@ -12,7 +12,6 @@ use super::Fix;
 impl Fix {
     /// The text for users: the summary, and the lines to type or paste. The lines after the first are indented.
     pub fn text(&self) -> String {
-        /// The maximum number of changes that are listed.
         const SHOWN: usize = 4;
         let mut text = self.summary.clone();
         let edits = self.patch.iter().filter_map(PatchOperation::edit);
@@ -57,7 +56,6 @@ fn annotation(edit: &Edit) -> Option<String> {
     }
 }
 
-/// A string in YAML, shortened for users.
 fn quoted(value: &str) -> String {
     format!("\"{}\"", escape(value, 120))
 }

@@ -31,11 +31,9 @@ pub(super) enum ImageAgreement {
     Unusable,
 }
 
-/// The annotations of a template.
 #[derive(Clone)]
 pub(crate) struct Annotations<'f> {
     object: Object<'f>,
-    /// The intended value of the architectures annotation.
     intended: Correction,
 }
 
@@ -103,7 +101,6 @@ impl<'f> Fixes<'_, 'f> {
         fix.complete_if(complete)
     }
 
-    /// Remove the architectures annotation of a template.
     pub(super) fn remove_annotation(&self, template: &Template<'f>) -> Fix {
         let path = self.configuration().architectures_path(template);
         Fix::edits(
@@ -112,12 +109,10 @@ impl<'f> Fixes<'_, 'f> {
         )
     }
 
-    /// Enable a template of the spec.
     pub(super) fn enable(&self, template: &Template<'f>) -> Fix {
         self.annotate("enable the template", template, ENABLE, "true")
     }
 
-    /// Disable a template of the spec.
     pub(super) fn disable(&self, template: &Template<'f>) -> Fix {
         self.annotate("disable the template", template, ENABLE, "false")
     }
@@ -146,7 +141,6 @@ impl<'f> Fixes<'_, 'f> {
         Some(fit(self.supported(template)?, self.workload(), value))
     }
 
-    /// The architectures of a template's image, if they are known.
     fn supported(&self, template: &Template<'f>) -> Option<&BTreeSet<String>> {
         let image = GoldenImage::of_spec(template);
         self.change
@@ -175,7 +169,6 @@ impl<'f> Fixes<'_, 'f> {
         }
     }
 
-    /// Set the annotation to what the image supports.
     fn set_supported(&self, template: &Template<'f>, value: String) -> Fix {
         let complete = !self.is_denied(template, &value);
         let summary = "set the annotation to the architectures of the image";
@@ -184,7 +177,6 @@ impl<'f> Fixes<'_, 'f> {
             .with_repair(Repair::FromImage)
     }
 
-    /// List the architectures of the nodes.
     fn list_workload(&self, template: &Template<'f>, summary: &str) -> Fix {
         let names: Vec<&str> = self.workload().keys().map(String::as_str).collect();
         let summary = format!("{summary}, and keep only the architectures that the image supports");
@@ -262,7 +254,6 @@ impl<'f> Annotations<'f> {
     }
 }
 
-/// How a value agrees with an image that supports these architectures.
 fn fit(
     supported: &BTreeSet<String>,
     workload: &BTreeMap<String, usize>,

@@ -16,7 +16,6 @@ use crate::evaluate::{Detection, Outcome, evaluate};
 use crate::finding::Finding;
 use crate::request::MAX_EVALUATED_AGAIN;
 
-/// The consequences of edits.
 pub(super) struct Consequences {
     /// The rules that deny the edited object for a reason that does not exist in the original object.
     pub(super) revealed: BTreeSet<&'static str>,
@@ -85,7 +84,6 @@ impl Fixes<'_, '_> {
         lost
     }
 
-    /// Whether the object is small enough to be evaluated a second time.
     pub(super) fn can_evaluate_again(&self) -> bool {
         const TEMPLATES: usize = 250;
         let configuration = self.configuration();
@@ -171,7 +169,6 @@ pub(crate) fn recommended_patch(findings: &[Finding]) -> Vec<PatchOperation> {
     patch
 }
 
-/// The edits of a patch.
 pub(crate) fn edits(patch: &[PatchOperation]) -> Vec<Edit> {
     patch.iter().filter_map(PatchOperation::edit).collect()
 }

@@ -14,7 +14,6 @@ use crate::report::{
     ForecastReport, RetargetReport,
 };
 
-/// The forecast of an object.
 pub(super) fn forecast(side: &Side<'_>) -> Option<ForecastReport> {
     let forecast = side.forecast.as_ref().ok()?;
     let wanted = |wanted| cron(&side.configuration, forecast, wanted);
@@ -62,7 +61,6 @@ fn cron(configuration: &Configuration<'_>, forecast: &Forecast<'_>, cron: &Cron)
     }
 }
 
-/// The changes that an update causes.
 pub(super) fn changes(changes: &Changes) -> ChangesReport {
     let crons = changes.crons.as_ref();
     let sources = &changes.data_sources;

@@ -54,7 +54,6 @@ struct Lines {
 }
 
 impl Lines {
-    /// One line for each finding with this outcome.
     fn findings(&mut self, rule: &RuleSection<'_>, outcome: Outcome, meaning: &str) {
         let (shown, more) = rule.with(outcome);
         let id = rule.rule.id;

@@ -10,7 +10,6 @@ pub(crate) struct PreferenceContradicts<'f> {
     template: &'f Template<'f>,
     preference: &'f str,
     required: &'static str,
-    /// The other architectures of the boot sources.
     others: Vec<&'f str>,
 }
 

@@ -8,7 +8,6 @@ pub(crate) static RULE: Rule =
 /// The boot sources of several architectures are imported from one digest.
 pub(crate) struct OneDigest<'f> {
     template: &'f Template<'f>,
-    /// The architectures of the boot sources.
     architectures: Vec<&'f str>,
 }
 

@@ -8,7 +8,6 @@ pub(crate) static RULE: Rule =
 
 /// The feature gate and the field for the import contradict each other.
 pub(crate) struct ImportContradiction {
-    /// The index of the feature gate.
     gate: usize,
 }
 

@@ -6,7 +6,6 @@ use crate::fix::Fix;
 
 pub(crate) static RULE: Rule = Rule::about_object("import-gate-misspelled", Level::Warn);
 
-/// The maximum number of wrong letters.
 const TYPOS: usize = 2;
 
 /// The name of a feature gate resembles the gate that enables the import.

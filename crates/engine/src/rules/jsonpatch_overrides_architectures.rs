@@ -22,7 +22,6 @@ pub(crate) struct OverridingPatch<'f> {
 }
 
 enum Problem {
-    /// The annotation is not a JSON Patch.
     Unreadable,
     /// HCO rejects the path of the operation.
     Inapplicable(Option<String>),

@@ -8,7 +8,6 @@ pub(crate) static RULE: Rule = Rule::about_object("placement-only-preferred", Le
 
 /// The placement prefers an architecture, and excludes no node.
 pub(crate) struct OnlyPreferred<'f> {
-    /// The index of the preferred term.
     term: usize,
     census: &'f Census,
 }

@@ -8,7 +8,6 @@ pub(crate) static RULE: Rule = Rule::about_annotations("source-has-one-architect
 /// The boot sources of several architectures are clones of one disk.
 pub(crate) struct OneDisk<'f> {
     template: &'f Template<'f>,
-    /// The architectures of the boot sources.
     architectures: Vec<&'f str>,
     /// Whether HCO uses the annotation that it ships, and not the template's own one.
     is_shipped: bool,

@@ -87,7 +87,6 @@ fn without_forecast<'f>(
         .collect()
 }
 
-/// Which of the two names is invalid for a cron, and why.
 fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<(Cause, Reason<'f>)> {
     let rejection = cron
         .rejected()

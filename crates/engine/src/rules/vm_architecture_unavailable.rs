@@ -12,7 +12,6 @@ pub(crate) struct UnavailableArchitecture<'f> {
 }
 
 enum Unavailable<'f> {
-    /// KubeVirt does not support the architecture.
     Unsupported,
     /// KubeVirt rejects it, because virt-api runs on nodes of these architectures.
     Rejected(&'f BTreeSet<String>),

@@ -14,7 +14,6 @@ pub(crate) struct DifferingDisk<'f> {
     path: FieldPath,
     /// The architecture of the disk.
     label: String,
-    /// The architecture of the VM.
     architecture: &'f str,
 }
 

@@ -8,7 +8,6 @@ pub(crate) static RULE: Rule =
 /// The machine type is for another architecture than the VM.
 pub(crate) struct ContradictingMachineType<'f> {
     machine_type: &'f str,
-    /// The architecture of the machine type.
     owner: &'static str,
     architecture: &'f str,
 }

@@ -26,9 +26,7 @@ pub(super) struct Reader {
 type Entry<'a> = (String, String, Field<'a>);
 
 impl Reader {
-    /// These settings, if there are no problems.
     pub(super) fn finish<T>(self, settings: T) -> Result<T, String> {
-        /// The maximum number of problems in the message.
         const SHOWN: usize = 20;
         let count = self.problems.len();
         if count == 0 {
@@ -54,7 +52,6 @@ impl Reader {
         }
     }
 
-    /// The entries of an object.
     pub(super) fn entries<'a>(&mut self, path: &str, field: &Field<'a>) -> Vec<Entry<'a>> {
         match field.object().fields() {
             Ok(fields) => fields
@@ -91,7 +88,6 @@ impl Reader {
         levels
     }
 
-    /// The repairs by rule.
     pub(super) fn repairs(&mut self, field: &Field<'_>) -> Vec<(&'static str, Repair)> {
         let mut repairs = Vec::new();
         let repairable = RULES.iter().filter(|rule| rule.repairs != RepairKind::None);
