@@ -56,25 +56,33 @@ use crate::nodes::NodesError;
 use crate::rule::Rule;
 use crate::violation::{Violation, Violations};
 
-/// The names that most rules use.
+/// The names that several rules use.
 mod prelude {
     pub(super) use std::borrow::Cow;
     pub(super) use std::collections::{BTreeMap, BTreeSet};
 
     pub(super) use kube_objects::edit::Edits;
+    pub(super) use kube_objects::json::Field;
     pub(super) use kube_objects::path::FieldPath;
     pub(super) use kube_objects::text::{escape, quote};
-    pub(super) use operator_models::forecast::Changes;
+    pub(super) use operator_models::cdi::data_import_cron::{Cause, NeverRuns, Rejection};
+    pub(super) use operator_models::forecast::{Changes, Cron, Forecast, SspTemplate};
+    pub(super) use operator_models::hco::architectures::{Architectures, Coverage};
+    pub(super) use operator_models::hco::golden_image::{Annotation, GoldenImage};
+    pub(super) use operator_models::hco::import::{GATE, Import};
     pub(super) use operator_models::hco::node::Census;
     pub(super) use operator_models::hco::template::Template;
+    pub(super) use operator_models::ssp::data_sources::Key;
 
-    pub(super) use crate::change::{Prediction, Side};
+    pub(super) use crate::change::{NoForecast, Prediction, Side};
     pub(super) use crate::configuration::{Configuration, Origin};
+    pub(super) use crate::fix::Fix;
+    pub(super) use crate::images::Images;
     pub(super) use crate::machine::Machine;
     pub(super) use crate::proposal::Proposal;
     pub(super) use crate::rule::{Condition, Level, RepairKind, Rule};
     pub(super) use crate::violation::{Consequence, Violation};
-    pub(super) use crate::words::names;
+    pub(super) use crate::words::{boot_sources, names, unless_pvc};
 }
 
 /// Finds the violations of a rule about HyperConverged. The signature states what the rule needs: the nodes are read if a

@@ -1,5 +1,4 @@
-use operator_models::hco::golden_image::{Annotation, invalid};
-use operator_models::hco::import::Import;
+use operator_models::hco::golden_image::invalid;
 
 use super::prelude::*;
 

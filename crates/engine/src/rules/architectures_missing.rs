@@ -1,5 +1,3 @@
-use operator_models::hco::golden_image::Annotation;
-
 use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_annotations("architectures-missing", Level::Deny)

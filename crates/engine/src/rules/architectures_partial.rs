@@ -1,5 +1,3 @@
-use operator_models::hco::architectures::{Architectures, Coverage};
-
 use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_annotations("architectures-partial", Level::Warn);

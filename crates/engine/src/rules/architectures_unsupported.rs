@@ -1,6 +1,3 @@
-use operator_models::hco::architectures::{Architectures, Coverage};
-use operator_models::hco::golden_image::{Annotation, GoldenImage};
-
 use super::prelude::*;
 use crate::architecture::corrected;
 

@@ -1,12 +1,9 @@
 use std::rc::Rc;
 
-use operator_models::cdi::data_import_cron::Cause;
-use operator_models::forecast::{Cron, Forecast, SspTemplate, Stopped};
+use operator_models::forecast::Stopped;
 use operator_models::ssp::architecture::Architecture;
-use operator_models::ssp::data_sources::Key;
 
 use super::prelude::*;
-use crate::words::unless_pvc;
 
 pub(crate) static RULE: Rule =
     Rule::about_templates("boot-source-empty", Level::Warn).about_golden_images();

@@ -1,7 +1,4 @@
-use operator_models::ssp::data_sources::Key;
-
 use super::prelude::*;
-use crate::words::{boot_sources, unless_pvc};
 
 pub(crate) static RULE: Rule = Rule::about_object("boot-source-removed", Level::Warn)
     .about_golden_images()

@@ -1,7 +1,4 @@
-use operator_models::cdi::data_import_cron::{Cause, Rejection};
-
 use super::prelude::*;
-use crate::change::NoForecast;
 use crate::rejection;
 
 pub(crate) static RULE: Rule =

@@ -1,5 +1,3 @@
-use operator_models::forecast::{Cron, Forecast, SspTemplate};
-
 use super::prelude::*;
 
 pub(crate) static RULE: Rule =

@@ -1,10 +1,9 @@
 use kube_objects::text::list;
 use operator_models::cdi::image::{Availability, Contents};
-use operator_models::hco::golden_image::{Annotation, GoldenImage};
 
 use super::prelude::*;
 use crate::architecture::is_architecture;
-use crate::images::{self, Images};
+use crate::images;
 
 pub(crate) static RULE: Rule = Rule::about_annotations("image-architectures-mismatch", Level::Deny)
     .about_images()

@@ -1,9 +1,8 @@
 use kube_objects::text;
 use operator_models::cdi::image::Unknown;
-use operator_models::hco::golden_image::GoldenImage;
 
 use super::prelude::*;
-use crate::images::{self, Images};
+use crate::images;
 use crate::words;
 
 pub(crate) static RULE: Rule =

@@ -1,4 +1,3 @@
-use operator_models::hco::import::GATE;
 use serde_json::json;
 
 use super::prelude::*;

@@ -1,8 +1,7 @@
 use kube_objects::text::distance;
-use operator_models::hco::import::{GATE, Gate};
+use operator_models::hco::import::Gate;
 
 use super::prelude::*;
-use crate::fix::Fix;
 
 pub(crate) static RULE: Rule = Rule::about_object("import-gate-misspelled", Level::Warn);
 

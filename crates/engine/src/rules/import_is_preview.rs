@@ -1,5 +1,3 @@
-use operator_models::hco::import::Import;
-
 use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_object("import-is-preview", Level::Warn)

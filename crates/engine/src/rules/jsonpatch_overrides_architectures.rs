@@ -1,4 +1,3 @@
-use kube_objects::json::Field;
 use operator_models::hco::jsonpatch::{IN_SSP, operations};
 
 use super::prelude::*;

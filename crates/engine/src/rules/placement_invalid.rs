@@ -1,4 +1,3 @@
-use kube_objects::json::Field;
 use kube_objects::placement::{PREFERRED, REQUIRED, SelectorError};
 
 use super::prelude::*;

@@ -1,5 +1,3 @@
-use operator_models::cdi::data_import_cron::NeverRuns;
-
 use super::prelude::*;
 
 pub(crate) static RULE: Rule =

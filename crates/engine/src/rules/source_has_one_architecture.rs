@@ -1,4 +1,3 @@
-use operator_models::hco::golden_image::Annotation;
 use operator_models::hco::template::Source;
 
 use super::prelude::*;

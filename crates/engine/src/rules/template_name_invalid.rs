@@ -1,12 +1,9 @@
 use kube_objects::name::is_dns1123_subdomain;
-use operator_models::cdi::data_import_cron::{
-    Cause, NAME_MAX, NeverRuns, POLLED_NAME_MAX, Rejection,
-};
+use operator_models::cdi::data_import_cron::{NAME_MAX, POLLED_NAME_MAX};
 use operator_models::cdi::data_source;
-use operator_models::forecast::{Cron, Forecast, Rejected};
+use operator_models::forecast::Rejected;
 
 use super::prelude::*;
-use crate::change::NoForecast;
 use crate::rejection;
 
 pub(crate) static RULE: Rule =

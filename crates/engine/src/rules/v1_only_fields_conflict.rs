@@ -1,7 +1,4 @@
-use operator_models::hco::import::Import;
-
 use super::prelude::*;
-use crate::fix::Fix;
 
 pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-conflict", Level::Deny);
 
