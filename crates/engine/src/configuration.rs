@@ -169,10 +169,10 @@ impl<'a> Configuration<'a> {
         self.annotation_path(template, ARCHITECTURES)
     }
 
-    /// The path of a template by its index, or of the field that makes HCO add it.
-    pub(crate) fn path_of_index(&self, index: Option<usize>) -> FieldPath {
+    /// The path of a field of a template by its index, or of the field that makes HCO add the template.
+    pub(crate) fn path_in(&self, index: Option<usize>, keys: &[&'static str]) -> FieldPath {
         match index {
-            Some(index) => self.hco.fields.templates.path().index(index),
+            Some(index) => self.hco.fields.templates.path().index(index).keys(keys),
             None => self.hco.fields.common_import.path(),
         }
     }
@@ -214,6 +214,15 @@ impl<'a> Configuration<'a> {
             Some(index) if import.field.is_none() || !has_field => fields.gates.path().index(index),
             None if !has_field => fields.gates.path(),
             _ => fields.import.path(),
+        }
+    }
+
+    /// The path of the import, or of the placement if this version of HCO has no import.
+    pub(crate) fn import_or_placement_path(&self) -> FieldPath {
+        if self.version().number.has_import() {
+            self.import_path()
+        } else {
+            self.placement_path()
         }
     }
 

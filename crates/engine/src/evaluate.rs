@@ -1,6 +1,5 @@
 //! Evaluates a change: finds the violations of the object after it, and compares them with the object before it.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use operator_models::forecast::Changes;
@@ -17,7 +16,7 @@ use crate::loss::{Loss, Losses};
 use crate::rule::{Condition, Level, Ratchet, Rule, Subject};
 use crate::rules::{CHECKS, Check};
 use crate::settings::{Settings, Updates};
-use crate::violation::{Violation, Violations};
+use crate::violation::{Identity, Violation, Violations};
 
 /// The outcome of a finding, the most severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -50,7 +49,7 @@ pub(crate) struct Detection<'f, O = Configuration<'f>> {
     pub(crate) doubt: Option<Doubt>,
     /// The loss that an update adds to an existing problem.
     pub(crate) loss: Option<Loss>,
-    pub(crate) violation: Box<dyn Violation<'f, O> + 'f>,
+    pub(crate) violation: Violation<'f, O>,
 }
 
 /// Why it is not certain what HCO does with a template.
@@ -96,22 +95,22 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
         for (side, violations) in &old {
             let doubts = Doubts::new(side);
             known.add(violations, |violation| {
-                let doubt = doubts.of(rule, violation.template());
-                outcome(rule, violation, &side.configuration, settings, doubt)
+                let doubt = doubts.of(rule, violation.template);
+                outcome(rule, violation, settings, doubt)
             });
         }
         // Without the nodes, no rule could deny the object.
         let is_harmless = rule.is_about_the_policy && node_level != Some(Level::Deny);
         detections.reserve_exact(violations.len());
         for violation in violations {
-            let doubt = doubts.of(rule, violation.template());
-            let Some(outcome) = outcome(rule, &*violation, after, settings, doubt) else {
+            let doubt = doubts.of(rule, violation.template);
+            let Some(outcome) = outcome(rule, &violation, settings, doubt) else {
                 continue;
             };
-            let is_known = known.contains(&*violation, outcome);
+            let is_known = known.contains(&violation, outcome);
             let loss = existing
                 .filter(|_| is_known)
-                .and_then(|existing| existing.losses.of(violation.template()))
+                .and_then(|existing| existing.losses.of(violation.template))
                 .cloned();
             detections.push(Detection {
                 rule,
@@ -132,45 +131,40 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
 /// The outcome of a violation that is not an existing problem; `None` if the settings ignore it.
 fn outcome<'f, O: 'f>(
     rule: &Rule,
-    violation: &(dyn Violation<'f, O> + 'f),
-    object: &'f O,
+    violation: &Violation<'f, O>,
     settings: &Settings,
     doubt: Option<Doubt>,
 ) -> Option<Outcome> {
     let level = settings
-        .level_in_settings(rule, violation.template())
-        .or(violation.default_level())
+        .level_in_settings(rule, violation.template)
+        .or(violation.default_level)
         .unwrap_or(rule.level);
     match level {
         Level::Ignore => None,
-        Level::Deny if doubt.is_some() || violation.is_doubtful(object) => Some(Outcome::Warn),
+        Level::Deny if doubt.is_some() || violation.is_doubtful => Some(Outcome::Warn),
         Level::Deny => Some(Outcome::Deny),
         Level::Warn => Some(Outcome::Warn),
     }
 }
 
 /// Compares the violations of a rule about VirtualMachines with the violations of the object before an update.
-pub(crate) fn compare<'f, 'o, O: 'f + 'o>(
+pub(crate) fn compare<'f, 'o, O: 'f, P: 'o>(
     rule: &'static Rule,
-    object: &'f O,
     violations: Violations<'f, O>,
-    old: Option<(&'o O, Violations<'o, O>)>,
+    old: &[Violation<'o, P>],
     settings: &Settings,
 ) -> Vec<Detection<'f, O>> {
-    let is_compared = rule.ratchet == Ratchet::Applies && settings.updates == Updates::Ratchet;
-    let (before, old) = old.filter(|_| is_compared).unzip();
-    let old = old.unwrap_or_default();
     let mut known = Known::default();
-    known.add(&old, |violation| {
-        outcome(rule, violation, before?, settings, None)
-    });
+    if rule.ratchet == Ratchet::Applies && settings.updates == Updates::Ratchet {
+        known.add(old, |violation| outcome(rule, violation, settings, None));
+    }
     violations
         .into_iter()
         .filter_map(|violation| {
-            let outcome = outcome(rule, &*violation, object, settings, None)?;
+            let outcome = outcome(rule, &violation, settings, None)?;
             Some(Detection {
                 rule,
-                outcome: if known.contains(&*violation, outcome) {
+                outcome: if known.contains(&violation, outcome) {
                     Outcome::Carried
                 } else {
                     outcome
@@ -183,41 +177,30 @@ pub(crate) fn compare<'f, 'o, O: 'f + 'o>(
         .collect()
 }
 
-type Identity<'v> = (Option<&'v str>, Cow<'v, str>);
-
 /// The violations of one rule in the object before an update: their outcomes and architectures by template and value.
 #[derive(Default)]
-struct Known<'v> {
-    violations: BTreeMap<Identity<'v>, Vec<(Outcome, BTreeSet<&'v str>)>>,
-}
+struct Known<'v>(BTreeMap<Identity<'v>, Vec<(Outcome, &'v BTreeSet<&'v str>)>>);
 
 impl<'v> Known<'v> {
     fn add<'o, O: 'o>(
         &mut self,
-        violations: &'v Violations<'o, O>,
-        outcome: impl Fn(&(dyn Violation<'o, O> + 'o)) -> Option<Outcome>,
+        violations: &'v [Violation<'o, O>],
+        outcome: impl Fn(&Violation<'o, O>) -> Option<Outcome>,
     ) {
         for violation in violations {
-            if let Some(outcome) = outcome(&**violation) {
-                let identity = (violation.template(), violation.value());
-                let entry = (outcome, violation.architectures());
-                self.violations.entry(identity).or_default().push(entry);
+            if let Some(outcome) = outcome(violation) {
+                let known = self.0.entry(violation.identity()).or_default();
+                known.push((outcome, &violation.architectures));
             }
         }
     }
 
     /// Whether the old object has the same problem, at least as severe and as large.
-    fn contains<'f, O: 'f>(
-        &self,
-        violation: &(dyn Violation<'f, O> + 'f),
-        outcome: Outcome,
-    ) -> bool {
-        let identity = (violation.template(), violation.value());
-        let architectures = violation.architectures();
-        self.violations.get(&identity).is_some_and(|known| {
+    fn contains<'f, O: 'f>(&self, violation: &Violation<'f, O>, outcome: Outcome) -> bool {
+        self.0.get(&violation.identity()).is_some_and(|known| {
             known
                 .iter()
-                .any(|(old, larger)| *old <= outcome && architectures.is_subset(larger))
+                .any(|(old, larger)| *old <= outcome && violation.architectures.is_subset(larger))
         })
     }
 }
@@ -322,7 +305,9 @@ fn run<'f>(
             .census
             .map(|census| check(configuration, census, images)),
         Check::Forecast(check) => Some(check(configuration, &side.forecast, changes)),
-        Check::Changes(check) => changes.map(|changes| check(before_configuration, changes)),
+        Check::Changes(check) => {
+            changes.map(|changes| check(before_configuration, configuration, changes))
+        }
         Check::NodesError(_) => None,
     };
     found.unwrap_or_default()

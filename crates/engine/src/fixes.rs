@@ -55,7 +55,7 @@ impl<'r, 'f> Fixes<'r, 'f> {
             .any(|detection| detection.rule.repairs == RepairKind::Import);
         let configuration = &change.after.configuration;
         let mut names: BTreeSet<&str> = shown(detections)
-            .filter_map(|detection| detection.violation.template())
+            .filter_map(|detection| detection.violation.template)
             .collect();
         let templates = configuration.hco.templates.iter();
         Self {
@@ -94,7 +94,7 @@ impl<'r, 'f> Fixes<'r, 'f> {
     /// The fixes of a detection, the recommended one first.
     pub(crate) fn of(&self, detection: &Detection<'f>, enable_import: Option<&Fix>) -> Vec<Fix> {
         let (mut fixes, mut last) = (Vec::new(), Vec::new());
-        for proposal in detection.violation.fixes(self.configuration()) {
+        for proposal in detection.violation.problem.fixes(self.configuration()) {
             match proposal {
                 Proposal::Fix(fix) => fixes.push(fix),
                 Proposal::EnableImport => {

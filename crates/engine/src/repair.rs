@@ -129,12 +129,12 @@ fn steps(fixes: &Fixes<'_, '_>) -> Result<Vec<Step>, String> {
     let mut done = BTreeSet::new();
     for detection in detections {
         let rule = detection.rule;
-        let template = detection.violation.template();
+        let template = detection.violation.template;
         let Some(wanted) = settings.repair(rule) else {
             continue;
         };
         let is_of_annotation = matches!(wanted, Repair::Normalise | Repair::FromImage);
-        let path = detection.violation.path(configuration).to_string();
+        let path = detection.violation.path.to_string();
         if detection.outcome == Outcome::Carried
             || is_of_annotation && template.is_some_and(|name| untouchable.contains(name))
             || !done.insert((rule.id, path))
@@ -181,7 +181,7 @@ fn untouchable<'d>(settings: &Settings, detections: &'d [Detection<'_>]) -> BTre
                 && (detection.outcome == Outcome::Carried
                     || settings.repair(detection.rule).is_none())
         })
-        .filter_map(|detection| detection.violation.template())
+        .filter_map(|detection| detection.violation.template)
         .collect()
 }
 

@@ -39,12 +39,12 @@ pub(crate) fn evaluate(request: &VirtualMachineRequest<'_>, cluster: &dyn Cluste
     let detections: Vec<_> = MACHINE_CHECKS
         .iter()
         .flat_map(|(rule, check)| {
-            let old = old.as_ref().map(|old| (old, check(old)));
-            compare(rule, &new, check(&new), old, settings)
+            let before = old.as_ref().map(check).unwrap_or_default();
+            compare(rule, check(&new), &before, settings)
         })
         .collect();
     let findings = detections.iter().map(|detection| {
-        let proposals = detection.violation.fixes(&new).into_iter();
+        let proposals = detection.violation.problem.fixes(&new).into_iter();
         let fixes = proposals.filter_map(|proposal| match proposal {
             Proposal::Fix(fix) => Some(fix),
             _ => None,

@@ -3,7 +3,7 @@ use super::prelude::*;
 pub(crate) static RULE: Rule = Rule::about_annotations("architectures-partial", Level::Warn);
 
 /// A template lists some of the workload architectures, but not all.
-pub(crate) struct PartialArchitectures<'f> {
+struct PartialArchitectures<'f> {
     template: &'f Template<'f>,
     value: Architectures<'f>,
     census: &'f Census,
@@ -12,30 +12,23 @@ pub(crate) struct PartialArchitectures<'f> {
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
-) -> impl Iterator<Item = PartialArchitectures<'f>> {
+) -> impl Iterator<Item = Violation<'f>> {
     configuration
         .annotations()
         .filter(|(_, value)| value.coverage(&census.workload) == Coverage::Some)
-        .map(move |(template, value)| PartialArchitectures {
-            template,
-            value,
-            census,
+        .map(|(template, value)| {
+            let problem = PartialArchitectures {
+                template,
+                value,
+                census,
+            };
+            Violation::new(configuration.architectures_path(template), problem)
+                .of_template(&template.name)
+                .with_value(value.0)
         })
 }
 
-impl<'f> Violation<'f> for PartialArchitectures<'f> {
-    fn template(&self) -> Option<&'f str> {
-        Some(&self.template.name)
-    }
-
-    fn value(&self) -> Cow<'_, str> {
-        self.value.0.into()
-    }
-
-    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        configuration.architectures_path(self.template)
-    }
-
+impl<'f> Problem<'f> for PartialArchitectures<'f> {
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let supported = self.value.supported(&self.census.workload);
         let all = self.census.workload.keys();

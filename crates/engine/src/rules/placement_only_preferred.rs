@@ -7,33 +7,28 @@ pub(crate) static RULE: Rule = Rule::about_object("placement-only-preferred", Le
     .only(Condition::ImportOff);
 
 /// The placement prefers an architecture, and excludes no node.
-pub(crate) struct OnlyPreferred<'f> {
-    term: usize,
-    census: &'f Census,
-}
+struct OnlyPreferred<'f>(&'f Census);
 
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
-) -> Option<OnlyPreferred<'f>> {
+) -> Option<Violation<'f>> {
     let placement = &configuration.hco.placement;
     let term = placement.architecture_preference()?;
     let is_violation = configuration.has_golden_images()
         && census.workload.len() > 1
         && !placement.names_architecture();
-    is_violation.then_some(OnlyPreferred { term, census })
+    is_violation.then(|| {
+        let affinity = configuration.hco.fields.node_affinity.path();
+        Violation::new(affinity.key(PREFERRED).index(term), OnlyPreferred(census))
+    })
 }
 
-impl<'f> Violation<'f> for OnlyPreferred<'f> {
-    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        let affinity = &configuration.hco.fields.node_affinity.path();
-        affinity.key(PREFERRED).index(self.term)
-    }
-
+impl<'f> Problem<'f> for OnlyPreferred<'f> {
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "The placement only prefers an architecture, which excludes no node: the workload nodes report {}.",
-            names(self.census.workload.keys())
+            names(self.0.workload.keys())
         )
     }
 

@@ -3,19 +3,16 @@ use super::prelude::*;
 pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-conflict", Level::Deny);
 
 /// The annotation of a v1 object contains another import than its fields.
-pub(crate) struct ConflictingAnnotation(Import);
+struct ConflictingAnnotation(Import);
 
-pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<ConflictingAnnotation> {
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violation<'f>> {
     let import = &configuration.hco.import;
     let stored = import.stored_in_v1_annotation(configuration.version().number)?;
-    (stored != configuration.import).then_some(ConflictingAnnotation(stored))
+    let path = configuration.hco.fields.v1_only.path();
+    (stored != configuration.import).then(|| Violation::new(path, ConflictingAnnotation(stored)))
 }
 
-impl<'f> Violation<'f> for ConflictingAnnotation {
-    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        configuration.hco.fields.v1_only.path()
-    }
-
+impl<'f> Problem<'f> for ConflictingAnnotation {
     fn fact(&self, configuration: &'f Configuration<'f>) -> String {
         let state = |import| match import {
             Import::Enabled => "on",
@@ -30,7 +27,9 @@ impl<'f> Violation<'f> for ConflictingAnnotation {
     }
 
     fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        let removed = Edits::default().remove(self.path(configuration)).finish();
+        let removed = Edits::default()
+            .remove(configuration.hco.fields.v1_only.path())
+            .finish();
         let fix = Fix::edits(
             "remove the annotation, which v1 objects do not need",
             &removed,

@@ -5,21 +5,16 @@ use super::prelude::*;
 pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-unreadable", Level::Deny);
 
 /// HCO's conversion cannot read the annotation.
-pub(crate) struct UnreadableAnnotation<'f>(&'f UnreadableV1Only);
+struct UnreadableAnnotation<'f>(&'f UnreadableV1Only);
 
-pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<UnreadableAnnotation<'f>> {
-    let error = configuration
-        .hco
-        .import
-        .unreadable_v1_only(configuration.version().number);
-    error.map(UnreadableAnnotation)
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violation<'f>> {
+    let version = configuration.version().number;
+    let error = configuration.hco.import.unreadable_v1_only(version)?;
+    let path = configuration.hco.fields.v1_only.path();
+    Some(Violation::new(path, UnreadableAnnotation(error)))
 }
 
-impl<'f> Violation<'f> for UnreadableAnnotation<'f> {
-    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        configuration.hco.fields.v1_only.path()
-    }
-
+impl<'f> Problem<'f> for UnreadableAnnotation<'f> {
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let why = match self.0 {
             UnreadableV1Only::Json => "it is not valid JSON",
@@ -36,7 +31,9 @@ impl<'f> Violation<'f> for UnreadableAnnotation<'f> {
         // The values in the annotation are lost.
         vec![Proposal::edits(
             "move its values to the regular fields, then remove the annotation",
-            &Edits::default().remove(self.path(configuration)).finish(),
+            &Edits::default()
+                .remove(configuration.hco.fields.v1_only.path())
+                .finish(),
         )]
     }
 }

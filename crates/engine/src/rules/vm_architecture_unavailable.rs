@@ -3,14 +3,7 @@ use super::prelude::*;
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-architecture-unavailable", Level::Warn);
 
-/// The VM cannot start, because of its architecture.
-pub(crate) struct UnavailableArchitecture<'f> {
-    architecture: &'f str,
-    why: Unavailable<'f>,
-    /// Whether KubeVirt has not seen the VM yet.
-    is_in_file: bool,
-}
-
+/// Why the VM cannot start.
 enum Unavailable<'f> {
     Unsupported,
     /// KubeVirt rejects it, because virt-api runs on nodes of these architectures.
@@ -21,7 +14,7 @@ enum Unavailable<'f> {
     Emulated(&'f BTreeSet<String>),
 }
 
-pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnavailableArchitecture<'f>> {
+pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f, Machine<'f>>> {
     let architecture = machine.architecture.as_str();
     if architecture.is_empty() {
         return None;
@@ -41,31 +34,19 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnavailableArchitect
             false => Unavailable::Absent(workload),
         }
     };
-    let is_in_file = machine.context.is_in_file;
-    Some(UnavailableArchitecture {
-        architecture,
-        why,
-        is_in_file,
+    // KubeVirt has not seen a VM in a file.
+    let is_denied = machine.context.is_in_file && rejected.is_some();
+    Some(Violation {
+        default_level: is_denied.then_some(Level::Deny),
+        value: architecture.into(),
+        ..Violation::new(Machine::path(&["architecture"]), why)
     })
 }
 
-impl<'f> Violation<'f, Machine<'f>> for UnavailableArchitecture<'f> {
-    fn value(&self) -> Cow<'_, str> {
-        self.architecture.into()
-    }
-
-    fn default_level(&self) -> Option<Level> {
-        let is_rejected = self.is_in_file && matches!(self.why, Unavailable::Rejected(_));
-        is_rejected.then_some(Level::Deny)
-    }
-
-    fn path(&self, _: &'f Machine<'f>) -> FieldPath {
-        Machine::path(&["architecture"])
-    }
-
+impl<'f> Problem<'f, Machine<'f>> for Unavailable<'f> {
     fn fact(&self, machine: &'f Machine<'f>) -> String {
         let shown = machine.shown();
-        match &self.why {
+        match self {
             Unavailable::Unsupported => format!(
                 "KubeVirt does not support the VM's architecture {shown}: the VM does not start."
             ),
@@ -95,7 +76,7 @@ impl<'f> Violation<'f, Machine<'f>> for UnavailableArchitecture<'f> {
             .into_iter()
             .filter(|other| machine.boots_on(other) && is_accepted(other))
             .map(|other| machine.set_architecture(other))
-            .chain([Proposal::advice(match self.why {
+            .chain([Proposal::advice(match self {
                 Unavailable::Unsupported => "use an architecture that KubeVirt supports",
                 Unavailable::Rejected(_) => {
                     "upgrade to HCO 1.18, or enable HCO's multi-architecture import"

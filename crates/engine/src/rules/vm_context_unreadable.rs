@@ -5,17 +5,15 @@ pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-context-unreadable", Level::Warn).about_the_policy();
 
 /// Something that is needed to evaluate the VM cannot be read.
-pub(crate) struct UnreadableContext<'f>(&'f Unreadable);
+struct UnreadableContext<'f>(&'f Unreadable);
 
-pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnreadableContext<'f>> {
-    machine.context.unreadable.as_ref().map(UnreadableContext)
+pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f, Machine<'f>>> {
+    let unreadable = machine.context.unreadable.as_ref()?;
+    let path = FieldPath::new(&["cluster"]);
+    Some(Violation::new(path, UnreadableContext(unreadable)))
 }
 
-impl<'f> Violation<'f, Machine<'f>> for UnreadableContext<'f> {
-    fn path(&self, _: &'f Machine<'f>) -> FieldPath {
-        FieldPath::new(&["cluster"])
-    }
-
+impl<'f> Problem<'f, Machine<'f>> for UnreadableContext<'f> {
     fn fact(&self, _: &'f Machine<'f>) -> String {
         match self.0 {
             Unreadable::Forbidden(resource, account, verb) => format!(
