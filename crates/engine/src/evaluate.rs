@@ -13,9 +13,9 @@ use crate::change::{Change, Side};
 use crate::configuration::Configuration;
 use crate::images::Images;
 use crate::loss::{Loss, Losses};
-use crate::rule::{Condition, Level, Ratchet, Rule, Subject};
+use crate::rule::{Condition, Level, Rule, Subject};
 use crate::rules::{CHECKS, Check};
-use crate::settings::{Settings, Updates};
+use crate::settings::Settings;
 use crate::violation::{Identity, Violation, Violations};
 
 /// The outcome of a finding, the most severe first.
@@ -72,7 +72,7 @@ struct Doubts<'a> {
 pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<Detection<'f>> {
     let existing = change
         .before
-        .filter(|_| settings.updates == Updates::Ratchet)
+        .filter(|_| !settings.is_strict)
         .map(|before| Existing::new(before, &change.after));
     let after = &change.after.configuration;
     let doubts = Doubts::new(&change.after);
@@ -83,9 +83,7 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
         if violations.is_empty() {
             continue;
         }
-        let existing = existing
-            .as_ref()
-            .filter(|_| rule.ratchet == Ratchet::Applies);
+        let existing = existing.as_ref().filter(|_| !rule.is_exempt_from_ratchet);
         let old: Vec<_> = existing
             .map(|existing| existing.violations(rule, *check, change.images))
             .into_iter()
@@ -155,7 +153,7 @@ pub(crate) fn compare<'f, 'o, O: 'f, P: 'o>(
     settings: &Settings,
 ) -> Vec<Detection<'f, O>> {
     let mut known = Known::default();
-    if rule.ratchet == Ratchet::Applies && settings.updates == Updates::Ratchet {
+    if !rule.is_exempt_from_ratchet && !settings.is_strict {
         known.add(old, |violation| outcome(rule, violation, settings, None));
     }
     violations

@@ -22,7 +22,7 @@ use crate::nodes::{Nodes, NodesError, NodesSource};
 use crate::request::{Detail, HyperConvergedRequest};
 use crate::rule::{Level, RepairKind};
 use crate::rules::RULES;
-use crate::settings::{ImageChecks, Settings, Updates};
+use crate::settings::{ImageChecks, Settings};
 
 #[derive(Debug)]
 pub(crate) struct Inputs<'a> {
@@ -128,7 +128,7 @@ fn read_images(
     if !settings.wants_images() || !after.installation.deploys_golden_images {
         return Images::NotWanted;
     }
-    let before = before.filter(|_| settings.updates == Updates::Ratchet);
+    let before = before.filter(|_| !settings.is_strict);
     let Some(census) = census else {
         return Images::Skipped;
     };

@@ -40,7 +40,8 @@ pub(crate) struct Settings {
     names: BTreeMap<String, Levels>,
     /// Levels for the templates whose names begin with a prefix, the longest prefix first.
     prefixes: Vec<(String, Levels)>,
-    pub(crate) updates: Updates,
+    /// Whether all problems deny an update, and not only new ones.
+    pub(crate) is_strict: bool,
     pub(crate) images: ImageChecks,
     /// The hosts at which images are looked up, in lower case; all hosts if absent.
     registries: Option<Vec<String>>,
@@ -60,16 +61,6 @@ pub(crate) struct Settings {
 }
 
 type Levels = BTreeMap<&'static str, Level>;
-
-/// The problems that deny an update.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Updates {
-    /// Only new problems.
-    #[default]
-    Ratchet,
-    /// All problems.
-    Strict,
-}
 
 /// Which images are looked up in their registries.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -199,8 +190,8 @@ impl Settings {
                     .sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
             }
             "updates" => {
-                let updates = [("ratchet", Updates::Ratchet), ("strict", Updates::Strict)];
-                self.updates = reader.one_of(key, field, &updates).unwrap_or_default();
+                let is_strict = [("ratchet", false), ("strict", true)];
+                self.is_strict = reader.one_of(key, field, &is_strict).unwrap_or_default();
             }
             "images" => {
                 let images = [
