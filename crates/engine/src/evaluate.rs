@@ -97,31 +97,14 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
                 outcome(rule, violation, settings, doubt)
             });
         }
-        // Without the nodes, no rule could deny the object.
-        let is_harmless = rule.is_about_the_policy && node_level != Some(Level::Deny);
-        detections.reserve_exact(violations.len());
-        for violation in violations {
-            let doubt = doubts.of(rule, violation.template);
-            let Some(outcome) = outcome(rule, &violation, settings, doubt) else {
-                continue;
-            };
-            let is_known = known.contains(&violation, outcome);
-            let loss = existing
-                .filter(|_| is_known)
-                .and_then(|existing| existing.losses.of(violation.template))
-                .cloned();
-            detections.push(Detection {
-                rule,
-                outcome: match outcome {
-                    _ if is_known && loss.is_none() => Outcome::Carried,
-                    Outcome::Deny if is_harmless => Outcome::Warn,
-                    outcome => outcome,
-                },
-                doubt,
-                loss,
-                violation,
-            });
-        }
+        detections.extend(detect(
+            rule,
+            violations,
+            &known,
+            settings,
+            |template| doubts.of(rule, template),
+            |template| existing?.losses.of(template).cloned(),
+        ));
     }
     detections
 }
@@ -156,19 +139,35 @@ pub(crate) fn compare<'f, 'o, O: 'f, P: 'o>(
     if !rule.is_exempt_from_ratchet && !settings.is_strict {
         known.add(old, |violation| outcome(rule, violation, settings, None));
     }
+    detect(rule, violations, &known, settings, |_| None, |_| None)
+}
+
+/// The outcomes of the violations of a rule. The closures return the doubt and the loss of a template.
+fn detect<'f, O: 'f>(
+    rule: &'static Rule,
+    violations: Violations<'f, O>,
+    known: &Known<'_>,
+    settings: &Settings,
+    doubt: impl Fn(Option<&str>) -> Option<Doubt>,
+    loss: impl Fn(Option<&str>) -> Option<Loss>,
+) -> Vec<Detection<'f, O>> {
     violations
         .into_iter()
         .filter_map(|violation| {
-            let outcome = outcome(rule, &violation, settings, None)?;
+            let doubt = doubt(violation.template);
+            let outcome = outcome(rule, &violation, settings, doubt)?;
+            let is_known = known.contains(&violation, outcome);
+            let loss = is_known.then(|| loss(violation.template)).flatten();
+            let is_carried = is_known && loss.is_none();
             Some(Detection {
                 rule,
-                outcome: if known.contains(&violation, outcome) {
+                outcome: if is_carried {
                     Outcome::Carried
                 } else {
                     outcome
                 },
-                doubt: None,
-                loss: None,
+                doubt,
+                loss,
                 violation,
             })
         })
@@ -269,11 +268,15 @@ fn violations<'f>(
         return Violations::new();
     }
     match check {
-        Check::NodesError(check) => change
-            .nodes_error
-            .filter(|_| node_level.is_some())
-            .map(check)
-            .unwrap_or_default(),
+        Check::NodesError(check) => {
+            let error = change.nodes_error.filter(|_| node_level.is_some());
+            let mut violations = error.map(check).unwrap_or_default();
+            // With the nodes, no rule could deny the object.
+            for violation in &mut violations {
+                violation.is_doubtful = node_level != Some(Level::Deny);
+            }
+            violations
+        }
         check => run(
             check,
             change.before,

@@ -11,6 +11,7 @@ use std::ptr;
 
 use kube_objects::json::Json;
 use operator_models::hco::import::Import;
+use operator_models::hco::template::ENABLE;
 use operator_models::ssp::architecture::knows_all;
 
 use self::annotation::Annotations;
@@ -57,7 +58,7 @@ impl<'r, 'f> Fixes<'r, 'f> {
         let mut names: BTreeSet<&str> = shown(detections)
             .filter_map(|detection| detection.violation.template)
             .collect();
-        let templates = configuration.hco.templates.iter();
+        let templates = &configuration.hco.templates;
         Self {
             change,
             inputs,
@@ -65,6 +66,7 @@ impl<'r, 'f> Fixes<'r, 'f> {
             object,
             detections,
             annotations: templates
+                .iter()
                 .filter(|template| names.remove(&*template.name))
                 .map(|template| (template.index, Annotations::new(&change.after, template)))
                 .collect(),
@@ -122,8 +124,12 @@ impl<'r, 'f> Fixes<'r, 'f> {
                 Proposal::RemoveAnnotation { template, complete } => {
                     fixes.push(self.remove_annotation(template).complete_if(complete));
                 }
-                Proposal::Enable(template) => fixes.push(self.enable(template)),
-                Proposal::Disable(template) => fixes.push(self.disable(template)),
+                Proposal::Enable(template) => {
+                    fixes.push(self.annotate("enable the template", template, ENABLE, "true"));
+                }
+                Proposal::Disable(template) => {
+                    fixes.push(self.annotate("disable the template", template, ENABLE, "false"));
+                }
                 Proposal::DisableCommon(name) => fixes.push(self.disable_common(name)),
             }
         }

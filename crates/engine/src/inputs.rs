@@ -128,20 +128,21 @@ fn read_images(
     if !settings.wants_images() || !after.installation.deploys_golden_images {
         return Images::NotWanted;
     }
-    let before = before.filter(|_| !settings.is_strict);
     let Some(census) = census else {
         return Images::Skipped;
     };
+    let compared = before.filter(|_| !settings.is_strict);
     let lacks_import = |configuration: &Configuration<'_>, census: &Census| {
         configuration.import == Import::Disabled
             && !configuration.golden_images.is_empty()
             && census.workload.len() > 1
     };
     let is_repaired = || {
-        let mut rules = RULES.iter();
-        rules.any(|rule| rule.repairs == RepairKind::Import && settings.is_checked(rule))
+        RULES
+            .iter()
+            .any(|rule| rule.repairs == RepairKind::Import && settings.is_checked(rule))
     };
-    let lacked = before.zip(census_before);
+    let lacked = compared.zip(census_before);
     let is_read = after.import == Import::Enabled
         || lacks_import(after, census)
             && !lacked.is_some_and(|(before, census)| lacks_import(before, census))
@@ -149,7 +150,7 @@ fn read_images(
     if !is_read {
         return Images::Skipped;
     }
-    let existing = before
+    let existing = compared
         .filter(|before| before.import == Import::Enabled)
         .map(|before| existing_images(before, census, census_before))
         .unwrap_or_default();
@@ -183,8 +184,9 @@ fn existing_images(
     let known = census_before
         .map(|before| &before.workload)
         .filter(|known| !known.is_empty());
-    let mut names = census.workload.keys();
-    let adds_architecture = known.is_some_and(|known| names.any(|name| !known.contains_key(name)));
+    let workload = &census.workload;
+    let adds_architecture =
+        known.is_some_and(|known| workload.keys().any(|name| !known.contains_key(name)));
     before
         .golden_images
         .iter()

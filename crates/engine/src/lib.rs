@@ -20,7 +20,6 @@
 mod architecture;
 mod change;
 mod cluster;
-mod comparison;
 mod configuration;
 mod context;
 mod evaluate;
@@ -51,7 +50,6 @@ mod words;
 
 pub use architecture::is_architecture;
 pub use cluster::{Cluster, Host, Permission, Resource, ServiceAccount};
-pub use comparison::Comparison;
 pub use evaluate::Outcome;
 pub use finding::Finding;
 pub use fix::Fix;
@@ -70,6 +68,7 @@ pub use report::{
     Boot, ChangesReport, CronChangesReport, CronReport, DataSourceReport, ForecastReport, Report,
     RetargetReport, TemplateReport, VirtualMachineReport,
 };
+pub use request::Comparison;
 pub use rule::{Condition, Level, ObjectKind, RepairKind, Rule, Subject};
 pub use rules::RULES;
 pub use version::{StatedVersion, VersionSource};

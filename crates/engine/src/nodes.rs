@@ -82,8 +82,10 @@ impl<'a> Nodes<'a> {
         if let Some(account) = account
             && let Some(verb) = forbidden_verb(cluster, account, Resource::Nodes)
         {
-            let account = account.clone();
-            return Err(NodesError::Forbidden { account, verb });
+            return Err(NodesError::Forbidden {
+                account: account.clone(),
+                verb,
+            });
         }
         let list = cluster.nodes().map_err(|error| NodesError::Host {
             error,

@@ -118,8 +118,9 @@ fn apply<'f>(
 fn steps(fixes: &Fixes<'_, '_>) -> Result<Vec<Step>, String> {
     let (settings, detections) = (fixes.settings, fixes.detections);
     let configuration = fixes.configuration();
-    let mut repairs = settings.repairs.iter();
-    let enable_import = repairs
+    let enable_import = settings
+        .repairs
+        .iter()
         .any(|(_, repair)| *repair == Repair::EnableImport)
         .then(|| fixes.enable_import_if_proposed())
         .flatten();
@@ -208,10 +209,11 @@ fn obstacle(fixes: &Fixes<'_, '_>, template: Option<&str>, repair: &Repair) -> O
             ));
         }
         Repair::FromImage => {
-            let mut images = configuration.golden_images.iter();
-            let image = images.find(|image| Some(image.name) == template)?;
-            let images = fixes.change.images;
-            let why = match images.architectures_of(configuration, image) {
+            let golden_images = &configuration.golden_images;
+            let image = golden_images
+                .iter()
+                .find(|image| Some(image.name) == template)?;
+            let why = match fixes.change.images.architectures_of(configuration, image) {
                 Some(Ok(_)) => "no workload node can run its image",
                 Some(Err(_)) => "its image cannot be read",
                 None => "its image was not looked up",

@@ -91,8 +91,9 @@ impl Settings {
             .prefixes
             .iter()
             .filter(|(prefix, _)| name.starts_with(prefix));
-        let levels = self.names.get(name).into_iter();
-        levels
+        self.names
+            .get(name)
+            .into_iter()
             .chain(by_prefix.map(|(_, levels)| levels))
             .find_map(|levels| levels.get(rule.id).copied())
     }
@@ -222,12 +223,12 @@ impl Settings {
             "repair" => self.repairs = reader.repairs(field),
             "serviceAccount" => self.service_account = reader.account(key, field),
             "commonTemplates" => {
-                let entries = reader.entries(key, field).into_iter();
-                let table = entries.filter_map(|(name, path, template)| {
-                    let template = reader.common_template(&name, &path, &template)?;
-                    Some((name, template))
-                });
-                self.common_templates = Some(table.collect());
+                let table = self.common_templates.insert(BTreeMap::new());
+                for (name, path, template) in reader.entries(key, field) {
+                    if let Some(template) = reader.common_template(&name, &path, &template) {
+                        table.insert(name, template);
+                    }
+                }
             }
             unknown => {
                 let what = format!("unknown setting {}", quote(unknown));

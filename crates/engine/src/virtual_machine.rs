@@ -44,12 +44,15 @@ pub(crate) fn evaluate(request: &VirtualMachineRequest<'_>, cluster: &dyn Cluste
         })
         .collect();
     let findings = detections.iter().map(|detection| {
-        let proposals = detection.violation.problem.fixes(&new).into_iter();
-        let fixes = proposals.filter_map(|proposal| match proposal {
-            Proposal::Fix(fix) => Some(fix),
-            _ => None,
-        });
-        Finding::new(detection, &new, fixes.collect())
+        let proposals = detection.violation.problem.fixes(&new);
+        let fixes = proposals
+            .into_iter()
+            .filter_map(|proposal| match proposal {
+                Proposal::Fix(fix) => Some(fix),
+                _ => None,
+            })
+            .collect();
+        Finding::new(detection, &new, fixes)
     });
     let (findings, repaired) = (findings.collect(), Repaired::default());
     render::with_findings(

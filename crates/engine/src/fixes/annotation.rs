@@ -109,14 +109,6 @@ impl<'f> Fixes<'_, 'f> {
         )
     }
 
-    pub(super) fn enable(&self, template: &Template<'f>) -> Fix {
-        self.annotate("enable the template", template, ENABLE, "true")
-    }
-
-    pub(super) fn disable(&self, template: &Template<'f>) -> Fix {
-        self.annotate("disable the template", template, ENABLE, "false")
-    }
-
     /// Add an entry that disables a common template. Its name can come from the status, which is not validated.
     pub(super) fn disable_common(&self, name: &str) -> Fix {
         let hco = self.configuration().hco;
@@ -212,7 +204,7 @@ impl<'f> Fixes<'_, 'f> {
         }
     }
 
-    fn annotate(
+    pub(super) fn annotate(
         &self,
         summary: impl Into<String>,
         template: &Template<'f>,
@@ -269,8 +261,9 @@ fn fit(
     }
     let is_listed = |name: &&&str| Architectures(value).entries().any(|entry| entry == **name);
     let listed = of_nodes.iter().filter(is_listed).count();
-    let mut entries = Architectures(value).entries();
-    let is_supported = entries.all(|entry| supported.contains(entry));
+    let is_supported = Architectures(value)
+        .entries()
+        .all(|entry| supported.contains(entry));
     if is_supported && listed == of_nodes.len() {
         ImageAgreement::Right
     } else {

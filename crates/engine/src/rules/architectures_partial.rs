@@ -31,8 +31,10 @@ pub(crate) fn check<'f>(
 impl<'f> Problem<'f> for PartialArchitectures<'f> {
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let supported = self.value.supported(&self.census.workload);
-        let all = self.census.workload.keys();
-        let missing = all.filter(|name| !supported.contains(name.as_str()));
+        let workload = &self.census.workload;
+        let missing = workload
+            .keys()
+            .filter(|name| !supported.contains(name.as_str()));
         format!(
             "The golden image of template {} is not imported for {}: VMs from it run on the other nodes only.",
             quote(&self.template.name),

@@ -31,7 +31,9 @@ pub(crate) fn check<'f>(
             Err(why) => ("", why),
         };
         let path = match image.template {
-            Some(template) => configuration.image_path(template),
+            Some(template) => configuration
+                .source_path(template)
+                .keys(&["registry", "url"]),
             None => configuration.hco.fields.common_import.path(),
         };
         let problem = UnreadableImage {
