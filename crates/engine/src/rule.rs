@@ -166,30 +166,25 @@ impl Rule {
         self.exempt_from_ratchet()
     }
 
-    /// The same rule, silent where HCO deploys no golden images.
     pub(crate) const fn about_golden_images(mut self) -> Self {
         self.is_about_golden_images = true;
         self
     }
 
-    /// The same rule, for which images are looked up.
     pub(crate) const fn about_images(mut self) -> Self {
         self.is_about_images = true;
         self
     }
 
-    /// The same rule, which applies only on this condition.
     pub(crate) const fn only(self, condition: Condition) -> Self {
         Self { condition, ..self }
     }
 
-    /// The same rule, for whose findings an alert fires.
     pub(crate) const fn alerted_by(mut self, alert: &'static str) -> Self {
         self.alert = Some(alert);
         self
     }
 
-    /// The same rule, with a repair.
     pub(crate) const fn repaired_by(self, repairs: RepairKind) -> Self {
         Self { repairs, ..self }
     }
