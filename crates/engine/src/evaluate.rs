@@ -97,6 +97,7 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
                 outcome(rule, violation, settings, doubt)
             });
         }
+        detections.reserve_exact(violations.len());
         detections.extend(detect(
             rule,
             violations,
@@ -139,7 +140,7 @@ pub(crate) fn compare<'f, 'o, O: 'f, P: 'o>(
     if !rule.is_exempt_from_ratchet && !settings.is_strict {
         known.add(old, |violation| outcome(rule, violation, settings, None));
     }
-    detect(rule, violations, &known, settings, |_| None, |_| None)
+    detect(rule, violations, &known, settings, |_| None, |_| None).collect()
 }
 
 /// The outcomes of the violations of a rule. The closures return the doubt and the loss of a template.
@@ -150,28 +151,25 @@ fn detect<'f, O: 'f>(
     settings: &Settings,
     doubt: impl Fn(Option<&str>) -> Option<Doubt>,
     loss: impl Fn(Option<&str>) -> Option<Loss>,
-) -> Vec<Detection<'f, O>> {
-    violations
-        .into_iter()
-        .filter_map(|violation| {
-            let doubt = doubt(violation.template);
-            let outcome = outcome(rule, &violation, settings, doubt)?;
-            let is_known = known.contains(&violation, outcome);
-            let loss = is_known.then(|| loss(violation.template)).flatten();
-            let is_carried = is_known && loss.is_none();
-            Some(Detection {
-                rule,
-                outcome: if is_carried {
-                    Outcome::Carried
-                } else {
-                    outcome
-                },
-                doubt,
-                loss,
-                violation,
-            })
+) -> impl Iterator<Item = Detection<'f, O>> {
+    violations.into_iter().filter_map(move |violation| {
+        let doubt = doubt(violation.template);
+        let outcome = outcome(rule, &violation, settings, doubt)?;
+        let is_known = known.contains(&violation, outcome);
+        let loss = is_known.then(|| loss(violation.template)).flatten();
+        let is_carried = is_known && loss.is_none();
+        Some(Detection {
+            rule,
+            outcome: if is_carried {
+                Outcome::Carried
+            } else {
+                outcome
+            },
+            doubt,
+            loss,
+            violation,
         })
-        .collect()
+    })
 }
 
 /// The violations of one rule in the object before an update: their outcomes and architectures by template and value.
