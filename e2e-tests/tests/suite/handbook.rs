@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use cel::{Context, Program};
-use e2e_tests::Page;
 use e2e_tests::repository::{documents, root, text};
+use e2e_tests::{ClusterOf, FakeCluster, Page};
 use serde_json::{Value, json};
 
 use crate::schema::{crd, mistakes, schema};
@@ -80,6 +80,8 @@ fn every_block_is_checked() {
                 assert!(hooks.contains(&wanted), "{page}: no hook {id:?}");
                 pipelines += 1;
             }
+            // The next test evaluates these.
+            info if info.starts_with("yaml cluster=") => {}
             info => panic!("{page}: no test knows `{info}`:\n{text}"),
         }
     }
@@ -87,6 +89,71 @@ fn every_block_is_checked() {
         settings >= 3 && pipelines >= 4,
         "{settings}, {pipelines}: blocks are missing"
     );
+}
+
+/// The blocks `yaml cluster=NAME VERDICT` of docs/heterogeneous.md: an object is accepted, or one rule denies it.
+#[test]
+fn the_examples_have_the_verdict_of_their_page() {
+    let id = "docs/heterogeneous.md".to_owned();
+    let text = text(&id);
+    let page = Page { id, text };
+    let blocks = page.blocks().into_iter();
+    let blocks = blocks.filter(|(info, _)| info.starts_with("yaml cluster="));
+    let mut evaluated = 0;
+    for ((info, _), example) in blocks.zip(page.examples()) {
+        let verdict = info.rsplit(' ').next().unwrap();
+        let cluster = FakeCluster::of(&ClusterOf::Name(example.cluster));
+        assert_eq!(denied_by(&example.object, &cluster), verdict, "{info}");
+        evaluated += 1;
+    }
+    assert!(evaluated >= 3, "{evaluated} examples");
+}
+
+/// The nodes in deploy/examples accept every HyperConverged there, except the example of the README, and HCO's CRD has its
+/// fields.
+#[test]
+fn the_examples_are_accepted() {
+    let directory = root().join("deploy/examples");
+    let documents_of = |name: &str| documents(&text(&format!("deploy/examples/{name}")));
+    let nodes = documents_of("mixed-nodes.yaml").remove(0);
+    let crd = crd("hco-main-2026-08-21");
+    let mut evaluated = 0;
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let name = entry.unwrap().file_name().display().to_string();
+        for object in documents_of(&name) {
+            if object["kind"] != "HyperConverged" || name == "hyperconverged.yaml" {
+                continue;
+            }
+            let nodes = nodes["items"].as_array().unwrap().iter().cloned();
+            let cluster = FakeCluster::with_nodes(nodes);
+            assert_eq!(denied_by(&object, &cluster), "accepted", "{name}");
+            let version = object["apiVersion"].as_str().unwrap();
+            let version = version.trim_start_matches("hco.kubevirt.io/");
+            let schema = &schema(&crd, version)["properties"]["spec"];
+            assert_eq!(mistakes(schema, &object["spec"]).len(), 0, "{name}");
+            evaluated += 1;
+        }
+    }
+    assert!(evaluated >= 4, "{evaluated} examples");
+}
+
+/// The rule that denies an object, or `accepted`.
+fn denied_by(object: &Value, cluster: &FakeCluster) -> String {
+    let version = object["apiVersion"].as_str().unwrap();
+    let version = version.trim_start_matches("hco.kubevirt.io/");
+    let payload = json!({"settings": {}, "request": {
+        "uid": "0",
+        "kind": {"group": "hco.kubevirt.io", "version": version, "kind": "HyperConverged"},
+        "operation": "CREATE",
+        "object": object,
+    }});
+    let report = engine::evaluate(payload.to_string().as_bytes(), cluster);
+    let findings = report.findings.iter();
+    let mut denials = findings.filter(|finding| finding.level == engine::Outcome::Deny);
+    match denials.next() {
+        None => "accepted".to_owned(),
+        Some(finding) => finding.rule.to_string(),
+    }
 }
 
 /// The inputs of our action, and the reports that GitLab has.

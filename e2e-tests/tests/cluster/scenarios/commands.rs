@@ -13,7 +13,7 @@ use crate::policy::manifests;
 use crate::world::World;
 
 /// In the order in which an administrator reads them. docs/operate.md ends with what removes everything.
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 12] = [
     "docs/need.md",
     "docs/install-policy.md",
     "docs/options.md",
@@ -23,6 +23,7 @@ const PAGES: [&str; 11] = [
     "docs/troubleshooting.md",
     "docs/upgrade.md",
     "docs/nodes.md",
+    "docs/heterogeneous.md",
     "docs/operate.md",
     "README.md",
 ];
@@ -85,6 +86,9 @@ pub(crate) fn run(world: &World<'_>) {
                     output.contains("[no-workload-nodes]"),
                     "{commands}\n{output}"
                 );
+            }
+            if commands.starts_with("oc edit") {
+                assert!(output.contains(" edited\n"), "{commands}\n{output}");
             }
             without_finalizers(world);
             ran += 1;
@@ -157,15 +161,24 @@ fn without_finalizers(world: &World<'_>) {
     }
 }
 
-/// Runs commands as the administrator; returns the exit code, and all that they print.
+/// Each edit sets another value, because kubectl sends nothing if the object stays the same.
+const EDITOR: &str = r#"
+sed -i '/^  labels:$/d; /^    edited:/d' "$1"
+sed -i "s/^  name: kubevirt-hyperconverged$/&\n  labels:\n    edited: n$(date +%N)/" "$1"
+"#;
+
+/// Runs commands as the administrator; returns the exit code, and all that they print. kubectl stands for `oc`, OKD's
+/// namespace for OpenShift's, and a script that sets a label for the editor.
 fn bash(world: &World<'_>, directory: &Path, commands: &str) -> (Option<i32>, String) {
     let script = format!(
         "set -e -o pipefail\n\
-         oc() {{ kubectl \"$@\"; }}\n\
+         oc() {{ kubectl \"${{@//openshift-cnv/kubevirt-hyperconverged}}\"; }}\n\
+         export KUBE_EDITOR=\"bash $PWD/editor\"\n\
          hco-preflight() {{ kubectl hco-preflight \"$@\"; }}\n\
          cd '{}'\n{commands}\n",
         directory.display()
     );
+    world.admin.file("editor", EDITOR);
     let output = world.admin.bash(&script, &[]);
     (output.code, output.stdout + &output.stderr)
 }
