@@ -1,7 +1,7 @@
 //! The YAML in the pages of the handbook: settings that the policy accepts, manifests that kubectl renders, and pipelines
 //! with existing names. `make e2e-cluster` applies the manifests of docs/options.md; crates/hco-preflight/tests runs the commands.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use cel::{Context, Program};
@@ -217,6 +217,48 @@ fn the_short_policy_denies_that_the_import_is_disabled() {
     assert!(accepts(&both, None, Some(true)));
     assert!(accepts(&["amd64"], Some(true), Some(false)));
     assert!(accepts(&[], Some(true), Some(false)));
+}
+
+/// `hco-preflight explain ALERT` prints a section of docs/alerts.md. Our own alerts have the severity of their PrometheusRule.
+#[test]
+fn the_sections_about_alerts_have_the_same_parts() {
+    let page = text("docs/alerts.md");
+    let sections = page.split("\n## ").skip(1);
+    let sections: BTreeMap<&str, &str> = sections.filter_map(|it| it.split_once('\n')).collect();
+    for (name, section) in &sections {
+        if name.contains(' ') {
+            continue;
+        }
+        let mut rest = *section;
+        let parts = [
+            "- **Severity:**",
+            "- **Meaning:**",
+            "- **Impact:**",
+            "**Fix:**",
+        ];
+        for part in parts {
+            let (_, after) = rest.split_once(&format!("\n{part} ")).expect(name);
+            rest = after;
+        }
+        let is_ours = name.starts_with("HCOArchitectureGuard") || name.starts_with("HCOUpdate");
+        let runbook = format!("\n[Runbook](https://kubevirt.io/monitoring/runbooks/{name})");
+        assert!(is_ours || rest.contains(&runbook), "{name}: {runbook}");
+    }
+    let mut ours = 0;
+    for file in [
+        "deploy/components/monitoring/alerts.yaml",
+        "deploy/update-check/alert.yaml",
+    ] {
+        let rule = documents(&text(file)).remove(0);
+        for alert in rule["spec"]["groups"][0]["rules"].as_array().unwrap() {
+            let name = alert["alert"].as_str().unwrap();
+            let severity = alert["labels"]["severity"].as_str().unwrap();
+            let line = format!("\n- **Severity:** {severity}.\n");
+            assert!(sections[name].contains(&line), "{name}: {line}");
+            ours += 1;
+        }
+    }
+    assert!(ours >= 6, "{ours} alerts");
 }
 
 /// The threat model names the tests that show what it claims.
