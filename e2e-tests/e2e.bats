@@ -33,6 +33,18 @@ evaluate() {
   [[ "$output" == *'"workload-architectures":"amd64,arm64"'* ]]
 }
 
+@test "deny a template without the architectures annotation" {
+  evaluate annotation-missing mixed
+  [[ "$output" == *'"allowed":false'* ]]
+  [[ "$output" == *'architectures-missing/my-rhel=deny'* ]]
+}
+
+@test "accept a mixed cluster whose workloads are on one architecture" {
+  evaluate one-architecture mixed
+  [[ "$output" == *'"allowed":true'* ]]
+  [[ "$output" == *'"workload-architectures":"amd64"'* ]]
+}
+
 @test "deny an architecture with an invalid name" {
   evaluate malformed mixed
   [[ "$output" == *'"allowed":false'* ]]
