@@ -29,8 +29,7 @@ annotated-policy.wasm: policy.wasm ## Build the policy with its metadata, as it 
 artifacthub-pkg.yml: ## Write the package for Artifact Hub (needs kwctl)
 	@$(KWCTL)
 	kwctl scaffold artifacthub -m policy-metadata.yml -q questions-ui.yml -o $@
-	sed -i -e '/^install:/,/^maintainers:/{/^maintainers:/!d}' $@
-	printf 'category: security\ninstall: The policy needs permissions and starts in monitor mode. See docs/install-policy.md in the source.\n' >> $@
+	echo 'category: security' >> $@
 
 hco-preflight: setup ## Build the command, target/release/hco-preflight
 	$(CARGO) build --release --locked -p hco-preflight

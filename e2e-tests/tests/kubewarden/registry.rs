@@ -129,7 +129,7 @@ impl<'p> Steps<'p> {
                 yaml_serde::from_str(text).map_err(|error| error.to_string())?;
             let fields = package.as_object_mut().ok_or("not a map")?;
             // The date, and what `make artifacthub-pkg.yml` writes itself.
-            for field in ["createdAt", "install", "category"] {
+            for field in ["createdAt", "category"] {
                 fields.remove(field);
             }
             Ok(package)
