@@ -127,6 +127,28 @@ fn the_commands_of_the_pages_run() {
     );
 }
 
+/// The output in docs/tutorial.md: each block of text has lines of the output of the command before it, in this order.
+#[test]
+fn the_tutorial_shows_the_output() {
+    let page = std::fs::read_to_string(root().join("docs/tutorial.md")).unwrap();
+    let mut shown = 0;
+    for step in page.split("```console\n$ hco-preflight ").skip(1) {
+        let (words, rest) = step.split_once('\n').unwrap();
+        let text = rest.strip_prefix("```\n\n```text\n").expect(words);
+        let (text, _) = text.split_once("```").unwrap();
+        let mut command = command();
+        command.args(words.split(' ')).current_dir(root());
+        let stdout = Run::new(command, "").stdout;
+        let mut lines = stdout.lines();
+        for line in text.lines().filter(|line| *line != "…") {
+            let is_there = lines.any(|printed| printed == line);
+            assert!(is_there, "{words}: `{line}` is not in:\n{stdout}");
+        }
+        shown += 1;
+    }
+    assert!(shown >= 5, "{shown} outputs");
+}
+
 /// Each block of commands is run: blocks of hco-preflight and of the Makefile by the tests here and by CI, and blocks
 /// with `scenario=N` by `make e2e-cluster`. Any other block states why it is not run. mdBook and GitHub show only the
 /// first word.
