@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use e2e_tests::repository::text;
+use e2e_tests::repository::{documents, text};
 use serde::Deserialize;
 
 /// The annotations that `kwctl scaffold artifacthub` requires.
@@ -127,4 +127,20 @@ fn the_manifests_have_the_version() {
     for file in ["artifacthub-pkg.yml", "deploy/base/policy.yaml"] {
         assert!(text(file).contains(&reference), "{file}: {reference}");
     }
+}
+
+/// The package on Artifact Hub repeats the metadata and the form. `make artifacthub-pkg.yml` writes it, but needs kwctl.
+#[test]
+fn the_package_is_up_to_date() {
+    let package = documents(&text("artifacthub-pkg.yml")).remove(0);
+    let annotations = &package["annotations"];
+    assert_eq!(
+        annotations["kubewarden/questions-ui"],
+        text("questions-ui.yml")
+    );
+    let metadata = check(&text("policy-metadata.yml")).unwrap();
+    let mutating = metadata.mutating.to_string();
+    assert_eq!(annotations["kubewarden/mutation"], mutating);
+    let resources = &metadata.annotations["io.artifacthub.resources"];
+    assert_eq!(annotations["kubewarden/resources"], *resources);
 }
