@@ -225,7 +225,8 @@ fn the_short_policy_denies_that_the_import_is_disabled() {
     assert!(accepts(&[], Some(true), Some(false)));
 }
 
-/// `hco-preflight explain ALERT` prints a section of docs/alerts.md. Our own alerts have the severity of their PrometheusRule.
+/// `hco-preflight explain ALERT` prints a section of docs/alerts.md. Our own alerts have the severity of their
+/// `PrometheusRule`.
 #[test]
 fn the_sections_about_alerts_have_the_same_parts() {
     let page = text("docs/alerts.md");
