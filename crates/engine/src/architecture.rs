@@ -189,6 +189,15 @@ mod tests {
         }
     }
 
+    /// The policy of the API server has its own copy of the list.
+    #[test]
+    fn the_guard_without_kubewarden_knows_the_same_architectures() {
+        let policy = include_str!("../../../deploy/without-kubewarden/base/policy.yaml");
+        let policy: Vec<&str> = policy.split_whitespace().collect();
+        let list = KNOWN.map(|name| format!("'{name}'")).join(", ");
+        assert!(policy.join(" ").contains(&format!("[{list}]")), "{list}");
+    }
+
     #[test]
     fn a_value_is_corrected_where_it_is_clear_what_was_meant() {
         let workload = BTreeMap::from([("amd64".to_owned(), 1), ("My-Arch".to_owned(), 1)]);
