@@ -23,6 +23,13 @@ pub(crate) struct Api {
 /// A status and a body.
 type Answer = Result<(StatusCode, String), String>;
 
+/// A response, with the warnings in its headers.
+struct Response {
+    status: StatusCode,
+    body: String,
+    warnings: Vec<String>,
+}
+
 impl Api {
     /// A client of a server whose certificate this authority has signed.
     pub(crate) fn new(server: &str, token: &str, authority: &str) -> Self {
@@ -69,7 +76,8 @@ impl Api {
 
     /// Reads text, such as metrics.
     pub(crate) fn text(&self, path: &str) -> Answer {
-        self.send("GET", path, "", None)
+        let response = self.send("GET", path, "", None)?;
+        Ok((response.status, response.body))
     }
 
     /// Reads an object.
@@ -102,13 +110,31 @@ impl Api {
         self.send(method, path, media, body).map(parsed)
     }
 
+    /// Replaces an object; returns the warnings too.
+    pub(crate) fn replace(
+        &self,
+        path: &str,
+        object: &Value,
+    ) -> Result<(StatusCode, Value, Vec<String>), String> {
+        let mut response = self.send("PUT", path, "application/json", Some(object))?;
+        let warnings = std::mem::take(&mut response.warnings);
+        let (status, answer) = parsed(response);
+        Ok((status, answer, warnings))
+    }
+
     /// Applies an object on the server.
     pub(crate) fn apply(&self, path: &str, object: &Value) -> Result<(StatusCode, Value), String> {
         let media = "application/apply-patch+yaml";
         self.send("PATCH", path, media, Some(object)).map(parsed)
     }
 
-    fn send(&self, method: &str, path: &str, media: &str, body: Option<&Value>) -> Answer {
+    fn send(
+        &self,
+        method: &str,
+        path: &str,
+        media: &str,
+        body: Option<&Value>,
+    ) -> Result<Response, String> {
         let text = |error: ureq::Error| error.to_string();
         let mut request = Request::builder()
             .method(method)
@@ -128,13 +154,24 @@ impl Api {
             }
         };
         let mut answer = answer.map_err(text)?;
+        let warnings = answer.headers().get_all("Warning").iter();
+        // MIRRORS: apimachinery pkg/util/net/http.go, NewWarningHeader: `299 - "text"`.
+        let warnings = warnings
+            .filter_map(|warning| warning.as_bytes().strip_prefix(b"299 - "))
+            .filter_map(|quoted| serde_json::from_slice(quoted).ok())
+            .collect();
         let status = answer.status();
         let body = answer.body_mut().with_config().limit(1 << 28);
-        Ok((status, body.read_to_string().map_err(text)?))
+        Ok(Response {
+            status,
+            body: body.read_to_string().map_err(text)?,
+            warnings,
+        })
     }
 }
 
-fn parsed((status, text): (StatusCode, String)) -> (StatusCode, Value) {
-    let answer = serde_json::from_str(&text).unwrap_or_else(|_| json!(text));
+fn parsed(response: Response) -> (StatusCode, Value) {
+    let Response { status, body, .. } = response;
+    let answer = serde_json::from_str(&body).unwrap_or_else(|_| json!(body));
     (status, answer)
 }

@@ -21,7 +21,9 @@ mod procedures;
 mod repair;
 mod rules;
 mod status;
+mod stored;
 mod virtual_machines;
+mod without_kubewarden;
 
 use crate::crd::Crds;
 use crate::world::World;
@@ -161,5 +163,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         about: "every case, as a request that the API server sends",
         crds: Crds::V1beta1,
         run: cases::run,
+    },
+    Scenario {
+        number: 22,
+        about: "the guard without Kubewarden denies nothing that the policy accepts",
+        crds: Crds::V1beta1,
+        run: without_kubewarden::run,
     },
 ];

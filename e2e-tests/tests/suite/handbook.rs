@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use cel::{Context, Program};
 use e2e_tests::repository::{documents, root, text};
 use e2e_tests::{ClusterOf, FakeCluster, Page};
 use serde_json::{Value, json};
@@ -56,10 +55,7 @@ fn every_block_is_checked() {
             "yaml" => {
                 for document in documents(text) {
                     if document.get("kind").is_some() {
-                        // The test below evaluates the policy on docs/need.md.
-                        let is_tested =
-                            ["docs/options.md", "docs/need.md"].contains(&page.as_str());
-                        assert!(is_tested, "{page}: no test applies:\n{text}");
+                        assert_eq!(page, "docs/options.md", "no test applies:\n{text}");
                     } else {
                         let checked = engine::validate_settings(document.to_string().as_bytes());
                         assert_eq!(checked, Ok(()), "{page}:\n{text}");
@@ -183,46 +179,6 @@ fn names_what_is_there(page: &str, file: &Value) {
         }
     }
     assert_eq!(seen, 1, "{page}: our action");
-}
-
-/// The `ValidatingAdmissionPolicy` for those who do not need more, as the API server evaluates it. `make e2e-cluster` applies it.
-#[test]
-fn the_short_policy_denies_that_the_import_is_disabled() {
-    let blocks = blocks();
-    let block = blocks.iter().find(|block| block.page == "docs/need.md");
-    let spec = documents(&block.unwrap().text).remove(0)["spec"].clone();
-    let accepts = |architectures: &[&str], before: Option<bool>, after: Option<bool>| {
-        let object = |import: Option<bool>| {
-            let gates = import.map_or(
-                json!({}),
-                |on| json!({"enableMultiArchBootImageImport": on}),
-            );
-            json!({"spec": {"featureGates": gates}, "status": {"nodeInfo": {"workloadsArchitectures": architectures}}})
-        };
-        let mut context = Context::default();
-        context.add_variable("oldObject", object(before)).unwrap();
-        context.add_variable("object", object(after)).unwrap();
-        let mut validation = spec["validations"][0]["expression"]
-            .as_str()
-            .unwrap()
-            .to_owned();
-        for variable in spec["variables"].as_array().unwrap() {
-            let name = format!("variables.{}", variable["name"].as_str().unwrap());
-            let expression = format!("({})", variable["expression"].as_str().unwrap());
-            validation = validation.replace(&name, &expression);
-        }
-        let validation = Program::compile(&validation).unwrap();
-        validation.execute(&context).unwrap() == cel::Value::Bool(true)
-    };
-    let both = ["amd64", "arm64"];
-    assert!(!accepts(&both, Some(true), Some(false)));
-    assert!(!accepts(&both, Some(true), None));
-    assert!(accepts(&both, Some(true), Some(true)));
-    // An existing problem, and its fix.
-    assert!(accepts(&both, Some(false), None));
-    assert!(accepts(&both, None, Some(true)));
-    assert!(accepts(&["amd64"], Some(true), Some(false)));
-    assert!(accepts(&[], Some(true), Some(false)));
 }
 
 /// `hco-preflight explain ALERT` prints a section of docs/alerts.md. Our own alerts have the severity of their

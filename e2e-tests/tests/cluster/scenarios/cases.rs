@@ -1,14 +1,12 @@
 //! Scenario 21: a client sends the object of each case to the API server, with the CRD of the case's version of HCO, and
 //! the policy evaluates the request that arrives. HCO's and KubeVirt's own webhooks do not run.
 
-mod stored;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use e2e_tests::{Arrival, Case};
 use serde_json::{Value, json};
 
-use self::stored::{Stored, manifest};
+use super::stored::{Stored, manifest};
 use crate::api::Api;
 use crate::crd::together;
 use crate::policy::{Policy, manifests};
@@ -89,7 +87,7 @@ fn summary(cases: &[Case]) -> String {
 }
 
 /// The file of the CRD for a case, and the version that it serves.
-fn crd_of(case: &Case) -> (&'static str, String) {
+pub(super) fn crd_of(case: &Case) -> (&'static str, String) {
     let request = case.request();
     let version = request["kind"]["version"].as_str().unwrap_or_default();
     let version = version.to_owned();
@@ -107,7 +105,7 @@ fn crd_of(case: &Case) -> (&'static str, String) {
 }
 
 /// The CRD with only this version, if it has it.
-fn serving(file: &str, version: &str) -> Option<Value> {
+pub(super) fn serving(file: &str, version: &str) -> Option<Value> {
     let mut crd: Value = yaml_serde::from_str(&e2e_tests::crd(file)).expect("a manifest");
     let versions = crd["spec"]["versions"].as_array_mut().expect("versions");
     versions.retain(|served| served["name"] == version);
@@ -117,7 +115,7 @@ fn serving(file: &str, version: &str) -> Option<Value> {
 }
 
 /// Creates a CRD in place of the previous one, whose objects the API server serves for a moment after the deletion.
-fn replace_crd(world: &World<'_>, crd: &Value) {
+pub(super) fn replace_crd(world: &World<'_>, crd: &Value) {
     let api = world.api();
     let name = crd["metadata"]["name"].as_str().expect("a name");
     let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}");
@@ -135,7 +133,7 @@ fn replace_crd(world: &World<'_>, crd: &Value) {
 }
 
 /// The path of the objects of a CRD.
-fn collection(crd: &Value, namespace: Option<&str>) -> String {
+pub(super) fn collection(crd: &Value, namespace: Option<&str>) -> String {
     let spec = &crd["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let namespace = namespace.map(|name| format!("namespaces/{name}/"));

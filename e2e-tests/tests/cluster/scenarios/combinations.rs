@@ -1,9 +1,8 @@
 //! Part of scenario 8: a user adds components to a platform, as `deploy/my-cluster` describes. The API server accepts what
-//! kubectl renders, and the short policy in docs/need.md.
+//! kubectl renders.
 
 use std::process::Command;
 
-use e2e_tests::Page;
 use e2e_tests::module::ROOT;
 use serde_json::json;
 
@@ -49,7 +48,6 @@ pub(crate) fn run(world: &World<'_>) {
             is_accepted(world, &mine.display().to_string(), WANTED);
         }
     }
-    the_short_policy_is_accepted(world);
 }
 
 fn names(directory: &str) -> Vec<String> {
@@ -60,26 +58,4 @@ fn names(directory: &str) -> Vec<String> {
         .collect();
     names.sort();
     names
-}
-
-/// The API server compiles the expressions. e2e-tests/tests/suite/handbook.rs evaluates them.
-fn the_short_policy_is_accepted(world: &World<'_>) {
-    let text = std::fs::read_to_string(format!("{ROOT}/docs/need.md")).expect("the page");
-    let page = Page {
-        id: "need".to_owned(),
-        text,
-    };
-    let blocks = page.blocks();
-    let (_, block) = blocks
-        .iter()
-        .find(|(info, _)| *info == "yaml")
-        .expect("the policy");
-    world.admin.file("need.yaml", block);
-    let apply = ["apply", "--dry-run=server", "-f", "need.yaml"];
-    let output = world.admin.run(&apply);
-    assert!(
-        output.code == Some(0) && output.stderr.is_empty(),
-        "{output:?}"
-    );
-    assert_eq!(output.stdout.lines().count(), 2, "{output:?}");
 }

@@ -50,26 +50,12 @@ pub(crate) fn run(world: &World<'_>) {
     let mut ran = 0;
     let mut variables = String::new();
     for page in PAGES {
-        let text = std::fs::read_to_string(Path::new(ROOT).join(page)).expect("the page");
-        let page = Page {
-            id: page.to_owned(),
-            text,
-        };
-        for (info, block) in page.blocks() {
-            if !info.starts_with("console ") || !info.contains("scenario=18") {
-                continue;
-            }
-            let commands = block.replace("\n$ ", "\n");
-            let commands = commands.trim_start_matches("$ ");
+        for commands in blocks_of(page, "console scenario=18") {
             if commands.starts_with("NS=") {
                 variables = format!("{commands}\n");
                 continue;
             }
-            println!(
-                "  {}: {}",
-                page.id,
-                commands.lines().next().unwrap_or_default()
-            );
+            println!("  {page}: {}", commands.lines().next().unwrap_or_default());
             let (code, output) = bash(world, clone.path(), &format!("{variables}{commands}"));
             // `check` may find something: the import is off on two architectures for a while. The test of the webhook is
             // denied.
@@ -78,8 +64,7 @@ pub(crate) fn run(world: &World<'_>) {
             let is_verdict = can_deny && code == Some(1);
             assert!(
                 code == Some(0) || is_verdict,
-                "{}: {commands}\n{output}",
-                page.id
+                "{page}: {commands}\n{output}"
             );
             if commands.contains("no-such-label") {
                 assert!(
@@ -99,6 +84,17 @@ pub(crate) fn run(world: &World<'_>) {
         .admin
         .run(&["get", "clusteradmissionpolicies,policyservers"]);
     left.prints_and_warns("", "No resources found\n");
+}
+
+/// The commands of the blocks with this info string on a page.
+pub(super) fn blocks_of(page: &str, info: &str) -> Vec<String> {
+    let page = Page {
+        id: page.to_owned(),
+        text: std::fs::read_to_string(Path::new(ROOT).join(page)).expect("the page"),
+    };
+    let blocks = page.blocks().into_iter().filter(|block| block.0 == info);
+    let commands = |block: String| block.replace("\n$ ", "\n").replacen("$ ", "", 1);
+    blocks.map(|(_, block)| commands(block)).collect()
 }
 
 /// The objects that the commands need: a HyperConverged, the resources of the operators and of Prometheus, and the webhook.
@@ -169,7 +165,7 @@ sed -i "s/^  name: kubevirt-hyperconverged$/&\n  labels:\n    edited: n$(date +%
 
 /// Runs commands as the administrator; returns the exit code, and all that they print. kubectl stands for `oc`, OKD's
 /// namespace for OpenShift's, and a script that sets a label for the editor.
-fn bash(world: &World<'_>, directory: &Path, commands: &str) -> (Option<i32>, String) {
+pub(super) fn bash(world: &World<'_>, directory: &Path, commands: &str) -> (Option<i32>, String) {
     let script = format!(
         "set -e -o pipefail\n\
          oc() {{ kubectl \"${{@//openshift-cnv/kubevirt-hyperconverged}}\"; }}\n\
