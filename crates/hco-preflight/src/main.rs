@@ -21,6 +21,7 @@ mod hco_version;
 mod images;
 mod kubectl;
 mod mirrors;
+mod misplaced;
 mod module;
 mod no_forecast;
 mod notes;

@@ -21,6 +21,7 @@ use crate::failure::{Failure, Place};
 use crate::files::{self, Found, Wanted};
 use crate::foreign::{self, Foreign, chain, one_line};
 use crate::kubectl::Kubectl;
+use crate::misplaced;
 use crate::module::Module;
 use crate::notes::Notes;
 use crate::report::Report;
@@ -190,14 +191,20 @@ impl<'s> Check<'s> {
         };
         for (question, settings) in self.pairs() {
             match self.report_of(question, settings, &self.host) {
-                Ok(report) => verdicts.objects.push(Judged {
-                    question: Arc::clone(question),
-                    policy: settings.policy.clone(),
-                    policies_unread: self.policies.has_unread,
-                    is_one_of_several: self.policies.settings_for(question).len() > 1,
-                    decides: self.policies.decides(settings, question),
-                    report,
-                }),
+                Ok(mut report) => {
+                    if let Some(found) = question.object.written() {
+                        let dropped = misplaced::of(&found.object.value);
+                        report.not_checked.extend(dropped);
+                    }
+                    verdicts.objects.push(Judged {
+                        question: Arc::clone(question),
+                        policy: settings.policy.clone(),
+                        policies_unread: self.policies.has_unread,
+                        is_one_of_several: self.policies.settings_for(question).len() > 1,
+                        decides: self.policies.decides(settings, question),
+                        report,
+                    });
+                }
                 Err(error) => verdicts.failures.push(question.failure(chain(&error))),
             }
         }
