@@ -72,8 +72,8 @@ fn command() -> Command {
         // All tests share a cache. Otherwise, each of them would compile the module.
         .env("XDG_CACHE_HOME", home.join(".cache"))
         .env("KUBECONFIG", "/nonexistent/kubeconfig")
-        // The files of these tests do not belong to a repository.
-        .env("GIT_CEILING_DIRECTORIES", files().parent().unwrap());
+        // For git, scratch directories do not belong to the repository of the project, which ignores them.
+        .env("GIT_CEILING_DIRECTORIES", env!("CARGO_TARGET_TMPDIR"));
     for variable in [
         "NO_COLOR",
         "CLICOLOR",
@@ -187,8 +187,6 @@ fn run_with(words: &str, input: &str) -> Run {
 fn run_in(directory: impl AsRef<Path>, words: &str) -> Run {
     let mut command = command();
     command.current_dir(directory);
-    // As if the directory did not belong to a repository.
-    command.env("GIT_CEILING_DIRECTORIES", env!("CARGO_TARGET_TMPDIR"));
     run_of(command, words.split_whitespace())
 }
 

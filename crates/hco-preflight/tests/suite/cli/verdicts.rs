@@ -80,14 +80,16 @@ fn files_that_are_no_manifests_are_skipped() {
     std::os::unix::fs::symlink("..2026", root.join("..data")).unwrap();
     std::os::unix::fs::symlink("..data/hco.yaml", root.join("hco.yaml")).unwrap();
     write("patch.yaml", "- {op: remove, path: /spec}");
-    write("chart.yaml", "{{ include }}: [");
+    std::fs::create_dir(root.join("templates")).unwrap();
+    write("Chart.yaml", "name: chart");
+    write("templates/a.yaml", "{{ include }}: [");
     let path = root.display();
     let check = || -> Run { run(&format!("check -R -f {path} --arch amd64=3")) };
-    let templates = "templates (`{{ }}`) that do not name a HyperConverged";
+    let templates = "templates of Helm charts; to check them, pipe `helm template CHART` to -f -";
     check()
         .exits(0)
         .prints(&["\n1 object: "])
-        .notes(&format!("note: skipped {templates}: {path}/chart.yaml\n"))
+        .notes(&format!("note: skipped {templates}: {path}/templates/a.yaml\n"))
         .notes(&format!(
             "note: skipped documents that are not objects: {path}/patch.yaml:1\n"
         ));
