@@ -1,8 +1,9 @@
 //! The spec of a `DataImportCron`, as it is in a template and after HCO completes it.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
-use kube_objects::json::{Field, Object, WrongType};
+use kube_objects::json::{Field, Kind, Object, WrongType};
 use kube_objects::quantity::Quantity;
 
 /// The source of an image: a URL, an image stream, or the namespace and the name of a PVC.
@@ -87,38 +88,36 @@ impl<'a> Spec<'a> {
     /// MIRRORS: k8s.io/apimachinery pkg/api/equality/semantic.go, `Semantic`: equal quantities can be written
     /// differently, and an empty list or map equals a missing one.
     ///
-    /// DIVERGES: fields that CDI does not support in a `DataImportCron`, and label selectors, are equal if their texts
-    /// are equal. The metadata of the template do not count, because CDI's schema removes them.
+    /// DIVERGES: Go ignores unknown fields, and distinguishes an empty pointer from a missing one. The metadata of the
+    /// template do not count, because CDI's schema removes them.
     pub(super) fn differences(&self, other: &Self) -> Vec<String> {
-        let mut found = Vec::new();
-        let equal = [
-            ("schedule", self.schedule == other.schedule),
+        let is_changed = [
+            ("schedule", self.schedule != other.schedule),
             (
                 "retentionPolicy",
-                self.retention_policy == other.retention_policy,
+                self.retention_policy != other.retention_policy,
             ),
             (
                 "importsToKeep",
-                self.imports_to_keep == other.imports_to_keep,
+                self.imports_to_keep != other.imports_to_keep,
             ),
             (
                 "garbageCollect",
-                self.garbage_collect == other.garbage_collect,
+                self.garbage_collect != other.garbage_collect,
             ),
             (
                 "serviceAccountName",
-                self.service_account_name == other.service_account_name,
+                self.service_account_name != other.service_account_name,
             ),
         ];
-        for (field, is_equal) in equal {
-            if !is_equal {
-                found.push(field.to_owned());
-            }
-        }
-        if self.template.json() != other.template.json() {
-            let (one, other) = (self.template.object(), other.template.object());
-            differences("template", TEMPLATE, &one, &other, &mut found);
-        }
+        let mut found = is_changed
+            .into_iter()
+            .filter(|(_, is_changed)| *is_changed)
+            .map(|(field, _)| field.to_owned())
+            .collect();
+        let spec = |template: &Field<'a>| template.object().field("spec");
+        let (one, other) = (&spec(&self.template), &spec(&other.template));
+        add_differences("template.spec".to_owned(), one, other, &mut found);
         found
     }
 
@@ -135,108 +134,34 @@ impl<'a> Spec<'a> {
     }
 }
 
-/// How Go stores a field, which determines when two of its values are equal.
-enum Shape {
-    /// A pointer: an empty value differs from a missing one. Also used for fields that are compared as text.
-    Pointer,
-    /// An empty value, list, or map equals a missing one.
-    Plain,
-    /// A map of quantities.
-    Quantities,
-    /// An object. An empty object equals a missing one.
-    Struct(&'static [(&'static str, Shape)]),
-    /// A pointer to an object.
-    PointerTo(&'static [(&'static str, Shape)]),
-}
-
-use Shape::{Plain, Pointer, PointerTo, Quantities, Struct};
-
-/// MIRRORS: containerized-data-importer-api pkg/apis/core/v1beta1/types.go, `DataVolume` and `DataVolumeSpec`.
-const TEMPLATE: &[(&str, Shape)] = &[
-    ("apiVersion", Plain),
-    ("kind", Plain),
-    (
-        "spec",
-        Struct(&[
-            (
-                "source",
-                PointerTo(&[
-                    ("http", Pointer),
-                    ("s3", Pointer),
-                    ("gcs", Pointer),
-                    ("registry", PointerTo(REGISTRY)),
-                    ("pvc", PointerTo(&[("namespace", Plain), ("name", Plain)])),
-                    ("upload", Pointer),
-                    ("blank", Pointer),
-                    ("imageio", Pointer),
-                    ("vddk", Pointer),
-                    ("snapshot", Pointer),
-                ]),
-            ),
-            ("sourceRef", Pointer),
-            ("pvc", PointerTo(CLAIM)),
-            ("storage", PointerTo(CLAIM)),
-            ("priorityClassName", Plain),
-            ("serviceAccountName", Plain),
-            ("contentType", Plain),
-            ("checkpoints", Plain),
-            ("finalCheckpoint", Plain),
-            ("preallocation", Pointer),
-        ]),
-    ),
-];
-
-/// MIRRORS: containerized-data-importer-api pkg/apis/core/v1beta1/types.go, `DataVolumeSourceRegistry`, without the
-/// platform.
-const REGISTRY: &[(&str, Shape)] = &[
-    ("url", Pointer),
-    ("imageStream", Pointer),
-    ("pullMethod", Pointer),
-    ("secretRef", Pointer),
-    ("certConfigMap", Pointer),
-];
-
-/// MIRRORS: containerized-data-importer-api pkg/apis/core/v1beta1/types.go, `StorageSpec`; k8s.io/api core/v1/types.go,
-/// `PersistentVolumeClaimSpec`.
-const CLAIM: &[(&str, Shape)] = &[
-    ("accessModes", Plain),
-    ("selector", Pointer),
-    (
-        "resources",
-        Struct(&[("limits", Quantities), ("requests", Quantities)]),
-    ),
-    ("volumeName", Plain),
-    ("storageClassName", Pointer),
-    ("volumeMode", Pointer),
-    ("dataSource", Pointer),
-    ("dataSourceRef", Pointer),
-    ("volumeAttributesClassName", Pointer),
-];
-
-/// Adds the paths of the fields in which two objects differ.
-fn differences(
-    path: &str,
-    shapes: &'static [(&'static str, Shape)],
-    one: &Object<'_>,
-    other: &Object<'_>,
-    found: &mut Vec<String>,
-) {
-    for (key, shape) in shapes {
-        let path = [path, ".", key].concat();
-        let (one, other) = (one.field(key), other.field(key));
-        let is_equal = match shape {
-            Pointer => one == other,
-            Plain => is_empty(&one) && is_empty(&other) || one == other,
-            Quantities => quantities(&one) == quantities(&other),
-            PointerTo(_) if one.is_present() != other.is_present() => false,
-            Struct(shapes) | PointerTo(shapes) => {
-                differences(&path, shapes, &one.object(), &other.object(), found);
-                true
-            }
-        };
-        if !is_equal {
-            found.push(path);
+/// Adds the paths of the fields in which two values differ.
+fn add_differences(path: String, one: &Field<'_>, other: &Field<'_>, found: &mut Vec<String>) {
+    /// The longest path is `template.spec.storage.resources.requests`.
+    const DOTS: usize = 4;
+    if path == "template.spec.source.registry.platform" || is_empty(one) && is_empty(other) {
+        return;
+    }
+    let is_object =
+        |field: &Field<'_>| field.json().is_some_and(|json| json.kind() == Kind::Object);
+    if path.matches('.').count() < DOTS && is_object(one) && is_object(other) {
+        let [one, other] = [one, other].map(|field| {
+            let fields = field.object().fields().unwrap_or_default();
+            fields.into_iter().collect::<BTreeMap<_, _>>()
+        });
+        let keys: BTreeSet<_> = one.keys().chain(other.keys()).collect();
+        let absent = Field::nowhere();
+        for key in keys {
+            let [one, other] = [&one, &other].map(|fields| fields.get(key).unwrap_or(&absent));
+            add_differences([&path, ".", key].concat(), one, other, found);
         }
+        return;
+    }
+    let is_equal = match path.rsplit_once('.') {
+        Some((_, "requests" | "limits")) => quantities(one) == quantities(other),
+        _ => one == other,
+    };
+    if !is_equal {
+        found.push(path);
     }
 }
 
