@@ -71,28 +71,3 @@ fn is_name(name: &str) -> bool {
             .iter()
             .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
 }
-
-#[cfg(test)]
-mod tests {
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    use super::key_error;
-
-    #[test]
-    fn a_key_is_a_name_with_at_most_one_prefix() {
-        for (key, reason) in [
-            ("", "no name"),
-            ("kubernetes.io/", "no name"),
-            ("/arch", "prefix of the key is empty"),
-            ("a/b/c", "at most one slash"),
-            ("//", "at most one slash"),
-        ] {
-            let error = key_error(key);
-            assert!(error.is_some_and(|error| error.contains(reason)), "{key}");
-        }
-        for key in ["z", "kubernetes.io/arch", "1.2.3/My_Zone.v1-b"] {
-            assert_eq!(key_error(key), None, "{key}");
-        }
-    }
-}

@@ -118,11 +118,9 @@ mod tests {
         for (list, count) in [
             (r#"{"items":[NODE],"kind":"NodeList"}"#, 1),
             (r#"{"kind":"List","metadata":{},"items":[NODE,NODE]}"#, 2),
-            (" {\n\"items\" : [ NODE ] }\r\n", 1),
             (r#"{"items":[NODE,NODE],"items":[NODE]}"#, 1),
             (r#"{"items":[NODE,NODE],"items":null}"#, 0),
-            (r#"{"kind":"PodList","items":[NODE],"kind":"List"}"#, 1),
-            (r#"{"k\u0069nd":"Node\u004cist","items":[NODE]}"#, 1),
+            (r#"{"kind":"PodList","items":[NODE],"k\u0069nd":"List"}"#, 1),
         ] {
             let counted = counted(list.replace("NODE", WORKER).as_bytes()).unwrap();
             assert_eq!(counted.values().sum::<usize>(), count, "{list}");
@@ -131,16 +129,12 @@ mod tests {
             (r#""name":"w""#, r#""l\u0061bels":{},"name":null"#),
             (r#"worker":"""#, r#"worker":null"#),
             (
-                r#""status":{"#,
-                r#""status":{"x":[{}],"nodeInfo":{"architecture":"x"},"#,
+                r#""nodeInfo":"#,
+                r#""nodeInfo":{"architecture":"x"},"nodeInfo":"#,
             ),
             (
-                r#""status":{"#,
-                r#""status":{"nodeInfo":{"architecture":"x"}},"status":{"#,
-            ),
-            (
-                r#""labels":{"#,
-                r#""labels":{"node-role.kubernetes.io/master":""},"labels":{"#,
+                r#""labels":"#,
+                r#""labels":{"node-role.kubernetes.io/master":""},"labels":"#,
             ),
             (r#""amd64""#, r#""x","architecture":"\u0061md64""#),
         ] {
@@ -152,29 +146,19 @@ mod tests {
 
     #[test]
     fn an_architecture_has_at_most_63_bytes() {
-        for (written, counted_as) in [
-            ("x".repeat(63), "x".repeat(63)),
-            ("x".repeat(64), "x".repeat(60) + "…"),
-        ] {
-            let list = format!(r#"{{"items":[{WORKER}]}}"#).replace("amd64", &written);
-            assert_eq!(counted(list.as_bytes()), Ok([(counted_as, 1)].into()));
-        }
+        let list = format!(r#"{{"items":[{WORKER}]}}"#).replace("amd64", &"x".repeat(64));
+        let shortened = "x".repeat(60) + "…";
+        assert_eq!(counted(list.as_bytes()), Ok([(shortened, 1)].into()));
     }
 
     #[test]
     fn an_error_has_the_index_of_the_node_and_a_position() {
         const ERRORS: &str = r#"[] | invalid type: sequence, expected a list of nodes at line 1 column 2
-oops | expected value at line 1 column 1
 {} | items is missing
 {"kind":"Status"} | kind is `Status`, expected NodeList
 {"kind":1} | invalid type: integer `1`, expected a string at line 1 column 9
-{"items":{}} | invalid type: map, expected the items of a list at line 1 column 11
 {"items":[]} x | trailing characters at line 1 column 14
-{"items":[{},{"metadata":{"na | items[1]: EOF while parsing a string at line 1 column 29
 {"items":[{},null]} | items[1]: invalid type: null, expected a node at line 1 column 17
-{"items":[{},[]]} | items[1]: invalid type: sequence, expected a node at line 1 column 15
-{"items":[{},]} | items[1]: trailing comma at line 1 column 14
-{"items":[{"metadata":{"name":1}}]} | items[0]: invalid type: integer `1`, expected a string at line 1 column 31
 {"items":[{"metadata":{"labels":""}}]} | items[0]: invalid type: string "", expected the labels of a node at line 1 column 34
 {"items":[{"metadata":{"labels":{"node-role.kubernetes.io/worker":true}}}]} | items[0]: invalid type: boolean `true`, expected a string at line 1 column 70
 {"items":[{"status":{"nodeInfo":{"architecture":{}}}}]} | items[0]: invalid type: map, expected a string at line 1 column 48"#;
@@ -182,15 +166,9 @@ oops | expected value at line 1 column 1
             let (list, error) = line.split_once(" | ").unwrap();
             assert_eq!(counted(list.as_bytes()), Err(error.to_owned()), "{list}");
         }
-        assert!(counted(b" \n").is_err());
-        let long = "é\\n".repeat(10_000);
-        for list in [
-            format!(r#"{{"kind":"{long}\n","items":[]}}"#),
-            format!(r#"{{"items":"{long}"}}"#),
-        ] {
-            let error = counted(list.as_bytes()).unwrap_err();
-            assert!(error.len() < 400 && !error.contains('\n'), "{error}");
-        }
+        let long = format!(r#"{{"kind":"{}\n","items":[]}}"#, "é\\n".repeat(10_000));
+        let error = counted(long.as_bytes()).unwrap_err();
+        assert!(error.len() < 400 && !error.contains('\n'), "{error}");
     }
 
     #[test]
@@ -201,12 +179,7 @@ oops | expected value at line 1 column 1
             b"\"uid\":\"\xff\",\"\xff\":1,\"\\udc00\":2",
         ] {
             let list = [b"{\"items\":[{\"metadata\":{", field, b"}}]}"].concat();
-            assert_eq!(
-                counted(&list),
-                Ok(BTreeMap::new()),
-                "{}",
-                field.escape_ascii()
-            );
+            assert_eq!(counted(&list), Ok(BTreeMap::new()), "{field:?}");
         }
     }
 }
