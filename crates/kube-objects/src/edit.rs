@@ -4,8 +4,11 @@
 //! unknown fields, the order of keys, and large numbers.
 
 use std::borrow::Cow;
+use std::iter;
 
-use serde::{Deserialize, Serialize};
+use serde::ser::Error as _;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::json::{Field, Json, Kind};
@@ -113,12 +116,9 @@ impl Edits {
     /// exists is replaced.
     pub fn set(mut self, field: &Field<'_>, value: impl Into<Value>) -> Self {
         let path = field.path();
-        let mut parents = Vec::new();
-        let mut parent = path.parent();
-        for _ in 0..field.missing.count {
-            parents.extend(parent);
-            parent = parent.and_then(FieldPath::parent);
-        }
+        let parents: Vec<&FieldPath> = iter::successors(path.parent(), |path| path.parent())
+            .take(field.missing.count)
+            .collect();
         for (index, parent) in parents.into_iter().rev().enumerate() {
             if !self.edits.iter().any(|edit| edit.path == *parent) {
                 self = match index {
@@ -166,9 +166,7 @@ pub fn apply<'e>(object: Json<'_>, edits: impl IntoIterator<Item = &'e Edit>) ->
     for edit in edits {
         tree.apply(&edit.path.segments(), &edit.change)?;
     }
-    let mut text = String::new();
-    tree.write(&mut text)?;
-    Some(text)
+    serde_json::to_string(&tree).ok()
 }
 
 /// An object that is parsed only where it is edited.
@@ -244,35 +242,20 @@ impl Tree<'_> {
         *self = opened;
         Some(self)
     }
+}
 
-    fn write(&self, text: &mut String) -> Option<()> {
+impl Serialize for Tree<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Text(json) => text.push_str(json.text()),
-            Self::New(value) => text.push_str(&value.to_string()),
+            Self::Text(json) => serde_json::from_str::<&RawValue>(json.text())
+                .map_err(S::Error::custom)?
+                .serialize(serializer),
+            Self::New(value) => value.serialize(serializer),
             Self::Object(members) => {
-                text.push('{');
-                for (index, (key, value)) in members.iter().enumerate() {
-                    if index > 0 {
-                        text.push(',');
-                    }
-                    text.push_str(&serde_json::to_string(key).ok()?);
-                    text.push(':');
-                    value.write(text)?;
-                }
-                text.push('}');
+                serializer.collect_map(members.iter().map(|(key, value)| (key, value)))
             }
-            Self::List(items) => {
-                text.push('[');
-                for (index, item) in items.iter().enumerate() {
-                    if index > 0 {
-                        text.push(',');
-                    }
-                    item.write(text)?;
-                }
-                text.push(']');
-            }
+            Self::List(items) => serializer.collect_seq(items),
         }
-        Some(())
     }
 }
 
@@ -320,60 +303,42 @@ mod tests {
         let edits = Edits::default;
         let path = FieldPath::new;
         let items = FieldPath::default();
-        let item = Field::item(
-            &path(&["items"]),
-            1,
-            Some(Json::parse(br#"{"a":{}}"#).unwrap()),
-        )
-        .object()
-        .object("a")
-        .field("b");
         let text =
             r#"{"z":1.50,"a":{"n":123456789012345678901234567890,"x": [1, 2 ,3]},"u":"\u00e9"}"#;
+        let set = text.replace(r#""x": [1, 2 ,3]"#, r#""x":[1, 2 ,3],"b":true"#);
+        // The last of several equal keys counts.
+        let twice = r#"{"a":null,"a":1}"#;
         for (text, edits, after) in [
+            (text, edits().set(&field(text, &["a", "b"]), true), &*set),
             (
-                text,
-                edits().set(&field(text, &["a", "b"]), true),
-                Some(
-                    r#"{"z":1.50,"a":{"n":123456789012345678901234567890,"x":[1, 2 ,3],"b":true},"u":"\u00e9"}"#,
-                ),
+                twice,
+                edits().set(&field(twice, &["a"]), "2"),
+                r#"{"a":null,"a":"2"}"#,
             ),
-            (
-                r#"{"items":[{},{"a":{}}]}"#,
-                edits().set(&item, "1"),
-                Some(r#"{"items":[{},{"a":{"b":"1"}}]}"#),
-            ),
-            // The last of several equal keys counts.
-            (
-                r#"{"a":null,"a":1}"#,
-                edits().set(&field(r#"{"a":null,"a":1}"#, &["a"]), "2"),
-                Some(r#"{"a":null,"a":"2"}"#),
-            ),
-            (
-                r#"{"a":1,"b":2,"a":3}"#,
-                edits().remove(path(&["a"])),
-                Some(r#"{"b":2}"#),
-            ),
+            (twice, edits().remove(path(&["a"])), "{}"),
             (
                 r#"["a","b"]"#,
                 edits()
                     .add(items.index(2), "c")
                     .replace(items.index(0), "x")
                     .remove(items.index(1)),
-                Some(r#"["x","c"]"#),
+                r#"["x","c"]"#,
             ),
-            // Edits that cannot be applied.
-            ("{}", edits().remove(path(&["a"])), None),
-            ("{}", edits().replace(path(&["a", "b"]), true), None),
-            ("{}", edits().add(path(&["a", "b"]), true), None),
-            (r#"{"a":1}"#, edits().replace(path(&["a", "b"]), true), None),
-            ("[1]", edits().replace(items.index(1), true), None),
-            ("[1]", edits().remove(items.index(1)), None),
-            ("[1]", edits().add(items.index(2), true), None),
-            ("[1]", edits().replace(path(&["a"]), true), None),
-            ("{}", edits().remove(FieldPath::default()), None),
         ] {
-            assert_eq!(edited(text, edits).as_deref(), after, "{text}");
+            assert_eq!(edited(text, edits).as_deref(), Some(after), "{text}");
+        }
+        for (text, edits) in [
+            ("{}", edits().remove(path(&["a"]))),
+            ("{}", edits().replace(path(&["a", "b"]), true)),
+            ("{}", edits().add(path(&["a", "b"]), true)),
+            (r#"{"a":1}"#, edits().replace(path(&["a", "b"]), true)),
+            ("[1]", edits().replace(items.index(1), true)),
+            ("[1]", edits().remove(items.index(1))),
+            ("[1]", edits().add(items.index(2), true)),
+            ("[1]", edits().replace(path(&["a"]), true)),
+            ("{}", edits().remove(FieldPath::default())),
+        ] {
+            assert_eq!(edited(text, edits), None, "{text}");
         }
     }
 }

@@ -574,16 +574,8 @@ mod tests {
     #[test]
     fn half_of_a_surrogate_pair_is_not_an_error() {
         for (written, text) in [
-            (
-                r#"\"\\/\b\f\n\r\t\u00e9\ud83d\ude00"#,
-                "\"\\/\u{8}\u{c}\n\r\t\u{e9}\u{1f600}",
-            ),
             (r"\ud83d", "\u{fffd}\u{fffd}\u{fffd}"),
             (r"a\ud83dx", "a\u{fffd}\u{fffd}\u{fffd}x"),
-            (
-                r"\ude00\ud83d",
-                "\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}",
-            ),
             (r"\ud83d\ud83d\ude00", "\u{fffd}\u{fffd}\u{fffd}\u{1f600}"),
             (r"\ud83d\u0061", "\u{fffd}\u{fffd}\u{fffd}a"),
         ] {
@@ -610,33 +602,31 @@ mod tests {
 
     #[test]
     fn a_value_of_the_wrong_type_is_an_error_with_its_path() {
-        let object = Object::root(json(r#"{"spec":{"workloads":[],"items":[{"x":1}]}}"#));
-        let spec = object.object("spec");
-        let error = spec.object("workloads").object("y").field("z").string();
-        assert_eq!(
-            error.unwrap_err().to_string(),
-            "spec.workloads must be an object, not a list"
-        );
-        let error = spec
-            .field("items")
-            .list(|_, item| item.object().field("x").string());
-        assert_eq!(
-            error.unwrap_err().to_string(),
-            "spec.items[0].x must be a string, not a number"
-        );
-        let boot_order = Object::root(json(r#"{"bootOrder":1.5}"#))
-            .field("bootOrder")
-            .integer();
-        assert_eq!(
-            boot_order.unwrap_err().to_string(),
-            "bootOrder must be an integer, not `1.5`"
-        );
-        let affinity = Object::root(json(r#"{"affinity":{"a":["x",{}]}}"#));
-        let error = affinity
-            .field("affinity")
-            .parse::<BTreeMap<String, Vec<String>>>()
-            .unwrap_err();
-        assert_eq!(error.to_string(), "affinity.a[1] must not be an object");
+        let object = Object::root(json(r#"{"list":[],"items":[{"x":1}],"a":{"b":["x",{}]}}"#));
+        let items = object.field("items");
+        for (error, text) in [
+            (
+                object.object("list").object("y").field("z").string().err(),
+                "list must be an object, not a list",
+            ),
+            (
+                items.list(|_, item| item.object().string("x")).err(),
+                "items[0].x must be a string, not a number",
+            ),
+            (
+                Field::root(json("1.5")).integer().err(),
+                "the document must be an integer, not `1.5`",
+            ),
+            (
+                object
+                    .field("a")
+                    .parse::<BTreeMap<String, Vec<String>>>()
+                    .err(),
+                "a.b[1] must not be an object",
+            ),
+        ] {
+            assert_eq!(error.unwrap().to_string(), text);
+        }
     }
 
     #[test]

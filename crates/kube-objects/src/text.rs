@@ -236,9 +236,6 @@ mod tests {
             quote("a\0b\u{202e}c`d\n"),
             "`a\\u{0}b\\u{202e}c\\u{60}d\\u{a}`"
         );
-        for invisible in ['\u{3164}', '\u{115f}', '\u{fe0f}', '\u{e0100}'] {
-            assert!(is_invisible(invisible), "{invisible:?}");
-        }
         let shown = quote(&"x".repeat(10_000_000));
         assert_eq!(shown, format!("`{}…`", "x".repeat(48)));
         for (text, limit, escaped) in [("abc", 3, "abc"), ("abcd", 3, "abc…"), ("aä", 2, "a…")]
@@ -259,13 +256,7 @@ mod tests {
 
     #[test]
     fn an_encoded_name_is_never_cut_inside_an_escape() {
-        for (name, limit, encoded) in [
-            ("a b", 9, "a%20b"),
-            ("a b", 3, "a"),
-            ("ab ", 5, "ab%20"),
-            ("abc", 2, "ab"),
-            ("ä", 9, "%C3%A4"),
-        ] {
+        for (name, limit, encoded) in [("a b", 3, "a"), ("ab ", 5, "ab%20"), ("ä", 9, "%C3%A4")] {
             assert_eq!(percent_encode(name, limit), encoded);
         }
     }
@@ -276,25 +267,16 @@ mod tests {
             ("kitten", "sitting", 3, Some(3)),
             ("kitten", "sitting", 2, None),
             ("Abcdef", "bcdefA", 2, Some(2)),
-            ("abxyz", "ab", 2, None),
+            (&"x".repeat(1_000_000), "sitting", 2, None),
         ] {
             assert_eq!(distance(one, other, most), expected, "{one} {other}");
         }
-        assert_eq!(distance(&"x".repeat(1_000_000), "sitting", 2), None);
     }
 
     #[test]
-    fn the_nearest_name_is_found_whatever_its_case() {
-        let names = ["architectures-missing", "architectures-malformed"];
-        let found = nearest("Architecture-missing", &names);
-        assert_eq!(found, Some("architectures-missing"));
-        assert_eq!(nearest("levels", &names), None);
-        // The first one of those that are equally near.
-        assert_eq!(nearest("levelx", &["levels", "levely"]), Some("levels"));
-    }
-
-    #[test]
-    fn turkish_and_kelvin_letters_are_lower_cased_as_in_go() {
-        assert_eq!(ascii_lower("\u{130}\u{212a}A\u{c4}"), "ika\u{c4}");
+    fn the_nearest_name_is_the_first_of_those_that_are_equally_near() {
+        let names = ["levels", "levely"];
+        assert_eq!(nearest("Levelx", &names), Some("levels"));
+        assert_eq!(nearest("updates", &names), None);
     }
 }
