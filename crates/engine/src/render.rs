@@ -178,9 +178,8 @@ fn templates(change: &Change<'_>, census: &Census) -> Vec<TemplateReport> {
 fn missing_crons<'f>(forecast: &'f Forecast<'_>) -> BTreeSet<(&'f str, &'f str)> {
     let failing = forecast.crons.iter().filter(|cron| !cron.verdict.imports());
     failing
-        .map(|cron| (cron.template, &cron.key))
-        .chain(forecast.lost.iter().map(|lost| (lost.template, &lost.key)))
-        .filter_map(|(template, key)| Some((forecast.templates.get(template)?.name, &*key.name)))
+        .chain(forecast.lost.iter().map(|lost| &lost.cron))
+        .filter_map(|cron| Some((forecast.templates.get(cron.template)?.name, &*cron.key.name)))
         .collect()
 }
 

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cdi::data_import_cron::{self, DataImportCron, Rejection, Verdict};
+use crate::cdi::data_import_cron::{DataImportCron, Rejection};
 use crate::cdi::data_source;
 use crate::hco::golden_image::{accepted_images, golden_images};
 use crate::hco::import::Import;
@@ -28,6 +28,7 @@ pub use self::effects::Stop;
 pub use self::objects::Objects;
 pub use self::state::{Disk, State};
 pub use crate::cdi::data_import_cron::Origin;
+pub use crate::ssp::data_sources::Cron;
 pub use crate::ssp::template::{Given, SspTemplate};
 
 /// The component that rejects the object, so that the cluster does not change.
@@ -41,21 +42,6 @@ pub enum Rejected<'a> {
     Architectures(Unusable<'a>),
     /// SSP's webhook rejects a template without a name.
     NameMissing,
-}
-
-/// A DataImportCron that SSP wants.
-#[derive(Debug, Clone)]
-pub struct Cron {
-    /// The index of its template in [`Forecast::templates`].
-    pub template: usize,
-    /// Its namespace and name.
-    pub key: Key,
-    /// The architecture of its suffix.
-    pub architecture: Option<Architecture>,
-    /// The DataSource that it manages.
-    pub source: Key,
-    /// Whether it is rejected, and whether it ever imports an image.
-    pub verdict: Verdict,
 }
 
 /// The operator that creates a DataSource.
@@ -146,14 +132,18 @@ impl<'a> Forecast<'a> {
         }
         let images = golden_images(given.hco, given.common);
         let (templates, left_out) = ssp_templates(given, &images);
-        let mut mistyped = templates.iter().filter(|template| template.is_mistyped());
-        if let Some(index) = mistyped.find_map(|template| template.index) {
+        let is_mistyped = |template: &&SspTemplate<'_>| template.is_mistyped();
+        if let Some(index) = templates
+            .iter()
+            .filter(is_mistyped)
+            .find_map(|template| template.index)
+        {
             return Err(Rejected::ByHco(HcoRejection::WrongType(index)));
         }
-        let mut rejected = templates
+        if let Some(template) = templates
             .iter()
-            .filter(|template| has_unknown_content(template));
-        if let Some(template) = rejected.next() {
+            .find(|template| has_unknown_content(template))
+        {
             return Err(Rejected::ContentType(template.name));
         }
         let is_multi_arch = ssp_patch(given, &templates).enables_import(given.import);
@@ -180,13 +170,15 @@ impl<'a> Forecast<'a> {
         let patch = ssp_patch(given, &templates);
         let is_multi_arch = patch.enables_import(given.import);
         let architectures = architectures(given.census, is_multi_arch);
-        let wanted = Wanted::new(
+        let mut wanted = Wanted::new(
             &templates,
             &architectures,
             is_multi_arch,
             given.golden_namespace,
         );
-        let crons = crons(&wanted, &templates);
+        // The crons of one template have different names, unless their name is invalid.
+        let mut crons: Vec<Cron> = std::mem::take(&mut wanted.crons).into_values().collect();
+        crons.sort_by_cached_key(|cron| (cron.template, cron.key.clone(), cron.source.clone()));
         let mut forecast = Self {
             import: is_multi_arch.into(),
             architectures,
@@ -212,22 +204,26 @@ impl<'a> Forecast<'a> {
         let mut sources = BTreeMap::new();
         for (name, wanted) in &wanted.bundle_sources {
             let key = golden.beside(name.as_str());
-            let mut source = DataSource::default();
-            let mut managing = None;
-            match wanted {
-                WantedSource::Pointer(to) => source.points_to = Some(to.clone()),
+            let (points_to, index, own_label) = match wanted {
+                WantedSource::Pointer(to) => (Some(to.clone()), None, None),
                 WantedSource::Own(label) => {
-                    source.cron = self.crons.iter().position(|cron| cron.source == key);
-                    managing = source.cron.and_then(|index| self.crons.get(index));
-                    let label_of_cron = managing
-                        .filter(|cron| cron.verdict.manages_source())
-                        .and_then(|cron| self.label_of(cron));
-                    let label = label.map(|label| Cow::Borrowed(label.name()));
-                    source.architecture_label = label_of_cron.or(label).unwrap_or_default();
+                    let index = self.crons.iter().position(|cron| cron.source == key);
+                    (None, index, *label)
                 }
-            }
-            source.rejected =
-                data_source::examine_names(name, managing.map(|cron| &*cron.key.name));
+            };
+            let cron = index.and_then(|index| self.crons.get(index));
+            let source = DataSource {
+                creator: CreatedBy::Bundle,
+                points_to,
+                architecture_label: cron
+                    .filter(|cron| cron.verdict.manages_source())
+                    .and_then(|cron| self.label_of(cron))
+                    .or(own_label.map(|label| label.name().into()))
+                    .unwrap_or_default(),
+                cron: index,
+                rejected: data_source::examine_names(name, cron.map(|cron| &*cron.key.name)),
+                filled: None,
+            };
             sources.insert(key, source);
         }
         for (name, to) in &wanted.pointers {
@@ -242,9 +238,9 @@ impl<'a> Forecast<'a> {
             sources.insert(key, source);
         }
         // SSP's client does not send an object without a name, so SSP stops there.
-        let is_nameless =
-            |source: &DataSource| source.rejected == Some(data_source::Rejection::NameMissing);
-        let reaches_crons = !sources.values().any(is_nameless);
+        let reaches_crons = !sources
+            .values()
+            .any(|source| source.rejected == Some(data_source::Rejection::NameMissing));
         if self.same_name.is_empty() {
             for (index, cron) in self.crons.iter().enumerate() {
                 if reaches_crons
@@ -267,27 +263,21 @@ impl<'a> Forecast<'a> {
 
     /// Sets which DataSources have a disk. CDI follows one pointer.
     fn fill(&self, sources: &mut BTreeMap<Key, DataSource>, reaches_crons: bool) {
-        for source in sources.values_mut() {
+        let imports = |source: &DataSource| {
             let cron = source.cron.and_then(|index| self.crons.get(index));
-            let is_imported = cron.is_some_and(|cron| cron.verdict.imports());
-            source.filled = Some(source.rejected.is_none() && reaches_crons && is_imported);
-        }
-        let pointers: Vec<(Key, bool)> = sources
+            source.rejected.is_none() && cron.is_some_and(|cron| cron.verdict.imports())
+        };
+        let with_disk: BTreeSet<Key> = sources
             .iter()
-            .filter_map(|(key, source)| {
-                let target = key.beside(source.points_to.as_deref()?);
-                let target = sources.get(&target);
-                let is_filled = source.rejected.is_none()
-                    && target.is_some_and(|target| {
-                        target.points_to.is_none() && target.filled == Some(true)
-                    });
-                Some((key.clone(), is_filled))
-            })
+            .filter(|(_, source)| reaches_crons && imports(source))
+            .map(|(key, _)| key.clone())
             .collect();
-        for (key, is_filled) in pointers {
-            if let Some(source) = sources.get_mut(&key) {
-                source.filled = Some(is_filled);
-            }
+        for (key, source) in sources {
+            let has_disk = match &source.points_to {
+                Some(target) => with_disk.contains(&key.beside(target.as_str())),
+                None => with_disk.contains(key),
+            };
+            source.filled = Some(source.rejected.is_none() && has_disk);
         }
     }
 
@@ -301,38 +291,39 @@ impl<'a> Forecast<'a> {
     }
 
     fn find_stop(&self) -> Option<Stopped> {
-        let mut sources = self.data_sources.values();
-        if sources.any(|source| source.rejected.is_some()) {
-            return Some(Stopped::DataSource);
+        let is_rejected = |source: &DataSource| source.rejected.is_some();
+        if self.data_sources.values().any(is_rejected) {
+            Some(Stopped::DataSource)
+        } else if self.crons.iter().any(|cron| cron.rejected().is_some()) {
+            Some(Stopped::DataImportCron)
+        } else {
+            (!self.same_name.is_empty()).then_some(Stopped::SameName)
         }
-        let mut crons = self.crons.iter();
-        if crons.any(|cron| cron.verdict.rejected.is_some()) {
-            return Some(Stopped::DataImportCron);
-        }
-        (!self.same_name.is_empty()).then_some(Stopped::SameName)
     }
 
     /// The DataSources whose name, or whose target's name, is the managedDataSource of a template, with or without the
     /// suffix of an architecture.
     pub fn of_templates(&self) -> impl Iterator<Item = (&Key, &DataSource)> {
-        let managed = self.templates.iter();
-        let managed: BTreeSet<&str> = managed
+        let managed: BTreeSet<&str> = self
+            .templates
+            .iter()
             .map(|template| template.spec.managed_data_source.as_str())
             .collect();
         self.data_sources.iter().filter(move |(key, source)| {
-            let names = [Some(&*key.name), source.points_to.as_deref()];
-            names.into_iter().flatten().any(|name| {
-                let mut names = unsuffixed(name).chain([name]);
-                names.any(|name| managed.contains(name))
-            })
+            [Some(&*key.name), source.points_to.as_deref()]
+                .into_iter()
+                .flatten()
+                .flat_map(|name| unsuffixed(name).chain([name]))
+                .any(|name| managed.contains(name))
         })
     }
 
     /// The managedDataSource of a template.
     pub fn managed_data_source(&self, template: &str) -> Option<&str> {
-        let mut templates = self.templates.iter();
-        let template = templates.find(|known| known.name == template)?;
-        Some(&template.spec.managed_data_source)
+        self.templates
+            .iter()
+            .find(|known| known.name == template)
+            .map(|template| template.spec.managed_data_source.as_str())
     }
 
     /// The first matching cron of each template of the spec, with the index of its template. The crons of a template
@@ -353,18 +344,20 @@ impl<'a> Forecast<'a> {
 
     /// Whether SSP stops because `commonBootImageNamespace` is not the name of a namespace.
     pub fn common_namespace_rejected(&self) -> bool {
-        let is_added = |cron: &&Cron| {
+        let is_added = |cron: &Cron| {
             let template = self.templates.get(cron.template);
             template.is_some_and(|template| template.index.is_none())
         };
-        let mut added = self.crons.iter().filter(is_added);
-        added.any(|cron| cron.rejected() == Some(&Rejection::NamespaceInvalid))
+        self.crons
+            .iter()
+            .any(|cron| is_added(cron) && cron.rejected() == Some(&Rejection::NamespaceInvalid))
     }
 
     /// The names of the templates with at least one cron that does not exist because of another template.
     pub fn lost_templates(&self) -> BTreeSet<&str> {
-        let lost = self.lost.iter();
-        lost.filter_map(|lost| Some(self.templates.get(lost.template)?.name))
+        self.lost
+            .iter()
+            .filter_map(|lost| Some(self.templates.get(lost.cron.template)?.name))
             .collect()
     }
 
@@ -415,35 +408,9 @@ fn has_unknown_content(template: &SspTemplate<'_>) -> bool {
     content.is_some_and(|content| !["", "kubevirt", "archive"].contains(&content.as_str()))
 }
 
-fn crons(wanted: &Wanted, templates: &[SspTemplate<'_>]) -> Vec<Cron> {
-    let crons = wanted.crons.iter().filter_map(|(source, cron)| {
-        let template = templates.get(cron.template)?;
-        let key = source.beside(cron.name.as_str());
-        let of_cdi = template.cdi_cron(&key, source, cron.architecture);
-        Some(Cron {
-            template: cron.template,
-            verdict: data_import_cron::examine_names(&of_cdi, &template.verdict),
-            key,
-            architecture: cron.architecture,
-            source: source.clone(),
-        })
-    });
-    let mut crons: Vec<Cron> = crons.collect();
-    // The crons of one template have different names, unless their name is invalid.
-    let order = |cron: &Cron| (cron.template, cron.key.clone(), cron.source.clone());
-    crons.sort_by_cached_key(order);
-    crons
-}
-
+/// The names that several crons have.
 fn same_names(crons: &[Cron]) -> BTreeSet<Key> {
     let mut names = BTreeSet::new();
-    let keys = crons.iter().map(|cron| cron.key.clone());
-    keys.filter(|key| !names.insert(key.clone())).collect()
-}
-
-impl Cron {
-    /// Why it is rejected.
-    pub fn rejected(&self) -> Option<&Rejection> {
-        self.verdict.rejected.as_ref()
-    }
+    let keys = crons.iter().map(|cron| &cron.key);
+    keys.filter(|key| !names.insert(*key)).cloned().collect()
 }

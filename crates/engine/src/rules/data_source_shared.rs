@@ -58,12 +58,12 @@ fn of_data_sources<'f>(forecast: &'f Forecast<'f>) -> impl Iterator<Item = Share
     let first_of_templates = forecast
         .lost
         .iter()
-        .filter(move |lost| seen.insert(lost.template));
+        .filter(move |lost| seen.insert(lost.cron.template));
     first_of_templates.filter_map(move |lost| {
-        let name = &*lost.source.name;
+        let name = &*lost.cron.source.name;
         let winner = lost.to.or_else(|| pointers.get(name).copied());
         Some(SharedDataSource {
-            loser: forecast.templates.get(lost.template)?,
+            loser: forecast.templates.get(lost.cron.template)?,
             winner: winner.and_then(|winner| forecast.templates.get(winner)),
             shared: Shared::DataSource(name),
         })

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cdi::data_import_cron::{Verdict, examine_names};
 use crate::cdi::data_source::Rejection;
 use crate::forecast::{CreatedBy, Cron, Forecast};
 
@@ -23,27 +22,25 @@ impl Forecast<'_> {
     /// Where the imports of templates stop, by the name of the template. A template that another one displaces also counts
     /// as if it were alone.
     pub fn stops(&self) -> BTreeMap<&str, BTreeSet<Stop>> {
-        let of_verdict = |verdict: &Verdict| {
-            let rejected = verdict.rejected.as_ref().map(|_| Stop::DataImportCron);
-            let never_runs = verdict.never_runs.first().map(|_| Stop::CronJob);
-            [rejected, never_runs]
+        let of_cron = |cron: &Cron, is_shared: bool| {
+            let stops = [
+                cron.rejected().map(|_| Stop::DataImportCron),
+                cron.verdict.never_runs.first().map(|_| Stop::CronJob),
+                is_shared.then_some(Stop::OtherTemplate),
+            ];
+            (cron.template, stops)
         };
-        let of_crons = self.crons.iter().map(|cron| {
-            let [rejected, never_runs] = of_verdict(&cron.verdict);
-            let is_shared = self.same_name.contains(&cron.key);
-            let source = self.rejected_source(cron).map(|_| Stop::DataSource);
-            let shared = is_shared.then_some(Stop::OtherTemplate);
-            (cron.template, [rejected, never_runs, source, shared])
-        });
-        let of_lost = self.lost.iter().filter_map(|lost| {
-            let template = self.templates.get(lost.template)?;
-            let cron = template.cdi_cron(&lost.key, &lost.source, lost.architecture);
-            let [rejected, never_runs] = of_verdict(&examine_names(&cron, &template.verdict));
-            let displaced = Some(Stop::OtherTemplate);
-            Some((lost.template, [rejected, never_runs, displaced, None]))
+        let of_crons = self
+            .crons
+            .iter()
+            .map(|cron| of_cron(cron, self.same_name.contains(&cron.key)));
+        let of_lost = self.lost.iter().map(|lost| of_cron(&lost.cron, true));
+        let of_sources = self.crons.iter().map(|cron| {
+            let rejected = self.rejected_source(cron).map(|_| Stop::DataSource);
+            (cron.template, [rejected, None, None])
         });
         let mut stops: BTreeMap<&str, BTreeSet<Stop>> = BTreeMap::new();
-        for (index, found) in of_crons.chain(of_lost) {
+        for (index, found) in of_crons.chain(of_lost).chain(of_sources) {
             if let Some(template) = self.templates.get(index) {
                 let known = stops.entry(template.name).or_default();
                 known.extend(found.into_iter().flatten());

@@ -12,6 +12,7 @@ use std::rc::Rc;
 
 use super::architecture::Architecture;
 use super::bundle;
+use crate::cdi::data_import_cron::{Rejection, Verdict, examine_names};
 use crate::hco::version::HcoVersion;
 use crate::ssp::template::SspTemplate;
 
@@ -87,13 +88,24 @@ impl fmt::Display for Key {
 
 /// A DataImportCron that SSP wants.
 #[derive(Debug, Clone)]
-pub struct WantedCron {
+pub struct Cron {
     /// The index of its template.
     pub template: usize,
-    /// Its name.
-    pub name: String,
+    /// Its namespace and name.
+    pub key: Key,
     /// The architecture of its suffix, which is also the platform of its registry.
     pub architecture: Option<Architecture>,
+    /// The DataSource that it manages.
+    pub source: Key,
+    /// Whether it is rejected, and whether it ever imports an image.
+    pub verdict: Verdict,
+}
+
+impl Cron {
+    /// Why it is rejected.
+    pub fn rejected(&self) -> Option<&Rejection> {
+        self.verdict.rejected.as_ref()
+    }
 }
 
 /// A DataSource that SSP wants, in the namespace for golden images.
@@ -106,38 +118,20 @@ pub enum WantedSource {
 }
 
 /// A cron that SSP would create from a template alone, but does not create because of the other templates.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug)]
 pub struct LostCron {
-    /// The index of its template.
-    pub template: usize,
-    /// Its namespace and name.
-    pub key: Key,
-    /// The DataSource that it would manage.
-    pub source: Key,
-    /// The architecture of its suffix.
-    pub architecture: Option<Architecture>,
+    /// The cron.
+    pub cron: Cron,
     /// The template whose cron replaces it, even if SSP drops that cron too; `None` if SSP drops it in favor of a
     /// DataSource that points to another one.
     pub to: Option<usize>,
-}
-
-impl LostCron {
-    fn new(cron: WantedCron, source: Key, to: Option<usize>) -> Self {
-        Self {
-            template: cron.template,
-            architecture: cron.architecture,
-            key: source.beside(cron.name),
-            source,
-            to,
-        }
-    }
 }
 
 /// The objects that SSP wants.
 #[derive(Debug, Default)]
 pub struct Wanted {
     /// The crons, by the DataSource that they manage.
-    pub crons: BTreeMap<Key, WantedCron>,
+    pub crons: BTreeMap<Key, Cron>,
     /// The DataSources in the namespace for golden images that belong to VM templates of the bundle.
     pub bundle_sources: BTreeMap<String, WantedSource>,
     /// The other DataSources, each of which points to another one, in the order in which SSP creates them.
@@ -159,28 +153,36 @@ impl Wanted {
         let mut wanted = Self::default();
         let mut replaced = Vec::new();
         for (index, template) in templates.iter().enumerate() {
-            for (source, cron) in crons(
-                index,
-                template,
-                architectures,
-                is_multi_arch,
-                golden_namespace,
-            ) {
-                if let Some(earlier) = wanted.crons.insert(source.clone(), cron) {
-                    replaced.push((earlier, source));
-                }
+            let namespace = match template.namespace.as_str() {
+                "" => Rc::clone(golden_namespace),
+                namespace => namespace.into(),
+            };
+            for (source, name, architecture) in names(template, architectures, is_multi_arch) {
+                let source = Key::new(Rc::clone(&namespace), source);
+                let key = source.beside(name);
+                let of_cdi = template.cdi_cron(&key, &source, architecture);
+                let cron = Cron {
+                    template: index,
+                    verdict: examine_names(&of_cdi, &template.verdict),
+                    key,
+                    architecture,
+                    source: source.clone(),
+                };
+                replaced.extend(wanted.crons.insert(source, cron));
             }
         }
-        for (cron, source) in replaced {
-            let to = wanted.crons.get(&source).map(|cron| cron.template);
-            wanted.lost.push(LostCron::new(cron, source, to));
+        for cron in replaced {
+            let to = wanted.crons.get(&cron.source).map(|cron| cron.template);
+            wanted.lost.push(LostCron { cron, to });
         }
         wanted.add_bundle_sources(architectures, is_multi_arch);
         if is_multi_arch {
             wanted.add_pointers(templates, architectures);
             wanted.drop_crons_of_pointers(golden_namespace);
         }
-        wanted.lost.sort();
+        wanted
+            .lost
+            .sort_by_cached_key(|LostCron { cron, .. }| (cron.template, cron.key.clone()));
         wanted
     }
 
@@ -230,33 +232,22 @@ impl Wanted {
         });
         for name in of_bundle.chain(self.pointers.iter().map(|(name, _)| name)) {
             let key = Key::new(Rc::clone(golden_namespace), name.as_str());
-            if let Some(dropped) = self.crons.remove(&key) {
-                self.lost.push(LostCron::new(dropped, key, None));
-            }
+            let dropped = self.crons.remove(&key);
+            self.lost
+                .extend(dropped.map(|cron| LostCron { cron, to: None }));
         }
     }
 }
 
-/// The crons of a template, and the DataSources that they manage.
+/// The crons of a template: the DataSource that each manages, its own name, and its architecture.
 ///
 /// MIRRORS: getCronsByDataSource, getCronsByDataSourceMultiArch, addToCronMap.
-fn crons(
-    index: usize,
+fn names(
     template: &SspTemplate<'_>,
     architectures: &[Architecture],
     is_multi_arch: bool,
-    golden_namespace: &Rc<str>,
-) -> Vec<(Key, WantedCron)> {
-    let namespace = match template.namespace.as_str() {
-        "" => Rc::clone(golden_namespace),
-        namespace => namespace.into(),
-    };
+) -> Vec<(String, String, Option<Architecture>)> {
     let managed = template.spec.managed_data_source.as_str();
-    let cron = |name: String, architecture| WantedCron {
-        template: index,
-        name,
-        architecture,
-    };
     if let Some(annotated) = &template.architectures
         && is_multi_arch
     {
@@ -264,8 +255,11 @@ fn crons(
             .into_iter()
             .filter(|known| annotated.contains(known) && architectures.contains(known))
             .map(|known| {
-                let source = Key::new(Rc::clone(&namespace), known.suffixed(managed));
-                (source, cron(known.suffixed(template.name), Some(known)))
+                (
+                    known.suffixed(managed),
+                    known.suffixed(template.name),
+                    Some(known),
+                )
             })
             .collect();
     }
@@ -273,8 +267,7 @@ fn crons(
         .filter(|_| is_multi_arch)
         .and_then(|of_source| first_common(architectures, of_source))
         .map_or_else(|| managed.to_owned(), |default| default.suffixed(managed));
-    let source = Key::new(namespace, source);
-    vec![(source, cron(template.name.to_owned(), None))]
+    vec![(source, template.name.to_owned(), None)]
 }
 
 /// The first architecture of the cluster that is in `among`.

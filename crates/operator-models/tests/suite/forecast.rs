@@ -175,10 +175,10 @@ fn lost_crons(forecast: &Forecast<'_>) -> Value {
     let name = |index: usize| forecast.templates[index].name;
     let lost = forecast.lost.iter().map(|lost| {
         json!({
-            "template": name(lost.template),
-            "name": &*lost.key.name,
-            "namespace": &*lost.key.namespace,
-            "managedDataSource": &*lost.source.name,
+            "template": name(lost.cron.template),
+            "name": &*lost.cron.key.name,
+            "namespace": &*lost.cron.key.namespace,
+            "managedDataSource": &*lost.cron.source.name,
             "to": lost.to.map(name),
         })
     });

@@ -4,7 +4,7 @@
 ///
 /// MIRRORS: Go 1.25 net/url, `Parse` and getScheme.
 ///
-/// DIVERGES: user names, ports, fragments, and addresses between brackets are not checked.
+/// DIVERGES: user names, fragments, and addresses between brackets are not checked.
 pub(super) fn scheme(url: &str) -> Option<String> {
     let url = url.split(['#', '?']).next()?;
     let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
@@ -19,17 +19,25 @@ pub(super) fn scheme(url: &str) -> Option<String> {
         Some((first, _)) if !first.contains('/') => return None,
         _ => (String::new(), url),
     };
-    let host = rest
+    let authority = rest
         .strip_prefix("//")
         .and_then(|rest| rest.split('/').next());
-    let is_host = |host: &str| {
-        !host.contains([' ', '\\', '^', '`', '{', '|', '}'])
-            && host.contains('[') == host.contains(']')
-    };
     let is_valid = !url.bytes().any(|byte| byte.is_ascii_control())
         && has_valid_escapes(rest)
-        && host.is_none_or(is_host);
+        && authority.is_none_or(is_authority);
     is_valid.then_some(scheme)
+}
+
+/// MIRRORS: Go net/url, parseHost.
+fn is_authority(authority: &str) -> bool {
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let behind_brackets = host.rsplit(']').next().unwrap_or_default();
+    let port = behind_brackets
+        .rsplit_once(':')
+        .map_or("", |(_, port)| port);
+    port.bytes().all(|byte| byte.is_ascii_digit())
+        && host.contains('[') == host.contains(']')
+        && !host.contains([' ', '\\', '^', '`', '{', '|', '}'])
 }
 
 /// Whether two hexadecimal digits follow every percent sign.
@@ -48,10 +56,10 @@ mod tests {
     #[test]
     fn the_scheme_is_what_go_reads() {
         let docker = "docker://quay.io/x:latest|DOCKER://quay.io/x|docker:quay.io/x|docker:|docker:///x\
-                      |docker://quay.io/a b|docker://quay.io/x?%zz|docker://a:1/x|docker://\u{fc}/x\
+                      |docker://quay.io/a b|docker://quay.io/x?%zz|docker://a:1/x|docker://user:p@ss@quay.io/x|docker://\u{fc}/x\
                       |docker://%c3%bc/x|docker://[fd00::1]:5000/x";
         let invalid = ":x| docker://quay.io/x|1docker://x|doc ker://quay.io/x|docker://quay.io/x\n\
-                       |docker://a b/c|docker://a\\b/c|docker://%zz|docker://quay.io/%2|docker://[::1|quay.io/%zz";
+                       |docker://a b/c|docker://a\\b/c|docker://quay.io:port/x|docker://%zz|docker://quay.io/%2|docker://[::1|quay.io/%zz";
         for (expected, urls) in [
             (Some("docker"), docker),
             (Some("oci-archive"), "oci-archive://x"),
