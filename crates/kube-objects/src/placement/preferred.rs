@@ -1,9 +1,9 @@
 //! The preferred terms of a pod that the API server rejects. No node needs to match them, so they are not parsed.
 
-use k8s_openapi::api::core::v1::{NodeAffinity, NodeSelectorRequirement};
+use k8s_openapi::api::core::v1::NodeAffinity;
 
 use super::SelectorError;
-use super::requirement::errors;
+use super::requirement::{errors, mistake};
 use crate::label::key_error;
 use crate::path::FieldPath;
 
@@ -34,8 +34,15 @@ pub fn check_preferred(affinity: &NodeAffinity) -> Vec<SelectorError> {
         ] {
             let path = path.keys(&["preference", list]);
             for (index, requirement) in requirements.iter().flatten().enumerate() {
-                let mistakes = mistakes(requirement, is_about_fields)
+                let in_key = if is_about_fields {
+                    (requirement.key != "metadata.name")
+                        .then_some("matchFields supports only the key metadata.name")
+                } else {
+                    key_error(&requirement.key)
+                };
+                let mistakes = mistake(requirement, is_about_fields)
                     .into_iter()
+                    .chain(in_key.map(|reason| ("key", reason)))
                     .map(|(field, reason)| (path.index(index).key(field), reason))
                     .collect();
                 found.extend(errors(requirement, is_about_fields, mistakes));
@@ -43,41 +50,4 @@ pub fn check_preferred(affinity: &NodeAffinity) -> Vec<SelectorError> {
         }
     }
     found
-}
-
-/// The fields of a requirement that are wrong, and why.
-fn mistakes(
-    requirement: &NodeSelectorRequirement,
-    is_about_fields: bool,
-) -> Vec<(&'static str, &'static str)> {
-    let values = requirement.values.as_deref().unwrap_or_default();
-    let operator = requirement.operator.as_str();
-    let in_operator = match (operator, is_about_fields, values.len()) {
-        ("In" | "NotIn", true, 1) | ("Gt" | "Lt", false, 1) => None,
-        ("In" | "NotIn", true, _) => Some(("values", "matchFields requires exactly one value")),
-        (_, true, _) => Some((
-            "operator",
-            "matchFields supports only the operators In and NotIn",
-        )),
-        ("In" | "NotIn", false, 0) => Some(("values", "In and NotIn require at least one value")),
-        ("Exists" | "DoesNotExist", false, 1..) => {
-            Some(("values", "Exists and DoesNotExist take no values"))
-        }
-        ("In" | "NotIn" | "Exists" | "DoesNotExist", false, _) => None,
-        ("Gt" | "Lt", false, _) => Some(("values", "Gt and Lt require exactly one value")),
-        (_, false, _) => Some((
-            "operator",
-            "the operator must be In, NotIn, Exists, DoesNotExist, Gt, or Lt",
-        )),
-    };
-    let in_key = if is_about_fields {
-        (requirement.key != "metadata.name")
-            .then_some("matchFields supports only the key metadata.name")
-    } else {
-        key_error(&requirement.key)
-    };
-    in_operator
-        .into_iter()
-        .chain(in_key.map(|reason| ("key", reason)))
-        .collect()
 }

@@ -48,35 +48,18 @@ impl LabelRequirement {
         path: &FieldPath,
     ) -> Result<Self, Vec<SelectorError>> {
         let values = requirement.values.as_deref().unwrap_or_default();
-        let path_of_values = path.key("values");
-        let mut found = Vec::new();
-        let test = match requirement.operator.as_str() {
-            "In" => Some(Test::In(values.iter().cloned().collect())),
-            "NotIn" => Some(Test::NotIn(values.iter().cloned().collect())),
-            "Exists" => Some(Test::Exists),
-            "DoesNotExist" => Some(Test::DoesNotExist),
-            "Gt" => integer(values).map(Test::Gt),
-            "Lt" => integer(values).map(Test::Lt),
-            _ => {
-                let reason = "the operator must be In, NotIn, Exists, DoesNotExist, Gt, or Lt";
-                let found = vec![(path.key("operator"), reason)];
-                return Err(errors(requirement, false, found));
-            }
-        };
-        if let Some(error) = key_error(&requirement.key) {
-            found.push((path.key("key"), error));
+        let mistake = mistake(requirement, false);
+        if let Some((field @ "operator", reason)) = mistake {
+            return Err(errors(requirement, false, vec![(path.key(field), reason)]));
         }
-        let mistake = match (&test, values) {
-            (Some(Test::In(_) | Test::NotIn(_)), []) => {
-                Some("In and NotIn require at least one value")
-            }
-            (Some(Test::Exists | Test::DoesNotExist), [_, ..]) => {
-                Some("Exists and DoesNotExist take no values")
-            }
-            (None, [] | [_, _, ..]) => Some("Gt and Lt require exactly one value"),
-            _ => None,
-        };
-        found.extend(mistake.map(|mistake| (path_of_values.clone(), mistake)));
+        let is_number = ["Gt", "Lt"].contains(&requirement.operator.as_str());
+        let mut found: Vec<_> = key_error(&requirement.key)
+            .map(|reason| ("key", reason))
+            .into_iter()
+            .chain(mistake)
+            .map(|(field, reason)| (path.key(field), reason))
+            .collect();
+        let path_of_values = path.key("values");
         let in_values = |error: fn(&str) -> Option<&'static str>| {
             values
                 .iter()
@@ -85,18 +68,28 @@ impl LabelRequirement {
         };
         found.extend(
             in_values(integer_error)
-                .filter(|_| test.is_none())
+                .filter(|_| is_number)
                 .chain(in_values(value_error))
                 .map(|(index, error)| (path_of_values.index(index), error))
                 .take(ERRORS_PER_REQUIREMENT - found.len()),
         );
-        match test {
-            Some(test) if found.is_empty() => Ok(Self {
-                key: requirement.key.clone(),
-                test,
-            }),
-            _ => Err(errors(requirement, false, found)),
+        if !found.is_empty() {
+            return Err(errors(requirement, false, found));
         }
+        let listed = values.iter().cloned().collect();
+        // MIRRORS: strconv, `ParseInt(s, 10, 64)`: an optional sign, then digits.
+        let bound = values.first().and_then(|value| value.parse().ok());
+        Ok(Self {
+            key: requirement.key.clone(),
+            test: match requirement.operator.as_str() {
+                "In" => Test::In(listed),
+                "NotIn" => Test::NotIn(listed),
+                "Exists" => Test::Exists,
+                "Gt" => Test::Gt(bound.unwrap_or_default()),
+                "Lt" => Test::Lt(bound.unwrap_or_default()),
+                _ => Test::DoesNotExist,
+            },
+        })
     }
 }
 
@@ -205,25 +198,43 @@ impl FieldRequirement {
         requirement: &NodeSelectorRequirement,
         path: &FieldPath,
     ) -> Result<Self, Vec<SelectorError>> {
-        let values = requirement.values.as_deref().unwrap_or_default();
-        let error = match (requirement.operator.as_str(), values) {
-            (operator @ ("In" | "NotIn"), [value]) => {
-                let listed = BTreeSet::from([value.clone()]);
-                return Ok(Self {
-                    is_name: requirement.key == "metadata.name",
-                    test: match operator {
-                        "In" => Test::In(listed),
-                        _ => Test::NotIn(listed),
-                    },
-                });
-            }
-            ("In" | "NotIn", _) => (path.key("values"), "matchFields requires exactly one value"),
-            _ => (
-                path.key("operator"),
-                "matchFields supports only the operators In and NotIn",
-            ),
-        };
-        Err(errors(requirement, true, vec![error]))
+        if let Some((field, reason)) = mistake(requirement, true) {
+            return Err(errors(requirement, true, vec![(path.key(field), reason)]));
+        }
+        let listed = requirement.values.iter().flatten().cloned().collect();
+        Ok(Self {
+            is_name: requirement.key == "metadata.name",
+            test: match requirement.operator.as_str() {
+                "In" => Test::In(listed),
+                _ => Test::NotIn(listed),
+            },
+        })
+    }
+}
+
+/// What is wrong with the operator or the number of values: the field and the reason.
+pub(super) fn mistake(
+    requirement: &NodeSelectorRequirement,
+    is_about_fields: bool,
+) -> Option<(&'static str, &'static str)> {
+    let values = requirement.values.as_deref().unwrap_or_default();
+    match (requirement.operator.as_str(), is_about_fields, values.len()) {
+        ("In" | "NotIn", true, 1) | ("Gt" | "Lt", false, 1) => None,
+        ("In" | "NotIn", true, _) => Some(("values", "matchFields requires exactly one value")),
+        (_, true, _) => Some((
+            "operator",
+            "matchFields supports only the operators In and NotIn",
+        )),
+        ("In" | "NotIn", false, 0) => Some(("values", "In and NotIn require at least one value")),
+        ("Exists" | "DoesNotExist", false, 1..) => {
+            Some(("values", "Exists and DoesNotExist take no values"))
+        }
+        ("In" | "NotIn" | "Exists" | "DoesNotExist", false, _) => None,
+        ("Gt" | "Lt", false, _) => Some(("values", "Gt and Lt require exactly one value")),
+        (_, false, _) => Some((
+            "operator",
+            "the operator must be In, NotIn, Exists, DoesNotExist, Gt, or Lt",
+        )),
     }
 }
 
@@ -251,15 +262,6 @@ fn one_line(requirement: &NodeSelectorRequirement) -> String {
     match requirement.values.as_deref() {
         None | Some([]) => format!("{key} {operator}"),
         Some(values) => format!("{key} {operator} [{}]", values.join(" ")),
-    }
-}
-
-/// The bound of `Gt` and `Lt`. Rust and Go parse the same integers: an optional sign, then digits.
-/// MIRRORS: strconv, `ParseInt(s, 10, 64)`.
-fn integer(values: &[String]) -> Option<i64> {
-    match values {
-        [value] => value.parse().ok(),
-        _ => None,
     }
 }
 
