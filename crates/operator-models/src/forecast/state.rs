@@ -188,16 +188,18 @@ impl<'a> State<'a> {
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSource.
     fn put_sources(&mut self, forecast: &Forecast<'_>) -> bool {
-        let sources = forecast.data_sources.iter();
         let mut is_accepted = true;
-        for (key, source) in sources.filter(|(_, source)| source.creator == CreatedBy::Bundle) {
+        let of_bundle = |(_, source): &(&Key, &DataSource)| source.creator == CreatedBy::Bundle;
+        for (key, source) in forecast.data_sources.iter().filter(of_bundle) {
             if source.rejected.is_some() {
                 is_accepted = false;
                 continue;
             }
-            let cron = source.cron.and_then(|index| forecast.crons.get(index));
             let uploaded = self.uploaded_for(forecast, key);
-            let cron = cron.filter(|_| uploaded.is_none());
+            let cron = source
+                .cron
+                .filter(|_| uploaded.is_none())
+                .and_then(|index| forecast.crons.get(index));
             // A DataSource without a cron refers to a claim with its own name.
             let disk = uploaded.or_else(|| self.uploaded.get(key)).cloned();
             self.put_source(key, source, cron, disk);
@@ -229,9 +231,11 @@ impl<'a> State<'a> {
         }
         // An existing DataSource keeps its disk.
         let is_kept = |disk: &&Disk| source.is_none_or(|source| source.disk.as_ref() == Some(disk));
-        let default = forecast.default_of(key);
-        let unsuffixed = default.and_then(|key| self.uploaded.get(key));
-        unsuffixed.filter(is_kept).or(self.uploaded.get(key))
+        forecast
+            .default_of(key)
+            .and_then(|key| self.uploaded.get(key))
+            .filter(is_kept)
+            .or(self.uploaded.get(key))
     }
 
     fn put_source(
@@ -269,27 +273,23 @@ impl<'a> State<'a> {
         deleted: &mut BTreeMap<Key, Vec<String>>,
     ) {
         let mut is_stopped = false;
-        let mut crons: Vec<&Cron> = forecast.crons.iter().collect();
-        crons.retain(|cron| !self.is_dropped(forecast, cron));
+        let crons: Vec<&Cron> = forecast
+            .crons
+            .iter()
+            .filter(|cron| !self.is_dropped(forecast, cron))
+            .collect();
         for cron in &crons {
-            let is_rejected = cron.verdict.rejected.is_some();
+            let is_rejected = cron.rejected().is_some();
             let Some(new) = CronState::new(forecast, cron) else {
                 continue;
             };
-            let Some(old) = self.crons.get(&cron.key) else {
-                if is_rejected {
-                    is_stopped = true;
-                } else {
-                    self.crons.insert(cron.key.clone(), new);
+            match self.crons.get(&cron.key).map(|old| old.differences(&new)) {
+                None if !is_rejected => drop(self.crons.insert(cron.key.clone(), new)),
+                Some(changed) if !changed.is_empty() => {
+                    self.crons.remove(&cron.key);
+                    deleted.insert(cron.key.clone(), changed);
                 }
-                continue;
-            };
-            let changed = old.differences(&new);
-            if changed.is_empty() {
-                is_stopped |= is_rejected;
-            } else {
-                self.crons.remove(&cron.key);
-                deleted.insert(cron.key.clone(), changed);
+                _ => is_stopped |= is_rejected,
             }
         }
         if is_stopped {
@@ -316,7 +316,7 @@ impl<'a> State<'a> {
 
     fn create_crons(&mut self, forecast: &'a Forecast<'a>) {
         for cron in &forecast.crons {
-            if cron.verdict.rejected.is_none()
+            if cron.rejected().is_none()
                 && !self.is_dropped(forecast, cron)
                 && !self.crons.contains_key(&cron.key)
                 && let Some(new) = CronState::new(forecast, cron)
@@ -327,9 +327,10 @@ impl<'a> State<'a> {
     }
 
     fn labels(&self) -> BTreeSet<Key> {
-        let sources = self.sources.iter();
-        let labels = sources.filter_map(|(key, source)| Some(key.beside(source.cron.clone()?)));
-        labels.collect()
+        self.sources
+            .iter()
+            .filter_map(|(key, source)| Some(key.beside(source.cron.clone()?)))
+            .collect()
     }
 
     /// CDI's clean-up after crons that were deleted, or whose label SSP has set on a DataSource before it stopped.
@@ -424,8 +425,8 @@ impl<'a> State<'a> {
             state.last_use = self.uses;
             state.is_cleaned_up |= cron.cron.spec.deletes_imports();
             state.cron = Some(Rc::clone(&key.name));
-            let old = by_cron.remove(key).unwrap_or_default();
-            let old = old.into_iter().filter(|old| old != disk);
+            let imported = by_cron.remove(key).unwrap_or_default();
+            let old = imported.into_iter().filter(|old| old != disk);
             collect_garbage(&mut self.disks, cron.cron.spec, &key.name, old);
             importing.push(key.clone());
         }
@@ -442,31 +443,29 @@ impl<'a> State<'a> {
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, handlePvcSource.
     fn label_pointers(&mut self) {
-        let pointers = self.sources.iter().filter_map(|(key, source)| {
-            let target = key.beside(source.points_to.as_deref()?);
-            let target = self.sources.get(&target)?;
-            let disk = self.disks.get(target.disk.as_ref()?)?;
-            disk.is_cleaned_up.then(|| key.clone())
-        });
-        let pointers: Vec<Key> = pointers.collect();
-        for key in pointers {
-            if let Some(source) = self.sources.get_mut(&key) {
-                source.is_cleaned_up = true;
-            }
+        let is_cleaned_up =
+            |disk: &Disk| self.disks.get(disk).is_some_and(|disk| disk.is_cleaned_up);
+        let labelled: BTreeSet<Key> = self
+            .sources
+            .iter()
+            .filter(|(_, source)| source.disk.as_ref().is_some_and(is_cleaned_up))
+            .map(|(key, _)| key.clone())
+            .collect();
+        for (key, source) in &mut self.sources {
+            let target = source.points_to.as_deref().map(|target| key.beside(target));
+            source.is_cleaned_up |= target.is_some_and(|target| labelled.contains(&target));
         }
     }
 
     /// The disk of a DataSource, either its own or the disk of the DataSource that it points to.
     pub(super) fn disk_of(&self, key: &Key) -> Option<&Disk> {
-        let source = self.sources.get(key)?;
-        let source = match &source.points_to {
+        let own = self.sources.get(key)?;
+        let target = match &own.points_to {
             Some(target) => self.sources.get(&key.beside(target.as_str()))?,
-            None => source,
+            None => own,
         };
-        source
-            .disk
-            .as_ref()
-            .filter(|disk| self.disks.contains_key(disk))
+        let disk = target.disk.as_ref()?;
+        self.disks.contains_key(disk).then_some(disk)
     }
 
     pub(super) fn filled(&self) -> BTreeSet<Key> {
@@ -555,14 +554,15 @@ fn collect_garbage(
         return;
     }
     let keep = spec.imports_to_keep.unwrap_or(IMPORTS_TO_KEEP);
-    let keep = usize::try_from(keep).unwrap_or_default().saturating_sub(1);
     // Another cron can have taken over a disk.
-    let by_use = old.filter_map(|disk| {
-        let state = disks.get(&disk)?;
-        (state.cron.as_deref() == Some(cron)).then_some((state.last_use, disk))
-    });
-    let by_use: BTreeSet<(usize, Disk)> = by_use.collect();
-    let excess = by_use.len().saturating_sub(keep);
+    let by_use: BTreeSet<(usize, Disk)> = old
+        .filter_map(|disk| {
+            let state = disks.get(&disk)?;
+            (state.cron.as_deref() == Some(cron)).then_some((state.last_use, disk))
+        })
+        .collect();
+    let excess =
+        (by_use.len() + 1).saturating_sub(usize::try_from(keep).unwrap_or_default().max(1));
     for (_, disk) in by_use.into_iter().take(excess) {
         disks.remove(&disk);
     }
