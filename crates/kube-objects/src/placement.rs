@@ -269,9 +269,10 @@ mod tests {
             ),
         ] {
             let placement = required(&terms);
-            let errors = placement.errors().iter();
-            let errors = errors.map(|error| format!("{error} ({})", error.requirement));
-            assert_eq!(errors.collect::<Vec<_>>(), [expected]);
+            let [error] = placement.errors() else {
+                panic!("{terms}")
+            };
+            assert_eq!(format!("{error} ({})", error.requirement), expected);
             assert!(!placement.affinity_excludes("arm64"));
         }
         let values = vec!["-"; 100_000];

@@ -32,7 +32,7 @@ pub fn check_preferred(affinity: &NodeAffinity) -> Vec<SelectorError> {
             (false, "matchExpressions", &term.match_expressions),
             (true, "matchFields", &term.match_fields),
         ] {
-            let path = path.keys(&["preference", list]);
+            let list = path.keys(&["preference", list]);
             for (index, requirement) in requirements.iter().flatten().enumerate() {
                 let in_key = if is_about_fields {
                     (requirement.key != "metadata.name")
@@ -43,7 +43,7 @@ pub fn check_preferred(affinity: &NodeAffinity) -> Vec<SelectorError> {
                 let mistakes = mistake(requirement, is_about_fields)
                     .into_iter()
                     .chain(in_key.map(|reason| ("key", reason)))
-                    .map(|(field, reason)| (path.index(index).key(field), reason))
+                    .map(|(field, reason)| (list.index(index).key(field), reason))
                     .collect();
                 found.extend(errors(requirement, is_about_fields, mistakes));
             }

@@ -75,14 +75,14 @@ impl Image {
     /// `splitDockerDomain`, `ParseNormalizedNamed` and `TagNameOnly`.
     pub fn at(url: &str) -> Option<Result<Self, Unimportable>> {
         let image = url.strip_prefix("docker://")?;
-        let (host, name) = match image.split_once('/') {
+        let (written, name) = match image.split_once('/') {
             Some((host, name)) if host.contains(['.', ':']) || host == "localhost" => (host, name),
             _ => ("docker.io", image),
         };
-        let mut host = host.to_ascii_lowercase();
-        if host == "index.docker.io" {
-            "docker.io".clone_into(&mut host);
-        }
+        let host = match &*written.to_ascii_lowercase() {
+            "index.docker.io" => "docker.io".to_owned(),
+            host => host.to_owned(),
+        };
         let is_official = host == "docker.io" && !name.contains('/');
         let library = if is_official { "library/" } else { "" };
         let mut image = Self::new(host, [library, name].concat());
@@ -351,12 +351,12 @@ fn read<T>(
     ///
     /// DIVERGES: containers/image reads manifests of up to 4 MiB.
     const LIMIT: usize = 1 << 20;
-    let answer = answer.map_err(Unknown::Host)?;
-    if answer.len() > LIMIT {
+    let bytes = answer.map_err(Unknown::Host)?;
+    if bytes.len() > LIMIT {
         return Err(Unknown::TooLarge);
     }
-    let answer = Json::parse(&answer).map_err(|error| Unknown::Json(error.to_string()))?;
-    read(&Object::root(answer)).map_err(|error| Unknown::Schema(error.to_string()))
+    let json = Json::parse(&bytes).map_err(|error| Unknown::Json(error.to_string()))?;
+    read(&Object::root(json)).map_err(|error| Unknown::Schema(error.to_string()))
 }
 
 #[cfg(test)]
@@ -414,9 +414,12 @@ mod tests {
         responses: &[(&str, Result<&str, &str>)],
         architectures: &[&str],
     ) -> Result<Contents, Unknown> {
-        let architectures = architectures.iter().map(|name| (*name).to_owned());
+        let wanted = architectures
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect();
         let image = Image::at("docker://quay.io/a:1").unwrap().unwrap();
-        image.contents(&architectures.collect(), &Responses(responses))
+        image.contents(&wanted, &Responses(responses))
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::state::{Disk, ReconcileLog, State};
+use super::state::{Disk, ReconcileLog, SourceState, State};
 use super::{Forecast, Rejected};
 use crate::ssp::data_sources::Key;
 
@@ -151,9 +151,13 @@ fn keys<V>(map: &BTreeMap<Key, V>, is_wanted: impl Fn(&Key) -> bool) -> Vec<Key>
     map.keys().filter(|key| is_wanted(key)).cloned().collect()
 }
 
-fn disk_changes(before: &State<'_>, after: &State<'_>, imported: BTreeSet<Disk>) -> DiskChanges {
-    let sources = after.sources.values();
-    let used: BTreeSet<&Disk> = sources.filter_map(|source| source.disk.as_ref()).collect();
+fn disk_changes<'a>(
+    before: &State<'_>,
+    after: &'a State<'_>,
+    imported: BTreeSet<Disk>,
+) -> DiskChanges {
+    let of_source = |source: &'a SourceState| source.disk.as_ref();
+    let used: BTreeSet<&Disk> = after.sources.values().filter_map(of_source).collect();
     let is_deleted = |disk: &&Disk| !after.disks.contains_key(*disk);
     let is_leftover = |disk: &&Disk| !used.contains(disk);
     DiskChanges {

@@ -67,14 +67,14 @@ impl<'a> Objects<'a> {
     fn list(&mut self, list: &Field<'a>, kind: &str) -> Result<(), WrongType<'a>> {
         let read = list.list(|_, item| {
             let object = item.object();
-            let own = object.field("kind").string()?;
-            let own = own.as_deref().unwrap_or(kind);
-            match own.strip_suffix("List") {
+            let own = object.string("kind")?;
+            let kind = own.as_deref().unwrap_or(kind);
+            match kind.strip_suffix("List") {
                 Some(kind) => {
                     self.kinds.extend(Kind::parse(kind));
                     self.list(&object.field("items"), kind)
                 }
-                None => self.add(own, &object),
+                None => self.add(kind, &object),
             }
         });
         read.map(drop)

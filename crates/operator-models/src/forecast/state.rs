@@ -340,8 +340,8 @@ impl<'a> State<'a> {
     fn clean_up(&mut self, crons: &BTreeSet<Key>) {
         let existing = &self.crons;
         let exists = |beside: &Key, cron: Option<&Rc<str>>| {
-            let cron = cron.map(|cron| beside.beside(Rc::clone(cron)));
-            cron.is_none_or(|cron| !crons.contains(&cron) || existing.contains_key(&cron))
+            cron.map(|name| beside.beside(Rc::clone(name)))
+                .is_none_or(|key| !crons.contains(&key) || existing.contains_key(&key))
         };
         self.sources
             .retain(|key, source| !source.is_cleaned_up || exists(key, source.cron.as_ref()));
@@ -425,8 +425,8 @@ impl<'a> State<'a> {
             state.last_use = self.uses;
             state.is_cleaned_up |= cron.cron.spec.deletes_imports();
             state.cron = Some(Rc::clone(&key.name));
-            let imported = by_cron.remove(key).unwrap_or_default();
-            let old = imported.into_iter().filter(|old| old != disk);
+            let all = by_cron.remove(key).unwrap_or_default();
+            let old = all.into_iter().filter(|old| old != disk);
             collect_garbage(&mut self.disks, cron.cron.spec, &key.name, old);
             importing.push(key.clone());
         }
@@ -554,6 +554,7 @@ fn collect_garbage(
         return;
     }
     let keep = spec.imports_to_keep.unwrap_or(IMPORTS_TO_KEEP);
+    let others = usize::try_from(keep.saturating_sub(1)).unwrap_or_default();
     // Another cron can have taken over a disk.
     let by_use: BTreeSet<(usize, Disk)> = old
         .filter_map(|disk| {
@@ -561,8 +562,7 @@ fn collect_garbage(
             (state.cron.as_deref() == Some(cron)).then_some((state.last_use, disk))
         })
         .collect();
-    let excess =
-        (by_use.len() + 1).saturating_sub(usize::try_from(keep).unwrap_or_default().max(1));
+    let excess = by_use.len().saturating_sub(others);
     for (_, disk) in by_use.into_iter().take(excess) {
         disks.remove(&disk);
     }

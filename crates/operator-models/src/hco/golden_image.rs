@@ -133,14 +133,14 @@ pub fn common_templates(
     schedule: Option<&str>,
     is_openshift: bool,
 ) -> CommonTemplates {
-    let shipped = SHIPPED.map(|(name, url, value)| {
+    let shipped = BTreeMap::from(SHIPPED.map(|(name, url, value)| {
         let mut template = StatedTemplate::from_url(url);
         template.architectures = Some(value.to_owned());
         (name.to_owned(), template)
-    });
-    let shipped = BTreeMap::from(shipped);
-    let stated = setting.unwrap_or(&shipped).iter();
-    let mut table: CommonTemplates = stated
+    }));
+    let mut table: CommonTemplates = setting
+        .unwrap_or(&shipped)
+        .iter()
         .map(|(name, stated)| (name.clone(), stated.common(name, schedule)))
         .collect();
     if is_openshift && setting.is_none() {

@@ -87,8 +87,7 @@ impl SspPatch {
 fn is_read(path: &[&str]) -> bool {
     match path {
         ["metadata", "labels" | "annotations", key, ..] => {
-            let key = key.replace("~1", "/").replace("~0", "~");
-            READ_KEYS.contains(&key.as_str())
+            READ_KEYS.contains(&&*key.replace("~1", "/").replace("~0", "~"))
         }
         _ => true,
     }

@@ -107,9 +107,10 @@ mod tests {
         "status":{"nodeInfo":{"architecture":"amd64"}}}"#;
 
     fn counted(list: &[u8]) -> Result<BTreeMap<String, usize>, String> {
-        let censuses = census(list, &[&Placement::default()]);
-        let mut censuses = censuses.map_err(|error| error.to_string())?;
-        Ok(censuses.remove(0).workload)
+        match census(list, &[&Placement::default()]) {
+            Ok(censuses) => Ok(censuses[0].workload.clone()),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     /// `fuzz/corpus/node_list` compares the other forms of a list with a model.

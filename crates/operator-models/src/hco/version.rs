@@ -40,8 +40,9 @@ impl VersionSupport {
     pub fn parse(version: &str) -> Option<Self> {
         let (major, minor, _) = numbers(version)?;
         let numbers = (major, minor);
-        let mut table = OPENSHIFT_VIRTUALIZATION.iter();
-        let listed = table.find(|(major, minor, _)| (*major, *minor) == numbers);
+        let listed = OPENSHIFT_VIRTUALIZATION
+            .iter()
+            .find(|(major, minor, _)| (*major, *minor) == numbers);
         let own = match (major, listed) {
             (1, _) => Some(minor),
             (_, Some((.., own))) => Some(*own),
@@ -96,9 +97,8 @@ impl HcoVersion {
 
     /// Whether a version belongs to OpenShift Virtualization, whose namespaces have other names.
     pub fn is_openshift_virtualization(version: &str) -> bool {
-        let version = version.strip_prefix('v').unwrap_or(version);
-        let major = version.split('.').next().and_then(leading_number);
-        major.is_some_and(|major| major > 1)
+        let number = version.strip_prefix('v').unwrap_or(version);
+        leading_number(number).is_some_and(|major| major > 1)
     }
 
     /// Whether HCO has the multi-architecture import. Earlier versions prune its field.

@@ -47,8 +47,11 @@ impl KubeVirt {
     fn read<'a>(object: &Object<'a>) -> Result<Self, WrongType<'a>> {
         let status = object.object("status");
         let configuration = object.object("spec").object("configuration");
-        let gates = configuration.object("developerConfiguration");
-        let gates = gates.field("featureGates").strings()?.unwrap_or_default();
+        let developer = configuration.object("developerConfiguration");
+        let gates = developer
+            .field("featureGates")
+            .strings()?
+            .unwrap_or_default();
         // MIRRORS: kubevirt pkg/virt-config/featuregate/feature-gates.go, IsEnabled, for an Alpha gate.
         let has_gate = |name: &str| gates.iter().any(|gate| gate == name);
         let version = numbers(&status.text("observedKubeVirtVersion")?);

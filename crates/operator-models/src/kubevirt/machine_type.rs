@@ -18,9 +18,10 @@ const DEFAULT: [(&str, &[&str]); 3] = [
 /// The architecture of a machine type that KubeVirt allows by default.
 pub fn architecture_of(machine_type: &str) -> Option<&'static str> {
     let is_allowed = |pattern: &&str| matches(pattern, machine_type);
-    let mut defaults = DEFAULT.into_iter();
-    let (architecture, _) = defaults.find(|(_, patterns)| patterns.iter().any(is_allowed))?;
-    Some(architecture)
+    DEFAULT
+        .into_iter()
+        .find(|(_, patterns)| patterns.iter().any(is_allowed))
+        .map(|(architecture, _)| architecture)
 }
 
 /// The patterns in the configuration of KubeVirt, which replace the default ones.

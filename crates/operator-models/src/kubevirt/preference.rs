@@ -43,9 +43,10 @@ pub const SHIPPED: [(&str, &str); 12] = [
 
 /// The architecture that a shipped `VirtualMachineClusterPreference` requires of its VMs.
 pub fn required_architecture(preference: &str) -> Option<&'static str> {
-    let mut shipped = SHIPPED.iter();
-    let (_, required) = shipped.find(|(name, _)| *name == preference)?;
-    Some(required)
+    SHIPPED
+        .iter()
+        .find(|(name, _)| *name == preference)
+        .map(|(_, required)| *required)
 }
 
 impl Preference {

@@ -407,8 +407,8 @@ fn preference<'a>(
         return Ok(name.map(PreferenceMatcher::Named));
     }
     let ignores_failure = matcher.text("inferFromVolumeFailurePolicy")? == "Ignore";
-    let volumes = spec.object("template").object("spec").field("volumes");
-    let volumes = volumes.objects()?;
+    let instance = spec.object("template").object("spec");
+    let volumes = instance.field("volumes").objects()?;
     let has_name = |found: &&Object<'a>| found.text("name").is_ok_and(|name| name == volume);
     let Some(found) = volumes.iter().find(has_name) else {
         return Ok(Some(PreferenceMatcher::NotInferable(volume)));

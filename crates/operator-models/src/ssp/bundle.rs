@@ -26,7 +26,8 @@ pub const SOURCES: [(&str, &[Architecture]); 14] = [
 /// The architectures of the VM templates that use the DataSource with this name; `None` if it does not belong to the
 /// bundle.
 pub fn source(name: &str) -> Option<&'static [Architecture]> {
-    let mut sources = SOURCES.iter();
-    let (_, architectures) = sources.find(|(known, _)| *known == name)?;
-    Some(architectures)
+    SOURCES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, architectures)| *architectures)
 }

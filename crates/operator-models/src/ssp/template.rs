@@ -214,10 +214,9 @@ fn annotated(annotation: Annotation<'_>, given: &Given<'_>) -> Option<Vec<Archit
         Annotation::ShippedUnknown => return Some(Architecture::ALL.to_vec()),
         Annotation::Spec(value) | Annotation::Shipped(value) | Annotation::Unknown(value) => value?,
     };
-    let known = Architecture::ALL.into_iter();
-    let kept = known.filter(|architecture| {
+    let is_kept = |architecture: &Architecture| {
         let name = architecture.name();
         given.census.workload.contains_key(name) && value.split(',').any(|entry| entry == name)
-    });
-    Some(kept.collect())
+    };
+    Some(Architecture::ALL.into_iter().filter(is_kept).collect())
 }

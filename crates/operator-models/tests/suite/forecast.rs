@@ -139,9 +139,11 @@ fn vm_templates(architectures: &[Architecture]) -> Value {
 }
 
 fn crons(forecast: &Forecast<'_>) -> Value {
-    let mut sources = forecast.data_sources.values();
     let settles = forecast.same_name.is_empty()
-        && !sources.any(|source| source.rejected == Some(data_source::Rejection::NameMissing));
+        && !forecast
+            .data_sources
+            .values()
+            .any(|source| source.rejected == Some(data_source::Rejection::NameMissing));
     let crons = forecast.crons.iter().map(|cron| {
         let verdict = &cron.verdict;
         let rejected_by = cron.rejected().map(rejecter);

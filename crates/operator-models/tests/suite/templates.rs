@@ -58,8 +58,10 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
             (template.name.to_owned(), names.map(|names| names.join(",")))
         })
         .collect();
-    let dicts = expected["dicts"].as_array().unwrap().iter();
-    let mut theirs: Templates = dicts
+    let mut theirs: Templates = expected["dicts"]
+        .as_array()
+        .unwrap()
+        .iter()
         .filter(|dict| dict["passedToSSP"] == true)
         .map(|dict| {
             let architectures = dict["sspAnnotation"].as_str().map(|value| {

@@ -42,14 +42,13 @@ impl Schedule {
 fn is_time_zone(name: &str) -> bool {
     const AREAS: &str = "Africa America Antarctica Arctic Asia Atlantic Australia Brazil Canada Chile Etc Europe \
                          Indian Mexico Pacific US";
-    let name = name.strip_prefix("posix/").unwrap_or(name);
     let is_place = |place: &str| {
         !place.is_empty()
             && place
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b"_+-".contains(&byte))
     };
-    match name.split_once('/') {
+    match name.strip_prefix("posix/").unwrap_or(name).split_once('/') {
         Some((area, places)) => {
             AREAS.split(' ').any(|known| known == area) && places.split('/').all(is_place)
         }
@@ -134,16 +133,17 @@ fn number(text: &str) -> Option<u64> {
 /// DIVERGES: Go rejects a duration of more than 292 years.
 fn is_duration(text: &str) -> bool {
     const UNITS: [&str; 8] = ["ns", "us", "\u{b5}s", "\u{3bc}s", "ms", "s", "m", "h"];
-    let text = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let is_numeric = |c: char| c.is_ascii_digit() || c == '.';
     let parts = |numbers: bool| {
-        text.split(move |c| is_numeric(c) != numbers)
+        unsigned
+            .split(move |c| is_numeric(c) != numbers)
             .filter(|part| !part.is_empty())
     };
     let are_valid = parts(true).all(|number| number.parse::<f64>().is_ok())
         && parts(false).all(|unit| UNITS.contains(&unit))
         && parts(true).count() == parts(false).count();
-    text == "0" || text.starts_with(is_numeric) && are_valid
+    unsigned == "0" || unsigned.starts_with(is_numeric) && are_valid
 }
 
 #[cfg(test)]

@@ -173,8 +173,10 @@ fn is_empty(field: &Field<'_>) -> bool {
 
 /// The entries of a map of quantities. Unreadable quantities are equal to each other.
 fn quantities<'a>(map: &Field<'a>) -> Vec<(Cow<'a, str>, Option<Quantity>)> {
-    let entries = map.object().fields().unwrap_or_default().into_iter();
-    entries
+    map.object()
+        .fields()
+        .unwrap_or_default()
+        .into_iter()
         .map(|(key, field)| (key, field.json_or_null().and_then(Quantity::read)))
         .collect()
 }

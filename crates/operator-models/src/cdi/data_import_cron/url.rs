@@ -6,9 +6,9 @@
 ///
 /// DIVERGES: user names, fragments, and addresses between brackets are not checked.
 pub(super) fn scheme(url: &str) -> Option<String> {
-    let url = url.split(['#', '?']).next()?;
+    let place = url.split(['#', '?']).next()?;
     let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
-    let (scheme, rest) = match url.split_once(':') {
+    let (scheme, rest) = match place.split_once(':') {
         Some((scheme, rest))
             if scheme.bytes().all(is_known)
                 && scheme.starts_with(|c: char| c.is_ascii_alphabetic()) =>
@@ -17,12 +17,12 @@ pub(super) fn scheme(url: &str) -> Option<String> {
         }
         // Without a scheme, only a later segment of the path can have a colon.
         Some((first, _)) if !first.contains('/') => return None,
-        _ => (String::new(), url),
+        _ => (String::new(), place),
     };
     let authority = rest
         .strip_prefix("//")
         .and_then(|rest| rest.split('/').next());
-    let is_valid = !url.bytes().any(|byte| byte.is_ascii_control())
+    let is_valid = !place.bytes().any(|byte| byte.is_ascii_control())
         && has_valid_escapes(rest)
         && authority.is_none_or(is_authority);
     is_valid.then_some(scheme)
