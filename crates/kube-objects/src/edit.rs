@@ -14,12 +14,9 @@ use serde_json::{Value, json};
 use crate::json::{Field, Json, Kind};
 use crate::path::{FieldPath, Segment};
 
-/// One change to an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
-    /// The field.
     pub path: FieldPath,
-    /// The operation.
     pub change: Change,
 }
 
@@ -28,9 +25,7 @@ pub struct Edit {
 pub enum Change {
     /// Adds a key to a map, or an item to a list.
     Add(Value),
-    /// Replaces the value.
     Replace(Value),
-    /// Removes the value.
     Remove,
 }
 
@@ -39,7 +34,6 @@ pub enum Change {
 pub struct PatchOperation {
     /// `add`, `replace`, or `remove`.
     pub op: Cow<'static, str>,
-    /// A JSON pointer.
     pub path: String,
     /// The new value; absent for `remove`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,7 +98,6 @@ impl Edit {
     }
 }
 
-/// Edits of one object.
 #[must_use]
 #[derive(Debug, Default)]
 pub struct Edits {

@@ -18,20 +18,13 @@ use serde_path_to_error::Segment as Step;
 use crate::path::{FieldPath, Segment};
 use crate::text::{folds_to, quote};
 
-/// The kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `null`
     Null,
-    /// `true` or `false`
     Boolean,
-    /// A number
     Number,
-    /// A string
     String,
-    /// A list, which JSON calls an array.
     List,
-    /// An object
     Object,
 }
 
@@ -241,12 +234,10 @@ impl<'a> WrongType<'a> {
         Self::new(path, None, found)
     }
 
-    /// The path of the value.
     pub fn path(&self) -> &FieldPath {
         &self.0.path
     }
 
-    /// The value.
     pub fn found(&self) -> Json<'a> {
         self.0.found
     }
@@ -288,7 +279,6 @@ impl<'a> Object<'a> {
         Field::root(json).object()
     }
 
-    /// The field with this name.
     pub fn field(&self, key: &'static str) -> Field<'a> {
         self.field_where(key, |name| name == key)
     }
@@ -320,7 +310,6 @@ impl<'a> Object<'a> {
         Ok(field.string()?.or_else(|| is_there.then(String::new)))
     }
 
-    /// The string in the field with this name.
     pub fn string(&self, key: &'static str) -> Result<Option<String>, WrongType<'a>> {
         self.field(key).string()
     }
@@ -355,7 +344,6 @@ impl<'a> Object<'a> {
 /// How many parents of a field are missing, and whether the first missing one is null.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Missing {
-    /// The number of missing parents.
     pub count: usize,
     /// Whether the first of them is null.
     pub is_null: bool,
@@ -391,7 +379,6 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The path of the field.
     pub fn path(&self) -> FieldPath {
         match &self.segment {
             Some(segment) => self.parent.below(segment),
@@ -399,7 +386,6 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// An item of a list.
     pub fn item(list: &FieldPath, index: usize, value: Option<Json<'a>>) -> Self {
         Self {
             parent: list.clone(),
@@ -425,7 +411,6 @@ impl<'a> Field<'a> {
         self.json_or_null().filter(|json| json.kind() != Kind::Null)
     }
 
-    /// Whether the field has a value.
     pub fn is_present(&self) -> bool {
         self.json().is_some()
     }
@@ -476,17 +461,14 @@ impl<'a> Field<'a> {
             .map_err(|error| WrongType::at(error.path(), self.path(), json))
     }
 
-    /// Reads a string.
     pub fn string(&self) -> Result<Option<String>, WrongType<'a>> {
         self.read(Kind::String, |json| json.string().map(Cow::into_owned))
     }
 
-    /// Reads a boolean.
     pub fn boolean(&self) -> Result<Option<bool>, WrongType<'a>> {
         self.read(Kind::Boolean, |json| json.0.parse().ok())
     }
 
-    /// Reads an integer.
     pub fn integer(&self) -> Result<Option<i64>, WrongType<'a>> {
         self.read(Kind::Number, |json| json.0.parse().ok())
     }
@@ -527,7 +509,6 @@ impl<'a> Field<'a> {
             .collect()
     }
 
-    /// Reads a list of strings.
     pub fn strings(&self) -> Result<Option<Vec<String>>, WrongType<'a>> {
         self.list(|_, item| Ok(item.string()?.unwrap_or_default()))
     }

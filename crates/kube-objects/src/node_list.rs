@@ -17,12 +17,10 @@ use crate::text::{escape, quote};
 #[derive(Debug, Default)]
 pub struct Needed<'a> {
     labels: BTreeMap<&'a [u8], &'a str>,
-    /// Whether the names are needed.
     pub names: bool,
 }
 
 impl<'a> Needed<'a> {
-    /// Adds the key of a label that is needed.
     pub fn add_label(&mut self, key: &'a str) {
         self.labels.insert(key.as_bytes(), key);
     }
@@ -40,7 +38,6 @@ pub struct Node<'a> {
 }
 
 impl Node<'_> {
-    /// The value of a label, if the node has it.
     pub fn label(&self, key: &str) -> Option<&str> {
         self.labels.get(key).map(|value| &**value)
     }

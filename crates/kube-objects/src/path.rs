@@ -22,12 +22,9 @@ struct Link {
     parent: FieldPath,
 }
 
-/// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
-    /// A key of a map.
     Key(Cow<'static, str>),
-    /// The position in a list.
     Index(usize),
 }
 
@@ -38,7 +35,6 @@ impl FieldPath {
             .fold(Self::default(), |path, key| path.key(*key))
     }
 
-    /// The path of a member of this object.
     pub fn key(&self, key: impl Into<Cow<'static, str>>) -> Self {
         self.below(&Segment::Key(key.into()))
     }
@@ -48,12 +44,10 @@ impl FieldPath {
         keys.iter().fold(self.clone(), |path, key| path.key(*key))
     }
 
-    /// The path of an item of this list.
     pub fn index(&self, index: usize) -> Self {
         self.below(&Segment::Index(index))
     }
 
-    /// The path one step below this one.
     pub fn below(&self, segment: &Segment) -> Self {
         Self(Some(Rc::new(Link {
             segment: segment.clone(),
@@ -74,7 +68,6 @@ impl FieldPath {
         self.0.as_deref().map(|link| &link.parent)
     }
 
-    /// The steps from the object to the field.
     pub fn segments(&self) -> Vec<&Segment> {
         let mut segments = Vec::new();
         let mut path = self;

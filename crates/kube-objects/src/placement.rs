@@ -23,9 +23,7 @@ use crate::path::FieldPath;
 pub const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 /// The part of a node affinity that the scheduler only prefers.
 pub const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
-/// The node label with the architecture.
 pub const ARCHITECTURE_LABEL: &str = "kubernetes.io/arch";
-/// The deprecated label with the architecture, which nodes still have.
 pub const DEPRECATED_ARCHITECTURE_LABEL: &str = "beta.kubernetes.io/arch";
 /// The labels that a placement can use to select an architecture.
 const ARCHITECTURE_LABELS: [&str; 2] = [ARCHITECTURE_LABEL, DEPRECATED_ARCHITECTURE_LABEL];
@@ -144,7 +142,6 @@ impl Placement {
             .collect()
     }
 
-    /// Whether a pod with this placement can run on a node.
     pub fn selects(&self, node: &Node<'_>) -> bool {
         self.select(&[node]).contains(&true)
     }
@@ -217,7 +214,6 @@ pub fn check_required(affinity: &NodeAffinity) -> Vec<SelectorError> {
         .unwrap_or_default()
 }
 
-/// A requirement of a node affinity that Kubernetes rejects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectorError {
     /// The field, relative to the required affinity: `nodeSelectorTerms[0].matchExpressions[1].values[0]`.
@@ -227,7 +223,6 @@ pub struct SelectorError {
     /// The whole requirement, `kubernetes.io/arch In [amd64 arm64]`. It identifies the error, so it is neither
     /// shortened nor escaped.
     pub requirement: Rc<str>,
-    /// The mistake.
     pub reason: &'static str,
 }
 

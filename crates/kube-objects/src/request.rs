@@ -2,18 +2,14 @@
 
 use crate::json::{Field, WrongType};
 
-/// The operation that the user requests from the API server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
-    /// CREATE.
     Create,
-    /// UPDATE.
     Update,
     /// DELETE and CONNECT, which have no object to evaluate.
     Other,
 }
 
-/// The group, version, and kind of an object.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct GroupVersionKind {
     /// For example `hco.kubevirt.io`; empty for the core group.
@@ -24,27 +20,21 @@ pub struct GroupVersionKind {
     pub kind: String,
 }
 
-/// One admission request.
 #[derive(Debug)]
 pub struct Request<'a> {
-    /// The operation.
     pub operation: Operation,
     /// `None` if the request names no kind. No API server sends this.
     pub kind: Option<GroupVersionKind>,
     /// For example `status`; empty for the object itself.
     pub sub_resource: String,
-    /// The namespace; empty if the request does not name one.
     pub namespace: String,
-    /// The name; empty if the request does not name one.
     pub name: String,
     /// The object after the request.
     pub object: Field<'a>,
-    /// The object before an update.
     pub old_object: Field<'a>,
 }
 
 impl<'a> Request<'a> {
-    /// Reads a request.
     pub fn read(field: &Field<'a>) -> Result<Self, WrongType<'a>> {
         let request = field.object();
         // The host's own type uses camel case, the SDK's type snake case.

@@ -38,13 +38,10 @@ pub enum Rejected<'a> {
     ByHco(HcoRejection),
     /// The API server rejects the SSP object, because of this template's contentType.
     ContentType(&'a str),
-    /// SSP's webhook rejects the architectures.
     Architectures(Unusable<'a>),
-    /// SSP's webhook rejects a template without a name.
     NameMissing,
 }
 
-/// The operator that creates a DataSource.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CreatedBy {
     /// SSP creates it for a VM template of its bundle.
@@ -56,10 +53,8 @@ pub enum CreatedBy {
     Cdi,
 }
 
-/// A DataSource.
 #[derive(Debug, Clone, Default)]
 pub struct DataSource {
-    /// The operator that creates it.
     pub creator: CreatedBy,
     /// The DataSource that it points to, in the same namespace.
     pub points_to: Option<String>,
@@ -67,7 +62,6 @@ pub struct DataSource {
     pub architecture_label: Cow<'static, str>,
     /// The index of the cron that manages it in [`Forecast::crons`].
     pub cron: Option<usize>,
-    /// Why the API server rejects it.
     pub rejected: Option<data_source::Rejection>,
     /// Whether a disk will exist for it; `None` if two crons have the same name.
     pub filled: Option<bool>,
@@ -91,11 +85,9 @@ pub enum Stopped {
 /// The objects that the operators create from a HyperConverged.
 #[derive(Debug)]
 pub struct Forecast<'a> {
-    /// Whether the multi-architecture import is on.
     pub import: Import,
     /// The architectures for which SSP creates VM templates and DataSources, in its order.
     pub architectures: Vec<Architecture>,
-    /// The namespace in which SSP creates the DataSources of golden images.
     pub golden_namespace: &'a Rc<str>,
     /// The templates that HCO passes to SSP, by name.
     pub templates: Vec<SspTemplate<'a>>,
@@ -103,7 +95,6 @@ pub struct Forecast<'a> {
     pub left_out: Vec<&'a str>,
     /// The crons that SSP wants, sorted by template and name.
     pub crons: Vec<Cron>,
-    /// All DataSources of the cluster.
     pub data_sources: BTreeMap<Key, DataSource>,
     /// The names of the DataSources that SSP creates for templates of the spec, in its order.
     pointers: Vec<Key>,
@@ -111,7 +102,6 @@ pub struct Forecast<'a> {
     pub lost: Vec<LostCron>,
     /// The names that several crons with different DataSources share.
     pub same_name: BTreeSet<Key>,
-    /// Why SSP stops.
     pub stopped: Option<Stopped>,
     /// The templates that a jsonpatch annotation changes. The forecast is that without the change.
     pub uncertain: Uncertain,
@@ -318,7 +308,6 @@ impl<'a> Forecast<'a> {
         })
     }
 
-    /// The managedDataSource of a template.
     pub fn managed_data_source(&self, template: &str) -> Option<&str> {
         self.templates
             .iter()

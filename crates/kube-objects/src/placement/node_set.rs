@@ -2,31 +2,26 @@
 
 use std::iter;
 
-/// A set of nodes.
 #[derive(Debug, Clone)]
 pub(super) struct NodeSet(Vec<u64>);
 
 impl NodeSet {
-    /// No node of a list.
     pub(super) fn none(nodes: usize) -> Self {
         Self(vec![0; nodes.div_ceil(64)])
     }
 
-    /// Every node of a list.
     pub(super) fn all(nodes: usize) -> Self {
         let mut words = vec![u64::MAX; nodes / 64];
         words.extend(Some((1 << (nodes % 64)) - 1).filter(|rest| *rest != 0));
         Self(words)
     }
 
-    /// Adds a node.
     pub(super) fn insert(&mut self, node: usize) {
         if let Some(word) = self.0.get_mut(node / 64) {
             *word |= 1 << (node % 64);
         }
     }
 
-    /// The nodes that the other set does not have.
     pub(super) fn without(mut self, other: &Self) -> Self {
         for (word, other) in iter::zip(&mut self.0, &other.0) {
             *word &= !other;
@@ -34,14 +29,12 @@ impl NodeSet {
         self
     }
 
-    /// Removes the nodes that the other set does not have.
     pub(super) fn retain(&mut self, other: &Self) {
         for (word, other) in iter::zip(&mut self.0, &other.0) {
             *word &= other;
         }
     }
 
-    /// Adds the nodes of the other set.
     pub(super) fn extend(&mut self, other: &Self) {
         for (word, other) in iter::zip(&mut self.0, &other.0) {
             *word |= other;

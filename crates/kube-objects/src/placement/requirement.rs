@@ -95,7 +95,6 @@ impl LabelRequirement {
 
 /// The values of a label, or of the field for the name, of the nodes in a list.
 pub(super) struct NodeValues<'n> {
-    /// The number of nodes in the list.
     count: usize,
     /// The nodes that have a value.
     present: NodeSet,
@@ -103,7 +102,6 @@ pub(super) struct NodeValues<'n> {
     values: Vec<NodeValue<'n>>,
 }
 
-/// The value of one node.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct NodeValue<'n> {
     value: &'n str,
@@ -238,7 +236,6 @@ pub(super) fn mistake(
     }
 }
 
-/// The errors of a requirement: the fields and the mistakes.
 pub(super) fn errors(
     requirement: &NodeSelectorRequirement,
     is_about_fields: bool,

@@ -36,7 +36,6 @@ const LABEL_MAX: usize = 63;
 pub struct DataImportCron<'a> {
     /// Its name, including the suffix for the architecture.
     pub name: &'a str,
-    /// Its namespace.
     pub namespace: &'a str,
     /// The `DataSource` that it manages, including the suffix for the architecture.
     pub managed_data_source: &'a str,
@@ -44,7 +43,6 @@ pub struct DataImportCron<'a> {
     pub platform_architecture: Option<&'a str>,
     /// The value of the label `cdi.kubevirt.io/storage.import.datasource-name` if SSP sets it.
     pub data_source_label: Option<&'a str>,
-    /// The spec of its template.
     pub spec: &'a Spec<'a>,
 }
 
@@ -84,10 +82,8 @@ impl DataImportCron<'_> {
     }
 }
 
-/// Why an accepted `DataImportCron` never imports an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NeverRuns {
-    /// The schedule is empty.
     ScheduleEmpty,
     /// The API server rejects the `CronJob`, because its schedule contains a time zone.
     TimeZone,
@@ -95,7 +91,6 @@ pub enum NeverRuns {
     NameTooLong,
 }
 
-/// The component that polls for a new image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Polling {
     /// A `CronJob` that CDI creates.
@@ -118,14 +113,11 @@ pub struct SpecVerdict {
     pub rejected: Option<Rejection>,
     /// Whether a `CronJob` polls the image instead of CDI's controller.
     pub needs_cron_job: bool,
-    /// The schedule.
     pub schedule: Schedule,
 }
 
-/// The result of all checks of a `DataImportCron`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Why it is rejected.
     pub rejected: Option<Rejection>,
     /// The component that polls the image; `None` if the `DataImportCron` is rejected.
     pub polling: Option<Polling>,
@@ -136,12 +128,10 @@ pub struct Verdict {
 
 /// CDI creates the `CronJob` first, then the DataSource, then it imports.
 impl Verdict {
-    /// Whether CDI creates the DataSource.
     pub(crate) fn manages_source(&self) -> bool {
         self.imports() || self.polling == Some(Polling::None)
     }
 
-    /// Whether it imports an image.
     pub fn imports(&self) -> bool {
         matches!(self.polling, Some(Polling::CronJob | Polling::Controller))
     }

@@ -7,11 +7,9 @@ use kube_objects::name::is_dns1123_subdomain;
 /// all. If CDI creates it, the accepted `DataImportCron` never imports an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rejection {
-    /// It has no name.
     NameMissing,
     /// Its name is not a DNS subdomain.
     NameInvalid,
-    /// Its name has more than 253 characters.
     NameTooLong,
     /// The name of its `DataImportCron` is too long for a label.
     CronLabelTooLong,

@@ -22,21 +22,16 @@ pub trait Registry {
     fn manifest_and_config(&self, image: &str) -> Result<Vec<u8>, String>;
 }
 
-/// Why CDI cannot import from a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unimportable {
-    /// It is not a valid image reference.
     Invalid,
-    /// It has both a tag and a digest.
     TagAndDigest,
     /// It has a digest, which CDI adds itself.
     Digest,
 }
 
-/// Why the contents of an image are unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unknown {
-    /// CDI cannot import from its URL.
     Url(Unimportable),
     /// The host's error: a text from an external source.
     Host(String),
@@ -48,15 +43,12 @@ pub enum Unknown {
     Schema(String),
     /// The manifest lists this many architectures.
     TooManyArchitectures(usize),
-    /// The manifest lists no image for Linux.
     NoLinux,
     /// An entry of the index has no platform, so its architecture is unknown.
     NoPlatform,
-    /// The digest of an entry of the index is not valid.
     Digest,
 }
 
-/// An image in a registry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Image {
     /// The host of the registry, and its port if the URL has one.
@@ -259,7 +251,6 @@ impl Contents {
     }
 }
 
-/// The availability of an image for an architecture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Availability {
     /// An image whose configuration has the architecture.
@@ -270,7 +261,6 @@ pub enum Availability {
     ListedButMissing,
     /// The index lists an image whose configuration has this other architecture.
     Contradicts(String),
-    /// The image cannot be read.
     Unreadable(Unknown),
 }
 
@@ -280,7 +270,6 @@ pub enum Availability {
 /// yet).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageKind {
-    /// A container disk, or any other image.
     ContainerDisk,
     /// A bootable container, which CDI rejects.
     Bootc,

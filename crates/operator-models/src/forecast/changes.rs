@@ -6,14 +6,11 @@ use super::state::{Disk, ReconcileLog, SourceState, State};
 use super::{Forecast, Rejected};
 use crate::ssp::data_sources::Key;
 
-/// The changes in a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
     /// The changes of crons; `None` if two crons have the same name, so that it is undetermined which one SSP creates.
     pub crons: Option<CronChanges>,
-    /// The changes of DataSources in the whole cluster.
     pub data_sources: DataSourceChanges,
-    /// The changes of disks.
     pub disks: DiskChanges,
     /// The DataSources that have a disk before and after, but not while the new import runs.
     pub empty_meanwhile: Vec<Key>,
@@ -23,27 +20,20 @@ pub struct Changes {
     pub kept_disks: BTreeSet<Key>,
 }
 
-/// The changes of crons.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CronChanges {
-    /// New crons.
     pub created: Vec<Key>,
-    /// Deleted crons.
     pub deleted: Vec<Key>,
     /// Crons that were deleted and created again.
     pub recreated: Vec<Key>,
     /// The changed fields of the spec that cause this, for each recreated cron.
     pub changed_fields: Vec<Vec<String>>,
-    /// All other crons.
     pub unchanged: Vec<Key>,
 }
 
-/// The changes of DataSources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DataSourceChanges {
-    /// New DataSources.
     pub created: Vec<Key>,
-    /// Deleted DataSources.
     pub deleted: Vec<Key>,
     /// DataSources that point to another DataSource than before.
     pub retargeted: Vec<Retarget>,
@@ -52,7 +42,6 @@ pub struct DataSourceChanges {
 /// A DataSource that points to another DataSource than before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retarget {
-    /// The DataSource.
     pub key: Key,
     /// The DataSource to which it pointed; `None` if it had a disk of its own.
     pub from: Option<String>,
@@ -60,10 +49,8 @@ pub struct Retarget {
     pub to: Option<String>,
 }
 
-/// The changes of disks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DiskChanges {
-    /// Deleted disks.
     pub deleted: BTreeSet<Disk>,
     /// Disks that are imported, for the first time or again.
     pub imported: BTreeSet<Disk>,

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::cdi::data_source::Rejection;
 use crate::forecast::{CreatedBy, Cron, Forecast};
 
-/// Where the import of a template stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stop {
     /// SSP stops at a DataSource of the template, before it creates any DataImportCron.

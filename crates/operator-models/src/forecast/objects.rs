@@ -16,7 +16,6 @@ const CLEAN_UP: &str = "cdi.kubevirt.io/dataImportCron.cleanup";
 const OWNER: &str = "operator-sdk/primary-resource-type";
 const SSP: &str = "SSP.ssp.kubevirt.io";
 
-/// The objects of a cluster.
 #[derive(Debug, Default)]
 pub struct Objects<'a> {
     /// The objects in the order in which they were read. If two objects have the same name, the last one counts.

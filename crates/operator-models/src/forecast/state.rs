@@ -31,7 +31,6 @@ pub struct Disk {
     /// Its namespace, and the name of the DataSource that it was imported for. If no known cron imported it, its own
     /// name.
     pub data_source: Key,
-    /// The source of its image.
     pub origin: Rc<Origin>,
 }
 

@@ -10,10 +10,8 @@ pub fn is_hyperconverged(kind: &GroupVersionKind) -> bool {
     kind.group == GROUP && kind.kind == KIND
 }
 
-/// A version of HyperConverged that the policy knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApiVersion {
-    /// `hco.kubevirt.io/v1beta1`.
     V1beta1,
     /// `hco.kubevirt.io/v1`, which HCO serves since 1.18.
     V1,
@@ -43,7 +41,6 @@ impl ApiVersion {
         }
     }
 
-    /// The version in an `apiVersion`, without the group.
     pub fn name(self) -> &'static str {
         match self {
             Self::V1beta1 => "v1beta1",

@@ -2,18 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The value of an architectures annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Architectures<'a>(pub &'a str);
 
-/// How many of the workload architectures an annotation lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coverage {
     /// None of them: HCO does not deploy the golden image.
     None,
-    /// Some, but not all.
     Some,
-    /// All of them.
     All,
 }
 

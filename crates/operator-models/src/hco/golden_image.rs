@@ -18,7 +18,6 @@ pub type CommonTemplates = BTreeMap<String, CommonTemplate>;
 pub struct CommonTemplate {
     /// `None` if it is unknown.
     pub registry: Option<RegistrySource>,
-    /// Its architectures annotation.
     pub annotation: CommonAnnotation,
     /// Its spec as JSON: the spec in the status, the spec that upstream ships, or one with its name and its source.
     pub spec: Option<String>,
@@ -82,7 +81,6 @@ impl StatedTemplate {
     }
 }
 
-/// The architectures annotation of a template that HCO ships.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum CommonAnnotation {
     /// The annotation is unknown, so no rule evaluates it.
@@ -90,7 +88,6 @@ pub enum CommonAnnotation {
     Unknown,
     /// HCO does not ship an annotation.
     Absent,
-    /// HCO ships this annotation.
     Value(String),
 }
 
@@ -166,10 +163,8 @@ pub fn common_templates(
     table
 }
 
-/// A golden image that HCO keeps.
 #[derive(Debug, Clone)]
 pub struct GoldenImage<'a> {
-    /// The name of its template.
     pub name: &'a str,
     /// The entry of the spec; `None` if HCO adds the image.
     pub template: Option<&'a Template<'a>>,
@@ -191,7 +186,6 @@ impl<'a> GoldenImage<'a> {
 /// The architectures annotation that applies to an image while the import is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Annotation<'a> {
-    /// The annotation in the spec.
     Spec(Option<&'a str>),
     /// The annotation that HCO ships, regardless of the spec.
     Shipped(Option<&'a str>),
@@ -229,12 +223,9 @@ impl<'a> From<&'a CommonAnnotation> for Annotation<'a> {
     }
 }
 
-/// Why HCO cannot use a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Invalid<'a> {
-    /// The enable annotation is neither true nor false.
     Enable(&'a str),
-    /// The template is enabled and has no spec.
     NoSpec,
     /// An enabled common template has no source, which makes HCO panic.
     NoSource,

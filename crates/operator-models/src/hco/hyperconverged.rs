@@ -17,7 +17,6 @@ const V1_ONLY: &str = "hco.kubevirt.io/v1-only-fields";
 pub struct JudgedFields<'a> {
     /// The import: v1's field, or v1beta1's feature gate.
     pub import: Field<'a>,
-    /// v1's list of feature gates.
     pub gates: Field<'a>,
     /// The annotation in which v1beta1 stores the fields of v1.
     pub v1_only: Field<'a>,
@@ -25,17 +24,11 @@ pub struct JudgedFields<'a> {
     pub common_import: Field<'a>,
     /// The namespace of the golden images that HCO ships.
     pub common_namespace: Field<'a>,
-    /// The list of templates.
     pub templates: Field<'a>,
-    /// The placement of the workloads.
     pub node_selector: Field<'a>,
-    /// The node affinity of the workloads.
     pub node_affinity: Field<'a>,
-    /// The placement of the infrastructure.
     pub infra: Field<'a>,
-    /// The node affinity of the infrastructure.
     pub infra_affinity: Field<'a>,
-    /// The jsonpatch annotations.
     pub patches: Patches<Field<'a>>,
 }
 
@@ -104,7 +97,6 @@ pub struct LocatedFields<'a> {
 }
 
 impl<'a> LocatedFields<'a> {
-    /// Locates the fields of an object.
     pub fn new(json: Json<'a>, version: ApiVersion) -> Self {
         let object = Object::root(json);
         Self {
@@ -120,12 +112,10 @@ impl<'a> LocatedFields<'a> {
         matches!(timestamp.string(), Ok(Some(timestamp)) if !timestamp.is_empty())
     }
 
-    /// Whether all evaluated fields are equal in another object.
     pub fn is_judged_like(&self, other: &Self) -> bool {
         self.version == other.version && self.judged == other.judged
     }
 
-    /// Reads the fields that the rules need.
     pub fn read(self) -> Result<HyperConverged<'a>, WrongType<'a>> {
         let Self {
             version,
@@ -243,13 +233,10 @@ pub fn api_version(object: Json<'_>) -> Option<String> {
 )]
 #[derive(Debug)]
 pub struct HyperConverged<'a> {
-    /// The version in which it was sent.
     pub api_version: ApiVersion,
     /// The paths of the fields.
     pub fields: JudgedFields<'a>,
-    /// Its name.
     pub name: String,
-    /// Its namespace.
     pub namespace: String,
     /// The fields that determine the multi-architecture import.
     pub import: ImportFields,
@@ -262,9 +249,7 @@ pub struct HyperConverged<'a> {
     pub imports_common: bool,
     /// The namespace of the golden images that HCO ships, unless the spec lists them; empty if HCO chooses it.
     pub common_namespace: String,
-    /// The templates of the spec.
     pub templates: Vec<Template<'a>>,
-    /// The placement of the workloads.
     pub placement: Placement,
     /// The errors that the API server reports for the preferred affinity of the workloads.
     pub preferred_errors: Vec<SelectorError>,
@@ -275,11 +260,9 @@ pub struct HyperConverged<'a> {
     /// The errors that Kubernetes' parser reports for the infrastructure affinity. HCO does not use it to place
     /// workloads.
     pub infra_errors: Vec<SelectorError>,
-    /// The jsonpatch annotations.
     pub patches: Patches<Option<String>>,
     /// The common templates in the status.
     pub status_templates: Vec<StatusTemplate>,
-    /// The version of HCO in the status.
     pub status_version: Option<String>,
     /// The schedule in the status, which HCO has chosen for common templates.
     pub status_schedule: Option<String>,

@@ -23,7 +23,6 @@ pub enum Import {
 }
 
 impl Import {
-    /// The name in the audit annotation.
     pub fn name(self) -> &'static str {
         match self {
             Self::Enabled => "enabled",
@@ -45,11 +44,9 @@ impl From<bool> for Import {
 /// The fields of an object that determine the import.
 #[derive(Debug)]
 pub struct ImportFields {
-    /// The version in which the object was sent.
     pub api_version: ApiVersion,
     /// The field of v1, or the feature gate of v1beta1.
     pub field: Option<bool>,
-    /// v1's list of feature gates.
     pub gates: Vec<Gate>,
     /// The v1 fields that v1beta1 stores in an annotation; an error if HCO's conversion cannot read it.
     pub v1_only: Result<V1Only, UnreadableV1Only>,
@@ -219,7 +216,6 @@ pub struct V1Only {
 /// Why HCO's conversion cannot read the annotation.
 #[derive(Debug)]
 pub enum UnreadableV1Only {
-    /// It is not JSON.
     Json,
     /// A value has a type that HCO does not expect: the field and its type.
     Type(String),

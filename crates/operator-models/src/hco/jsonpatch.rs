@@ -24,7 +24,6 @@ const READ_KEYS: [&str; 4] = [
     DEFAULT_PREFERENCE_KIND,
 ];
 
-/// The effect of the jsonpatch annotation for SSP on a forecast.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SspPatch {
     /// The multi-architecture import, if the patch sets it to a literal value.
@@ -33,17 +32,13 @@ pub struct SspPatch {
     pub uncertain: Uncertain,
 }
 
-/// The templates for which a forecast does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Uncertain {
-    /// The templates with these names, if any.
     Templates(BTreeSet<String>),
-    /// All templates.
     All,
 }
 
 impl Uncertain {
-    /// Whether the forecast does not hold for a template.
     pub fn contains(&self, template: &str) -> bool {
         match self {
             Self::Templates(names) => names.contains(template),
@@ -101,7 +96,6 @@ pub fn overrides(patch: Option<&str>, fields: &[&str]) -> bool {
     patch.is_some_and(|patch| operations(patch).is_none_or(|all| all.into_iter().any(is_one)))
 }
 
-/// An operation of a JSON Patch.
 pub struct AnnotationOperation<'a> {
     /// The operation as it was written.
     pub text: &'a str,

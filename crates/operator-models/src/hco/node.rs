@@ -64,7 +64,6 @@ pub fn is_workload(node: &Node<'_>, placement: &Placement) -> bool {
     !node.architecture.is_empty() && are_workload(&[node], placement).contains(&true)
 }
 
-/// Whether a node is a control-plane node.
 pub fn is_control_plane(node: &Node<'_>) -> bool {
     CONTROL_PLANE.iter().any(|role| node.label(role).is_some())
 }

@@ -42,9 +42,7 @@ impl Observed {
 /// MIRRORS: hyperconverged-cluster-operator api/v1beta1, `NodeInfoStatus`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeInfo {
-    /// The workload architectures.
     pub workload: Vec<String>,
-    /// The architectures of the control-plane nodes.
     pub control_plane: Vec<String>,
     /// KubeVirt's default architecture. Older versions of HCO do not write it.
     pub default_architecture: Option<String>,

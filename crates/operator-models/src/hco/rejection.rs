@@ -21,9 +21,7 @@ pub enum HcoRejection {
     ImportContradiction,
     /// Kubernetes' parser refuses the affinity of the workloads or of the infrastructure.
     PlacementInvalid,
-    /// HCO cannot use a template.
     TemplateInvalid(usize),
-    /// A template has the name of an earlier one.
     TemplateDuplicated(usize),
 }
 

@@ -14,22 +14,16 @@ pub const DEFAULT_PREFERENCE_KIND: &str = "instancetype.kubevirt.io/default-pref
 
 const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
 
-/// An entry of dataImportCronTemplates.
 #[derive(Debug)]
 pub struct Template<'a> {
-    /// Its position in the list.
     pub index: usize,
     /// The entry itself, for fixes.
     pub json: Option<Json<'a>>,
-    /// Its name.
     pub name: String,
-    /// The architectures annotation.
     pub architectures: Option<String>,
     /// The shipped preference that VMs from the golden image infer.
     pub default_preference: Option<String>,
-    /// The enable annotation.
     pub enable: Enable,
-    /// The source of its image.
     pub source: Source,
 }
 
@@ -41,13 +35,11 @@ pub struct Template<'a> {
 pub enum Enable {
     /// Absent, or true in any letter case.
     Enabled,
-    /// False in any letter case.
     Disabled,
     /// Neither true nor false: HCO's webhook denies the template.
     Invalid(String),
 }
 
-/// The source of a template's image.
 #[derive(Debug, Default)]
 pub enum Source {
     /// The template has no spec.
@@ -55,14 +47,11 @@ pub enum Source {
     NoSpec,
     /// There is a spec, but no `spec.template.spec.source`, which HCO requires for a common template.
     Missing,
-    /// A source that is not a registry.
     Other,
-    /// A registry.
     Registry(Box<RegistrySource>),
 }
 
 impl<'a> Template<'a> {
-    /// Reads an entry of the list.
     pub fn read(index: usize, item: &Field<'a>) -> Result<Self, WrongType<'a>> {
         let template = item.object();
         let metadata = template.object("metadata");
@@ -90,7 +79,6 @@ impl<'a> Template<'a> {
         })
     }
 
-    /// Whether HCO creates a golden image from the template.
     pub fn is_enabled(&self) -> bool {
         self.enable == Enable::Enabled
     }
@@ -144,7 +132,6 @@ impl RegistrySource {
         }
     }
 
-    /// Whether the image comes from an image stream.
     pub fn is_image_stream(&self) -> bool {
         self.image_stream.is_some()
     }
@@ -166,10 +153,8 @@ impl RegistrySource {
     }
 }
 
-/// A common template as HCO's status shows it.
 #[derive(Debug)]
 pub struct StatusTemplate {
-    /// Its name.
     pub name: String,
     /// Whether the spec overrides it.
     pub modified: bool,

@@ -22,10 +22,8 @@ const OPENSHIFT_VIRTUALIZATION: [(u32, u32, u32); 5] = [
 /// MIRRORS: kubevirt pkg/defaults/defaults.go, setDefaultArchitectureFromDataSource, since v1.6.4 (backport 906edc24b6).
 pub const KUBEVIRT_WITH_LABELS: (u32, u32, u32) = (1, 6, 4);
 
-/// How a version relates to the known ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VersionSupport {
-    /// It is a known version.
     Known(HcoVersion),
     /// It is older than all known versions, and does not have the import.
     Older,
@@ -63,7 +61,6 @@ impl VersionSupport {
 }
 
 impl HcoVersion {
-    /// All versions without the multi-architecture import.
     pub const WITHOUT_IMPORT: Self = Self(15);
     /// The oldest known version: the first one with the multi-architecture import.
     pub const OLDEST: Self = Self(16);
@@ -131,7 +128,6 @@ impl HcoVersion {
         self >= Self::V1_19
     }
 
-    /// Whether HCO ignores the letter case of feature gates.
     pub fn ignores_case_of_gates(self) -> bool {
         self >= Self::V1_19
     }

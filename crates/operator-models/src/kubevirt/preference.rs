@@ -12,12 +12,10 @@ pub struct Preference {
     pub required: Option<String>,
 }
 
-/// The name of a preference.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PreferenceName {
     /// The namespace; `None` for a `VirtualMachineClusterPreference`.
     pub namespace: Option<String>,
-    /// The name.
     pub name: String,
 }
 
@@ -50,7 +48,6 @@ pub fn required_architecture(preference: &str) -> Option<&'static str> {
 }
 
 impl Preference {
-    /// Reads a preference.
     pub fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {
         let spec = Object::root(json).object("spec");
         Ok(Self {

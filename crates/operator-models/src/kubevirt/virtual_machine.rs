@@ -15,7 +15,6 @@ use crate::ssp::architecture::is_known;
 /// The prefix of a node label. The label says that the node can run, or emulate, VMs of the architecture that follows.
 pub const VM_ARCHITECTURE: &str = "kubevirt.io/vm-arch-";
 
-/// Whether a request is about a VirtualMachine.
 pub fn is_virtual_machine(kind: &GroupVersionKind) -> bool {
     kind.group == "kubevirt.io" && kind.version == "v1" && kind.kind == "VirtualMachine"
 }
@@ -23,9 +22,7 @@ pub fn is_virtual_machine(kind: &GroupVersionKind) -> bool {
 /// The fields of a VirtualMachine that determine its architecture.
 #[derive(Debug)]
 pub struct VirtualMachine {
-    /// Its name.
     pub name: String,
-    /// Its namespace.
     pub namespace: String,
     /// `spec.template.spec.architecture`, empty if it is not stated.
     pub architecture: String,
@@ -35,7 +32,6 @@ pub struct VirtualMachine {
     pub node_selector: Option<String>,
     /// The value of `beta.kubernetes.io/arch` in its nodeSelector.
     pub deprecated_node_selector: Option<String>,
-    /// Its node affinity.
     pub affinity: Placement,
     /// The DataSources that its dataVolumeTemplates name, in their order.
     pub data_sources: Vec<SourceRef>,
@@ -47,11 +43,9 @@ pub struct VirtualMachine {
     pub boot_image: Option<BootImage>,
     /// Where its preference comes from; `None` if it has none, or infers it from a claim.
     pub preference: Option<PreferenceMatcher>,
-    /// Whether it is being deleted.
     pub is_being_deleted: bool,
 }
 
-/// The image of a VM's boot disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BootImage {
     /// The URL of a registry, or the name of a containerDisk.
@@ -63,21 +57,16 @@ pub struct BootImage {
     pub platform: Option<String>,
 }
 
-/// The object that names the image of a boot disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NamedBy {
-    /// A containerDisk of the VM.
     ContainerDisk,
     /// The dataVolumeTemplate at this index.
     Template(usize),
-    /// A `DataVolume` of its own.
     DataVolume,
 }
 
-/// Where a VM's preference comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PreferenceMatcher {
-    /// The VM names it.
     Named(PreferenceName),
     /// A label of this DataSource names it.
     Inferred {
@@ -101,25 +90,18 @@ pub enum InferenceError {
     Pointer(String),
 }
 
-/// A reference to a DataSource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceRef {
-    /// The index of the dataVolumeTemplate.
     pub index: usize,
-    /// The name of the dataVolumeTemplate.
     pub volume: String,
-    /// The namespace of the DataSource.
     pub namespace: String,
-    /// The name of the DataSource.
     pub name: String,
 }
 
-/// The fields that KubeVirt reads from a DataSource.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BootSource {
     /// Whether the API server has stored it. CDI copies labels to stored objects.
     pub is_stored: bool,
-    /// The label with the architecture of its disk.
     pub architecture_label: Option<String>,
     /// The namespace and name of the DataSource that it points to.
     pub points_to: Option<(String, String)>,
@@ -129,28 +111,21 @@ pub struct BootSource {
 
 /// The look-ups that KubeVirt makes to determine the architecture of a VM. It ignores objects that it cannot read.
 pub trait Lookup {
-    /// A DataSource by namespace and name.
     fn data_source(&mut self, namespace: &str, name: &str) -> Option<BootSource>;
 
-    /// A preference.
     fn preference(&mut self, name: &PreferenceName) -> Option<Preference>;
 }
 
-/// Why a VirtualMachine gets its architecture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
-    /// It states the architecture.
     Explicit,
-    /// Its preference prefers the architecture.
     Preference,
     /// The label of the DataSource at this index of [`VirtualMachine::data_sources`].
     DataSource(usize),
-    /// It is KubeVirt's default.
     Default,
 }
 
 impl BootSource {
-    /// Reads a DataSource.
     pub fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {
         let object = Object::root(json);
         let metadata = object.object("metadata");
@@ -171,7 +146,6 @@ impl BootSource {
 }
 
 impl Reason {
-    /// The name in the report.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Explicit => "explicit",
@@ -183,7 +157,6 @@ impl Reason {
 }
 
 impl VirtualMachine {
-    /// Reads a VirtualMachine.
     pub fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {
         let machine = Object::root(json);
         let metadata = machine.object("metadata");
@@ -220,7 +193,6 @@ impl VirtualMachine {
         })
     }
 
-    /// The DataSource of the boot disk.
     pub fn boot_data_source(&self) -> Option<&SourceRef> {
         self.data_sources.get(self.boot_source?)
     }
@@ -260,7 +232,6 @@ impl VirtualMachine {
             && is_same
     }
 
-    /// The preference of the VM.
     pub fn preference(&self, lookup: &mut dyn Lookup) -> Option<(PreferenceName, Preference)> {
         let name = self.preference_name(lookup).ok()??;
         let preference = lookup.preference(&name)?;

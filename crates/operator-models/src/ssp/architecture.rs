@@ -10,7 +10,6 @@ pub const DATA_SOURCE_ARCHITECTURE: &str = "template.kubevirt.io/architecture";
 /// MIRRORS: ssp-operator internal/architecture/architecture.go, `ToArch`.
 pub const KNOWN: [&str; 3] = ["amd64", "arm64", "s390x"];
 
-/// Whether the SSP operator supports an architecture.
 pub fn is_known(name: &str) -> bool {
     KNOWN.contains(&name)
 }
@@ -26,16 +25,12 @@ pub fn knows_all(census: &Census) -> bool {
 /// An architecture that SSP supports, ordered by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Architecture {
-    /// `amd64`.
     Amd64,
-    /// `arm64`.
     Arm64,
-    /// `s390x`.
     S390x,
 }
 
 impl Architecture {
-    /// All supported architectures.
     pub const ALL: [Self; 3] = [Self::Amd64, Self::Arm64, Self::S390x];
 
     /// MIRRORS: ssp-operator internal/architecture/architecture.go, `ToArch`.
@@ -58,7 +53,6 @@ impl Architecture {
     }
 }
 
-/// Why SSP cannot use the architectures of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unusable<'a> {
     /// The multi-architecture import is on, and no node has an architecture.

@@ -36,9 +36,7 @@ pub fn golden_images_namespace(version: &str) -> &'static str {
 /// The name of an object in a namespace, ordered by namespace, then by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
-    /// Its namespace.
     pub namespace: Rc<str>,
-    /// Its name.
     pub name: Rc<str>,
 }
 
@@ -61,7 +59,6 @@ impl PartialOrd for Key {
 }
 
 impl Key {
-    /// The key of an object.
     pub fn new(namespace: impl Into<Rc<str>>, name: impl Into<Rc<str>>) -> Self {
         Self {
             namespace: namespace.into(),
@@ -69,7 +66,6 @@ impl Key {
         }
     }
 
-    /// The key of another object in the same namespace.
     #[must_use]
     pub fn beside(&self, name: impl Into<Rc<str>>) -> Self {
         Self {
@@ -89,20 +85,16 @@ impl fmt::Display for Key {
 /// A DataImportCron that SSP wants.
 #[derive(Debug, Clone)]
 pub struct Cron {
-    /// The index of its template.
     pub template: usize,
-    /// Its namespace and name.
     pub key: Key,
     /// The architecture of its suffix, which is also the platform of its registry.
     pub architecture: Option<Architecture>,
-    /// The DataSource that it manages.
     pub source: Key,
     /// Whether it is rejected, and whether it ever imports an image.
     pub verdict: Verdict,
 }
 
 impl Cron {
-    /// Why it is rejected.
     pub fn rejected(&self) -> Option<&Rejection> {
         self.verdict.rejected.as_ref()
     }
@@ -120,14 +112,12 @@ pub enum WantedSource {
 /// A cron that SSP would create from a template alone, but does not create because of the other templates.
 #[derive(Debug)]
 pub struct LostCron {
-    /// The cron.
     pub cron: Cron,
     /// The template whose cron replaces it, even if SSP drops that cron too; `None` if SSP drops it in favor of a
     /// DataSource that points to another one.
     pub to: Option<usize>,
 }
 
-/// The objects that SSP wants.
 #[derive(Debug, Default)]
 pub struct Wanted {
     /// The crons, by the DataSource that they manage.

@@ -16,29 +16,23 @@ use crate::hco::version::HcoVersion;
 use crate::ssp::architecture::{Architecture, DATA_SOURCE_ARCHITECTURE};
 use crate::ssp::data_sources::Key;
 
-/// The input of a forecast.
 #[derive(Debug, Clone, Copy)]
 pub struct Given<'a> {
-    /// The object.
     pub hco: &'a HyperConverged<'a>,
     /// The multi-architecture import, as HCO resolves it.
     pub import: Import,
     /// The templates that HCO ships.
     pub common: &'a CommonTemplates,
-    /// The namespace in which SSP creates the DataSources of golden images.
     pub golden_namespace: &'a Rc<str>,
-    /// The version of HCO.
     pub version: HcoVersion,
     /// Whether HCO's webhook has already completed the object.
     pub is_complete: bool,
-    /// The nodes.
     pub census: &'a Census,
 }
 
 /// A template as SSP gets it.
 #[derive(Debug)]
 pub struct SspTemplate<'a> {
-    /// Its name.
     pub name: &'a str,
     /// The index of its entry in the spec of the HyperConverged; `None` if HCO adds the template.
     pub index: Option<usize>,

@@ -2,23 +2,15 @@
 
 use kube_objects::path::FieldPath;
 
-/// The part of a template that causes a rejection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
-    /// The name of the template.
     Name,
-    /// The template's managedDataSource.
     ManagedDataSource,
-    /// Anything else.
     Other,
 }
 
 /// Why a `DataImportCron` is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    missing_docs,
-    reason = "`engine::rejection::reason` has a text for each"
-)]
 pub enum Rejection {
     NameMissing,
     NameInvalid,
@@ -60,7 +52,6 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// The part of the template that causes it.
     pub fn cause(&self) -> Cause {
         match self {
             Self::NameMissing

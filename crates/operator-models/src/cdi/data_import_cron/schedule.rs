@@ -2,16 +2,13 @@
 
 use kube_objects::text::ascii_lower;
 
-/// The result of CDI's parser for a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Schedule {
     /// The image is never polled.
     Empty,
-    /// Valid.
     Valid,
     /// Valid for CDI, but it contains a time zone, which a `CronJob` must not have.
     WithTimeZone,
-    /// CDI rejects it.
     Invalid,
 }
 

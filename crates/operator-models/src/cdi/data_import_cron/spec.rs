@@ -14,17 +14,13 @@ pub type Origin = [Option<String>; 4];
 /// MIRRORS: containerized-data-importer-api pkg/apis/core/v1beta1/types.go, `DataImportCronSpec`.
 #[derive(Debug, Clone)]
 pub struct Spec<'a> {
-    /// The schedule for polling the image.
     pub schedule: String,
     /// The template's managedDataSource, without a suffix.
     pub managed_data_source: String,
     /// Whether CDI keeps the imports when the `DataImportCron` is deleted.
     pub retention_policy: Option<String>,
-    /// The number of imports that CDI keeps.
     pub imports_to_keep: Option<i64>,
-    /// Whether CDI deletes old imports.
     pub garbage_collect: Option<String>,
-    /// The service account of the pods of an import.
     pub service_account_name: Option<String>,
     /// The `DataVolume` of an import.
     pub template: Field<'a>,
@@ -46,7 +42,6 @@ impl<'a> Spec<'a> {
         Ok(Self::readable_part(spec))
     }
 
-    /// The fields that have the right type.
     pub(crate) fn readable_part(spec: &Object<'a>) -> Self {
         let string = |key| spec.string(key).ok().flatten();
         Self {
