@@ -1,7 +1,5 @@
-//! Changes to an object as data: JSON Patch (RFC 6902) with `add`, `replace`, and `remove`.
-//!
-//! Edits are applied to the text of the object: values that no edit names do not change by a single byte. This includes
-//! unknown fields, the order of keys, and large numbers.
+//! Changes to an object as data: JSON Patch (RFC 6902) with `add`, `replace`, and `remove`. They are applied to the text
+//! of the object, so that all other values (unknown fields, large numbers) do not change by a single byte.
 
 use std::borrow::Cow;
 use std::iter;
@@ -56,8 +54,7 @@ impl PatchOperation {
 }
 
 impl Edit {
-    /// Whether applying the edit twice differs from applying it once: it empties a parent, inserts another item, or
-    /// has nothing to remove.
+    /// Whether applying the edit twice differs from applying it once.
     pub fn is_once_only(&self) -> bool {
         let is_item = matches!(self.path.segments().last(), Some(Segment::Index(_)));
         match self.change {
@@ -105,8 +102,7 @@ pub struct Edits {
 }
 
 impl Edits {
-    /// Sets a field. Separate edits add missing parent objects, so that nothing that
-    /// exists is replaced.
+    /// Sets a field. Separate edits add missing parents, so that nothing that exists is replaced.
     pub fn set(mut self, field: &Field<'_>, value: impl Into<Value>) -> Self {
         let path = field.path();
         let parents: Vec<&FieldPath> = iter::successors(path.parent(), |path| path.parent())

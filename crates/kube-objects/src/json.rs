@@ -1,9 +1,7 @@
-//! Reads JSON as HCO reads it, without building a tree.
+//! Reads JSON as Go's decoder reads it: `null` is the same as absent, unknown fields are ignored, and the last of several
+//! equal keys counts. A value of the wrong type is an error that names its path.
 //!
-//! A value stays unparsed text until it is needed, because an object can have a hundred thousand fields, of which only a
-//! few are read. `serde_json` checks the syntax once; this file adds the rules of Go's decoder: `null` is the same as
-//! absent, unknown fields are ignored, and the last of several equal keys counts. A value of the wrong type is an error
-//! that names its path.
+//! A value stays text until it is needed, because an object can have a hundred thousand fields, of which few are read.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -87,8 +85,6 @@ pub struct Json<'a>(&'a str);
 
 impl<'a> Json<'a> {
     /// A whole document.
-    ///
-    /// The error describes the problem and its position.
     pub fn parse(document: &'a [u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice::<&RawValue>(document).map(|raw| Self(raw.get()))
     }
@@ -129,10 +125,8 @@ impl<'a> Json<'a> {
             .map(StringBytes::into_text)
     }
 
-    /// Whether two values have the same meaning, regardless of the order of keys and the whitespace.
-    ///
-    /// Values that are not written as the API server writes them (escapes, `1.0` for `1`) count as
-    /// different, and so do values that are nested deeper than any evaluated field. The object is then evaluated.
+    /// Whether two values have the same meaning, regardless of the order of keys and the whitespace. Other ways of writing
+    /// a value (escapes, `1.0` for `1`) count as different, as do values below `depth`. The object is then evaluated.
     fn means(self, other: Self, depth: usize) -> bool {
         if self == other || depth == 0 {
             return self == other;
@@ -261,10 +255,8 @@ impl fmt::Display for WrongType<'_> {
     }
 }
 
-/// The members of an object, and its path.
-///
-/// Looking up a field never fails, so that two objects can be compared before any value is read. If a parent
-/// is not an object, reading a field below it fails.
+/// The members of an object, and its path. Looking up a field never fails, so that two objects can be compared before any
+/// value is read. If a parent is not an object, reading a field below it fails.
 #[must_use]
 #[derive(Debug, Clone)]
 pub struct Object<'a> {
@@ -473,8 +465,7 @@ impl<'a> Field<'a> {
         self.read(Kind::Number, |json| json.0.parse().ok())
     }
 
-    /// Reads each item of a list, with its index; `None` if the field is absent. Go reads a null item as an
-    /// empty value.
+    /// Reads each item of a list, with its index. Go reads a null item as an empty value.
     pub fn list<T>(
         &self,
         mut read: impl FnMut(usize, Field<'a>) -> Result<T, WrongType<'a>>,

@@ -12,8 +12,7 @@ use serde::de::{
 use crate::json::StringBytes;
 use crate::text::{escape, quote};
 
-/// The fields of nodes that are needed beside their architectures. A node has about 70 labels, and a placement names only
-/// a few of them.
+/// The fields of nodes that are needed beside their architectures: few of the about 70 labels of a node.
 #[derive(Debug, Default)]
 pub struct Needed<'a> {
     labels: BTreeMap<&'a [u8], &'a str>,
@@ -60,9 +59,7 @@ impl fmt::Display for ListError {
 
 impl std::error::Error for ListError {}
 
-/// Reads a list. It may be masked: only the labels, the name, and `status.nodeInfo.architecture` of a node are read.
-///
-/// Like Go's decoder, it uses the last of several equal keys, and treats null as a missing value.
+/// Reads a list, of which all fields but the needed ones may be missing. As in Go, the last of several equal keys counts.
 pub fn read<'a>(list: &'a [u8], needed: &Needed<'a>) -> Result<Groups<'a>, ListError> {
     let mut nodes = Nodes {
         needed,

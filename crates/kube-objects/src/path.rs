@@ -6,11 +6,8 @@ use std::rc::Rc;
 
 use crate::text::escape;
 
-/// The path of a field in an object.
-///
-/// It is displayed as users write it, `spec.dataImportCronTemplates[0].metadata.annotations[a.b/c]`, and
-/// [`FieldPath::pointer`] is the same path as a JSON pointer. A path shares its parents with other paths, so it
-/// is cheap to extend and to clone.
+/// The path of a field in an object, displayed as users write it:
+/// `spec.dataImportCronTemplates[0].metadata.annotations[a.b/c]`. Paths share their parents, so they are cheap to clone.
 #[must_use]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldPath(Option<Rc<Link>>);

@@ -40,8 +40,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Parses a placement; the nodeSelector has each key once, in their order. This cannot fail: a term that Kubernetes
-    /// rejects is reported by [`Placement::errors`] and matches no node.
+    /// The nodeSelector has each key once, in their order. A term that Kubernetes rejects becomes an error.
     pub fn parse(
         node_selector: impl IntoIterator<Item = (String, String)>,
         node_affinity: Option<NodeAffinity>,
@@ -114,8 +113,7 @@ impl Placement {
         }
     }
 
-    /// Whether a pod with this placement can run on each of these nodes. Terms that cannot be parsed match nothing; the
-    /// others can still match.
+    /// Whether a pod with this placement can run on each of these nodes. Terms with errors match nothing.
     ///
     /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
     /// `RequiredNodeAffinity.Match`, and hyperconverged-cluster-operator,
@@ -146,8 +144,7 @@ impl Placement {
         self.select(&[node]).contains(&true)
     }
 
-    /// Everything in the required affinity that Kubernetes rejects, in the order in which it reports it, with
-    /// the first few errors of each requirement.
+    /// Everything in the required affinity that Kubernetes rejects, with the first few errors of each requirement.
     pub fn errors(&self) -> &[SelectorError] {
         &self.errors
     }

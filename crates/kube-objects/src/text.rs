@@ -44,8 +44,7 @@ fn push(text: &mut String, character: char, is_special: bool) {
     }
 }
 
-/// Characters that a terminal does not display, or displays as a blank: it hides them, they change the character before
-/// them, or they control the terminal or reorder the text.
+/// Characters that a terminal hides or displays as a blank, or that control it or reorder the text.
 pub fn is_invisible(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -193,8 +192,6 @@ fn lower(character: char) -> char {
 }
 
 /// Edit distance (Levenshtein) in lower case, or `None` if it is more than `most`.
-///
-/// Only prefixes whose lengths differ by at most `most` are compared, because a user can send many words.
 pub fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
     let length = other.chars().count();
     // Most words are much longer or shorter.

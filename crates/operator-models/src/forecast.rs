@@ -108,14 +108,8 @@ pub struct Forecast<'a> {
 }
 
 impl<'a> Forecast<'a> {
-    /// The forecast for an object, or the component that rejects it.
-    ///
-    /// This function does not check whether the object contradicts itself about the import, because that depends on the
-    /// object before the update.
-    ///
-    /// # Errors
-    ///
-    /// If HCO or SSP rejects the whole object, so that the cluster does not change.
+    /// The forecast for an object, or the component that rejects it. Whether the object contradicts itself about the import
+    /// depends on the object before the update, and is not checked here.
     pub fn new(given: &Given<'a>) -> Result<Self, Rejected<'a>> {
         if let Some(rejection) = rejection(given.hco, given.common, given.version) {
             return Err(Rejected::ByHco(rejection));

@@ -7,8 +7,7 @@ use super::requirement::{errors, mistake};
 use crate::label::key_error;
 use crate::path::FieldPath;
 
-/// Everything in the preferred terms of an affinity that the API server rejects. The paths are relative to the list of
-/// terms.
+/// Everything in the preferred terms of an affinity that the API server rejects, with paths relative to their list.
 ///
 /// MIRRORS: kubernetes pkg/apis/core/validation/validation.go, `ValidatePreferredSchedulingTerms`: values need not be
 /// labels or integers.

@@ -1,5 +1,4 @@
-//! One requirement of a node selector term, parsed once and matched against many nodes. A requirement that
-//! cannot be parsed becomes a [`SelectorError`].
+//! One requirement of a node selector term, parsed once and matched against many nodes.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;

@@ -83,8 +83,7 @@ impl Term {
     }
 }
 
-/// The terms that can match a node, and the errors of the terms that cannot. An empty term is valid and
-/// selects nothing. Paths have the index of the original list.
+/// The terms that can match a node, and the errors of the others. An empty term is valid and selects nothing.
 ///
 /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
 /// `NewLazyErrorNodeSelector` and `newNodeSelectorTerm`.

@@ -1,7 +1,5 @@
-//! Evaluates a `DataImportCron` that SSP wants to create: whether the API server or CDI rejects it, and whether an
-//! accepted one ever imports an image.
-//!
-//! Checks of the spec run once for each template, and checks of names once for each `DataImportCron`.
+//! Whether the API server or CDI rejects a `DataImportCron` that SSP wants, and whether an accepted one ever imports an
+//! image. The spec is checked once for each template, names once for each `DataImportCron`.
 
 mod rejection;
 pub mod schedule;
@@ -47,8 +45,8 @@ pub struct DataImportCron<'a> {
 }
 
 impl DataImportCron<'_> {
-    /// The fields in which the spec of an existing `DataImportCron` differs from the spec that SSP wants. If no field
-    /// differs, SSP leaves it unchanged. Otherwise, SSP deletes it, and creates it again in its next pass.
+    /// The fields in which an existing `DataImportCron` differs from the one that SSP wants. If there are any, SSP deletes
+    /// it, and creates it again in its next pass.
     ///
     /// MIRRORS: ssp-operator internal/common/resource.go, createOrUpdateWithImmutableSpec: semantic equality, so 10Gi
     /// equals 10240Mi; labels, annotations and the order of fields do not count.
@@ -108,8 +106,7 @@ pub enum Polling {
 pub struct SpecVerdict {
     /// Why the API server rejects the labels or annotations, from [`examine_metadata`].
     pub metadata_rejected: Option<Rejection>,
-    /// The first reason for which CDI's webhook rejects the spec. The webhook checks the name before the spec, and the
-    /// managedDataSource after it.
+    /// The first reason for which CDI's webhook rejects the spec, which it checks between the name and managedDataSource.
     pub rejected: Option<Rejection>,
     /// Whether a `CronJob` polls the image instead of CDI's controller.
     pub needs_cron_job: bool,
@@ -121,8 +118,7 @@ pub struct Verdict {
     pub rejected: Option<Rejection>,
     /// The component that polls the image; `None` if the `DataImportCron` is rejected.
     pub polling: Option<Polling>,
-    /// Why it never imports an image although it is accepted. The first reason is the first one in the API server's
-    /// message.
+    /// Why it never imports an image although it is accepted, in the order of the API server's message.
     pub never_runs: Vec<NeverRuns>,
 }
 
@@ -137,8 +133,7 @@ impl Verdict {
     }
 }
 
-/// Checks a spec as CDI's webhook does, except for its managedDataSource. `metadata_rejected` is the result of
-/// [`examine_metadata`].
+/// Checks a spec as CDI's webhook does, except for its managedDataSource.
 ///
 /// MIRRORS: containerized-data-importer pkg/apiserver/webhooks/dataimportcron-validate.go, validateDataImportCronSpec.
 pub fn examine_spec<'a>(

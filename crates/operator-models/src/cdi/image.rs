@@ -60,8 +60,6 @@ pub struct Image {
 impl Image {
     /// The image that a registry URL names; `None` if the URL does not name a registry.
     ///
-    /// For every URL, the policy compares the host of the image with the setting `registries`.
-    ///
     /// MIRRORS: containerized-data-importer pkg/importer/transport.go, `parseImageName`; containers/image
     /// `docker/docker_transport.go`, `ParseReference` and `newReference`; docker/reference/normalize.go,
     /// `splitDockerDomain`, `ParseNormalizedNamed` and `TagNameOnly`.
@@ -127,11 +125,7 @@ impl Image {
         1 + architectures.max(1)
     }
 
-    /// The contents of the image for these architectures.
-    ///
-    /// The look-ups are always the same, in the same order. The first look-up reads the manifest of the image. For an
-    /// index, each further look-up reads the manifest and configuration of the entry that CDI selects for an
-    /// architecture, in the order of their names. For a single image, the second look-up reads its configuration.
+    /// The contents of the image for these architectures, by at most [`Image::look_ups`] look-ups in a fixed order.
     ///
     /// MIRRORS: containerized-data-importer pkg/importer/transport.go, buildSourceContext, copyRegistryImage and
     /// validateImagePlatformMatch: CDI selects the entry for Linux and the architecture, and compares the

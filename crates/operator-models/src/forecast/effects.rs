@@ -18,8 +18,7 @@ pub enum Stop {
 }
 
 impl Forecast<'_> {
-    /// Where the imports of templates stop, by the name of the template. A template that another one displaces also counts
-    /// as if it were alone.
+    /// Where the imports of templates stop, by name. A displaced template also counts as if it were alone.
     pub fn stops(&self) -> BTreeMap<&str, BTreeSet<Stop>> {
         let of_cron = |cron: &Cron, is_shared: bool| {
             let stops = [

@@ -261,8 +261,7 @@ impl<'a> State<'a> {
         });
     }
 
-    /// Creates the missing crons and deletes the crons whose spec differs, then deletes the crons that are no longer
-    /// wanted. A rejected cron ends SSP's reconcile before the last step.
+    /// Creates missing crons, deletes those that differ, then those that are not wanted, unless a rejected one stops SSP.
     ///
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataImportCrons;
     /// internal/common/resource.go, createOrUpdateWithImmutableSpec.
@@ -349,8 +348,7 @@ impl<'a> State<'a> {
         });
     }
 
-    /// Whether CDI may change the DataSource of a cron. It then has the name of the cron in a label. `None` if another
-    /// cron manages it.
+    /// Whether the DataSource of a cron has its label, so that CDI may change it; `None` if another cron manages it.
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, shouldReconcileCron,
     /// getDataSource.
@@ -528,8 +526,7 @@ impl<'a> CronState<'a> {
         })
     }
 
-    /// The fields in which it differs from the cron that SSP wants. If no field differs, SSP leaves it unchanged. A
-    /// cron of the cluster has the schedule that HCO has chosen.
+    /// The fields in which it differs from the cron that SSP wants. A real cron has the schedule that HCO has chosen.
     fn differences(&self, new: &Self) -> Vec<String> {
         let mut fields = self.cron.differences(&new.cron);
         if self.is_real && new.has_unknown_schedule {

@@ -18,10 +18,7 @@ pub enum ApiVersion {
 }
 
 impl ApiVersion {
-    /// The version of an object, from its `apiVersion` and the request's kind.
-    ///
-    /// The API server makes both equal; offline, one of them may be missing. An unknown version in either of them is
-    /// rejected.
+    /// The version of an object, from its `apiVersion` and the request's kind. Offline, one of them may be missing.
     pub fn from_kind(api_version: Option<&str>, kind: &str) -> Option<Self> {
         let Some(api_version) = api_version else {
             return Self::parse(kind);

@@ -3,9 +3,7 @@
 use crate::hco::node::Census;
 
 /// The default architecture; `None` if no workload node has an architecture. HCO then writes an empty one, and KubeVirt
-/// keeps its current default.
-///
-/// HCO sets it since 1.18, whether the multi-architecture import is on or off.
+/// keeps its current default. HCO sets it since 1.18, whether the import is on or off.
 ///
 /// MIRRORS: hyperconverged-cluster-operator pkg/internal/nodeinfo/nodeinfo.go, `Architectures.set`;
 /// controllers/handlers/kubevirt.go, `NewKubeVirt`.

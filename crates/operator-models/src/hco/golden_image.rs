@@ -118,10 +118,8 @@ pub const SHIPPED: [(&str, &str, &str); 3] = [
 const SHIPPED_BY_OPENSHIFT: [&str; 3] =
     ["rhel10-image-cron", "rhel8-image-cron", "rhel9-image-cron"];
 
-/// The common templates of this cluster: from the status, else from the settings, else the templates that upstream
-/// ships. `schedule` is the one in the status.
-///
-/// `is_openshift` says that HCO belongs to OpenShift Virtualization.
+/// The common templates of this cluster: from the status, else from the settings, else those that upstream ships, with
+/// the schedule in the status.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go, overrideDataImportSchedule.
 pub fn common_templates(

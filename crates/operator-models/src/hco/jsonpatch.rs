@@ -210,8 +210,7 @@ impl<'a> AnnotationOperation<'a> {
     }
 }
 
-/// Whether two JSON pointers are equal, or one is a parent of the other. HCO unmarshals the patched resource, so Go
-/// decides which segments are equal.
+/// Whether two JSON pointers are equal, or one is a parent of the other. Go decides which segments are equal.
 fn are_related(pointer: &str, field: &str) -> bool {
     // HCO's patch library ignores everything before the first slash. No segment of the fields needs an escape.
     let mut segments = pointer.split('/').skip(1);

@@ -1,6 +1,4 @@
 //! Reads the architectures of the nodes, and the number of nodes for each, as HCO does.
-//!
-//! This file does not interpret the architectures.
 
 use std::collections::{BTreeMap, BTreeSet};
 

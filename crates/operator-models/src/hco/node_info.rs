@@ -49,8 +49,7 @@ pub struct NodeInfo {
 }
 
 impl NodeInfo {
-    /// Reads the architectures from the status of a HyperConverged; `None` unless the status lists architectures of
-    /// both kinds of nodes. HCO writes the status, so an unreadable one counts as absent.
+    /// `None` unless the status lists architectures of both kinds of nodes. An unreadable status counts as absent.
     pub fn read(status: &Object<'_>) -> Option<Self> {
         let info = status.object("nodeInfo");
         let default = info.field("defaultWorkloadArchitecture").string().ok();

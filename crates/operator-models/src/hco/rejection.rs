@@ -6,8 +6,7 @@ use crate::hco::golden_image::{CommonTemplates, invalid};
 use crate::hco::hyperconverged::HyperConverged;
 use crate::hco::version::HcoVersion;
 
-/// Why HCO's webhooks reject a HyperConverged, or HCO fails to reconcile it. Templates are indices in the list of the
-/// spec.
+/// Why HCO's webhooks reject a HyperConverged, or HCO fails to reconcile it. Templates are indices in the spec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HcoRejection {
     /// HCO's conversion cannot read the annotation `hco.kubevirt.io/v1-only-fields`.

@@ -277,8 +277,6 @@ impl VirtualMachine {
 
     /// The architecture that KubeVirt's mutating webhook writes, and why.
     ///
-    /// KubeVirt ignores a label with an unknown architecture.
-    ///
     /// MIRRORS: kubevirt pkg/instancetype/webhooks/vm/mutator.go, mutateArch, which runs first; pkg/defaults/defaults.go,
     /// setDefaultArchitectureFromDataSource, setDefaultArchitecture.
     pub fn resolve(&self, kubevirt: &KubeVirt, lookup: &mut dyn Lookup) -> (String, Reason) {

@@ -74,9 +74,8 @@ pub fn check_architectures(census: &Census, is_multi_arch: bool) -> Result<(), U
     }
 }
 
-/// The architectures in SSP's order: the architectures of the control-plane nodes first. With the import off, only the
-/// first one. If there are none and the import is off, SSP uses the architecture that it runs on, for which this function
-/// returns amd64.
+/// The architectures in SSP's order: those of control-plane nodes first. With the import off, only the first one, or if
+/// there is none, the architecture that SSP runs on, which is taken to be amd64.
 ///
 /// MIRRORS: ssp-operator internal/architecture/architecture.go, `GetSSPArchs`.
 pub fn architectures(census: &Census, is_multi_arch: bool) -> Vec<Architecture> {

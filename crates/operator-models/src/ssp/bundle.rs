@@ -23,8 +23,7 @@ pub const SOURCES: [(&str, &[Architecture]); 14] = [
     ("win2k25", &[Amd64]),
 ];
 
-/// The architectures of the VM templates that use the DataSource with this name; `None` if it does not belong to the
-/// bundle.
+/// The architectures of the VM templates that use the DataSource with this name, if it belongs to the bundle.
 pub fn source(name: &str) -> Option<&'static [Architecture]> {
     SOURCES
         .iter()

@@ -1,7 +1,5 @@
-//! The DataImportCrons and DataSources that SSP wants.
-//!
-//! A DataImportCron belongs to the DataSource that it manages. SSP stores its crons by the namespace and name of that
-//! DataSource, so if two crons manage one DataSource, the later one silently replaces the other.
+//! The DataImportCrons and DataSources that SSP wants. SSP stores its crons by the DataSource that they manage, so if two
+//! crons manage one DataSource, the later one silently replaces the other.
 //!
 //! MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getDataSourcesAndCrons.
 
@@ -131,9 +129,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Computes the objects that SSP creates from the templates.
-    ///
-    /// `architectures` lists the architectures of the cluster in SSP's order, with the import off only the first one.
+    /// `architectures` are those of the cluster in SSP's order, with the import off only the first one.
     pub fn new(
         templates: &[SspTemplate<'_>],
         architectures: &[Architecture],

@@ -50,8 +50,7 @@ pub struct SspTemplate<'a> {
     pub has_unknown_schedule: bool,
 }
 
-/// The templates that HCO passes to SSP, and the names of the templates whose annotation lists no workload
-/// architecture.
+/// The templates that HCO passes to SSP, and the names of those whose annotation lists no workload architecture.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/handlers/golden-images/golden_images.go,
 /// `GetDataImportCronTemplates`, hcoDictToSSP.

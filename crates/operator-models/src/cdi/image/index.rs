@@ -44,8 +44,7 @@ impl Index {
         Ok(list.is_present().then_some(Self { entries }))
     }
 
-    /// The architectures that the index lists for Linux. Attestations have the architecture and operating system
-    /// `unknown`.
+    /// The architectures that the index lists for Linux. Attestations have the operating system `unknown`.
     pub(super) fn architectures(&self) -> BTreeSet<String> {
         self.entries
             .iter()
