@@ -18,7 +18,6 @@ pub struct Edit {
     pub change: Change,
 }
 
-/// The operation at the path of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// Adds a key to a map, or an item to a list.
@@ -27,10 +26,8 @@ pub enum Change {
     Remove,
 }
 
-/// An edit as an operation of a JSON Patch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PatchOperation {
-    /// `add`, `replace`, or `remove`.
     pub op: Cow<'static, str>,
     pub path: String,
     /// The new value; absent for `remove`.
@@ -72,7 +69,6 @@ impl Edit {
         }
     }
 
-    /// The string that the edit sets.
     pub fn text(&self) -> Option<&str> {
         match &self.change {
             Change::Add(value) | Change::Replace(value) => value.as_str(),
@@ -80,7 +76,6 @@ impl Edit {
         }
     }
 
-    /// The operation of a JSON Patch.
     pub fn operation(&self) -> PatchOperation {
         let (op, value) = match &self.change {
             Change::Add(value) => ("add", Some(value.clone())),
@@ -123,17 +118,14 @@ impl Edits {
         }
     }
 
-    /// Adds a value that does not exist.
     pub fn add(self, path: FieldPath, value: impl Into<Value>) -> Self {
         self.with(path, Change::Add(value.into()))
     }
 
-    /// Replaces a value that exists.
     pub fn replace(self, path: FieldPath, value: impl Into<Value>) -> Self {
         self.with(path, Change::Replace(value.into()))
     }
 
-    /// Removes a field that exists.
     pub fn remove(self, path: FieldPath) -> Self {
         self.with(path, Change::Remove)
     }

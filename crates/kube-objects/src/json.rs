@@ -84,7 +84,6 @@ impl<'de> Deserialize<'de> for StringBytes<'de> {
 pub struct Json<'a>(&'a str);
 
 impl<'a> Json<'a> {
-    /// A whole document.
     pub fn parse(document: &'a [u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice::<&RawValue>(document).map(|raw| Self(raw.get()))
     }
@@ -101,7 +100,6 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The text as it is written in the document.
     pub fn text(self) -> &'a str {
         self.0
     }
@@ -112,7 +110,6 @@ impl<'a> Json<'a> {
         Some(members)
     }
 
-    /// The items of a list; `None` if the value is not a list.
     pub fn items(self) -> Option<Vec<Self>> {
         let items: Vec<&RawValue> = serde_json::from_str(self.0).ok()?;
         Some(items.into_iter().map(|item| Self(item.get())).collect())
@@ -207,7 +204,6 @@ impl<'a> WrongType<'a> {
         }))
     }
 
-    /// The error of a value in a document at `path`.
     fn at(steps: &serde_path_to_error::Path, path: FieldPath, document: Json<'a>) -> Self {
         let (path, found) = steps.iter().fold((path, document), |(path, value), step| {
             let (segment, inner) = match step {
@@ -266,7 +262,6 @@ pub struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// The object of a whole document.
     pub fn root(json: Json<'a>) -> Self {
         Field::root(json).object()
     }
@@ -306,12 +301,10 @@ impl<'a> Object<'a> {
         self.field(key).string()
     }
 
-    /// The string in the field with this name; empty if the field is absent.
     pub fn text(&self, key: &'static str) -> Result<String, WrongType<'a>> {
         self.string(key).map(Option::unwrap_or_default)
     }
 
-    /// The object in the field with this name; an empty object if the field is absent.
     pub fn object(&self, key: &'static str) -> Self {
         self.field(key).object()
     }
@@ -337,7 +330,6 @@ impl<'a> Object<'a> {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Missing {
     pub count: usize,
-    /// Whether the first of them is null.
     pub is_null: bool,
 }
 
@@ -347,7 +339,6 @@ pub struct Field<'a> {
     parent: FieldPath,
     /// `None` for a whole document.
     segment: Option<Segment>,
-    /// The parents of the field that are missing.
     pub missing: Missing,
     value: Result<Option<Json<'a>>, WrongType<'a>>,
 }
@@ -387,7 +378,6 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// The value, which can be null.
     pub fn json_or_null(&self) -> Option<Json<'a>> {
         self.value.as_ref().ok().copied().flatten()
     }
@@ -427,7 +417,6 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Reads the field; `None` if it is absent or null.
     fn read<T>(
         &self,
         expected: Kind,
@@ -442,7 +431,6 @@ impl<'a> Field<'a> {
             .ok_or_else(|| WrongType::new(self.path(), expected, found))
     }
 
-    /// Parses the value into a type; `None` if the field is absent or null.
     pub fn parse<T: Deserialize<'a>>(&self) -> Result<Option<T>, WrongType<'a>> {
         self.value.clone()?;
         let Some(json) = self.json() else {
@@ -485,7 +473,6 @@ impl<'a> Field<'a> {
         Ok(Some(list))
     }
 
-    /// The objects of a list; none if the field is absent.
     pub fn objects(&self) -> Result<Vec<Object<'a>>, WrongType<'a>> {
         self.list(|_, item| Ok(item.object()))
             .map(Option::unwrap_or_default)

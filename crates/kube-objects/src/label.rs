@@ -2,7 +2,6 @@
 
 use crate::name::is_dns1123_subdomain;
 
-/// The longest name part of a key, and the longest value, in bytes.
 const NAME_MAX: usize = 63;
 
 /// Whether a string can be the key of a label, or of an annotation in lowercase.
@@ -10,7 +9,6 @@ pub fn is_label_key(key: &str) -> bool {
     key_error(key).is_none()
 }
 
-/// Whether a string can be the value of a label.
 pub fn is_label_value(value: &str) -> bool {
     value_error(value).is_none()
 }

@@ -1,6 +1,5 @@
 //! The syntax of names in Kubernetes.
 
-/// The longest subdomain, and the longest label of one, in bytes.
 const SUBDOMAIN_MAX: usize = 253;
 const LABEL_MAX: usize = 63;
 

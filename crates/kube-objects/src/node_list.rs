@@ -25,14 +25,12 @@ impl<'a> Needed<'a> {
     }
 }
 
-/// The needed fields of a node.
 #[derive(Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Node<'a> {
     /// `status.nodeInfo.architecture`; empty if the node reports none.
     pub architecture: Cow<'a, str>,
     /// `metadata.name`; empty if the node has none, or if it is not needed.
     pub name: Cow<'a, str>,
-    /// `metadata.labels`.
     pub labels: BTreeMap<&'a str, Cow<'a, str>>,
 }
 
@@ -42,7 +40,6 @@ impl Node<'_> {
     }
 }
 
-/// The number of nodes with the same needed fields.
 pub type Groups<'a> = BTreeMap<Node<'a>, usize>;
 
 /// Why a list of nodes cannot be read, as one line with the position.
@@ -89,7 +86,6 @@ struct Nodes<'a, 'n> {
     kind: Option<Cow<'a, str>>,
     /// `None` if the list has no items.
     groups: Option<Groups<'a>>,
-    /// The node that is being read.
     node: Node<'a>,
 }
 
@@ -105,7 +101,6 @@ enum Part {
     NodeInfo,
 }
 
-/// Reads one part of the list.
 struct PartReader<'r, 'a, 'n> {
     nodes: &'r mut Nodes<'a, 'n>,
     part: Part,
@@ -131,7 +126,6 @@ impl<'a, 'n> Nodes<'a, 'n> {
         }
     }
 
-    /// Reads a member of a part that is an object.
     fn member<A: MapAccess<'a>>(
         &mut self,
         part: Part,

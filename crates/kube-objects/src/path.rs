@@ -26,7 +26,6 @@ pub enum Segment {
 }
 
 impl FieldPath {
-    /// The path of a field of the object.
     pub fn new(keys: &[&'static str]) -> Self {
         keys.iter()
             .fold(Self::default(), |path, key| path.key(*key))
@@ -36,7 +35,6 @@ impl FieldPath {
         self.below(&Segment::Key(key.into()))
     }
 
-    /// The path of a nested member of this object.
     pub fn keys(&self, keys: &[&'static str]) -> Self {
         keys.iter().fold(self.clone(), |path, key| path.key(*key))
     }
@@ -52,7 +50,6 @@ impl FieldPath {
         })))
     }
 
-    /// The path of a field that is relative to this one.
     pub fn join(&self, relative: &Self) -> Self {
         relative
             .segments()

@@ -25,7 +25,6 @@ pub const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 pub const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 pub const ARCHITECTURE_LABEL: &str = "kubernetes.io/arch";
 pub const DEPRECATED_ARCHITECTURE_LABEL: &str = "beta.kubernetes.io/arch";
-/// The labels that a placement can use to select an architecture.
 const ARCHITECTURE_LABELS: [&str; 2] = [ARCHITECTURE_LABEL, DEPRECATED_ARCHITECTURE_LABEL];
 
 /// A nodeSelector and a node affinity, parsed. The default restricts nothing.
@@ -78,7 +77,6 @@ impl Placement {
         }
     }
 
-    /// The same placement, with a nodeSelector that also requires an architecture.
     #[must_use]
     pub fn on(&self, architecture: &str) -> Self {
         let mut placement = self.clone();
@@ -100,7 +98,6 @@ impl Placement {
         !self.node_selector.is_empty() || self.required.is_some()
     }
 
-    /// The fields of nodes that decide whether the placement selects them.
     pub fn add_needed<'p>(&'p self, needed: &mut Needed<'p>) {
         for (key, _) in &self.node_selector {
             needed.add_label(key);
@@ -215,7 +212,6 @@ pub fn check_required(affinity: &NodeAffinity) -> Vec<SelectorError> {
 pub struct SelectorError {
     /// The field, relative to the required affinity: `nodeSelectorTerms[0].matchExpressions[1].values[0]`.
     pub path: FieldPath,
-    /// Whether the requirement is in `matchFields`.
     pub is_about_fields: bool,
     /// The whole requirement, `kubernetes.io/arch In [amd64 arm64]`. It identifies the error, so it is neither
     /// shortened nor escaped.

@@ -2,7 +2,6 @@
 
 use crate::json::{Field, Json, Kind};
 
-/// Quantities are stored in parts of this size.
 const NANOS: i128 = 1_000_000_000;
 
 /// A quantity, exact to nine decimal places. A value of more than 128 bits becomes the largest one.

@@ -14,9 +14,7 @@ pub enum Operation {
 pub struct GroupVersionKind {
     /// For example `hco.kubevirt.io`; empty for the core group.
     pub group: String,
-    /// For example `v1beta1`.
     pub version: String,
-    /// For example `HyperConverged`.
     pub kind: String,
 }
 
@@ -29,7 +27,6 @@ pub struct Request<'a> {
     pub sub_resource: String,
     pub namespace: String,
     pub name: String,
-    /// The object after the request.
     pub object: Field<'a>,
     pub old_object: Field<'a>,
 }

@@ -7,7 +7,6 @@ use std::ops::Deref;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
-/// The maximum number of characters of a user's value that a sentence shows.
 const SHOWN: usize = 48;
 
 /// A user's value in backticks, with control and direction characters escaped, shortened to a maximum length.

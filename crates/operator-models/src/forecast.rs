@@ -82,7 +82,6 @@ pub enum Stopped {
     SameName,
 }
 
-/// The objects that the operators create from a HyperConverged.
 #[derive(Debug)]
 pub struct Forecast<'a> {
     pub import: Import,

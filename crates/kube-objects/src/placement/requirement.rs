@@ -14,14 +14,12 @@ use crate::path::FieldPath;
 /// values can be as long as the request.
 const ERRORS_PER_REQUIREMENT: usize = 8;
 
-/// The requirement of a term for one label.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LabelRequirement {
     pub(super) key: String,
     pub(super) test: Test,
 }
 
-/// The requirement of a term for the value of a label.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Test {
     In(BTreeSet<String>),
@@ -95,7 +93,6 @@ impl LabelRequirement {
 /// The values of a label, or of the field for the name, of the nodes in a list.
 pub(super) struct NodeValues<'n> {
     count: usize,
-    /// The nodes that have a value.
     present: NodeSet,
     /// Sorted by value.
     values: Vec<NodeValue<'n>>,
@@ -131,7 +128,6 @@ impl<'n> NodeValues<'n> {
         }
     }
 
-    /// The nodes with one of these values.
     fn with(&self, listed: &BTreeSet<String>) -> NodeSet {
         let mut nodes = NodeSet::none(self.count);
         for listed in listed {
@@ -173,7 +169,6 @@ impl Test {
         }
     }
 
-    /// Whether a node with this value meets the requirement.
     pub(super) fn is_met_by(&self, value: &str) -> bool {
         !self.met_by(&NodeValues::new(1, [(value, 0)])).is_empty()
     }

@@ -50,7 +50,6 @@ impl<'n> NodeIndex<'n> {
         }
     }
 
-    /// The nodes that meet a requirement for a label.
     pub(super) fn met(&self, key: &str, test: &Test) -> NodeSet {
         match self.labels.get(key) {
             Some(values) => test.met_by(values),
@@ -117,7 +116,6 @@ pub(super) fn parse_terms(selector: &NodeSelector) -> (BTreeSet<Term>, Vec<Selec
     (terms, errors)
 }
 
-/// Whether an expression of the term names the label with the architecture.
 pub(super) fn names_architecture(term: &NodeSelectorTerm) -> bool {
     term.match_expressions
         .iter()

@@ -91,13 +91,9 @@ pub enum NeverRuns {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Polling {
-    /// A `CronJob` that CDI creates.
     CronJob,
-    /// CDI's controller itself.
     Controller,
-    /// No component polls, because the schedule is empty.
     None,
-    /// No component polls, because the API server rejects the `CronJob`.
     Rejected,
 }
 

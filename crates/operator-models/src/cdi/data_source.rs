@@ -8,7 +8,6 @@ use kube_objects::name::is_dns1123_subdomain;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rejection {
     NameMissing,
-    /// Its name is not a DNS subdomain.
     NameInvalid,
     NameTooLong,
     /// The name of its `DataImportCron` is too long for a label.

@@ -35,13 +35,10 @@ pub enum Unknown {
     Url(Unimportable),
     /// The host's error: a text from an external source.
     Host(String),
-    /// The manifest has more than 1 MiB.
     TooLarge,
-    /// The manifest is not valid JSON, for this reason.
     Json(String),
     /// A field of the manifest has a type that its specification does not allow.
     Schema(String),
-    /// The manifest lists this many architectures.
     TooManyArchitectures(usize),
     NoLinux,
     /// An entry of the index has no platform, so its architecture is unknown.
@@ -203,18 +200,15 @@ impl Image {
     }
 }
 
-/// The contents of an image for the requested architectures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contents {
     /// The architectures that the image lists for Linux and that can be imported. For architectures that were not
     /// requested, only the index was read.
     pub supported: BTreeSet<String>,
-    /// The availability of the image for each requested architecture.
     pub availability: BTreeMap<String, Availability>,
 }
 
 impl Contents {
-    /// The architectures whose image cannot be read, and why.
     pub fn unreadable(&self) -> impl Iterator<Item = (&str, &Unknown)> {
         self.availability
             .iter()

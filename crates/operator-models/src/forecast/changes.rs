@@ -14,9 +14,7 @@ pub struct Changes {
     pub disks: DiskChanges,
     /// The DataSources that have a disk before and after, but not while the new import runs.
     pub empty_meanwhile: Vec<Key>,
-    /// The DataSources that had a disk and no longer have one.
     pub lost_image: Vec<Key>,
-    /// The DataSources that have a disk before and after.
     pub kept_disks: BTreeSet<Key>,
 }
 
@@ -24,7 +22,6 @@ pub struct Changes {
 pub struct CronChanges {
     pub created: Vec<Key>,
     pub deleted: Vec<Key>,
-    /// Crons that were deleted and created again.
     pub recreated: Vec<Key>,
     /// The changed fields of the spec that cause this, for each recreated cron.
     pub changed_fields: Vec<Vec<String>>,
@@ -35,7 +32,6 @@ pub struct CronChanges {
 pub struct DataSourceChanges {
     pub created: Vec<Key>,
     pub deleted: Vec<Key>,
-    /// DataSources that point to another DataSource than before.
     pub retargeted: Vec<Retarget>,
 }
 

@@ -9,9 +9,7 @@ use crate::forecast::{CreatedBy, Cron, Forecast};
 pub enum Stop {
     /// SSP stops at a DataSource of the template, before it creates any DataImportCron.
     DataSource,
-    /// SSP stops at a DataImportCron of the template.
     DataImportCron,
-    /// CDI never imports the image.
     CronJob,
     /// Another template has its DataSource.
     OtherTemplate,

@@ -5,7 +5,6 @@ use kube_objects::request::GroupVersionKind;
 const GROUP: &str = "hco.kubevirt.io";
 const KIND: &str = "HyperConverged";
 
-/// Whether a request is about a HyperConverged of any version.
 pub fn is_hyperconverged(kind: &GroupVersionKind) -> bool {
     kind.group == GROUP && kind.kind == KIND
 }

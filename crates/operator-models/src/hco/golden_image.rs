@@ -13,7 +13,6 @@ use crate::hco::template::{Enable, RegistrySource, Source, StatusTemplate, Templ
 /// The templates that HCO ships, by name.
 pub type CommonTemplates = BTreeMap<String, CommonTemplate>;
 
-/// The known fields of a template that HCO ships.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommonTemplate {
     /// `None` if it is unknown.

@@ -20,9 +20,7 @@ pub struct JudgedFields<'a> {
     pub gates: Field<'a>,
     /// The annotation in which v1beta1 stores the fields of v1.
     pub v1_only: Field<'a>,
-    /// Whether HCO imports the golden images that it ships.
     pub common_import: Field<'a>,
-    /// The namespace of the golden images that HCO ships.
     pub common_namespace: Field<'a>,
     pub templates: Field<'a>,
     pub node_selector: Field<'a>,
@@ -35,11 +33,8 @@ pub struct JudgedFields<'a> {
 /// One value for each jsonpatch annotation: for SSP, KubeVirt, and CDI.
 #[derive(Debug, PartialEq)]
 pub struct Patches<T> {
-    /// `ssp.kubevirt.io/jsonpatch`.
     pub ssp: T,
-    /// `kubevirt.kubevirt.io/jsonpatch`.
     pub kubevirt: T,
-    /// `containerizeddataimporter.kubevirt.io/jsonpatch`.
     pub cdi: T,
 }
 
@@ -234,18 +229,15 @@ pub fn api_version(object: Json<'_>) -> Option<String> {
 #[derive(Debug)]
 pub struct HyperConverged<'a> {
     pub api_version: ApiVersion,
-    /// The paths of the fields.
     pub fields: JudgedFields<'a>,
     pub name: String,
     pub namespace: String,
-    /// The fields that determine the multi-architecture import.
     pub import: ImportFields,
     /// Whether the API server has stored it, so that HCO's mutating webhook has completed it. On CREATE, the API server
     /// sets a UID before the policy sees the object, but no resource version.
     pub is_stored: bool,
     /// Whether it has the annotation `deployOVS`, which HCO adds in an upgrade.
     pub has_deploy_ovs: bool,
-    /// Whether HCO imports the golden images that it ships.
     pub imports_common: bool,
     /// The namespace of the golden images that HCO ships, unless the spec lists them; empty if HCO chooses it.
     pub common_namespace: String,
@@ -261,12 +253,10 @@ pub struct HyperConverged<'a> {
     /// workloads.
     pub infra_errors: Vec<SelectorError>,
     pub patches: Patches<Option<String>>,
-    /// The common templates in the status.
     pub status_templates: Vec<StatusTemplate>,
     pub status_version: Option<String>,
     /// The schedule in the status, which HCO has chosen for common templates.
     pub status_schedule: Option<String>,
-    /// Whether HCO deploys SSP, if the status shows it.
     pub deploys_ssp: Option<bool>,
     /// The architectures in the status, if HCO has computed them for this object.
     pub node_info: Option<NodeInfo>,

@@ -41,7 +41,6 @@ impl From<bool> for Import {
     }
 }
 
-/// The fields of an object that determine the import.
 #[derive(Debug)]
 pub struct ImportFields {
     pub api_version: ApiVersion,
@@ -155,7 +154,6 @@ fn gate(gates: &[Gate], version: HcoVersion) -> Option<bool> {
     Some(gate.enabled)
 }
 
-/// An entry in v1's list of feature gates.
 #[derive(Debug)]
 pub struct Gate {
     /// Its name, as it is written.
@@ -213,7 +211,6 @@ pub struct V1Only {
     gates: Vec<Gate>,
 }
 
-/// Why HCO's conversion cannot read the annotation.
 #[derive(Debug)]
 pub enum UnreadableV1Only {
     Json,

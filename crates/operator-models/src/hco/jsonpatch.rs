@@ -12,7 +12,6 @@ use crate::hco::template::{ARCHITECTURES, DEFAULT_PREFERENCE, DEFAULT_PREFERENCE
 /// The fields of SSP that HCO sets from the templates and the nodes.
 pub const IN_SSP: [&str; 3] = [SSP_IMPORT, SSP_CLUSTER, SSP_TEMPLATES];
 
-/// The field of SSP with the templates.
 pub const SSP_TEMPLATES: &str = "/spec/commonTemplates/dataImportCronTemplates";
 const SSP_IMPORT: &str = "/spec/enableMultipleArchitectures";
 const SSP_CLUSTER: &str = "/spec/cluster";
@@ -97,10 +96,8 @@ pub fn overrides(patch: Option<&str>, fields: &[&str]) -> bool {
 }
 
 pub struct AnnotationOperation<'a> {
-    /// The operation as it was written.
     pub text: &'a str,
     op: Option<Cow<'a, str>>,
-    /// The field that it changes.
     pub path: Option<Cow<'a, str>>,
     from: Option<Cow<'a, str>>,
     value: Option<Json<'a>>,
@@ -135,7 +132,6 @@ pub fn operations(patch: &str) -> Option<Vec<AnnotationOperation<'_>>> {
 }
 
 impl<'a> AnnotationOperation<'a> {
-    /// Whether HCO accepts the path.
     pub fn is_applicable(&self) -> bool {
         let path = self.path.as_deref();
         path.is_some_and(|path| path.starts_with("/spec/"))

@@ -18,7 +18,6 @@ const CONTROL_PLANE: [&str; 2] = [
 /// The architectures of a cluster, for one placement. Nodes that report no architecture are not counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Census {
-    /// The number of workload nodes by architecture.
     pub workload: BTreeMap<String, usize>,
     /// The architectures of the control-plane nodes, regardless of the placement.
     pub control_plane: BTreeSet<String>,
@@ -57,7 +56,6 @@ fn are_workload(nodes: &[&Node<'_>], placement: &Placement) -> Vec<bool> {
     }
 }
 
-/// Whether a node is a workload node that is counted.
 pub fn is_workload(node: &Node<'_>, placement: &Placement) -> bool {
     !node.architecture.is_empty() && are_workload(&[node], placement).contains(&true)
 }

@@ -42,7 +42,6 @@ pub enum Enable {
 
 #[derive(Debug, Default)]
 pub enum Source {
-    /// The template has no spec.
     #[default]
     NoSpec,
     /// There is a spec, but no `spec.template.spec.source`, which HCO requires for a common template.
@@ -100,7 +99,6 @@ impl Source {
         )
     }
 
-    /// The registry, if the image comes from one.
     pub fn registry(&self) -> Option<&RegistrySource> {
         match self {
             Self::Registry(registry) => Some(registry),
@@ -124,7 +122,6 @@ pub struct RegistrySource {
 }
 
 impl RegistrySource {
-    /// A registry with a URL and nothing else.
     pub fn at(url: &str) -> Self {
         Self {
             url: Some(url.to_owned()),
@@ -156,9 +153,7 @@ impl RegistrySource {
 #[derive(Debug)]
 pub struct StatusTemplate {
     pub name: String,
-    /// Whether the spec overrides it.
     pub modified: bool,
-    /// Its registry, as the status shows it.
     pub registry: Option<RegistrySource>,
     /// Its architectures, before HCO filtered them.
     pub architectures: Option<String>,

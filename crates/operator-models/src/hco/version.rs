@@ -117,7 +117,6 @@ impl HcoVersion {
         self >= Self::V1_19
     }
 
-    /// Whether the import is no longer Alpha.
     pub fn has_finished_import(self) -> bool {
         self >= Self::V1_19
     }

@@ -26,7 +26,6 @@ pub struct KubeVirt {
 }
 
 impl KubeVirt {
-    /// The only object of a list. If there are none or several, returns the default.
     pub fn only(list: Json<'_>) -> Result<Self, WrongType<'_>> {
         let items = Object::root(list).field("items").objects()?;
         match items.as_slice() {
@@ -74,7 +73,6 @@ impl KubeVirt {
         is_known(architecture) || is_old && architecture == "ppc64le"
     }
 
-    /// Whether KubeVirt accepts VMs of an architecture with a machine type.
     pub fn allows_machine_type(&self, architecture: &str, machine_type: &str) -> bool {
         self.machine_types.allow(architecture, machine_type)
     }
@@ -108,7 +106,6 @@ impl KubeVirt {
         })
     }
 
-    /// Whether this version gives a VM the architecture in the label of its DataSource.
     pub fn reads_labels(&self) -> bool {
         self.version
             .is_none_or(|version| version >= KUBEVIRT_WITH_LABELS)

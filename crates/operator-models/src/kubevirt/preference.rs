@@ -39,7 +39,6 @@ pub const SHIPPED: [(&str, &str); 12] = [
     ("rhel.9.s390x", "s390x"),
 ];
 
-/// The architecture that a shipped `VirtualMachineClusterPreference` requires of its VMs.
 pub fn required_architecture(preference: &str) -> Option<&'static str> {
     SHIPPED
         .iter()

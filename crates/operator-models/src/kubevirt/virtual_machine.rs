@@ -28,9 +28,7 @@ pub struct VirtualMachine {
     pub architecture: String,
     /// `spec.template.spec.domain.machine.type`, empty if it is not stated. KubeVirt writes the default of the architecture.
     pub machine_type: String,
-    /// The value of `kubernetes.io/arch` in its nodeSelector.
     pub node_selector: Option<String>,
-    /// The value of `beta.kubernetes.io/arch` in its nodeSelector.
     pub deprecated_node_selector: Option<String>,
     pub affinity: Placement,
     /// The DataSources that its dataVolumeTemplates name, in their order.
@@ -50,7 +48,6 @@ pub struct VirtualMachine {
 pub struct BootImage {
     /// The URL of a registry, or the name of a containerDisk.
     pub name: String,
-    /// The object that names it.
     pub named_by: NamedBy,
     /// The architecture in its `platform`; `None` if nothing states it. The node of CDI's importer, or for a
     /// containerDisk the architecture of the VM, then decides.
@@ -70,7 +67,6 @@ pub enum PreferenceMatcher {
     Named(PreferenceName),
     /// A label of this DataSource names it.
     Inferred {
-        /// The namespace and name of the DataSource.
         data_source: (String, String),
         /// Whether KubeVirt accepts the VM if there is no label.
         ignores_failure: bool,
@@ -323,7 +319,6 @@ impl VirtualMachine {
 /// The part of a launcher pod's node selector that is about architectures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launcher {
-    /// The value of `kubernetes.io/arch`.
     pub architecture: Option<String>,
     /// The label that a node needs to run, or to emulate, VMs of the architecture. The pod then prefers nodes of the
     /// architecture itself.
@@ -417,7 +412,6 @@ fn preference<'a>(
 }
 
 impl BootImage {
-    /// The image of a `DataVolume`; `None` if its source is not a registry.
     pub fn of_data_volume(json: Json<'_>) -> Option<Self> {
         Self::read(&Object::root(json), NamedBy::DataVolume).ok()?
     }

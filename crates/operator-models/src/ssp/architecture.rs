@@ -38,7 +38,6 @@ impl Architecture {
         Self::ALL.into_iter().find(|known| known.name() == name)
     }
 
-    /// The name in Go: `amd64`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Amd64 => "amd64",
@@ -47,7 +46,6 @@ impl Architecture {
         }
     }
 
-    /// The name of an object for this architecture: the name and a suffix.
     pub fn suffixed(self, name: &str) -> String {
         [name, "-", self.name()].concat()
     }
@@ -57,7 +55,6 @@ impl Architecture {
 pub enum Unusable<'a> {
     /// The multi-architecture import is on, and no node has an architecture.
     None,
-    /// SSP does not support this architecture of a node.
     Unknown(&'a str),
 }
 

@@ -14,10 +14,8 @@ use crate::cdi::data_import_cron::{Rejection, Verdict, examine_names};
 use crate::hco::version::HcoVersion;
 use crate::ssp::template::SspTemplate;
 
-/// The namespace of golden images, except in OpenShift Virtualization.
 pub const GOLDEN_IMAGES_NAMESPACE: &str = "kubevirt-os-images";
 
-/// The namespace of golden images in OpenShift Virtualization.
 pub const OPENSHIFT_GOLDEN_IMAGES_NAMESPACE: &str = "openshift-virtualization-os-images";
 
 /// The namespace of golden images for a version of HCO or OpenShift Virtualization.
@@ -101,7 +99,6 @@ impl Cron {
 /// A DataSource that SSP wants, in the namespace for golden images.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WantedSource {
-    /// It points to another DataSource.
     Pointer(String),
     /// It has its own image, if a cron imports one, and this architecture label.
     Own(Option<Architecture>),
@@ -118,7 +115,6 @@ pub struct LostCron {
 
 #[derive(Debug, Default)]
 pub struct Wanted {
-    /// The crons, by the DataSource that they manage.
     pub crons: BTreeMap<Key, Cron>,
     /// The DataSources in the namespace for golden images that belong to VM templates of the bundle.
     pub bundle_sources: BTreeMap<String, WantedSource>,

@@ -21,7 +21,6 @@ pub struct Given<'a> {
     pub hco: &'a HyperConverged<'a>,
     /// The multi-architecture import, as HCO resolves it.
     pub import: Import,
-    /// The templates that HCO ships.
     pub common: &'a CommonTemplates,
     pub golden_namespace: &'a Rc<str>,
     pub version: HcoVersion,

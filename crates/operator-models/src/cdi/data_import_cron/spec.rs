@@ -15,14 +15,12 @@ pub type Origin = [Option<String>; 4];
 #[derive(Debug, Clone)]
 pub struct Spec<'a> {
     pub schedule: String,
-    /// The template's managedDataSource, without a suffix.
     pub managed_data_source: String,
     /// Whether CDI keeps the imports when the `DataImportCron` is deleted.
     pub retention_policy: Option<String>,
     pub imports_to_keep: Option<i64>,
     pub garbage_collect: Option<String>,
     pub service_account_name: Option<String>,
-    /// The `DataVolume` of an import.
     pub template: Field<'a>,
 }
 
