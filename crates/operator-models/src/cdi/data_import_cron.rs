@@ -89,14 +89,6 @@ pub enum NeverRuns {
     NameTooLong,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Polling {
-    CronJob,
-    Controller,
-    None,
-    Rejected,
-}
-
 /// The result of CDI's checks of a spec. It does not depend on names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecVerdict {
@@ -112,8 +104,8 @@ pub struct SpecVerdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     pub rejected: Option<Rejection>,
-    /// The component that polls the image; `None` if the `DataImportCron` is rejected.
-    pub polling: Option<Polling>,
+    /// Whether a `CronJob` polls the image instead of CDI's controller.
+    pub needs_cron_job: bool,
     /// Why it never imports an image although it is accepted, in the order of the API server's message.
     pub never_runs: Vec<NeverRuns>,
 }
@@ -121,11 +113,15 @@ pub struct Verdict {
 /// CDI creates the `CronJob` first, then the DataSource, then it imports.
 impl Verdict {
     pub(crate) fn manages_source(&self) -> bool {
-        self.imports() || self.polling == Some(Polling::None)
+        self.rejected.is_none()
+            && self
+                .never_runs
+                .iter()
+                .all(|reason| *reason == NeverRuns::ScheduleEmpty)
     }
 
     pub fn imports(&self) -> bool {
-        matches!(self.polling, Some(Polling::CronJob | Polling::Controller))
+        self.rejected.is_none() && self.never_runs.is_empty()
     }
 }
 
@@ -221,32 +217,26 @@ pub fn examine_names(cron: &DataImportCron<'_>, spec: &SpecVerdict) -> Verdict {
             1..=NAME_MAX => None,
             _ => Some(Rejection::ManagedDataSourceTooLong),
         });
-    let mut never_runs = Vec::new();
-    let polling = match (spec.schedule, spec.needs_cron_job) {
-        _ if rejected.is_some() => None,
-        (Schedule::Empty, _) => {
-            never_runs.push(NeverRuns::ScheduleEmpty);
-            Some(Polling::None)
-        }
-        (_, false) => Some(Polling::Controller),
-        (schedule, true) => {
-            if schedule == Schedule::WithTimeZone {
-                never_runs.push(NeverRuns::TimeZone);
-            }
-            if cron.name.len() > POLLED_NAME_MAX {
-                never_runs.push(NeverRuns::NameTooLong);
-            }
-            Some(if never_runs.is_empty() {
-                Polling::CronJob
-            } else {
-                Polling::Rejected
-            })
-        }
-    };
+    let is_empty = spec.schedule == Schedule::Empty;
+    let is_long = cron.name.len() > POLLED_NAME_MAX;
+    let reasons = [
+        (is_empty, NeverRuns::ScheduleEmpty),
+        (
+            spec.needs_cron_job && spec.schedule == Schedule::WithTimeZone,
+            NeverRuns::TimeZone,
+        ),
+        (
+            spec.needs_cron_job && !is_empty && is_long,
+            NeverRuns::NameTooLong,
+        ),
+    ];
+    let apply = reasons
+        .into_iter()
+        .filter(|(applies, _)| *applies && rejected.is_none());
     Verdict {
+        needs_cron_job: spec.needs_cron_job,
+        never_runs: apply.map(|(_, reason)| reason).collect(),
         rejected,
-        polling,
-        never_runs,
     }
 }
 

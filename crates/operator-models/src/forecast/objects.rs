@@ -1,6 +1,6 @@
 //! The existing objects in a cluster.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use kube_objects::json::{Field, Object, WrongType};
@@ -16,13 +16,10 @@ const CLEAN_UP: &str = "cdi.kubevirt.io/dataImportCron.cleanup";
 const OWNER: &str = "operator-sdk/primary-resource-type";
 const SSP: &str = "SSP.ssp.kubevirt.io";
 
+/// The objects of each kind that was read, in the order in which they were read. If two objects have the same name, the
+/// last one counts.
 #[derive(Debug, Default)]
-pub struct Objects<'a> {
-    /// The objects in the order in which they were read. If two objects have the same name, the last one counts.
-    all: Vec<Real<'a>>,
-    /// The kinds that were read, including kinds without objects.
-    kinds: BTreeSet<Kind>,
-}
+pub struct Objects<'a>(BTreeMap<Kind, Vec<Real<'a>>>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
@@ -57,9 +54,8 @@ impl<'a> Objects<'a> {
     }
 
     /// The objects of a kind; `None` if it was not read.
-    pub(super) fn of_kind(&self, kind: Kind) -> Option<impl Iterator<Item = &Real<'a>>> {
-        let is_read = self.kinds.contains(&kind);
-        is_read.then(|| self.all.iter().filter(move |real| real.kind == kind))
+    pub(super) fn of_kind(&self, kind: Kind) -> Option<&[Real<'a>]> {
+        self.0.get(&kind).map(Vec::as_slice)
     }
 
     /// Reads a list. If it has a kind, its items need not name it.
@@ -70,7 +66,9 @@ impl<'a> Objects<'a> {
             let kind = own.as_deref().unwrap_or(kind);
             match kind.strip_suffix("List") {
                 Some(kind) => {
-                    self.kinds.extend(Kind::parse(kind));
+                    if let Some(kind) = Kind::parse(kind) {
+                        self.0.entry(kind).or_default();
+                    }
                     self.list(&object.field("items"), kind)
                 }
                 None => self.add(kind, &object),
@@ -100,8 +98,7 @@ impl<'a> Objects<'a> {
             Kind::Claim | Kind::Snapshot => (None, None),
         };
         let labels = metadata.object("labels");
-        self.kinds.insert(kind);
-        self.all.push(Real {
+        self.0.entry(kind).or_default().push(Real {
             kind,
             key,
             is_of_ssp: metadata.object("annotations").entry(OWNER)?.as_deref() == Some(SSP),

@@ -96,7 +96,10 @@ impl<'a> State<'a> {
         let mut names: BTreeMap<Key, Disk> = BTreeMap::new();
         if let Some(crons) = objects.of_kind(Kind::Cron) {
             self.crons.clear();
-            for (real, cron) in crons.filter_map(|real| Some((real, CronState::real(real)?))) {
+            for real in crons {
+                let Some(cron) = CronState::real(real) else {
+                    continue;
+                };
                 if let Some(name) = &real.disk {
                     names.insert(real.key.beside(name.as_str()), cron.disk.clone());
                 }

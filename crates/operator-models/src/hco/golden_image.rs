@@ -17,7 +17,10 @@ pub type CommonTemplates = BTreeMap<String, CommonTemplate>;
 pub struct CommonTemplate {
     /// `None` if it is unknown.
     pub registry: Option<RegistrySource>,
-    pub annotation: CommonAnnotation,
+    /// Its architectures annotation.
+    pub architectures: Option<String>,
+    /// Whether the annotation is known. If it is not, no rule evaluates it.
+    pub is_annotation_known: bool,
     /// Its spec as JSON: the spec in the status, the spec that upstream ships, or one with its name and its source.
     pub spec: Option<String>,
     /// Whether the schedule, which HCO chooses for each cluster, is the one in the status.
@@ -70,24 +73,14 @@ impl StatedTemplate {
                 "storage": {"resources": {"requests": {"storage": size}}},
             }},
         });
-        let annotation = self.architectures.clone();
         CommonTemplate {
             registry: Some(self.registry.clone()),
-            annotation: annotation.map_or(CommonAnnotation::Unknown, CommonAnnotation::Value),
+            architectures: self.architectures.clone(),
+            is_annotation_known: self.architectures.is_some(),
             spec: Some(spec.to_string()),
             is_schedule_known: schedule.is_some(),
         }
     }
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum CommonAnnotation {
-    /// The annotation is unknown, so no rule evaluates it.
-    #[default]
-    Unknown,
-    /// HCO does not ship an annotation.
-    Absent,
-    Value(String),
 }
 
 /// The common templates that upstream ships: the name, the URL, and the architectures annotation.
@@ -148,10 +141,10 @@ pub fn common_templates(
             table.entry(name).or_default();
             continue;
         }
-        let annotation = template.architectures.clone();
         let shown = CommonTemplate {
             registry: Some(template.registry.clone().unwrap_or_default()),
-            annotation: annotation.map_or(CommonAnnotation::Absent, CommonAnnotation::Value),
+            architectures: template.architectures.clone(),
+            is_annotation_known: true,
             spec: template.spec.clone(),
             is_schedule_known: template.spec.is_some(),
         };
@@ -210,12 +203,12 @@ impl<'a> Annotation<'a> {
     }
 }
 
-impl<'a> From<&'a CommonAnnotation> for Annotation<'a> {
-    fn from(annotation: &'a CommonAnnotation) -> Self {
-        match annotation {
-            CommonAnnotation::Unknown => Self::ShippedUnknown,
-            CommonAnnotation::Absent => Self::Shipped(None),
-            CommonAnnotation::Value(value) => Self::Shipped(Some(value)),
+impl CommonTemplate {
+    fn shipped_annotation(&self) -> Annotation<'_> {
+        if self.is_annotation_known {
+            Annotation::Shipped(self.architectures.as_deref())
+        } else {
+            Annotation::ShippedUnknown
         }
     }
 }
@@ -306,7 +299,7 @@ fn images<'a>(
         images.extend(added.map(|(name, original)| GoldenImage {
             name,
             template: None,
-            annotation: (&original.annotation).into(),
+            annotation: original.shipped_annotation(),
         }));
     }
     images
@@ -324,6 +317,6 @@ fn overriding_annotation<'a>(
     match (template.source.registry(), &original.registry) {
         (Some(_), None) => Annotation::Unknown(stated),
         (Some(registry), Some(shipped)) if registry != shipped => Annotation::Spec(stated),
-        _ => (&original.annotation).into(),
+        _ => original.shipped_annotation(),
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use operator_models::cdi::data_import_cron::Polling;
 use operator_models::forecast::{Changes, Cron, Disk, Forecast, State, changes};
 use operator_models::hco::rejection::HcoRejection;
 use operator_models::ssp::data_sources::Key;
@@ -10,6 +9,7 @@ use serde_json::{Value, json};
 use test_data::Difference;
 
 use super::cluster::Texts;
+use super::data_import_crons::polling;
 use super::forecast;
 use super::{PATCH, TYPE, corpus, strings, unreadable};
 
@@ -104,7 +104,7 @@ fn lags(changes: &Changes, after: Option<&Forecast<'_>>) -> Option<&'static str>
         let template = &after.unwrap().templates[cron.template];
         let volume = template.spec.template.object().object("spec");
         let registry = volume.object("source").object("registry");
-        cron.verdict.polling == Some(Polling::Controller) && registry.field("url").is_present()
+        polling(&cron.verdict) == Some("controller") && registry.field("url").is_present()
     };
     if created.any(is_by_pod) {
         return Some(NODE_PULL);

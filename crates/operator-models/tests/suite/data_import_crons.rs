@@ -2,7 +2,7 @@
 
 use kube_objects::json::{Json, Object};
 use operator_models::cdi::data_import_cron::{
-    DataImportCron, NeverRuns, Polling, Rejection, Spec, examine_metadata, examine_names,
+    DataImportCron, NeverRuns, Rejection, Spec, Verdict, examine_metadata, examine_names,
     examine_spec,
 };
 use operator_models::cdi::data_source;
@@ -94,7 +94,6 @@ fn difference(row: &Value, cron: &Value) -> Option<String> {
         &verdict,
     );
     let rejected_by = verdict.rejected.as_ref().map(rejecter);
-    let polling = verdict.polling.map(polling_name);
     // SSP creates no `DataImportCron` after a rejected DataSource. If two have the same name, it never becomes stable.
     // In both cases, nothing polls.
     let is_created = !["data-source", "same-name"].contains(&string(&row["expected"]["stopped"]))
@@ -106,7 +105,7 @@ fn difference(row: &Value, cron: &Value) -> Option<String> {
             _ => false,
         }
         && (!is_created
-            || polling == text("polling")
+            || polling(&verdict) == text("polling")
                 && first_words(&verdict.never_runs, text("pollingRefused")));
     (!agrees).then(|| format!("{cron} is not {verdict:?}"))
 }
@@ -127,14 +126,15 @@ fn first_words(never_runs: &[NeverRuns], text: Option<&str>) -> bool {
             .all(|(words, reason)| reason.contains(words))
 }
 
-/// The name of the polling in the rows.
-pub(super) fn polling_name(polling: Polling) -> &'static str {
-    match polling {
-        Polling::CronJob => "cron-job",
-        Polling::Controller => "controller",
-        Polling::None => "none",
-        Polling::Rejected => "refused",
-    }
+/// The component that polls the image, as in the rows; `None` if the `DataImportCron` is rejected.
+pub(super) fn polling(verdict: &Verdict) -> Option<&'static str> {
+    let polling = match verdict.never_runs.first() {
+        Some(NeverRuns::ScheduleEmpty) => "none",
+        Some(NeverRuns::TimeZone | NeverRuns::NameTooLong) => "refused",
+        None if verdict.needs_cron_job => "cron-job",
+        None => "controller",
+    };
+    verdict.rejected.is_none().then_some(polling)
 }
 
 /// The template with a name: from the object, completed with the template that HCO ships, or the one that HCO ships.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use test_data::Difference;
 
 use super::cluster::{Cluster, Texts};
-use super::data_import_crons::{polling_name, rejecter};
+use super::data_import_crons::{polling, rejecter};
 use super::{PATCH, TYPE, corpus, string, strings, unreadable};
 
 #[test]
@@ -147,7 +147,7 @@ fn crons(forecast: &Forecast<'_>) -> Value {
     let crons = forecast.crons.iter().map(|cron| {
         let verdict = &cron.verdict;
         let rejected_by = cron.rejected().map(rejecter);
-        let polling = verdict.polling.filter(|_| settles).map(polling_name);
+        let polling = polling(verdict).filter(|_| settles);
         json!({
             "template": forecast.templates[cron.template].name,
             "name": &*cron.key.name,
