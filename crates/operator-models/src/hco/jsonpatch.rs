@@ -131,7 +131,7 @@ pub fn operations(patch: &str) -> Option<Vec<AnnotationOperation<'_>>> {
     Some(operations)
 }
 
-impl AnnotationOperation<'_> {
+impl<'a> AnnotationOperation<'a> {
     pub fn is_applicable(&self) -> bool {
         let path = self.path.as_deref();
         path.is_some_and(|path| path.starts_with("/spec/"))

@@ -1,49 +1,131 @@
 //! URLs, as Go reads them.
 
+use std::net::Ipv6Addr;
+
 /// The scheme of a URL in lower case, empty if it has none; `None` if Go cannot parse the URL.
 ///
-/// MIRRORS: Go 1.25 net/url, `Parse` and getScheme.
-///
-/// DIVERGES: user names, fragments, and addresses between brackets are not checked.
+/// MIRRORS: Go 1.25 net/url, `Parse`.
 pub(super) fn scheme(url: &str) -> Option<String> {
-    let place = url.split(['#', '?']).next()?;
+    let (url, fragment) = url.split_once('#').unwrap_or((url, ""));
+    if url.bytes().any(|byte| byte.is_ascii_control()) || !has_valid_escapes(fragment) {
+        return None;
+    }
+    if url == "*" {
+        return Some(String::new());
+    }
+    let (scheme, rest) = split_scheme(url)?;
+    let (rest, _query) = rest.split_once('?').unwrap_or((rest, ""));
+    if !rest.starts_with('/') {
+        let first = rest.split_once('/').map_or(rest, |(first, _)| first);
+        let is_path = !first.contains(':') && has_valid_escapes(rest);
+        return (!scheme.is_empty() || is_path).then_some(scheme);
+    }
+    let path = match rest.strip_prefix("//") {
+        Some(behind) if !scheme.is_empty() || !behind.starts_with('/') => {
+            let (authority, path) = behind.split_once('/').unwrap_or((behind, ""));
+            if !is_authority(authority) {
+                return None;
+            }
+            path
+        }
+        _ => rest,
+    };
+    has_valid_escapes(path).then_some(scheme)
+}
+
+/// MIRRORS: Go net/url, getScheme.
+fn split_scheme(url: &str) -> Option<(String, &str)> {
     let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
-    let (scheme, rest) = match place.split_once(':') {
+    match url.split_once(':') {
+        Some(("", _)) => None,
         Some((scheme, rest))
             if scheme.bytes().all(is_known)
                 && scheme.starts_with(|c: char| c.is_ascii_alphabetic()) =>
         {
-            (scheme.to_ascii_lowercase(), rest)
+            Some((scheme.to_ascii_lowercase(), rest))
         }
-        // Without a scheme, only a later segment of the path can have a colon.
-        Some((first, _)) if !first.contains('/') => return None,
-        _ => (String::new(), place),
-    };
-    let authority = rest
-        .strip_prefix("//")
-        .and_then(|rest| rest.split('/').next());
-    let is_valid = !place.bytes().any(|byte| byte.is_ascii_control())
-        && has_valid_escapes(rest)
-        && authority.is_none_or(is_authority);
-    is_valid.then_some(scheme)
+        _ => Some((String::new(), url)),
+    }
+}
+
+/// MIRRORS: Go net/url, parseAuthority.
+fn is_authority(authority: &str) -> bool {
+    let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(&byte);
+    is_host(host) && user.bytes().all(is_known) && has_valid_escapes(user)
 }
 
 /// MIRRORS: Go net/url, parseHost.
-fn is_authority(authority: &str) -> bool {
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    let behind_brackets = host.rsplit(']').next().unwrap_or_default();
-    let port = behind_brackets
-        .rsplit_once(':')
-        .map_or("", |(_, port)| port);
-    port.bytes().all(|byte| byte.is_ascii_digit())
-        && host.contains('[') == host.contains(']')
-        && !host.contains([' ', '\\', '^', '`', '{', '|', '}'])
+fn is_host(host: &str) -> bool {
+    let is_port = |port: &str| {
+        let digits = port.strip_prefix(':');
+        port.is_empty()
+            || digits.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    if host.contains('[') {
+        let literal = host.strip_prefix('[').filter(|rest| !rest.contains('['));
+        let Some((address, port)) = literal.and_then(|literal| literal.rsplit_once(']')) else {
+            return false;
+        };
+        return is_port(port) && is_address(address);
+    }
+    let port = host.rfind(':').and_then(|at| host.get(at..));
+    is_port(port.unwrap_or_default())
+        && are_host_bytes(host, |byte| !byte.is_ascii() || byte == b'%')
+}
+
+/// An address between brackets. A zone follows `%25`. In it, only characters that a host can have, blanks, and percent
+/// signs can be escaped.
+fn is_address(address: &str) -> bool {
+    let can_be_escaped =
+        |byte: u8| byte.is_ascii() && (is_host_byte(byte) || b" %".contains(&byte));
+    let address = match address.split_once('%') {
+        Some((address, zone)) => match zone.strip_prefix("25") {
+            Some(zone) if !zone.is_empty() && are_host_bytes(zone, can_be_escaped) => address,
+            _ => return false,
+        },
+        None => address,
+    };
+    address.parse::<Ipv6Addr>().is_ok()
+}
+
+/// MIRRORS: Go net/url, unescape with encodeHost, and with encodeZone.
+fn are_host_bytes(text: &str, can_be_escaped: impl Fn(u8) -> bool) -> bool {
+    unescaped(text).is_some_and(|bytes| {
+        bytes.into_iter().all(|(byte, is_escaped)| {
+            if is_escaped {
+                can_be_escaped(byte)
+            } else {
+                is_host_byte(byte)
+            }
+        })
+    })
+}
+
+fn is_host_byte(byte: u8) -> bool {
+    !byte.is_ascii() || byte.is_ascii_alphanumeric() || b"!$&'()*+,;=:[]<>\"-_.~".contains(&byte)
 }
 
 /// Whether two hexadecimal digits follow every percent sign.
 fn has_valid_escapes(text: &str) -> bool {
     let mut escapes = text.split('%').skip(1);
     escapes.all(|escape| escape.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2)
+}
+
+/// The bytes of a text, and whether each is escaped; `None` if an escape is not valid.
+fn unescaped(text: &str) -> Option<Vec<(u8, bool)>> {
+    let mut bytes = text.bytes();
+    let mut unescaped = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        let mut digit = || char::from(bytes.next()?).to_digit(16);
+        unescaped.push(if byte == b'%' {
+            let value = (digit()? << 4) | digit()?;
+            (u8::try_from(value).ok()?, true)
+        } else {
+            (byte, false)
+        });
+    }
+    Some(unescaped)
 }
 
 #[cfg(test)]
@@ -55,21 +137,41 @@ mod tests {
 
     #[test]
     fn the_scheme_is_what_go_reads() {
-        let docker = "docker://quay.io/x:latest|DOCKER://quay.io/x|docker:quay.io/x|docker:|docker:///x\
-                      |docker://quay.io/a b|docker://quay.io/x?%zz|docker://a:1/x|docker://user:p@ss@quay.io/x|docker://\u{fc}/x\
-                      |docker://%c3%bc/x|docker://[fd00::1]:5000/x";
-        let invalid = ":x| docker://quay.io/x|1docker://x|doc ker://quay.io/x|docker://quay.io/x\n\
-                       |docker://a b/c|docker://a\\b/c|docker://quay.io:port/x|docker://%zz|docker://quay.io/%2|docker://[::1|quay.io/%zz";
         for (expected, urls) in [
-            (Some("docker"), docker),
-            (Some("oci-archive"), "oci-archive://x"),
-            (Some(""), "//quay.io/x|quay.io/x:latest|docker||*|?a:b"),
-            (Some("quay.io"), "quay.io:5000/x"),
-            (None, invalid),
+            (
+                "docker",
+                "docker://quay.io/x:latest|DOCKER://quay.io/x|docker:quay.io/x|docker:|docker:/x|docker:///x\
+                 |docker://|docker://quay.io:/x|docker://quay.io/a b|docker://quay.io/x?%zz\
+                 |docker://quay.io/x#\n|docker://a:1:2/x|docker://ü/x|docker://%c3%bc/x\
+                 |docker://user:p@ss@quay.io/x|docker://[fd00::1]:5000/x|docker://[fe80::1%25en%200]/x\
+                 |docker://[::ffff:1.2.3.4]/x|docker:a:b%zz",
+            ),
+            ("oci-archive", "oci-archive://x"),
+            ("a+b-c.1", "a+b-c.1:x"),
+            (
+                "",
+                "//quay.io/x|///a:b/x|quay.io/x:latest|quay.io/x|docker||*|?a:b",
+            ),
+            ("quay.io", "quay.io:5000/x"),
+            ("http", "http://a:1:2/x"),
         ] {
             for url in urls.split('|') {
-                assert_eq!(scheme(url).as_deref(), expected, "{url}");
+                assert_eq!(scheme(url).as_deref(), Some(expected), "{url}");
             }
+        }
+    }
+
+    #[test]
+    fn what_go_cannot_parse_has_no_scheme() {
+        let urls = ":x| docker://quay.io/x|1docker://x|doc ker://quay.io/x|\u{fc}:x|docker://quay.io/x\n\
+                    |docker://quay.io/\u{7f}|docker://quay.io:port/x|docker://a b/c|docker://a\\b/c\
+                    |docker://a{b/c|docker://%zz|docker://%20/x|docker://quay.io/%|docker://quay.io/%2\
+                    |docker://quay.io/x#%g0|docker://u ser@quay.io/x|docker://\u{fc}@quay.io/x\
+                    |docker://u%g0@quay.io/x|docker://[::1|docker://a[::1]/x|docker://[[::1]/x|docker://[]/x\
+                    |docker://[1.2.3.4]/x|docker://[::1]x/x|docker://[::1]:x/x|docker://[::1%25]/x\
+                    |docker://[::1%25%01]/x|docker://[::1%25%c3%bc]/x|docker://[::1%en0]/x|quay.io/%zz";
+        for url in urls.split('|') {
+            assert_eq!(scheme(url), None, "{url}");
         }
     }
 }
