@@ -1,4 +1,4 @@
-//! The values at the head of a plan and of a status: what HCO resolves from the object and the nodes.
+//! The values at the head of a plan and of a check of a cluster: what HCO resolves from the object and the nodes.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ const LABEL_FIRST: &str =
 /// KubeVirt's default, if HCO does not set one.
 const NO_DEFAULT: &str = "KubeVirt's own default: HCO sets none";
 
-/// A value before and after the change; in a status, both are the same.
+/// A value before and after the change; in a check, both are the same.
 pub(crate) struct Fact {
     label: &'static str,
     value: String,

@@ -20,7 +20,7 @@ pub(crate) fn lines(text: &str) -> String {
 }
 
 /// A text without commands for the runner of a pipeline. Azure Pipelines and GitHub read `##vso[` and `##[` anywhere in
-/// a line, GitHub reads `::` and TeamCity `##teamcity[` at the beginning of a line.
+/// a line, GitHub reads `::` and `TeamCity` reads `##teamcity[` at the beginning of a line.
 pub(crate) fn inert(text: &str) -> String {
     let lines = text.split('\n').map(|line| {
         let plain = anstream::adapter::strip_str(line).to_string();
@@ -40,7 +40,7 @@ pub(crate) fn inert_anywhere(text: &str) -> String {
     })
 }
 
-/// The commands of Azure Pipelines, GitHub, and TeamCity, between `##` and `[`.
+/// The commands of Azure Pipelines, GitHub, and `TeamCity`, between `##` and `[`.
 const COMMANDS: [&str; 3] = ["", "vso", "teamcity"];
 
 /// Masks credentials in a message of an operator: a URL in it can contain a password, or a token in its query.

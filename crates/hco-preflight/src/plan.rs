@@ -126,6 +126,10 @@ impl<'c> Plan<'c> {
         } else {
             Effect::Problem
         };
+        rows.extend(self.situation.doubt_about_version().map(|doubt| Row {
+            severity: Severity::Unknown,
+            ..row(Effect::Caution, &doubt)
+        }));
         rows.extend(self.denied.iter().map(|what| row(denied, what)));
         if self.is_denied_by_hco {
             return rows;

@@ -3,7 +3,7 @@
 use textwrap::{Options, WordSeparator, WordSplitter};
 
 use crate::foreign;
-use crate::terminal::{GREEN, WIDTH};
+use crate::terminal::{GREEN, width};
 
 /// Adds a line to a String, which cannot fail.
 macro_rules! line {
@@ -30,10 +30,10 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines.map(std::borrow::Cow::into_owned).collect()
 }
 
-/// Breaks a line of a plan or a status, and indents its further lines.
+/// Breaks a line of a plan or of a check of a cluster, and indents its further lines.
 pub(crate) fn folded(line: &str, indent: usize) -> String {
     let indent = " ".repeat(indent);
-    let options = options(WIDTH).subsequent_indent(&indent);
+    let options = options(width()).subsequent_indent(&indent);
     textwrap::wrap(line, options).join("\n")
 }
 

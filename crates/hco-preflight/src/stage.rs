@@ -1,5 +1,5 @@
-//! Reads the input of the commands. `check` and `fix` evaluate objects ([`Check`]); `plan` and `status` compare the states
-//! before and after a change ([`Situation`]).
+//! Reads the input of the commands. `check` and `fix` evaluate objects ([`Check`]); `plan` and `check` of a cluster compare the
+//! states before and after a change ([`Situation`]).
 
 mod check;
 mod deployed;

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::admission::Identity;
 use crate::apply::LAST_APPLIED;
-use crate::foreign::{self, masked, one_line};
+use crate::foreign::{self, Foreign, masked, one_line};
 use crate::notes::Notes;
 use crate::object_name::{self, in_namespace, key};
 use crate::row::{Effect, Row, Severity};
@@ -125,7 +125,7 @@ world! {
     machines: Machine = "VirtualMachine", "kubevirt.io/v1", &[Check, Plan, Live];
     running: Instance = "VirtualMachineInstance", "kubevirt.io/v1", &[Plan, Live];
     volumes: DataVolume = "DataVolume", "cdi.kubevirt.io/v1beta1", &[Plan, Live];
-    kubevirts: KubeVirt = "KubeVirt", "kubevirt.io/v1", &[Check];
+    kubevirts: KubeVirt = "KubeVirt", "kubevirt.io/v1", &[Check, Plan];
     preferences: Preference = "VirtualMachinePreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan, Live];
     cluster_preferences: Preference = "VirtualMachineClusterPreference", "instancetype.kubevirt.io/v1beta1", &[Check, Plan, Live];
     ssps: Ssp = "SSP", "ssp.kubevirt.io/v1beta3", &[Live];
@@ -181,9 +181,9 @@ impl Kind {
     }
 
     /// Whether it can be missing from files. A command that needs nodes reports that there are none. Without
-    /// preferences, the shipped ones apply.
+    /// preferences, the shipped ones apply, and without KubeVirt, the forecast of its default architecture.
     fn is_optional(&self) -> bool {
-        self.name == "Node" || self.name.ends_with("Preference")
+        matches!(self.name, "KubeVirt" | "Node") || self.name.ends_with("Preference")
     }
 }
 
@@ -287,6 +287,15 @@ fn write_list(
 }
 
 impl World {
+    /// KubeVirt's default architecture, if the only KubeVirt was read.
+    pub(crate) fn default_architecture(&self) -> Option<Foreign> {
+        let mut kubevirts = self.kubevirts.iter();
+        match (kubevirts.next(), kubevirts.next()) {
+            (Some(only), None) => only.default_architecture.as_deref().map(Foreign::from),
+            _ => None,
+        }
+    }
+
     /// The reasons why kinds could not be read.
     pub(crate) fn gaps(&self) -> Vec<Gap> {
         let lists = self.lists().into_iter();

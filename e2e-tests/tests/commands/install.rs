@@ -107,7 +107,7 @@ fn the_machine_is_checked_first() {
 fn the_jobs_are_restricted() {
     is_restricted(
         &kustomized("preflight-job"),
-        &["check", "--cluster", "--no-cache"],
+        &["check", "--cluster", "--allow-unread"],
     );
     is_restricted(&kustomized("preflight-plan"), &["plan", "--cluster"]);
 }

@@ -153,7 +153,7 @@ impl Tree {
     }
 }
 
-/// Whether a path is the directory `..data` of a mounted ConfigMap or Secret, or the directory that it links to. They have
+/// Whether a path is the directory `..data` of a mounted `ConfigMap` or Secret, or the directory that it links to. They have
 /// its files a second and a third time.
 fn is_of_volume(path: &Path) -> bool {
     let link = path.with_file_name("..data");

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use anstyle::Style;
+
 use crate::exit::Exit;
 use crate::foreign::{self, one_line};
 use crate::prose::{count, fix, line, wrap};
@@ -85,7 +87,6 @@ fn block(text: &mut String, object: &Judged, width: usize) {
 /// twelve crates to measure cells with colors.
 fn images(text: &mut String, object: &Judged) {
     const LABEL: &str = "golden images";
-    const WIDEST: &str = "✘ not imported";
     let Some((templates, nodes)) = object.images() else {
         return;
     };
@@ -96,7 +97,7 @@ fn images(text: &mut String, object: &Judged) {
     let mut columns = Vec::new();
     for (name, count) in nodes {
         let head = format!("{} ({count})", one_line(name));
-        let pad = wide(&head).max(wide(WIDEST)) + 2;
+        let pad = wide(&head).max(wide(&cell(name, Boot::NotImported).1)) + 2;
         let _ = write!(row, "{head:<pad$}");
         columns.push((name, pad));
     }
@@ -104,13 +105,9 @@ fn images(text: &mut String, object: &Judged) {
     for template in templates {
         let mut row = format!("  {:<first$}", template.name);
         for (name, pad) in &columns {
-            let (style, cell) = match template.architectures.get(*name) {
-                Some(Boot::InImage) => (GREEN, "✔ boots"),
-                Some(Boot::Expected) => (GREEN, "✔ imported"),
-                Some(Boot::NotImported) => (RED, WIDEST),
-                Some(Boot::Unknown) | None => (YELLOW, "? unknown"),
-            };
-            let pad = pad.saturating_sub(wide(cell));
+            let boot = template.architectures.get(*name).copied();
+            let (style, cell) = cell(name, boot.unwrap_or(Boot::Unknown));
+            let pad = pad.saturating_sub(wide(&cell));
             let _ = write!(row, "{style}{cell}{style:#}{:pad$}", "");
         }
         line!(text, "{}", row.trim_end());
@@ -118,15 +115,25 @@ fn images(text: &mut String, object: &Judged) {
     text.push('\n');
 }
 
+/// What a golden image has for an architecture.
+fn cell(architecture: &str, boot: Boot) -> (Style, String) {
+    match boot {
+        Boot::InImage => (GREEN, format!("✔ image has {}", one_line(architecture))),
+        Boot::Expected => (GREEN, "✔ expected".to_owned()),
+        Boot::NotImported => (RED, "✘ not imported".to_owned()),
+        Boot::Unknown => (YELLOW, "? unknown".to_owned()),
+    }
+}
+
 /// The states in the tables of images, with their meanings.
 const LEGEND: [(Boot, &str); 4] = [
     (
         Boot::InImage,
-        "boots: imported, and the image has the architecture",
+        "image has: imported, and the registry has the image for the architecture",
     ),
     (
         Boot::Expected,
-        "imported: as the annotation says; the image was not looked up (with the import on, --images does)",
+        "expected: imported, if the image has the architecture; with the import on, --images looks it up",
     ),
     (
         Boot::NotImported,
@@ -219,10 +226,9 @@ fn closing(text: &mut String, verdicts: &Verdicts, name: &str) {
     let findings = objects.iter().flat_map(|it| &it.report.findings);
     let fixable = findings.filter(|it| it.complete_fix().is_some()).count();
     if fixable > 0 {
-        let more = if is_live { " and `-o commands`" } else { "" };
         let _ = write!(
             summary,
-            "; {fixable} fixable: `{name} fix` with the same options{more}"
+            "; {fixable} fixable: `{name} fix` with the same files and nodes"
         );
     }
     line!(text, "{summary}");

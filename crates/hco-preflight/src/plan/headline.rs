@@ -34,6 +34,10 @@ impl Plan<'_> {
             style = if lost.is_empty() { YELLOW } else { style };
             what = format!("{what}; not read: {}", unread.join(", "));
         }
+        if let Some(doubt) = self.situation.doubt_about_version() {
+            style = YELLOW;
+            what = format!("{what}; {doubt}");
+        }
         let problems = self.new_problems();
         if problems.is_empty() {
             return (style, what);

@@ -326,8 +326,14 @@ struct Architectures<'w> {
 impl<'w> Architectures<'w> {
     fn new(situation: &'w Situation) -> Option<Self> {
         let (before, after) = (situation.before.as_ref()?, &situation.after);
-        let old_default = before.report.default_architecture.as_ref();
-        let new_default = after.report.default_architecture.as_ref().or(old_default);
+        // What was read wins. The forecast is for what changes.
+        let [forecast_before, forecast_after] =
+            [before, after].map(|hco| hco.report.default_architecture.as_ref());
+        let real = situation.world.default_architecture();
+        let old_default = real.as_ref().or(forecast_before);
+        let new_default = forecast_after
+            .filter(|_| forecast_before != forecast_after)
+            .or(old_default);
         let old = Admission::sources(situation);
         let mut new = old.clone();
         let changes = situation.changes().into_iter();

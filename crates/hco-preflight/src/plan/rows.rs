@@ -382,7 +382,7 @@ pub(super) fn cautions(plan: &Plan<'_>) -> Vec<String> {
     let missed = sources.often_missed();
     if !missed.is_empty() {
         cautions.push(format!(
-            "CDI often misses a new DataImportCron that takes over the DataSource of another one ({}): then it imports nothing, and with retentionPolicy None, the boot source is lost. If that happens, run the command that `status` prints.",
+            "CDI often misses a new DataImportCron that takes over the DataSource of another one ({}): then it imports nothing, and with retentionPolicy None, the boot source is lost. If that happens, run the command that `check` of the cluster prints.",
             some(&missed)
         ));
     }

@@ -85,7 +85,7 @@ fn denial(text: &mut String, plan: &Plan<'_>, denied: &str) {
     };
     line!(
         text,
-        "  `check` with the same options prints how to fix it; for another version, `explain` with the\n  name of the rule does.\n\n{what}"
+        "  `check -f` prints how to fix it, and `explain` the page of a rule.\n\n{what}"
     );
 }
 

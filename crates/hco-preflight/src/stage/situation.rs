@@ -1,17 +1,18 @@
-//! Reads the states before and after a change, for `plan` and `status`.
+//! Reads the states before and after a change, for `plan` and `check` of a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use engine::{Comparison, Consequence, Objects};
+use engine::{Comparison, Consequence, Objects, VersionSource};
 use kube_objects::json::{Field, Json};
 use kube_objects::placement::Placement;
 use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::golden_image::SHIPPED;
 use operator_models::hco::hyperconverged::LocatedFields;
 use operator_models::hco::node::is_workload;
+use operator_models::hco::version::{HcoVersion, VersionSupport};
 use policy_host::{Cluster, Connection};
 use serde_json::{Map, Value};
 
@@ -422,6 +423,21 @@ impl Situation {
         let object = &self.current().object;
         let given = self.version.as_deref();
         Some(ShownVersion::of(report.version.as_ref()?, object, given))
+    }
+
+    /// Why a plan for the version that the user named says little: it is not known, or older than the current one.
+    pub(crate) fn doubt_about_version(&self) -> Option<String> {
+        let given = self.version.as_deref()?;
+        let Some(VersionSupport::Known(version)) = VersionSupport::parse(given) else {
+            return Some(format!("HCO {} is not known", one_line(given)));
+        };
+        let current = self.before.as_ref()?.report.version.as_ref()?;
+        let is_older = current.source == VersionSource::Status
+            && HcoVersion::parse(&current.number).is_some_and(|current| version < current);
+        is_older.then(|| {
+            let (given, current) = (one_line(given), one_line(&current.number));
+            format!("HCO {given} is older than the current {current}, and cannot replace it")
+        })
     }
 }
 

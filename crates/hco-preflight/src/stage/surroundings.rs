@@ -100,7 +100,11 @@ pub(super) fn surroundings(
         [only] => KubeVirt::from_value(only).ok(),
         _ => None,
     };
-    let kubevirt = kubevirt(only, report);
+    let kubevirt = match (only, decisive) {
+        // Nothing in the files changes it.
+        (Some(real), Decisive::Stored(_)) if real.default_architecture.is_some() => real.to_value(),
+        (only, _) => kubevirt(only, report),
+    };
 
     let mut sources: BTreeMap<String, Value> = BTreeMap::new();
     let known = world.and_then(|world| world.all(&world.sources, notes));

@@ -221,12 +221,12 @@ impl<'a> Connection<'a> {
         let is_own = own.is_ok_and(|own| {
             own.host() == from.host() && own.port_or_known_default() == from.port_or_known_default()
         });
-        if registry::is_loopback(host) {
-            "the response of a service on this machine is not shown".to_owned()
-        } else if is_own {
-            reason(body)
-        } else {
+        if !is_own {
             "the response came from another host and is not shown".to_owned()
+        } else if registry::is_loopback(host) {
+            "the response of a service on this machine is not shown".to_owned()
+        } else {
+            reason(body)
         }
     }
 }
@@ -340,4 +340,27 @@ fn verify<'d>(bytes: &[u8], digest: &'d str) -> Result<&'d str> {
     };
     ensure!(is, "the content does not match the digest {digest}");
     Ok(digest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_one_line() {
+        for (body, wanted) in [
+            ("", "no reason"),
+            ("<html>Bad\n", "<html>Bad"),
+            (
+                "a\n::error::\u{1b}[2J\u{202e}",
+                r"a\u{a}::error::\u{1b}[2J\u{202e}",
+            ),
+            (
+                r#"{"errors": [{"code": "TOOMANYREQUESTS", "message": "slow down"}]}"#,
+                "slow down",
+            ),
+        ] {
+            assert_eq!(reason(body.as_bytes()), wanted);
+        }
+    }
 }

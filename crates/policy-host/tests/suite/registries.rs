@@ -154,10 +154,12 @@ fn result_of(fault: Fault) -> Result<&'static str, &'static str> {
         Fault::NoManifest => Err("the manifest is not valid"),
         Fault::SchemaVersion1 => Err("the unsupported schema version 1"),
         Fault::OtherMediaType => Err("an unsupported media type"),
-        Fault::Unauthorized => Err("status 401 (no reason): there are no credentials for it"),
-        Fault::BadGateway => Err("status 502 (<html>Bad): try again later"),
-        Fault::TooManyRequests => Err("status 429 (slow down): log in, or try again later"),
-        Fault::Forbidden => Err(r"status 403 (a\u{a}::error::\u{1b}[2J\u{202e})"),
+        Fault::Unauthorized => Err("is not shown): there are no credentials for it"),
+        Fault::BadGateway => Err("is not shown): try again later"),
+        Fault::TooManyRequests => Err("is not shown): log in, or try again later"),
+        Fault::Forbidden => Err(
+            "the registry responds with status 403 (the response of a service on this machine is",
+        ),
         Fault::Large => Err("the response is larger than 4 MiB"),
     }
 }
@@ -193,7 +195,7 @@ fn the_answer_of_an_insecure_registry_is_the_error() {
     let host = &registry.host;
     let insecure = Registries::new(sources(&json!({"insecure_sources": [host]}).to_string()));
     let error = architectures(&insecure, &format!("{host}/a:1")).unwrap_err();
-    let start = "the registry responds with status 401 (no): there are no credentials";
+    let start = "the registry responds with status 401 (the response of a service on this machine is not shown): there are no credentials";
     assert!(error.starts_with(start), "{error}");
     let end = format!("`docker login {host}`");
     assert!(error.ends_with(&end), "{error}");
@@ -237,7 +239,7 @@ static LARGE_TOKEN: LazyLock<String> =
 #[case::refused(
     REFUSED,
     Err(
-        "the login failed (no\\u{7}): there are no credentials for it; to store them, run `podman login"
+        "the login failed (the response of a service on this machine is not shown): there are no credentials for it; to store them, run `podman login"
     )
 )]
 #[case::no_header(r#"{"token": "a\nb"}"#, Err("failed to parse header value"))]

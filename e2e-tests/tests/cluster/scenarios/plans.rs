@@ -228,6 +228,7 @@ impl BootSources<'_> {
             "VirtualMachine",
             "VirtualMachineInstance",
             "DataVolume",
+            "KubeVirt",
             "VirtualMachinePreference",
             "VirtualMachineClusterPreference",
         ];

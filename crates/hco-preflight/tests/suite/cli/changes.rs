@@ -444,7 +444,7 @@ fn a_denial_of_another_version_is_explained_and_not_checked() {
     )]);
     let words = format!("-f {file} --from plan-cluster.yaml");
     let planned = run(&format!("plan {words} --hco-version 1.19")).unfolded();
-    let fix = "for another version, `explain` with the\n  name of the rule does.";
+    let fix = "`explain` the page of a rule.";
     planned.prints(&["[v1-only-fields-unreadable]", fix]);
     let checked = text_of(&format!("check {words}"));
     assert!(

@@ -256,7 +256,7 @@ fn an_unreadable_image_is_unknown() {
     let text = manifest(&[template("template-0", Some("arm64"), &url)]);
     let words = format!("-f {} --arch amd64=1,arm64=1", written("hco.yaml", text));
     for (more, row) in [
-        ("", "template-0 ✘ not imported ✔ imported"),
+        ("", "template-0 ✘ not imported ✔ expected"),
         ("--images", "template-0 ✘ not imported ? unknown"),
     ] {
         let text = run(&format!("check {words} {more}")).stdout;

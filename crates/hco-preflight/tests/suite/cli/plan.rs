@@ -474,3 +474,19 @@ fn a_node_that_cannot_be_read_is_named() {
         assert!(error.contains(&named), "{error}");
     }
 }
+
+/// A plan for these versions says little, and must not say in green that nothing is lost.
+#[rstest]
+#[case::unknown("4.99", "HCO 4.99 is not known")]
+#[case::older(
+    "1.17",
+    "HCO 1.17 is older than the current 1.18.1, and cannot replace it"
+)]
+fn a_doubtful_version_is_in_the_headline(#[case] version: &str, #[case] doubt: &str) {
+    let words = format!("plan --from plan-cluster.yaml --allow-unread --hco-version {version}");
+    let plan = run(&words).exits(2).unfolded();
+    assert!(
+        plan.stdout.lines().next().unwrap().contains(doubt),
+        "{plan:?}"
+    );
+}

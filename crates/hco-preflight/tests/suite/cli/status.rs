@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::objects::{
-    CLAIMS, CRONS, answer, cluster, copy, edited, hyperconverged, list, objects, refused,
+    CLAIMS, CRONS, answer, cluster, copy, edited, hyperconverged, list, object, objects, refused,
 };
 use super::{Run, images, run, run_on, scratch, unread, written};
 use e2e_tests::ApiServer;
@@ -282,4 +282,39 @@ fn a_problem_of_the_live_object_is_one_of_the_cluster() {
     run(&format!("check --from {file} -q --allow-unread"))
         .exits(1)
         .prints(&[headline, "[multi-arch-import-disabled]"]);
+}
+
+/// virt-controller says why a VM does not start.
+#[test]
+fn vms_that_cannot_start_are_problems() {
+    let machine = |name: &str, status: &str, kind: &str, reason: &str| {
+        let condition = json!({
+            "type": kind, "status": if kind == "Failure" { "True" } else { "False" },
+            "reason": reason, "message": "because",
+        });
+        object(
+            "VirtualMachine",
+            &format!("shop/{name}"),
+            json!({
+                "apiVersion": "kubevirt.io/v1",
+                "status": {"printableStatus": status, "conditions": [condition]},
+            }),
+        )
+    };
+    let machines = [
+        machine("a", "ErrorUnschedulable", "PodScheduled", "Unschedulable"),
+        machine("b", "Stopped", "Failure", "FailedCreate"),
+        machine("c", "Stopped", "Failure", "FailedFindPreference"),
+        machine("d", "Stopped", "Failure", "FailedDelete"),
+        machine("e", "Running", "Failure", "FailedCreate"),
+    ];
+    let from = copy("status-ready.yaml", &[], &machines);
+    run(&format!("check -q --from {from}"))
+        .exits(1)
+        .unfolded()
+        .prints(&[
+            "3 problems: 3 VMs cannot start\n",
+            "✘ shop/a: no node accepts it: because\n",
+            "✘ shop/b, shop/c: KubeVirt cannot start it: because\n",
+        ]);
 }

@@ -89,7 +89,9 @@ fn files_that_are_no_manifests_are_skipped() {
     check()
         .exits(0)
         .prints(&["\n1 object: "])
-        .notes(&format!("note: skipped {templates}: {path}/templates/a.yaml\n"))
+        .notes(&format!(
+            "note: skipped {templates}: {path}/templates/a.yaml\n"
+        ))
         .notes(&format!(
             "note: skipped documents that are not objects: {path}/patch.yaml:1\n"
         ));
