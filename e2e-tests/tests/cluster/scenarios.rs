@@ -118,7 +118,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         number: 14,
-        about: "status and plan, with the objects of CDI, KubeVirt, and SSP",
+        about: "check and plan, with the objects of CDI, KubeVirt, and SSP",
         crds: Crds::V1beta1,
         run: status::run,
     },
