@@ -234,7 +234,7 @@ impl Row {
         }
     }
 
-    /// What identifies the object.
+    /// The key that identifies the object.
     pub(crate) fn key(&self) -> (&str, &str, &str) {
         (self.kind, self.namespace.raw(), self.name.raw())
     }

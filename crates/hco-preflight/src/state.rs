@@ -1,4 +1,4 @@
-//! What HCO resolves from the object and the nodes.
+//! The values that HCO resolves from the object and the nodes.
 
 use std::collections::BTreeMap;
 

@@ -93,7 +93,7 @@ fn notification(entry: &Entry<'_>) -> Value {
     })
 }
 
-/// A text in which brackets are no links, which a name from outside could contain (SARIF 2.1.0, section 3.11.6).
+/// Escapes brackets, because a name from outside could contain a link (SARIF 2.1.0, section 3.11.6).
 fn without_links(text: &str) -> String {
     if text.contains("](") {
         text.replace('\\', r"\\")

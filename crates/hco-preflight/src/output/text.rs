@@ -115,7 +115,7 @@ fn images(text: &mut String, object: &Judged) {
     text.push('\n');
 }
 
-/// What a golden image has for an architecture.
+/// The state of a golden image on an architecture.
 fn cell(architecture: &str, boot: Boot) -> (Style, String) {
     match boot {
         Boot::InImage => (GREEN, format!("✔ image has {}", one_line(architecture))),

@@ -48,7 +48,7 @@ impl Plan<'_> {
         (RED, format!("{new}: {}; {what}", rules.join(", ")))
     }
 
-    /// What boot sources and VMs lose.
+    /// The losses of boot sources and VMs.
     fn lost(&self) -> Vec<String> {
         let changes = &self.sources.changes;
         let orphaned = self.of_effects(&[Effect::Orphaned]);

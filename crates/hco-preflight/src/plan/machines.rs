@@ -326,7 +326,7 @@ struct Architectures<'w> {
 impl<'w> Architectures<'w> {
     fn new(situation: &'w Situation) -> Option<Self> {
         let (before, after) = (situation.before.as_ref()?, &situation.after);
-        // What was read wins. The forecast is for what changes.
+        // The KubeVirt that was read wins. The forecast is for changes.
         let [forecast_before, forecast_after] =
             [before, after].map(|hco| hco.report.default_architecture.as_ref());
         let real = situation.world.default_architecture();

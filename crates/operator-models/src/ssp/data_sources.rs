@@ -125,7 +125,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// `architectures` are those of the cluster in SSP's order, with the import off only the first one.
+    /// `architectures` has the cluster's architectures in SSP's order, with the import off only the first one.
     pub fn new(
         templates: &[SspTemplate<'_>],
         architectures: &[Architecture],

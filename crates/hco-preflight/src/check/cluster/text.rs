@@ -86,7 +86,7 @@ fn stops(text: &mut String, checked: &Checked) {
     }
 }
 
-/// What to type next.
+/// The next commands.
 fn closing(text: &mut String, checked: &Checked, program: &str) {
     let findings = &checked.situation.current().report.findings;
     let fixable = findings.iter().filter(|it| it.complete_fix().is_some());
