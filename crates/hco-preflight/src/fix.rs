@@ -14,6 +14,7 @@ use policy_host::Cluster;
 use serde_json::Value;
 
 use self::choice::{chosen, is_choice, needs_choice, reason, sets_annotation, summary, to_review};
+use crate::admission::submitted;
 use crate::apply::{self, json_patch_of};
 use crate::args::{self, FixFormat, Prefer, WITH_ALTERNATIVES};
 use crate::exit::Exit;
@@ -241,17 +242,20 @@ impl<'q> Fixed<'q> {
     /// The object in the file and in the API server after a fix; `None` if the fix cannot be made in the file, because
     /// only the live object has the value.
     fn after(&self, remedy: &Remedy, args: &args::Fix) -> Option<(Value, Value)> {
+        let patch = json_patch_of(&remedy.patch).ok()?;
         let mut sent = self.sent.clone();
-        json_patch::patch(&mut sent, &json_patch_of(&remedy.patch).ok()?).ok()?;
-        let Some(live) = &self.question.live else {
-            return Some((sent.clone(), sent));
-        };
+        json_patch::patch(&mut sent, &patch).ok()?;
         let mut value = self.value.clone();
+        let Some(live) = &self.question.live else {
+            // The file keeps the fields that are not sent, such as the status.
+            json_patch::patch(&mut value, &patch).ok()?;
+            return Some((value, sent));
+        };
         for operation in &remedy.patch {
             value = apply::edited(&value, operation)?;
         }
         let as_if = args.subject.as_if.unwrap_or_default();
-        (apply::sent(as_if, live, &value) == sent).then_some((value, sent))
+        (apply::sent(as_if, live, &submitted(&value)) == sent).then_some((value, sent))
     }
 
     fn source(&self) -> Option<&'q Arc<Source>> {

@@ -9,8 +9,9 @@ use anyhow::{Result, bail};
 use kube_objects::text::list;
 use serde_json::Value;
 
-use super::{AnyList, GOLDEN, Reader, State, World, hyperconverged, labels};
+use super::{AnyList, GOLDEN, Node, Reader, State, World, hyperconverged, labels};
 use crate::admission::Identity;
+use crate::field::items;
 use crate::files;
 use crate::foreign::one_line;
 use crate::notes::Notes;
@@ -62,6 +63,7 @@ impl World {
                 }
             }
         })?;
+        world.add_nodes_of_status(notes);
         let is_partial = has_other_claims && !has_claims;
         if is_partial {
             world.claims.state.is_read = false;
@@ -99,6 +101,31 @@ impl World {
             self.converted.push(object);
         } else {
             self.hyperconvergeds.push(object);
+        }
+    }
+
+    /// Adds a node for each architecture in the status of the only HyperConverged, if there are no nodes. HCO itself
+    /// evaluates these architectures.
+    fn add_nodes_of_status(&mut self, notes: &mut Notes) {
+        let ([only], [], false) = (
+            self.hyperconvergeds.as_slice(),
+            self.nodes.objects.as_slice(),
+            self.nodes.state.is_read,
+        ) else {
+            return;
+        };
+        let of_role = |list: &str, prefix: &str, role| {
+            let names = items(only, &format!("/status/nodeInfo/{list}"));
+            let names = names.filter_map(|name| Some((name.as_str()?.to_owned(), 1)));
+            Node::made_up(&names.collect(), prefix, role)
+        };
+        let workers = of_role("workloadsArchitectures", "worker-", "worker");
+        let control_plane = of_role("controlPlaneArchitectures", "cp-", "control-plane");
+        let nodes: Vec<Node> = workers.into_iter().chain(control_plane).collect();
+        if !nodes.is_empty() {
+            notes.push("there are no nodes: the architectures in the status of the HyperConverged are used, with one node each; add the output of `kubectl get nodes -o yaml`");
+            self.nodes.objects = nodes;
+            self.nodes.state.is_read = true;
         }
     }
 

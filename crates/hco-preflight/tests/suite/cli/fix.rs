@@ -7,7 +7,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::cluster::with_live;
-use super::objects::{edited, list};
+use super::objects::{edited, hyperconverged, list};
 use super::{Run, command_on, file, run, run_in, run_of, run_on, run_with, scratch, written};
 use e2e_tests::{ApiServer, recorded};
 
@@ -372,4 +372,40 @@ fn each_object_has_a_line_of_json() {
     assert!(lines[0]["error"].is_string() && lines[0].get("patch").is_none());
     assert!(lines[1]["error"].is_string(), "{lines:?}");
     assert!(lines[3]["patch"].is_array());
+}
+
+/// A file as `kubectl get -o yaml` writes it, with fields that are not sent.
+#[rstest]
+#[case::a_file("--nodes nodes.yaml")]
+#[case::replaced("--from LIVE --as-if replace")]
+fn fields_that_are_not_sent_stay_in_the_file(#[case] words: &str) {
+    let object = list([hyperconverged(json!({
+        "metadata": {"uid": "a", "resourceVersion": "1", "generation": 1},
+        "spec": {
+            "enableCommonBootImageImport": false,
+            "featureGates": {"enableMultiArchBootImageImport": true},
+            "dataImportCronTemplates": [{
+                "metadata": {"name": "mine", "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64, arm64"}},
+                "spec": {"schedule": "0 0 * * *", "managedDataSource": "mine", "template": {"spec": {
+                    "source": {"registry": {"url": "docker://x.io/a"}},
+                    "storage": {"resources": {"requests": {"storage": "1Gi"}}},
+                }}},
+            }],
+        },
+        "status": {"observedGeneration": 1, "versions": [{"name": "operator", "version": "1.19.0"}]},
+    }))]);
+    let path = written("hco.json", object.to_string());
+    let live = written(
+        "live.json",
+        format!("{object}\n---\n{}", file("nodes.yaml")),
+    );
+    let words = words.replace("LIVE", &live);
+    run(&format!("fix -f {path} {words} --write"))
+        .exits(0)
+        .notes("fixed");
+    let fixed: Value = yaml_serde::from_str(&read(&path)).unwrap();
+    let (before, after) = (&object["items"][0], &fixed["items"][0]);
+    assert_eq!(after["status"], before["status"]);
+    assert_eq!(after["metadata"], before["metadata"]);
+    assert_ne!(after["spec"], before["spec"]);
 }

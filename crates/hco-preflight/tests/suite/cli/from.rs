@@ -7,7 +7,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::deployed::{policy, with_policies};
-use super::objects::{answer, hyperconverged, list, objects};
+use super::objects::{answer, edited, hyperconverged, list, objects};
 use super::{Run, command, file, run, run_of, run_on, run_with, scratch, unread, written};
 use e2e_tests::{ApiServer, recorded};
 
@@ -269,4 +269,17 @@ fn a_broken_file_of_a_directory_has_no_objects() {
         write(&directory.join("others.json"), text);
         run(&format!("check -q --from {}", directory.display())).exits(code);
     }
+}
+
+/// The policy itself evaluates the architectures in the status.
+#[test]
+fn the_status_of_the_only_hyperconverged_has_nodes() {
+    let objects = objects("status-ready.yaml");
+    let object = objects.iter().find(|it| it["kind"] == "HyperConverged");
+    let info = json!({"workloadsArchitectures": ["amd64", "arm64"], "controlPlaneArchitectures": ["amd64"]});
+    let object = edited(object.unwrap(), &json!({"/status/nodeInfo": info}));
+    let from = written("hco.json", object.to_string());
+    let note = "there are no nodes: the architectures in the status of the HyperConverged are used";
+    let check = run(&format!("check --from {from} --allow-unread")).notes(note);
+    check.prints(&["workload nodes                      amd64 (1), arm64 (1)"]);
 }
