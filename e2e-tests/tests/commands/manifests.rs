@@ -225,7 +225,7 @@ fn the_policy_server_has_its_resources_and_is_spread() {
         assert_eq!(spec["limits"], json!({"memory": "1536Mi"}), "{overlay}");
         assert_eq!(
             spec["requests"],
-            json!({"cpu": "100m", "memory": "256Mi"}),
+            json!({"cpu": "100m", "memory": "384Mi"}),
             "{overlay}"
         );
         // The memory was measured with this number of workers.
