@@ -518,7 +518,7 @@ fn every_alert_is_explained() {
     for alert in alerts {
         let name = alert["alert"].as_str().unwrap();
         assert!(
-            page.contains(&format!("\n### {name}\n")),
+            page.contains(&format!("\n## {name}\n")),
             "docs/alerts.md: {name}"
         );
         assert!(["info", "warning"].contains(&alert["labels"]["severity"].as_str().unwrap()));
