@@ -537,7 +537,7 @@ fn every_alert_is_explained() {
         );
     }
     assert_eq!(
-        page.matches("\n### HCOArchitectureGuard").count(),
+        page.matches("\n## HCOArchitectureGuard").count(),
         alerts.len()
     );
 }

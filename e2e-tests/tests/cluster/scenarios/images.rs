@@ -7,7 +7,7 @@ use crate::crd::{template, together};
 use crate::kubectl::KubectlOutput;
 use crate::policy::Policy;
 use crate::webhook::Kind;
-use crate::world::{NAMESPACE, WEBHOOK, World};
+use crate::world::{WEBHOOK, World};
 
 pub(crate) fn run(world: &World<'_>) {
     let program = DockerRegistry::installed().expect("docker-registry");
