@@ -73,7 +73,7 @@ pub(crate) fn corrected(
             Some(entry.trim())
         } else {
             let mistake = Mistake::of(entry);
-            is_certain &= !matches!(mistake, Mistake::Typo(_) | Mistake::Unknown);
+            is_certain &= mistake.is_certain();
             match mistake.meant() {
                 // On clusters with arm64 nodes, users write ARM for arm64.
                 Some("arm") if !workload.contains_key("arm") && workload.contains_key("arm64") => {
@@ -153,15 +153,18 @@ impl Mistake {
         // The intended name of a typo is guessed only if exactly one name that KubeVirt supports is nearest.
         let distances = KNOWN_BY_SSP.map(|name| (distance(lower, name, 2), name));
         let nearest = |most| {
-            let is_near = |(distance, _): &&(Option<usize>, _)| {
-                distance.is_some_and(|distance| distance <= most)
-            };
+            let is_near =
+                |(distance, _): &&(Option<usize>, _)| distance.is_some_and(|it| it <= most);
             let mut names = distances.iter().filter(is_near);
             let first = names.next();
             first.filter(|_| names.next().is_none())
         };
         let typo = nearest(1).or_else(|| nearest(2));
         typo.map_or(Self::Unknown, |(_, name)| Self::Typo(name))
+    }
+
+    fn is_certain(self) -> bool {
+        !matches!(self, Self::Typo(_) | Self::Unknown)
     }
 
     pub(crate) fn meant(self) -> Option<&'static str> {

@@ -169,10 +169,10 @@ impl<'a> Configuration<'a> {
         self.annotation_path(template, ARCHITECTURES)
     }
 
-    /// The path of a field of a template by its index, or of the field that makes HCO add the template.
-    pub(crate) fn path_in(&self, index: Option<usize>, keys: &[&'static str]) -> FieldPath {
+    /// The path of a template by its index, or of the field that makes HCO add it.
+    pub(crate) fn path_of_index(&self, index: Option<usize>) -> FieldPath {
         match index {
-            Some(index) => self.hco.fields.templates.path().index(index).keys(keys),
+            Some(index) => self.hco.fields.templates.path().index(index),
             None => self.hco.fields.common_import.path(),
         }
     }
@@ -180,6 +180,10 @@ impl<'a> Configuration<'a> {
     pub(crate) fn source_path(&self, template: &Template<'_>) -> FieldPath {
         self.path_of(template)
             .keys(&["spec", "template", "spec", "source"])
+    }
+
+    pub(crate) fn image_path(&self, template: &Template<'_>) -> FieldPath {
+        self.source_path(template).keys(&["registry", "url"])
     }
 
     /// The path of a change to golden images. It is the most general changed field, because the others depend on it.
@@ -213,17 +217,8 @@ impl<'a> Configuration<'a> {
         }
     }
 
-    /// The path of the import, or of the placement if this version of HCO has no import.
-    pub(crate) fn import_or_placement_path(&self) -> FieldPath {
-        if self.version().number.has_import() {
-            self.import_path()
-        } else {
-            self.placement_path()
-        }
-    }
-
     pub(crate) fn placement_path(&self) -> FieldPath {
-        let node_selector = self.hco.fields.node_selector.path();
-        node_selector.parent().cloned().unwrap_or_default()
+        let selector = &self.hco.fields.node_selector.path();
+        selector.parent().cloned().unwrap_or_default()
     }
 }

@@ -1,5 +1,6 @@
 //! Evaluates a change: finds the violations of the object after it, and compares them with the object before it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use operator_models::forecast::Changes;
@@ -13,10 +14,10 @@ use crate::change::{Change, Side};
 use crate::configuration::Configuration;
 use crate::images::Images;
 use crate::loss::{Loss, Losses};
-use crate::rule::{Condition, Level, Rule, Subject};
+use crate::rule::{Condition, Level, Ratchet, Rule, Subject};
 use crate::rules::{CHECKS, Check};
-use crate::settings::Settings;
-use crate::violation::{Identity, Violation, Violations};
+use crate::settings::{Settings, Updates};
+use crate::violation::{Violation, Violations};
 
 /// The outcome of a finding, the most severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -49,7 +50,7 @@ pub(crate) struct Detection<'f, O = Configuration<'f>> {
     pub(crate) doubt: Option<Doubt>,
     /// The loss that an update adds to an existing problem.
     pub(crate) loss: Option<Loss>,
-    pub(crate) violation: Violation<'f, O>,
+    pub(crate) violation: Box<dyn Violation<'f, O> + 'f>,
 }
 
 /// Why it is not certain what HCO does with a template.
@@ -72,7 +73,7 @@ struct Doubts<'a> {
 pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<Detection<'f>> {
     let existing = change
         .before
-        .filter(|_| !settings.is_strict)
+        .filter(|_| settings.updates == Updates::Ratchet)
         .map(|before| Existing::new(before, &change.after));
     let after = &change.after.configuration;
     let doubts = Doubts::new(&change.after);
@@ -83,7 +84,9 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
         if violations.is_empty() {
             continue;
         }
-        let existing = existing.as_ref().filter(|_| !rule.is_exempt_from_ratchet);
+        let existing = existing
+            .as_ref()
+            .filter(|_| rule.ratchet == Ratchet::Applies);
         let old: Vec<_> = existing
             .map(|existing| existing.violations(rule, *check, change.images))
             .into_iter()
@@ -93,19 +96,35 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
         for (side, violations) in &old {
             let doubts = Doubts::new(side);
             known.add(violations, |violation| {
-                let doubt = doubts.of(rule, violation.template);
-                outcome(rule, violation, settings, doubt)
+                let doubt = doubts.of(rule, violation.template());
+                outcome(rule, violation, &side.configuration, settings, doubt)
             });
         }
+        // Without the nodes, no rule could deny the object.
+        let is_harmless = rule.is_about_the_policy && node_level != Some(Level::Deny);
         detections.reserve_exact(violations.len());
-        detections.extend(detect(
-            rule,
-            violations,
-            &known,
-            settings,
-            |template| doubts.of(rule, template),
-            |template| existing?.losses.of(template).cloned(),
-        ));
+        for violation in violations {
+            let doubt = doubts.of(rule, violation.template());
+            let Some(outcome) = outcome(rule, &*violation, after, settings, doubt) else {
+                continue;
+            };
+            let is_known = known.contains(&*violation, outcome);
+            let loss = existing
+                .filter(|_| is_known)
+                .and_then(|existing| existing.losses.of(violation.template()))
+                .cloned();
+            detections.push(Detection {
+                rule,
+                outcome: match outcome {
+                    _ if is_known && loss.is_none() => Outcome::Carried,
+                    Outcome::Deny if is_harmless => Outcome::Warn,
+                    outcome => outcome,
+                },
+                doubt,
+                loss,
+                violation,
+            });
+        }
     }
     detections
 }
@@ -113,89 +132,92 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
 /// The outcome of a violation that is not an existing problem; `None` if the settings ignore it.
 fn outcome<'f, O: 'f>(
     rule: &Rule,
-    violation: &Violation<'f, O>,
+    violation: &(dyn Violation<'f, O> + 'f),
+    object: &'f O,
     settings: &Settings,
     doubt: Option<Doubt>,
 ) -> Option<Outcome> {
     let level = settings
-        .level_in_settings(rule, violation.template)
-        .or(violation.default_level)
+        .level_in_settings(rule, violation.template())
+        .or(violation.default_level())
         .unwrap_or(rule.level);
     match level {
         Level::Ignore => None,
-        Level::Deny if doubt.is_some() || violation.is_doubtful => Some(Outcome::Warn),
+        Level::Deny if doubt.is_some() || violation.is_doubtful(object) => Some(Outcome::Warn),
         Level::Deny => Some(Outcome::Deny),
         Level::Warn => Some(Outcome::Warn),
     }
 }
 
 /// Compares the violations of a rule about VirtualMachines with the violations of the object before an update.
-pub(crate) fn compare<'f, 'o, O: 'f, P: 'o>(
+pub(crate) fn compare<'f, 'o, O: 'f + 'o>(
     rule: &'static Rule,
+    object: &'f O,
     violations: Violations<'f, O>,
-    old: &[Violation<'o, P>],
+    old: Option<(&'o O, Violations<'o, O>)>,
     settings: &Settings,
 ) -> Vec<Detection<'f, O>> {
+    let is_compared = rule.ratchet == Ratchet::Applies && settings.updates == Updates::Ratchet;
+    let (before, old) = old.filter(|_| is_compared).unzip();
+    let old = old.unwrap_or_default();
     let mut known = Known::default();
-    if !rule.is_exempt_from_ratchet && !settings.is_strict {
-        known.add(old, |violation| outcome(rule, violation, settings, None));
-    }
-    detect(rule, violations, &known, settings, |_| None, |_| None).collect()
+    known.add(&old, |violation| {
+        outcome(rule, violation, before?, settings, None)
+    });
+    violations
+        .into_iter()
+        .filter_map(|violation| {
+            let outcome = outcome(rule, &*violation, object, settings, None)?;
+            Some(Detection {
+                rule,
+                outcome: if known.contains(&*violation, outcome) {
+                    Outcome::Carried
+                } else {
+                    outcome
+                },
+                doubt: None,
+                loss: None,
+                violation,
+            })
+        })
+        .collect()
 }
 
-/// The outcomes of the violations of a rule. The closures return the doubt and the loss of a template.
-fn detect<'f, O: 'f>(
-    rule: &'static Rule,
-    violations: Violations<'f, O>,
-    known: &Known<'_>,
-    settings: &Settings,
-    doubt: impl Fn(Option<&str>) -> Option<Doubt>,
-    loss: impl Fn(Option<&str>) -> Option<Loss>,
-) -> impl Iterator<Item = Detection<'f, O>> {
-    violations.into_iter().filter_map(move |violation| {
-        let doubt = doubt(violation.template);
-        let outcome = outcome(rule, &violation, settings, doubt)?;
-        let is_known = known.contains(&violation, outcome);
-        let loss = is_known.then(|| loss(violation.template)).flatten();
-        let is_carried = is_known && loss.is_none();
-        Some(Detection {
-            rule,
-            outcome: if is_carried {
-                Outcome::Carried
-            } else {
-                outcome
-            },
-            doubt,
-            loss,
-            violation,
-        })
-    })
-}
+type Identity<'v> = (Option<&'v str>, Cow<'v, str>);
 
 /// The violations of one rule in the object before an update: their outcomes and architectures by template and value.
 #[derive(Default)]
-struct Known<'v>(BTreeMap<Identity<'v>, Vec<(Outcome, &'v BTreeSet<&'v str>)>>);
+struct Known<'v> {
+    violations: BTreeMap<Identity<'v>, Vec<(Outcome, BTreeSet<&'v str>)>>,
+}
 
 impl<'v> Known<'v> {
     fn add<'o, O: 'o>(
         &mut self,
-        violations: &'v [Violation<'o, O>],
-        outcome: impl Fn(&Violation<'o, O>) -> Option<Outcome>,
+        violations: &'v Violations<'o, O>,
+        outcome: impl Fn(&(dyn Violation<'o, O> + 'o)) -> Option<Outcome>,
     ) {
         for violation in violations {
-            if let Some(outcome) = outcome(violation) {
-                let known = self.0.entry(violation.identity()).or_default();
-                known.push((outcome, &violation.architectures));
+            if let Some(outcome) = outcome(&**violation) {
+                let identity = (violation.template(), violation.value());
+                let entry = (outcome, violation.architectures());
+                self.violations.entry(identity).or_default().push(entry);
             }
         }
     }
 
     /// Whether the old object has the same problem, at least as severe and as large.
-    fn contains<'f, O: 'f>(&self, violation: &Violation<'f, O>, outcome: Outcome) -> bool {
-        self.0.get(&violation.identity()).is_some_and(|known| {
+    fn contains<'f, O: 'f>(
+        &self,
+        violation: &(dyn Violation<'f, O> + 'f),
+        outcome: Outcome,
+    ) -> bool {
+        let identity = (violation.template(), violation.value());
+        let architectures = violation.architectures();
+        self.violations.get(&identity).is_some_and(|known| {
             known
                 .iter()
-                .any(|(old, larger)| *old <= outcome && violation.architectures.is_subset(larger))
+                .any(|(old, larger)| *old <= outcome && architectures.is_subset(larger))
         })
     }
 }
@@ -266,15 +288,11 @@ fn violations<'f>(
         return Violations::new();
     }
     match check {
-        Check::NodesError(check) => {
-            let error = change.nodes_error.filter(|_| node_level.is_some());
-            let mut violations = error.map(check).unwrap_or_default();
-            // With the nodes, no rule could deny the object.
-            for violation in &mut violations {
-                violation.is_doubtful = node_level != Some(Level::Deny);
-            }
-            violations
-        }
+        Check::NodesError(check) => change
+            .nodes_error
+            .filter(|_| node_level.is_some())
+            .map(check)
+            .unwrap_or_default(),
         check => run(
             check,
             change.before,
@@ -304,9 +322,7 @@ fn run<'f>(
             .census
             .map(|census| check(configuration, census, images)),
         Check::Forecast(check) => Some(check(configuration, &side.forecast, changes)),
-        Check::Changes(check) => {
-            changes.map(|changes| check(before_configuration, configuration, changes))
-        }
+        Check::Changes(check) => changes.map(|changes| check(before_configuration, changes)),
         Check::NodesError(_) => None,
     };
     found.unwrap_or_default()

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::evaluate::{Detection, Doubt, Outcome};
 use crate::fix::Fix;
-use crate::object_name::MAX_NAME_LENGTH;
 use crate::violation::Consequence;
 
 /// A finding, and its outcome.
@@ -39,14 +38,15 @@ impl Finding {
         fixes: Vec<Fix>,
     ) -> Self {
         let violation = &detection.violation;
-        let value = if violation.architectures.is_empty() {
-            violation.value.clone()
+        let architectures = violation.architectures();
+        let value = if architectures.is_empty() {
+            violation.value()
         } else {
-            let names: Vec<&str> = violation.architectures.iter().copied().collect();
-            names.join(",").into()
+            Vec::from_iter(architectures).join(",").into()
         };
-        let mut fact = violation.problem.fact(object);
-        if let Some(consequence) = violation.consequence {
+        let consequence = violation.consequence(object);
+        let mut fact = violation.fact(object);
+        if let Some(consequence) = consequence {
             fact = format!("{fact}: {}", consequence.sentence());
         }
         if let Some(loss) = &detection.loss {
@@ -58,12 +58,12 @@ impl Finding {
         Self {
             rule: detection.rule.id.into(),
             level: detection.outcome,
-            path: violation.path.to_string().into(),
+            path: violation.path(object).to_string().into(),
             // Not escaped, because programs compare the name.
-            template: violation.template.map(shortened),
+            template: violation.template().map(shortened),
             value: shortened(&value),
             fact,
-            consequence: violation.consequence,
+            consequence,
             fixes,
         }
     }
@@ -77,8 +77,8 @@ impl Finding {
     pub fn fix_text(&self) -> String {
         /// Users need only the recommended fix and an alternative.
         const SHOWN: usize = 2;
-        let shown: Vec<String> = self.fixes.iter().take(SHOWN).map(Fix::text).collect();
-        shown.join("\nor: ")
+        let shown = self.fixes.iter().take(SHOWN).map(Fix::text);
+        shown.collect::<Vec<_>>().join("\nor: ")
     }
 }
 
@@ -96,6 +96,8 @@ impl Doubt {
 }
 
 fn shortened(text: &str) -> Foreign {
-    let end = text.floor_char_boundary(MAX_NAME_LENGTH);
+    /// The maximum length of a name in Kubernetes.
+    const NAME: usize = 253;
+    let end = text.floor_char_boundary(NAME);
     text.get(..end).unwrap_or(text).into()
 }

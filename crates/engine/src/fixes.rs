@@ -11,7 +11,6 @@ use std::ptr;
 
 use kube_objects::json::Json;
 use operator_models::hco::import::Import;
-use operator_models::hco::template::ENABLE;
 use operator_models::ssp::architecture::knows_all;
 
 use self::annotation::Annotations;
@@ -56,9 +55,9 @@ impl<'r, 'f> Fixes<'r, 'f> {
             .any(|detection| detection.rule.repairs == RepairKind::Import);
         let configuration = &change.after.configuration;
         let mut names: BTreeSet<&str> = shown(detections)
-            .filter_map(|detection| detection.violation.template)
+            .filter_map(|detection| detection.violation.template())
             .collect();
-        let templates = &configuration.hco.templates;
+        let templates = configuration.hco.templates.iter();
         Self {
             change,
             inputs,
@@ -66,7 +65,6 @@ impl<'r, 'f> Fixes<'r, 'f> {
             object,
             detections,
             annotations: templates
-                .iter()
                 .filter(|template| names.remove(&*template.name))
                 .map(|template| (template.index, Annotations::new(&change.after, template)))
                 .collect(),
@@ -96,7 +94,7 @@ impl<'r, 'f> Fixes<'r, 'f> {
     /// The fixes of a detection, the recommended one first.
     pub(crate) fn of(&self, detection: &Detection<'f>, enable_import: Option<&Fix>) -> Vec<Fix> {
         let (mut fixes, mut last) = (Vec::new(), Vec::new());
-        for proposal in detection.violation.problem.fixes(self.configuration()) {
+        for proposal in detection.violation.fixes(self.configuration()) {
             match proposal {
                 Proposal::Fix(fix) => fixes.push(fix),
                 Proposal::EnableImport => {
@@ -124,12 +122,8 @@ impl<'r, 'f> Fixes<'r, 'f> {
                 Proposal::RemoveAnnotation { template, complete } => {
                     fixes.push(self.remove_annotation(template).complete_if(complete));
                 }
-                Proposal::Enable(template) => {
-                    fixes.push(self.annotate("enable the template", template, ENABLE, "true"));
-                }
-                Proposal::Disable(template) => {
-                    fixes.push(self.annotate("disable the template", template, ENABLE, "false"));
-                }
+                Proposal::Enable(template) => fixes.push(self.enable(template)),
+                Proposal::Disable(template) => fixes.push(self.disable(template)),
                 Proposal::DisableCommon(name) => fixes.push(self.disable_common(name)),
             }
         }

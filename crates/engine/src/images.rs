@@ -67,39 +67,10 @@ impl Images {
 
     /// Why images were not checked, one sentence for each reason.
     pub(crate) fn not_checked(&self) -> Vec<String> {
-        const SHOWN: usize = 3;
-        let list = |set: &BTreeSet<String>| {
-            let items: Vec<&String> = set.iter().collect();
-            text::list(&items, SHOWN)
-        };
-        let mut lines = Vec::new();
-        let Self::LookedUp(lookups) = self else {
-            return lines;
-        };
-        if lookups.excess > 0 {
-            let images = if lookups.excess == 1 {
-                "image was"
-            } else {
-                "images were"
-            };
-            lines.push(format!(
-                "{} {images} not checked: a request makes at most {LIMIT} lookups.",
-                lookups.excess
-            ));
+        match self {
+            Self::NotWanted | Self::Skipped => Vec::new(),
+            Self::LookedUp(lookups) => lookups.not_checked(),
         }
-        if !lookups.unlisted_hosts.is_empty() {
-            let hosts = list(&lookups.unlisted_hosts);
-            lines.push(format!(
-                "Images at {hosts} were not checked: the setting registries does not list the host."
-            ));
-        }
-        if !lookups.other_sources.is_empty() {
-            let templates = list(&lookups.other_sources);
-            lines.push(format!(
-                "Images of templates {templates} were not checked: the source has no docker:// URL."
-            ));
-        }
-        lines
     }
 }
 
@@ -149,6 +120,39 @@ impl Lookups {
             lookups.answers.extend(answers);
         }
         lookups
+    }
+
+    fn not_checked(&self) -> Vec<String> {
+        const SHOWN: usize = 3;
+        let list = |set: &BTreeSet<String>| {
+            let items: Vec<&String> = set.iter().collect();
+            text::list(&items, SHOWN)
+        };
+        let mut lines = Vec::new();
+        if self.excess > 0 {
+            let images = if self.excess == 1 {
+                "image was"
+            } else {
+                "images were"
+            };
+            lines.push(format!(
+                "{} {images} not checked: a request makes at most {LIMIT} lookups.",
+                self.excess
+            ));
+        }
+        if !self.unlisted_hosts.is_empty() {
+            let hosts = list(&self.unlisted_hosts);
+            lines.push(format!(
+                "Images at {hosts} were not checked: the setting registries does not list the host."
+            ));
+        }
+        if !self.other_sources.is_empty() {
+            let templates = list(&self.other_sources);
+            lines.push(format!(
+                "Images of templates {templates} were not checked: the source has no docker:// URL."
+            ));
+        }
+        lines
     }
 }
 

@@ -22,7 +22,7 @@ use crate::nodes::{Nodes, NodesError, NodesSource};
 use crate::request::{Detail, HyperConvergedRequest};
 use crate::rule::{Level, RepairKind};
 use crate::rules::RULES;
-use crate::settings::{ImageChecks, Settings};
+use crate::settings::{ImageChecks, Settings, Updates};
 
 #[derive(Debug)]
 pub(crate) struct Inputs<'a> {
@@ -128,21 +128,20 @@ fn read_images(
     if !settings.wants_images() || !after.installation.deploys_golden_images {
         return Images::NotWanted;
     }
+    let before = before.filter(|_| settings.updates == Updates::Ratchet);
     let Some(census) = census else {
         return Images::Skipped;
     };
-    let compared = before.filter(|_| !settings.is_strict);
     let lacks_import = |configuration: &Configuration<'_>, census: &Census| {
         configuration.import == Import::Disabled
             && !configuration.golden_images.is_empty()
             && census.workload.len() > 1
     };
     let is_repaired = || {
-        RULES
-            .iter()
-            .any(|rule| rule.repairs == RepairKind::Import && settings.is_checked(rule))
+        let mut rules = RULES.iter();
+        rules.any(|rule| rule.repairs == RepairKind::Import && settings.is_checked(rule))
     };
-    let lacked = compared.zip(census_before);
+    let lacked = before.zip(census_before);
     let is_read = after.import == Import::Enabled
         || lacks_import(after, census)
             && !lacked.is_some_and(|(before, census)| lacks_import(before, census))
@@ -150,7 +149,7 @@ fn read_images(
     if !is_read {
         return Images::Skipped;
     }
-    let existing = compared
+    let existing = before
         .filter(|before| before.import == Import::Enabled)
         .map(|before| existing_images(before, census, census_before))
         .unwrap_or_default();
@@ -184,9 +183,8 @@ fn existing_images(
     let known = census_before
         .map(|before| &before.workload)
         .filter(|known| !known.is_empty());
-    let workload = &census.workload;
-    let adds_architecture =
-        known.is_some_and(|known| workload.keys().any(|name| !known.contains_key(name)));
+    let mut names = census.workload.keys();
+    let adds_architecture = known.is_some_and(|known| names.any(|name| !known.contains_key(name)));
     before
         .golden_images
         .iter()

@@ -20,6 +20,7 @@
 mod architecture;
 mod change;
 mod cluster;
+mod comparison;
 mod configuration;
 mod context;
 mod evaluate;
@@ -50,6 +51,7 @@ mod words;
 
 pub use architecture::is_architecture;
 pub use cluster::{Cluster, Host, Permission, Resource, ServiceAccount};
+pub use comparison::Comparison;
 pub use evaluate::Outcome;
 pub use finding::Finding;
 pub use fix::Fix;
@@ -68,8 +70,7 @@ pub use report::{
     Boot, ChangesReport, CronChangesReport, CronReport, DataSourceReport, ForecastReport, Report,
     RetargetReport, TemplateReport, VirtualMachineReport,
 };
-pub use request::Comparison;
-pub use rule::{Condition, Level, ObjectKind, RepairKind, Rule, Subject};
+pub use rule::{Condition, Level, ObjectKind, Ratchet, RepairKind, Rule, Subject};
 pub use rules::RULES;
 pub use version::{StatedVersion, VersionSource};
 pub use violation::Consequence;

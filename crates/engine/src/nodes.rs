@@ -82,10 +82,8 @@ impl<'a> Nodes<'a> {
         if let Some(account) = account
             && let Some(verb) = forbidden_verb(cluster, account, Resource::Nodes)
         {
-            return Err(NodesError::Forbidden {
-                account: account.clone(),
-                verb,
-            });
+            let account = account.clone();
+            return Err(NodesError::Forbidden { account, verb });
         }
         let list = cluster.nodes().map_err(|error| NodesError::Host {
             error,

@@ -8,6 +8,9 @@ use kube_objects::text::escape;
 /// The maximum length of a name in Kubernetes.
 pub(crate) const MAX_NAME_LENGTH: usize = 253;
 
+/// The kind of HyperConverged, for users.
+pub(crate) const HYPER_CONVERGED: &str = "HyperConverged";
+
 /// The kind and the name of the object, for users.
 #[derive(Debug, Clone)]
 pub(crate) struct ObjectName {

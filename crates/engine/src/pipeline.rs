@@ -4,13 +4,14 @@ use kube_objects::json::Json;
 
 use crate::change::{Change, Side};
 use crate::cluster::{Host, OnlyNodes};
+use crate::comparison::Comparison;
 use crate::evaluate::evaluate as evaluate_change;
 use crate::fixes::Fixes;
 use crate::inputs::Inputs;
 use crate::render;
 use crate::repair::{Repaired, repair};
 use crate::report::Report;
-use crate::request::{Comparison, Detail, HyperConvergedRequest, Parsed};
+use crate::request::{Detail, HyperConvergedRequest, Parsed};
 use crate::settings::Settings;
 use crate::virtual_machine;
 

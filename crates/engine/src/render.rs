@@ -89,10 +89,8 @@ pub(crate) fn with_findings<O>(
         .chunk_by(|one, other| ptr::eq(one.rule, other.rule))
         .filter_map(|detections| RuleSection::new(detections, &findings))
         .collect();
-    let denying: Vec<_> = rules
-        .iter()
-        .filter(|section| section.count(Outcome::Deny) > 0)
-        .collect();
+    let denies = |section: &&RuleSection<'_>| section.count(Outcome::Deny) > 0;
+    let denying: Vec<_> = rules.iter().filter(denies).collect();
     report.code = match denying.as_slice() {
         [] => None,
         [only] if only.rule.is_about_the_policy => Some(INTERNAL_ERROR),
@@ -133,13 +131,11 @@ impl<'e> RuleSection<'e> {
         for detection in detections {
             *counts.entry(detection.outcome).or_default() += 1;
         }
+        let findings = findings.iter().filter(|finding| finding.rule == rule.id);
         Some(Self {
             rule,
             counts,
-            findings: findings
-                .iter()
-                .filter(|finding| finding.rule == rule.id)
-                .collect(),
+            findings: findings.collect(),
         })
     }
 
@@ -166,12 +162,11 @@ fn templates(change: &Change<'_>, census: &Census) -> Vec<TemplateReport> {
         .map(missing_crons)
         .unwrap_or_default();
     let images = side.configuration.golden_images.iter().take(SHOWN);
-    images
-        .map(|image| TemplateReport {
-            name: image.name.into(),
-            architectures: boots(change, image, census, &missing),
-        })
-        .collect()
+    let reports = images.map(|image| TemplateReport {
+        name: image.name.into(),
+        architectures: boots(change, image, census, &missing),
+    });
+    reports.collect()
 }
 
 /// The templates and names of the DataImportCrons that import no image, although the annotation lists the architecture.
@@ -190,14 +185,14 @@ fn boots(
     missing: &BTreeSet<(&str, &str)>,
 ) -> BTreeMap<String, Boot> {
     let configuration = &change.after.configuration;
-    let is_import_on = configuration.import == Import::Enabled;
     // With the import off, the image is imported for the architecture of the node on which the import runs.
-    let is_determined = is_import_on || census.workload.len() == 1;
+    let is_determined = configuration.import == Import::Enabled || census.workload.len() == 1;
     let supported = image
         .annotation
         .value()
         .filter(|_| is_determined)
         .map(|value| value.supported(&census.workload));
+    let is_import_on = configuration.import == Import::Enabled;
     let contents = is_import_on
         .then(|| change.images.architectures_of(configuration, image))
         .flatten();

@@ -118,9 +118,8 @@ fn apply<'f>(
 fn steps(fixes: &Fixes<'_, '_>) -> Result<Vec<Step>, String> {
     let (settings, detections) = (fixes.settings, fixes.detections);
     let configuration = fixes.configuration();
-    let enable_import = settings
-        .repairs
-        .iter()
+    let mut repairs = settings.repairs.iter();
+    let enable_import = repairs
         .any(|(_, repair)| *repair == Repair::EnableImport)
         .then(|| fixes.enable_import_if_proposed())
         .flatten();
@@ -130,12 +129,12 @@ fn steps(fixes: &Fixes<'_, '_>) -> Result<Vec<Step>, String> {
     let mut done = BTreeSet::new();
     for detection in detections {
         let rule = detection.rule;
-        let template = detection.violation.template;
+        let template = detection.violation.template();
         let Some(wanted) = settings.repair(rule) else {
             continue;
         };
         let is_of_annotation = matches!(wanted, Repair::Normalise | Repair::FromImage);
-        let path = detection.violation.path.to_string();
+        let path = detection.violation.path(configuration).to_string();
         if detection.outcome == Outcome::Carried
             || is_of_annotation && template.is_some_and(|name| untouchable.contains(name))
             || !done.insert((rule.id, path))
@@ -182,7 +181,7 @@ fn untouchable<'d>(settings: &Settings, detections: &'d [Detection<'_>]) -> BTre
                 && (detection.outcome == Outcome::Carried
                     || settings.repair(detection.rule).is_none())
         })
-        .filter_map(|detection| detection.violation.template)
+        .filter_map(|detection| detection.violation.template())
         .collect()
 }
 
@@ -209,11 +208,10 @@ fn obstacle(fixes: &Fixes<'_, '_>, template: Option<&str>, repair: &Repair) -> O
             ));
         }
         Repair::FromImage => {
-            let golden_images = &configuration.golden_images;
-            let image = golden_images
-                .iter()
-                .find(|image| Some(image.name) == template)?;
-            let why = match fixes.change.images.architectures_of(configuration, image) {
+            let mut images = configuration.golden_images.iter();
+            let image = images.find(|image| Some(image.name) == template)?;
+            let images = fixes.change.images;
+            let why = match images.architectures_of(configuration, image) {
                 Some(Ok(_)) => "no workload node can run its image",
                 Some(Err(_)) => "its image cannot be read",
                 None => "its image was not looked up",

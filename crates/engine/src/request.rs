@@ -3,7 +3,6 @@
 use kube_objects::json::{Field, Json, Object};
 use kube_objects::placement::Placement;
 use kube_objects::request::{Operation, Request};
-use operator_models::forecast::Objects;
 use operator_models::hco::api_version::{ApiVersion, is_hyperconverged};
 use operator_models::hco::golden_image;
 use operator_models::hco::hyperconverged::{self, HyperConverged, LocatedFields};
@@ -12,8 +11,9 @@ use operator_models::kubevirt::virtual_machine::{VirtualMachine, is_virtual_mach
 use operator_models::ssp::architecture::KNOWN;
 use operator_models::ssp::data_sources::{GOLDEN_IMAGES_NAMESPACE, golden_images_namespace};
 
+use crate::comparison::Comparison;
 use crate::configuration::{Configuration, Installation, Origin};
-use crate::object_name::ObjectName;
+use crate::object_name::{HYPER_CONVERGED, ObjectName};
 use crate::rejected;
 use crate::report::Report;
 use crate::settings::Settings;
@@ -30,17 +30,6 @@ pub(crate) enum Detail {
     Verdict,
     /// All fields, including the golden images.
     Everything,
-}
-
-/// The state before a change, and another version of HCO after it, for `plan` and `status`. The module never has it.
-#[derive(Debug, Default)]
-pub struct Comparison<'a> {
-    /// The HCO version after the change, for example `1.19` or `4.22`.
-    pub version: Option<&'a str>,
-    /// The list of the nodes before the change, as JSON; `None` if they stay the same. It is ignored if it is not valid.
-    pub nodes_before: Option<&'a str>,
-    /// The existing objects, which replace the forecast for the old object.
-    pub objects: Objects<'a>,
 }
 
 pub(crate) enum Parsed<'a> {
@@ -61,6 +50,7 @@ pub(crate) struct HyperConvergedRequest<'a> {
     pub(crate) settings: Settings,
     /// The rules whose repairs were removed from the settings, because the object is too large for them.
     pub(crate) too_large_for: Vec<&'static str>,
+    /// Only for `report_change`, never in the module.
     pub(crate) comparison: Option<&'a Comparison<'a>>,
     pub(crate) detail: Detail,
     /// The placements that a fix or a repair can set. They are known in advance, so that the nodes are listed only once.
@@ -151,7 +141,7 @@ impl<'a> HyperConvergedRequest<'a> {
         comparison: Option<&'a Comparison<'a>>,
         detail: Detail,
     ) -> Result<Self, Answered> {
-        let name = ObjectName::new("HyperConverged", request);
+        let name = ObjectName::new(HYPER_CONVERGED, request);
         let object = sent_object(request)?;
         let api_version = hyperconverged::api_version(object);
         let Some(version) = ApiVersion::from_kind(api_version.as_deref(), requested) else {

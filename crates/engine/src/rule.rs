@@ -35,6 +35,15 @@ pub enum Subject {
     Template,
 }
 
+/// Whether a finding of a rule counts as an existing problem if the object before the update has it too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ratchet {
+    /// The object before the update is evaluated too.
+    Applies,
+    /// Every finding counts as new, because the rule is about the update itself or about the policy.
+    Exempt,
+}
+
 /// When a rule applies to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
@@ -89,8 +98,8 @@ pub struct Rule {
     pub kind: ObjectKind,
     /// The part of the object that its findings describe.
     pub subject: Subject,
-    /// Whether every finding counts as new, because the rule is about the update itself or about the policy.
-    pub is_exempt_from_ratchet: bool,
+    /// Whether existing problems are separated from new ones.
+    pub ratchet: Ratchet,
     /// When it applies.
     pub condition: Condition,
     /// Whether it is about the architectures annotation that HCO uses. If that is not known, its findings are warnings.
@@ -116,7 +125,7 @@ impl Rule {
             level,
             kind: ObjectKind::HyperConverged,
             subject: Subject::Object,
-            is_exempt_from_ratchet: false,
+            ratchet: Ratchet::Applies,
             condition: Condition::Always,
             is_about_annotations: false,
             is_about_golden_images: false,
@@ -155,7 +164,7 @@ impl Rule {
 
     /// The same rule, but none of its findings is an existing problem.
     pub(crate) const fn exempt_from_ratchet(mut self) -> Self {
-        self.is_exempt_from_ratchet = true;
+        self.ratchet = Ratchet::Exempt;
         self
     }
 
@@ -166,25 +175,30 @@ impl Rule {
         self.exempt_from_ratchet()
     }
 
+    /// The same rule, silent where HCO deploys no golden images.
     pub(crate) const fn about_golden_images(mut self) -> Self {
         self.is_about_golden_images = true;
         self
     }
 
+    /// The same rule, for which images are looked up.
     pub(crate) const fn about_images(mut self) -> Self {
         self.is_about_images = true;
         self
     }
 
+    /// The same rule, which applies only on this condition.
     pub(crate) const fn only(self, condition: Condition) -> Self {
         Self { condition, ..self }
     }
 
+    /// The same rule, for whose findings an alert fires.
     pub(crate) const fn alerted_by(mut self, alert: &'static str) -> Self {
         self.alert = Some(alert);
         self
     }
 
+    /// The same rule, with a repair.
     pub(crate) const fn repaired_by(self, repairs: RepairKind) -> Self {
         Self { repairs, ..self }
     }

@@ -54,13 +54,15 @@ use crate::images::Images;
 use crate::machine::Machine;
 use crate::nodes::NodesError;
 use crate::rule::Rule;
-use crate::violation::Violations;
+use crate::violation::{Violation, Violations};
 
 /// The names that several rules use.
 mod prelude {
+    pub(super) use std::borrow::Cow;
     pub(super) use std::collections::{BTreeMap, BTreeSet};
 
     pub(super) use kube_objects::edit::Edits;
+    pub(super) use kube_objects::json::Field;
     pub(super) use kube_objects::path::FieldPath;
     pub(super) use kube_objects::text::{escape, quote};
     pub(super) use operator_models::cdi::data_import_cron::{Cause, NeverRuns, Rejection};
@@ -79,7 +81,7 @@ mod prelude {
     pub(super) use crate::machine::Machine;
     pub(super) use crate::proposal::Proposal;
     pub(super) use crate::rule::{Condition, Level, RepairKind, Rule};
-    pub(super) use crate::violation::{Consequence, Problem, Violation};
+    pub(super) use crate::violation::{Consequence, Violation};
     pub(super) use crate::words::{boot_sources, names, unless_pvc};
 }
 
@@ -105,14 +107,8 @@ pub(crate) enum Check {
     Update(for<'f> fn(Option<&'f Configuration<'f>>, &'f Configuration<'f>) -> Violations<'f>),
     /// The same, with their nodes.
     NodesUpdate(for<'f> fn(Option<&'f Side<'f>>, &'f Side<'f>) -> Violations<'f>),
-    /// The object before the update and after it, and how the cluster changes.
-    Changes(
-        for<'f> fn(
-            Option<&'f Configuration<'f>>,
-            &'f Configuration<'f>,
-            &'f Changes,
-        ) -> Violations<'f>,
-    ),
+    /// The object before an update, and how the cluster changes.
+    Changes(for<'f> fn(Option<&'f Configuration<'f>>, &'f Changes) -> Violations<'f>),
     /// The reason why the nodes cannot be read.
     NodesError(for<'f> fn(&'f NodesError) -> Violations<'f>),
 }
@@ -120,21 +116,22 @@ pub(crate) enum Check {
 /// Finds the violations of a rule about VirtualMachines.
 pub(crate) type MachineCheck = for<'f> fn(&'f Machine<'f>) -> Violations<'f, Machine<'f>>;
 
-/// The check of a rule. A `Prediction` is a `Forecast` without the changes.
+/// The check of a rule, whose function returns violations of its own type. A `Prediction` is a `Forecast` without the
+/// object and its changes.
 macro_rules! check {
     ($rule:ident: Object) => { check!($rule: Object(object)) };
     ($rule:ident: Nodes) => { check!($rule: Nodes(object, census)) };
     ($rule:ident: Forecast) => { check!($rule: Forecast(object, prediction, changes)) };
     ($rule:ident: Prediction) => {
-        Check::Forecast(|object, prediction, _| $rule::check(object, prediction).into_iter().collect())
+        Check::Forecast(|_, prediction, _| boxed($rule::check(prediction)))
     };
     ($rule:ident: Images) => { check!($rule: Images(object, census, images)) };
     ($rule:ident: Update) => { check!($rule: Update(before, after)) };
     ($rule:ident: NodesUpdate) => { check!($rule: NodesUpdate(before, after)) };
-    ($rule:ident: Changes) => { check!($rule: Changes(before, after, changes)) };
+    ($rule:ident: Changes) => { check!($rule: Changes(before, changes)) };
     ($rule:ident: NodesError) => { check!($rule: NodesError(error)) };
     ($rule:ident: $kind:ident($($argument:ident),*)) => {
-        Check::$kind(|$($argument),*| $rule::check($($argument),*).into_iter().collect())
+        Check::$kind(|$($argument),*| boxed($rule::check($($argument),*)))
     };
 }
 
@@ -152,7 +149,7 @@ macro_rules! rules {
 
         /// The rules about VirtualMachines and their checks.
         pub(crate) static MACHINE_CHECKS: &[(&Rule, MachineCheck)] =
-            &[$((&$machine_rule::RULE, |machine| $machine_rule::check(machine).into_iter().collect())),*];
+            &[$((&$machine_rule::RULE, |machine| boxed($machine_rule::check(machine)))),*];
     };
 }
 
@@ -178,7 +175,7 @@ rules! {
         import_is_preview: Update
         template_duplicated: Object
         template_invalid: Object
-        template_name_invalid: Prediction
+        template_name_invalid: Forecast
         data_import_cron_rejected: Prediction
         schedule_never_runs: Prediction
         data_source_shared: Prediction
@@ -201,4 +198,13 @@ rules! {
         vm_machine_type_contradicts
         vm_preference_contradicts
         vm_context_unreadable;
+}
+
+fn boxed<'f, O: 'f, V: Violation<'f, O> + 'f>(
+    violations: impl IntoIterator<Item = V>,
+) -> Violations<'f, O> {
+    violations
+        .into_iter()
+        .map(|violation| Box::new(violation) as _)
+        .collect()
 }

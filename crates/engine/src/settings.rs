@@ -40,8 +40,7 @@ pub(crate) struct Settings {
     names: BTreeMap<String, Levels>,
     /// Levels for the templates whose names begin with a prefix, the longest prefix first.
     prefixes: Vec<(String, Levels)>,
-    /// Whether all problems deny an update, and not only new ones.
-    pub(crate) is_strict: bool,
+    pub(crate) updates: Updates,
     pub(crate) images: ImageChecks,
     /// The hosts at which images are looked up, in lower case; all hosts if absent.
     registries: Option<Vec<String>>,
@@ -61,6 +60,16 @@ pub(crate) struct Settings {
 }
 
 type Levels = BTreeMap<&'static str, Level>;
+
+/// The problems that deny an update.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Updates {
+    /// Only new problems.
+    #[default]
+    Ratchet,
+    /// All problems.
+    Strict,
+}
 
 /// Which images are looked up in their registries.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -91,9 +100,8 @@ impl Settings {
             .prefixes
             .iter()
             .filter(|(prefix, _)| name.starts_with(prefix));
-        self.names
-            .get(name)
-            .into_iter()
+        let levels = self.names.get(name).into_iter();
+        levels
             .chain(by_prefix.map(|(_, levels)| levels))
             .find_map(|levels| levels.get(rule.id).copied())
     }
@@ -191,8 +199,8 @@ impl Settings {
                     .sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.len()));
             }
             "updates" => {
-                let is_strict = [("ratchet", false), ("strict", true)];
-                self.is_strict = reader.one_of(key, field, &is_strict).unwrap_or_default();
+                let updates = [("ratchet", Updates::Ratchet), ("strict", Updates::Strict)];
+                self.updates = reader.one_of(key, field, &updates).unwrap_or_default();
             }
             "images" => {
                 let images = [
@@ -223,12 +231,12 @@ impl Settings {
             "repair" => self.repairs = reader.repairs(field),
             "serviceAccount" => self.service_account = reader.account(key, field),
             "commonTemplates" => {
-                let table = self.common_templates.insert(BTreeMap::new());
-                for (name, path, template) in reader.entries(key, field) {
-                    if let Some(template) = reader.common_template(&name, &path, &template) {
-                        table.insert(name, template);
-                    }
-                }
+                let entries = reader.entries(key, field).into_iter();
+                let table = entries.filter_map(|(name, path, template)| {
+                    let template = reader.common_template(&name, &path, &template)?;
+                    Some((name, template))
+                });
+                self.common_templates = Some(table.collect());
             }
             unknown => {
                 let what = format!("unknown setting {}", quote(unknown));

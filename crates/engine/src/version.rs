@@ -84,9 +84,9 @@ impl Version {
 /// The text itself, if it is a version of HCO with the same number; a status can contain anything.
 fn own(text: &str, hco: HcoVersion) -> Option<&str> {
     const LONGEST: usize = 32;
-    let number = text.strip_prefix('v').unwrap_or(text);
-    let rest = number.strip_prefix(&hco.to_string())?;
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let rest = text.strip_prefix(&hco.to_string())?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+');
     let is_same = rest.is_empty() || rest.starts_with(['.', '-', '+']);
-    (is_same && number.len() <= LONGEST && number.bytes().all(is_plain)).then_some(number)
+    (is_same && text.len() <= LONGEST && text.bytes().all(is_plain)).then_some(text)
 }

@@ -32,62 +32,41 @@ impl Consequence {
     }
 }
 
-/// A problem that a rule has found in a HyperConverged or in another object `O`.
-pub(crate) struct Violation<'f, O = Configuration<'f>> {
-    /// The field with the problem.
-    pub(crate) path: FieldPath,
-    pub(crate) template: Option<&'f str>,
+/// A problem that a rule has found in a HyperConverged or in another object `O`. Texts are written only for the
+/// findings that are shown.
+pub(crate) trait Violation<'f, O: 'f = Configuration<'f>> {
+    fn template(&self) -> Option<&'f str> {
+        None
+    }
+
     /// Distinguishes this violation from others of the same rule or template. Two violations with the same template and
     /// value are the same, even at different positions in the object.
-    pub(crate) value: Cow<'f, str>,
+    fn value(&self) -> Cow<'_, str> {
+        Cow::Borrowed("")
+    }
+
     /// The architectures of the problem, if it becomes larger with each of them.
-    pub(crate) architectures: BTreeSet<&'f str>,
+    fn architectures(&self) -> BTreeSet<&str> {
+        BTreeSet::new()
+    }
+
     /// The level if the settings do not set one, and it is not the rule's.
-    pub(crate) default_level: Option<Level>,
+    fn default_level(&self) -> Option<Level> {
+        None
+    }
+
     /// Whether it is at most a warning, because the object alone does not prove it.
-    pub(crate) is_doubtful: bool,
+    fn is_doubtful(&self, _: &'f O) -> bool {
+        false
+    }
+
     /// The effect on HCO, if it is one of these. Otherwise, the fact states the consequence.
-    pub(crate) consequence: Option<Consequence>,
-    pub(crate) problem: Box<dyn Problem<'f, O> + 'f>,
-}
-
-impl<'f, O: 'f> Violation<'f, O> {
-    pub(crate) fn new(path: FieldPath, problem: impl Problem<'f, O> + 'f) -> Self {
-        Self {
-            path,
-            template: None,
-            value: Cow::Borrowed(""),
-            architectures: BTreeSet::new(),
-            default_level: None,
-            is_doubtful: false,
-            consequence: None,
-            problem: Box::new(problem),
-        }
+    fn consequence(&self, _: &'f O) -> Option<Consequence> {
+        None
     }
 
-    pub(crate) fn identity(&self) -> Identity<'_> {
-        (self.template, &self.value)
-    }
+    fn path(&self, object: &'f O) -> FieldPath;
 
-    /// The same violation in a template.
-    pub(crate) fn of_template(self, template: &'f str) -> Self {
-        Self {
-            template: Some(template),
-            ..self
-        }
-    }
-
-    /// The same violation with a value that distinguishes it.
-    pub(crate) fn with_value(self, value: impl Into<Cow<'f, str>>) -> Self {
-        Self {
-            value: value.into(),
-            ..self
-        }
-    }
-}
-
-/// The texts of a violation. They are written only for the findings that are shown.
-pub(crate) trait Problem<'f, O: 'f = Configuration<'f>> {
     /// The state, then the consequence, on one line. If there is a [`Violation::consequence`], only the state, without a
     /// period.
     fn fact(&self, object: &'f O) -> String;
@@ -96,8 +75,4 @@ pub(crate) trait Problem<'f, O: 'f = Configuration<'f>> {
     fn fixes(&self, object: &'f O) -> Vec<Proposal<'f>>;
 }
 
-/// The template and the value of a violation.
-pub(crate) type Identity<'v> = (Option<&'v str>, &'v str);
-
-/// The violations of one rule.
-pub(crate) type Violations<'f, O = Configuration<'f>> = Vec<Violation<'f, O>>;
+pub(crate) type Violations<'f, O = Configuration<'f>> = Vec<Box<dyn Violation<'f, O> + 'f>>;

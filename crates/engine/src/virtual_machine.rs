@@ -39,20 +39,17 @@ pub(crate) fn evaluate(request: &VirtualMachineRequest<'_>, cluster: &dyn Cluste
     let detections: Vec<_> = MACHINE_CHECKS
         .iter()
         .flat_map(|(rule, check)| {
-            let before = old.as_ref().map(check).unwrap_or_default();
-            compare(rule, check(&new), &before, settings)
+            let old = old.as_ref().map(|old| (old, check(old)));
+            compare(rule, &new, check(&new), old, settings)
         })
         .collect();
     let findings = detections.iter().map(|detection| {
-        let proposals = detection.violation.problem.fixes(&new);
-        let fixes = proposals
-            .into_iter()
-            .filter_map(|proposal| match proposal {
-                Proposal::Fix(fix) => Some(fix),
-                _ => None,
-            })
-            .collect();
-        Finding::new(detection, &new, fixes)
+        let proposals = detection.violation.fixes(&new).into_iter();
+        let fixes = proposals.filter_map(|proposal| match proposal {
+            Proposal::Fix(fix) => Some(fix),
+            _ => None,
+        });
+        Finding::new(detection, &new, fixes.collect())
     });
     let (findings, repaired) = (findings.collect(), Repaired::default());
     render::with_findings(

@@ -1,7 +1,7 @@
 //! Correct, complete, or remove the annotations of a template.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kube_objects::edit::Edits;
 use kube_objects::json::{Field, Object};
@@ -109,6 +109,14 @@ impl<'f> Fixes<'_, 'f> {
         )
     }
 
+    pub(super) fn enable(&self, template: &Template<'f>) -> Fix {
+        self.annotate("enable the template", template, ENABLE, "true")
+    }
+
+    pub(super) fn disable(&self, template: &Template<'f>) -> Fix {
+        self.annotate("disable the template", template, ENABLE, "false")
+    }
+
     /// Add an entry that disables a common template. Its name can come from the status, which is not validated.
     pub(super) fn disable_common(&self, name: &str) -> Fix {
         let hco = self.configuration().hco;
@@ -130,26 +138,7 @@ impl<'f> Fixes<'_, 'f> {
 
     /// How a value agrees with the image of a template; `None` if the image was not looked up.
     pub(super) fn fit(&self, template: &Template<'f>, value: &str) -> Option<ImageAgreement> {
-        let (supported, workload) = (self.supported(template)?, self.workload());
-        let (of_nodes, others): (Vec<&str>, Vec<&str>) = supported
-            .iter()
-            .map(String::as_str)
-            .filter(|name| is_architecture(name))
-            .partition(|name| workload.contains_key(*name));
-        if of_nodes.is_empty() && (others.is_empty() || !workload.is_empty()) {
-            return Some(ImageAgreement::Unusable);
-        }
-        let is_listed = |name: &&&str| Architectures(value).entries().any(|entry| entry == **name);
-        let listed = of_nodes.iter().filter(is_listed).count();
-        let is_supported = Architectures(value)
-            .entries()
-            .all(|entry| supported.contains(entry));
-        let by_image = [of_nodes.as_slice(), &others].concat().join(",");
-        Some(match listed {
-            _ if is_supported && listed == of_nodes.len() => ImageAgreement::Right,
-            1.. if is_supported => ImageAgreement::Partial(by_image),
-            _ => ImageAgreement::Wrong(by_image),
-        })
+        Some(fit(self.supported(template)?, self.workload(), value))
     }
 
     fn supported(&self, template: &Template<'f>) -> Option<&BTreeSet<String>> {
@@ -223,7 +212,7 @@ impl<'f> Fixes<'_, 'f> {
         }
     }
 
-    pub(super) fn annotate(
+    fn annotate(
         &self,
         summary: impl Into<String>,
         template: &Template<'f>,
@@ -261,6 +250,35 @@ impl<'f> Annotations<'f> {
         Self {
             object: field.object().object("metadata").object("annotations"),
             intended: corrected(Architectures(value), side.workload()),
+        }
+    }
+}
+
+fn fit(
+    supported: &BTreeSet<String>,
+    workload: &BTreeMap<String, usize>,
+    value: &str,
+) -> ImageAgreement {
+    let (of_nodes, others): (Vec<&str>, Vec<&str>) = supported
+        .iter()
+        .map(String::as_str)
+        .filter(|name| is_architecture(name))
+        .partition(|name| workload.contains_key(*name));
+    if of_nodes.is_empty() && (others.is_empty() || !workload.is_empty()) {
+        return ImageAgreement::Unusable;
+    }
+    let is_listed = |name: &&&str| Architectures(value).entries().any(|entry| entry == **name);
+    let listed = of_nodes.iter().filter(is_listed).count();
+    let mut entries = Architectures(value).entries();
+    let is_supported = entries.all(|entry| supported.contains(entry));
+    if is_supported && listed == of_nodes.len() {
+        ImageAgreement::Right
+    } else {
+        let by_image = [of_nodes, others].concat().join(",");
+        if is_supported && listed > 0 {
+            ImageAgreement::Partial(by_image)
+        } else {
+            ImageAgreement::Wrong(by_image)
         }
     }
 }

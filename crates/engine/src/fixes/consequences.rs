@@ -1,5 +1,6 @@
 //! Evaluates the object again with fixes, to find their consequences.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use kube_objects::edit::{self, Edit, PatchOperation};
@@ -139,13 +140,13 @@ impl Fixes<'_, '_> {
 /// The findings that deny an object: the rule, the template, and the value.
 fn denials<'d>(
     detections: &'d [Detection<'_>],
-) -> BTreeSet<(&'static str, Option<&'d str>, &'d str)> {
+) -> BTreeSet<(&'static str, Option<&'d str>, Cow<'d, str>)> {
     detections
         .iter()
         .filter(|detection| detection.outcome == Outcome::Deny)
         .map(|detection| {
-            let (template, value) = detection.violation.identity();
-            (detection.rule.id, template, value)
+            let violation = &detection.violation;
+            (detection.rule.id, violation.template(), violation.value())
         })
         .collect()
 }

@@ -31,7 +31,7 @@ impl<'a> Fixes<'_, 'a> {
         }
         let corrections = self.corrections();
         let is_all = corrections.is_some();
-        let has_none = corrections.as_ref().is_some_and(Vec::is_empty);
+        let has_corrections = corrections.as_ref().is_some_and(|all| !all.is_empty());
         let mut edits = set_import(hco, configuration.version());
         for (template, value) in corrections.into_iter().flatten() {
             edits = match value {
@@ -49,7 +49,8 @@ impl<'a> Fixes<'_, 'a> {
                 boot_sources(&lost)
             ));
         }
-        let is_flag_alone = has_none && revealed.is_empty();
+        let is_flag_alone = is_all && !has_corrections && revealed.is_empty();
+
         let mut summary = ADVICE.to_owned();
         let version = configuration.version();
         let is_preview = !version.is_known || !version.number.has_finished_import();
@@ -68,8 +69,9 @@ impl<'a> Fixes<'_, 'a> {
             summary += &self.without_annotation();
         } else if !revealed.is_empty() {
             let rules: Vec<&str> = revealed.iter().copied().collect();
+            let rules = text::list(&rules, rules.len());
             summary += ", and in the same change fix the problems that this reveals (";
-            summary += &text::list(&rules, rules.len());
+            summary += &rules;
             summary += ")";
         }
         let command = (is_flag_alone && is_field_alone)
@@ -88,13 +90,10 @@ impl<'a> Fixes<'_, 'a> {
     /// The templates without the annotation, for users.
     fn without_annotation(&self) -> String {
         const SHOWN: usize = 3;
-        let images = &self.configuration().golden_images;
-        let names: Vec<String> = images
-            .iter()
-            .filter(|image| matches!(image.annotation, Annotation::Spec(None)))
-            .filter_map(|image| Some(text::quote(&image.template?.name)))
-            .collect();
-        text::list(&names, SHOWN)
+        let images = self.configuration().golden_images.iter();
+        let without = images.filter(|image| matches!(image.annotation, Annotation::Spec(None)));
+        let names = without.filter_map(|image| Some(text::quote(&image.template?.name)));
+        text::list(&names.collect::<Vec<_>>(), SHOWN)
     }
 
     /// The annotations that HCO reads or ignores with the import on, and their new values: corrected if the intended
@@ -127,9 +126,8 @@ impl<'a> Fixes<'_, 'a> {
                 Annotation::ShippedUnknown | Annotation::Unknown(_) => None,
             }
         };
-        let images = &self.configuration().golden_images;
-        let corrections = images.iter().filter_map(correction).take(MOST + 1);
-        let corrections: Vec<_> = corrections.collect();
+        let images = self.configuration().golden_images.iter();
+        let corrections: Vec<_> = images.filter_map(correction).take(MOST + 1).collect();
         (corrections.len() <= MOST).then_some(corrections)
     }
 }

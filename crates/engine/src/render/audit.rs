@@ -59,11 +59,11 @@ fn findings<O>(detections: &[Detection<'_, O>]) -> Option<String> {
     let mut words: BTreeMap<String, Outcome> = BTreeMap::new();
     // A template can have a hundred thousand violations of a rule.
     for same in detections.chunk_by(|one, other| {
-        ptr::eq(one.rule, other.rule) && one.violation.template == other.violation.template
+        ptr::eq(one.rule, other.rule) && one.violation.template() == other.violation.template()
     }) {
         let outcomes = same.iter().map(|detection| detection.outcome);
         if let Some((first, worst)) = same.first().zip(outcomes.min()) {
-            let template = first.violation.template.unwrap_or_default();
+            let template = first.violation.template().unwrap_or_default();
             words
                 .entry(word(first.rule, template))
                 .and_modify(|known| *known = worst.min(*known))

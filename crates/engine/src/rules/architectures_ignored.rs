@@ -6,7 +6,7 @@ pub(crate) static RULE: Rule =
     Rule::about_templates("architectures-ignored", Level::Warn).about_golden_images();
 
 /// An architectures annotation without effect.
-struct IgnoredArchitectures<'f> {
+pub(crate) struct IgnoredArchitectures<'f> {
     template: &'f Template<'f>,
     value: &'f str,
     why: Why<'f>,
@@ -24,47 +24,57 @@ enum Why<'f> {
     Shipped(Option<&'f str>),
 }
 
-pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Vec<Violation<'f>> {
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Vec<IgnoredArchitectures<'f>> {
     let (hco, common) = (configuration.hco, &configuration.installation.common);
-    let violation = |template: &'f Template<'f>, value: &'f str, why| {
-        let problem = IgnoredArchitectures {
-            template,
-            value,
-            why,
-        };
-        Violation::new(configuration.architectures_path(template), problem)
-            .of_template(&template.name)
-            .with_value(value)
-    };
     match configuration.import {
         Import::Disabled if !configuration.version().number.has_import() => Vec::new(),
         Import::Disabled => hco
             .templates
             .iter()
             .filter(|template| template.is_enabled() && invalid(template, hco, common).is_none())
-            .filter_map(|template| {
-                let value = template.architectures.as_deref()?;
-                Some(violation(template, value, Why::ImportOff))
-            })
+            .filter_map(|template| ignored(template, |_| Some(Why::ImportOff)))
             .collect(),
         Import::Enabled => configuration
             .golden_images
             .iter()
             .filter_map(|image| {
-                let template = image.template?;
-                let value = template.architectures.as_deref()?;
-                match image.annotation {
-                    Annotation::Shipped(shipped) if shipped != Some(value) => {
-                        Some(violation(template, value, Why::Shipped(shipped)))
+                ignored(image.template?, |value| match image.annotation {
+                    Annotation::Shipped(shipped) => {
+                        (shipped != Some(value)).then_some(Why::Shipped(shipped))
                     }
                     _ => None,
-                }
+                })
             })
             .collect(),
     }
 }
 
-impl<'f> Problem<'f> for IgnoredArchitectures<'f> {
+fn ignored<'f>(
+    template: &'f Template<'f>,
+    why: impl FnOnce(&str) -> Option<Why<'f>>,
+) -> Option<IgnoredArchitectures<'f>> {
+    let value = template.architectures.as_deref()?;
+    let why = why(value)?;
+    Some(IgnoredArchitectures {
+        template,
+        value,
+        why,
+    })
+}
+
+impl<'f> Violation<'f> for IgnoredArchitectures<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn value(&self) -> Cow<'_, str> {
+        self.value.into()
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.architectures_path(self.template)
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let name = quote(&self.template.name);
         let uses = match self.why {

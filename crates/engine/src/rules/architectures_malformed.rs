@@ -5,7 +5,7 @@ pub(crate) static RULE: Rule = Rule::about_annotations("architectures-malformed"
     .repaired_by(RepairKind::Normalise);
 
 /// An entry that is not the name of an architecture.
-struct MalformedEntry<'f> {
+pub(crate) struct MalformedEntry<'f> {
     template: &'f Template<'f>,
     entry: &'f str,
 }
@@ -15,25 +15,32 @@ struct MalformedEntry<'f> {
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
-) -> impl Iterator<Item = Violation<'f>> {
+) -> impl Iterator<Item = MalformedEntry<'f>> {
     let workload = &census.workload;
     let annotations = configuration.annotations().filter(|_| !workload.is_empty());
     annotations.flat_map(|(template, value)| {
-        let path = configuration.architectures_path(template);
         let mut seen = BTreeSet::new();
         value
             .entries()
             .filter(|entry| is_mistake(entry) && !workload.contains_key(*entry))
             .filter(move |entry| seen.insert(*entry))
-            .map(move |entry| {
-                Violation::new(path.clone(), MalformedEntry { template, entry })
-                    .of_template(&template.name)
-                    .with_value(entry)
-            })
+            .map(move |entry| MalformedEntry { template, entry })
     })
 }
 
-impl<'f> Problem<'f> for MalformedEntry<'f> {
+impl<'f> Violation<'f> for MalformedEntry<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn value(&self) -> Cow<'_, str> {
+        self.entry.into()
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.architectures_path(self.template)
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let reason = match Mistake::of(self.entry) {
             Mistake::Blanks(_) => "leading or trailing whitespace".to_owned(),

@@ -5,7 +5,7 @@ pub(crate) static RULE: Rule = Rule::about_annotations("architectures-missing", 
     .alerted_by("HCOGoldenImageWithNoArchitectureAnnotation");
 
 /// HCO reads no architectures for a template of the spec.
-struct MissingArchitectures<'f> {
+pub(crate) struct MissingArchitectures<'f> {
     template: &'f Template<'f>,
     /// Whether the annotation is the one that HCO ships.
     is_shipped: bool,
@@ -17,7 +17,7 @@ struct MissingArchitectures<'f> {
 /// without an original value, an empty annotation counts as a missing one.
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
-) -> impl Iterator<Item = Violation<'f>> {
+) -> impl Iterator<Item = MissingArchitectures<'f>> {
     configuration.golden_images.iter().filter_map(|image| {
         let (is_shipped, value) = match image.annotation {
             Annotation::Spec(value) | Annotation::Unknown(value) => (false, value),
@@ -25,19 +25,24 @@ pub(crate) fn check<'f>(
             Annotation::ShippedUnknown => return None,
         };
         let template = image.template?;
-        let problem = MissingArchitectures {
+        let is_missing = value.is_none_or(str::is_empty);
+        is_missing.then_some(MissingArchitectures {
             template,
             is_shipped,
             is_empty: value.is_some(),
-        };
-        value.is_none_or(str::is_empty).then(|| {
-            Violation::new(configuration.architectures_path(template), problem)
-                .of_template(&template.name)
         })
     })
 }
 
-impl<'f> Problem<'f> for MissingArchitectures<'f> {
+impl<'f> Violation<'f> for MissingArchitectures<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.architectures_path(self.template)
+    }
+
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getCronsByDataSourceMultiArch: without the
     /// annotation, SSP creates one import that sets no platform. hyperconverged-cluster-operator
     /// controllers/handlers/golden-images/golden_images.go, hcoDictToSSP: with an empty one, there is no import.

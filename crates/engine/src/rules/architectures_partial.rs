@@ -3,7 +3,7 @@ use super::prelude::*;
 pub(crate) static RULE: Rule = Rule::about_annotations("architectures-partial", Level::Warn);
 
 /// A template lists some of the workload architectures, but not all.
-struct PartialArchitectures<'f> {
+pub(crate) struct PartialArchitectures<'f> {
     template: &'f Template<'f>,
     value: Architectures<'f>,
     census: &'f Census,
@@ -12,29 +12,34 @@ struct PartialArchitectures<'f> {
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
-) -> impl Iterator<Item = Violation<'f>> {
+) -> impl Iterator<Item = PartialArchitectures<'f>> {
     configuration
         .annotations()
         .filter(|(_, value)| value.coverage(&census.workload) == Coverage::Some)
-        .map(|(template, value)| {
-            let problem = PartialArchitectures {
-                template,
-                value,
-                census,
-            };
-            Violation::new(configuration.architectures_path(template), problem)
-                .of_template(&template.name)
-                .with_value(value.0)
+        .map(move |(template, value)| PartialArchitectures {
+            template,
+            value,
+            census,
         })
 }
 
-impl<'f> Problem<'f> for PartialArchitectures<'f> {
+impl<'f> Violation<'f> for PartialArchitectures<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn value(&self) -> Cow<'_, str> {
+        self.value.0.into()
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.architectures_path(self.template)
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let supported = self.value.supported(&self.census.workload);
-        let workload = &self.census.workload;
-        let missing = workload
-            .keys()
-            .filter(|name| !supported.contains(name.as_str()));
+        let all = self.census.workload.keys();
+        let missing = all.filter(|name| !supported.contains(name.as_str()));
         format!(
             "The golden image of template {} is not imported for {}: VMs from it run on the other nodes only.",
             quote(&self.template.name),

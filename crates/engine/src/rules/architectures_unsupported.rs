@@ -5,7 +5,7 @@ pub(crate) static RULE: Rule = Rule::about_annotations("architectures-unsupporte
     .alerted_by("HCOGoldenImageWithNoSupportedArchitecture");
 
 /// None of a template's architectures is a workload architecture.
-struct UnsupportedArchitectures<'f> {
+pub(crate) struct UnsupportedArchitectures<'f> {
     image: &'f GoldenImage<'f>,
     /// The template whose annotation HCO reads; `None` if it is the one that HCO ships.
     own: Option<&'f Template<'f>>,
@@ -21,7 +21,7 @@ struct UnsupportedArchitectures<'f> {
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
-) -> impl Iterator<Item = Violation<'f>> {
+) -> impl Iterator<Item = UnsupportedArchitectures<'f>> {
     configuration.golden_images.iter().filter_map(|image| {
         let value = image.annotation.stated()?;
         let is_violation = !census.workload.is_empty()
@@ -31,29 +31,34 @@ pub(crate) fn check<'f>(
             image.annotation,
             Annotation::Spec(_) | Annotation::Unknown(_)
         );
-        let own = image.template.filter(|_| is_own);
-        let path = || match (own, image.template) {
+        is_violation.then_some(UnsupportedArchitectures {
+            image,
+            own: image.template.filter(|_| is_own),
+            value,
+            census,
+        })
+    })
+}
+
+impl<'f> Violation<'f> for UnsupportedArchitectures<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(self.image.name)
+    }
+
+    fn value(&self) -> Cow<'_, str> {
+        self.value.0.into()
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        match (self.own, self.image.template) {
             (Some(template), _) => configuration.architectures_path(template),
             (None, Some(template)) => configuration
                 .path_of(template)
                 .keys(&["metadata", "annotations"]),
             (None, None) => configuration.hco.fields.common_import.path(),
-        };
-        let problem = UnsupportedArchitectures {
-            image,
-            own,
-            value,
-            census,
-        };
-        is_violation.then(|| {
-            Violation::new(path(), problem)
-                .of_template(image.name)
-                .with_value(value.0)
-        })
-    })
-}
+        }
+    }
 
-impl<'f> Problem<'f> for UnsupportedArchitectures<'f> {
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let what = if self.own.is_some() {
             "Template"

@@ -4,34 +4,41 @@ pub(crate) static RULE: Rule =
     Rule::about_annotations("architectures-untidy", Level::Warn).repaired_by(RepairKind::Normalise);
 
 /// An entry that is empty, or listed more than once.
-struct UntidyEntry<'f> {
+pub(crate) struct UntidyEntry<'f> {
     template: &'f Template<'f>,
     entry: &'f str,
 }
 
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
-) -> impl Iterator<Item = Violation<'f>> {
+) -> impl Iterator<Item = UntidyEntry<'f>> {
     // `architectures-missing` reports an empty annotation.
     let annotations = configuration
         .annotations()
         .filter(|(_, value)| !value.0.is_empty());
     annotations.flat_map(|(template, value)| {
-        let path = configuration.architectures_path(template);
         let (mut seen, mut reported) = (BTreeSet::new(), BTreeSet::new());
         value
             .entries()
             .filter(move |entry| entry.trim().is_empty() || !seen.insert(*entry))
             .filter(move |entry| reported.insert(*entry))
-            .map(move |entry| {
-                Violation::new(path.clone(), UntidyEntry { template, entry })
-                    .of_template(&template.name)
-                    .with_value(entry)
-            })
+            .map(move |entry| UntidyEntry { template, entry })
     })
 }
 
-impl<'f> Problem<'f> for UntidyEntry<'f> {
+impl<'f> Violation<'f> for UntidyEntry<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn value(&self) -> Cow<'_, str> {
+        self.entry.into()
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.architectures_path(self.template)
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let name = quote(&self.template.name);
         if self.entry.trim().is_empty() {

@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule =
     Rule::about_templates("boot-source-empty", Level::Warn).about_golden_images();
 
 /// The DataSource of a template points to one without a disk.
-struct EmptyBootSource<'f> {
+pub(crate) struct EmptyBootSource<'f> {
     forecast: &'f Forecast<'f>,
     template: &'f SspTemplate<'f>,
     target: &'f str,
@@ -21,10 +21,10 @@ struct EmptyBootSource<'f> {
 /// name that SSP's VM templates use points to the first architecture of the control plane, whether it has an image or
 /// not. containerized-data-importer pkg/controller/common/util.go, `ResolveDataSourceChain`: CDI follows one pointer.
 pub(crate) fn check<'f>(
-    configuration: &'f Configuration<'f>,
+    _: &'f Configuration<'f>,
     prediction: &'f Prediction<'f>,
     changes: Option<&'f Changes>,
-) -> impl Iterator<Item = Violation<'f>> {
+) -> impl Iterator<Item = EmptyBootSource<'f>> {
     prediction.iter().flat_map(move |forecast| {
         // `data-import-cron-rejected` says why nothing is imported.
         let is_rejected = |cron: &&Cron| {
@@ -41,8 +41,9 @@ pub(crate) fn check<'f>(
             let target = source.points_to.as_deref()?;
             // With the retention policy `All`, CDI does not delete disks.
             let is_kept = |changes: &Changes| {
-                let key = Key::new(Rc::clone(golden), name.as_str());
-                changes.kept_disks.contains(&key)
+                changes
+                    .kept_disks
+                    .contains(&Key::new(Rc::clone(golden), name.as_str()))
             };
             if rejected.contains(&index)
                 || source.filled != Some(false)
@@ -51,14 +52,12 @@ pub(crate) fn check<'f>(
                 return None;
             }
             let next = forecast.source(target);
-            let problem = EmptyBootSource {
+            Some(EmptyBootSource {
                 forecast,
                 template,
                 target,
                 is_chain: next.is_some_and(|source| source.points_to.is_some()),
-            };
-            let path = configuration.path_in(template.index, &["spec", "managedDataSource"]);
-            Some(Violation::new(path, problem).of_template(template.name))
+            })
         })
     })
 }
@@ -97,7 +96,19 @@ impl EmptyBootSource<'_> {
     }
 }
 
-impl<'f> Problem<'f> for EmptyBootSource<'f> {
+impl<'f> Violation<'f> for EmptyBootSource<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(self.template.name)
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        let path = configuration.path_of_index(self.template.index);
+        match self.template.index {
+            Some(_) => path.keys(&["spec", "managedDataSource"]),
+            None => path,
+        }
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let why = if self.is_chain {
             "which points to another one, but CDI follows only one pointer"

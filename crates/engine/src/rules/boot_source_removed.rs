@@ -5,26 +5,31 @@ pub(crate) static RULE: Rule = Rule::about_object("boot-source-removed", Level::
     .exempt_from_ratchet();
 
 /// Boot sources that had a disk, and will not have one.
-struct RemovedBootSources<'f>(&'f [Key]);
+pub(crate) struct RemovedBootSources<'f> {
+    before: Option<&'f Configuration<'f>>,
+    removed: &'f [Key],
+}
 
 /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileDataSources: SSP deletes the DataSources
 /// that it no longer wants. containerized-data-importer pkg/controller/dataimportcron-controller.go, cleanup.
 pub(crate) fn check<'f>(
     before: Option<&'f Configuration<'f>>,
-    after: &'f Configuration<'f>,
     changes: &'f Changes,
-) -> Option<Violation<'f>> {
+) -> Option<RemovedBootSources<'f>> {
     let removed = changes.lost_image.as_slice();
-    let violation = || Violation::new(after.changed_path(before), RemovedBootSources(removed));
-    (!removed.is_empty()).then(violation)
+    (!removed.is_empty()).then_some(RemovedBootSources { before, removed })
 }
 
-impl<'f> Problem<'f> for RemovedBootSources<'f> {
+impl<'f> Violation<'f> for RemovedBootSources<'f> {
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.changed_path(self.before)
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
-        let unless = unless_pvc(self.0.iter().map(|key| &*key.name));
+        let unless = unless_pvc(self.removed.iter().map(|key| &*key.name));
         format!(
             "After the update, new VMs cannot use {}{unless}: no disk is left.",
-            boot_sources(self.0)
+            boot_sources(self.removed)
         )
     }
 

@@ -5,7 +5,8 @@ pub(crate) static RULE: Rule = Rule::about_object("boot-source-replaced", Level:
     .exempt_from_ratchet();
 
 /// Boot sources without a disk until an import is complete.
-struct ReplacedBootSources {
+pub(crate) struct ReplacedBootSources<'f> {
+    before: Option<&'f Configuration<'f>>,
     replaced: BTreeSet<Key>,
     /// Whether a disk is deleted. Otherwise, a pointer moves to a disk that does not exist yet.
     is_deleted: bool,
@@ -16,24 +17,26 @@ struct ReplacedBootSources {
 /// the retention policy None, the DataSource and the disk are deleted with the cron.
 pub(crate) fn check<'f>(
     before: Option<&'f Configuration<'f>>,
-    after: &'f Configuration<'f>,
     changes: &'f Changes,
-) -> Option<Violation<'f>> {
+) -> Option<ReplacedBootSources<'f>> {
     let imported = changes.disks.deleted.intersection(&changes.disks.imported);
     let mut replaced = BTreeSet::new();
     replaced.extend(changes.empty_meanwhile.iter().cloned());
     replaced.extend(imported.map(|disk| disk.data_source.clone()));
-    let deleted = &changes.disks.deleted;
-    let problem = ReplacedBootSources {
-        is_deleted: deleted
-            .iter()
-            .any(|disk| replaced.contains(&disk.data_source)),
+    let mut deleted = changes.disks.deleted.iter();
+    let is_deleted = deleted.any(|disk| replaced.contains(&disk.data_source));
+    (!replaced.is_empty()).then_some(ReplacedBootSources {
+        before,
         replaced,
-    };
-    (!problem.replaced.is_empty()).then(|| Violation::new(after.changed_path(before), problem))
+        is_deleted,
+    })
 }
 
-impl<'f> Problem<'f> for ReplacedBootSources {
+impl<'f> Violation<'f> for ReplacedBootSources<'f> {
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.changed_path(self.before)
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "New VMs cannot use {} until an import is done: the update {} disk.",

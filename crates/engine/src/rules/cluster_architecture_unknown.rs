@@ -6,8 +6,8 @@ pub(crate) static RULE: Rule =
     Rule::about_object("cluster-architecture-unknown", Level::Deny).about_golden_images();
 
 /// Nodes have architectures that SSP does not support.
-struct UnknownArchitectures<'f> {
-    unknown: BTreeSet<&'f str>,
+pub(crate) struct UnknownArchitectures<'f> {
+    unknown: BTreeSet<String>,
     census: &'f Census,
     /// Whether HCO's status lists an unknown architecture, so that HCO denies every update.
     is_listed: bool,
@@ -18,7 +18,7 @@ struct UnknownArchitectures<'f> {
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
-) -> Option<Violation<'f>> {
+) -> Option<UnknownArchitectures<'f>> {
     let stored = configuration.installation.stored;
     let info = stored
         .and_then(|stored| stored.node_info.as_ref())
@@ -30,27 +30,28 @@ pub(crate) fn check<'f>(
         .keys()
         .chain(&census.control_plane)
         .chain(listed);
-    let unknown: BTreeSet<&str> = all
-        .map(String::as_str)
-        .filter(|name| !is_known(name))
-        .collect();
-    let is_denied = is_listed && configuration.origin == Origin::Sent;
+    let unknown: BTreeSet<String> = all.filter(|name| !is_known(name)).cloned().collect();
     let is_violation = !unknown.is_empty() && !configuration.golden_images.is_empty();
-    is_violation.then(|| Violation {
-        architectures: unknown.clone(),
-        consequence: is_denied.then_some(Consequence::HcoDenies),
-        ..Violation::new(
-            configuration.placement_path(),
-            UnknownArchitectures {
-                unknown,
-                census,
-                is_listed,
-            },
-        )
+    is_violation.then_some(UnknownArchitectures {
+        unknown,
+        census,
+        is_listed,
     })
 }
 
-impl<'f> Problem<'f> for UnknownArchitectures<'f> {
+impl<'f> Violation<'f> for UnknownArchitectures<'f> {
+    fn architectures(&self) -> BTreeSet<&str> {
+        self.unknown.iter().map(String::as_str).collect()
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.placement_path()
+    }
+
+    fn consequence(&self, configuration: &'f Configuration<'f>) -> Option<Consequence> {
+        (self.is_listed && configuration.origin == Origin::Sent).then_some(Consequence::HcoDenies)
+    }
+
     fn fact(&self, configuration: &'f Configuration<'f>) -> String {
         let then = match (self.is_listed, configuration.origin) {
             (true, Origin::Sent) => "",

@@ -6,7 +6,7 @@ pub(crate) static RULE: Rule =
         .only(Condition::ImportOff);
 
 /// VM templates request an architecture that no workload node has.
-struct ControlPlaneDiffers<'f> {
+pub(crate) struct ControlPlaneDiffers<'f> {
     control_plane: &'f str,
     workload: &'f str,
     /// Whether KubeVirt rejects VMs of the workloads' architecture.
@@ -18,19 +18,24 @@ struct ControlPlaneDiffers<'f> {
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
-) -> Option<Violation<'f>> {
-    let problem = ControlPlaneDiffers {
-        workload: census.workload.keys().next()?,
-        control_plane: census.control_plane.first()?,
-        restricts_vms: configuration.restricts_vms(),
-    };
+) -> Option<ControlPlaneDiffers<'f>> {
+    let workload = census.workload.keys().next()?;
+    let control_plane = census.control_plane.first()?;
     let is_violation = census.workload.len() == 1
-        && problem.workload != problem.control_plane
+        && workload != control_plane
         && !configuration.golden_images.is_empty();
-    is_violation.then(|| Violation::new(configuration.import_path(), problem))
+    is_violation.then(|| ControlPlaneDiffers {
+        control_plane,
+        workload,
+        restricts_vms: configuration.restricts_vms(),
+    })
 }
 
-impl<'f> Problem<'f> for ControlPlaneDiffers<'f> {
+impl<'f> Violation<'f> for ControlPlaneDiffers<'f> {
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.import_path()
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "VM templates request {}, but all workload nodes report {}: VMs from these templates cannot be scheduled.",

@@ -5,11 +5,11 @@ pub(crate) static RULE: Rule =
     Rule::about_templates("data-import-cron-rejected", Level::Deny).about_golden_images();
 
 /// The API server or CDI's webhook rejects a DataImportCron.
-enum RejectedCron<'f> {
+pub(crate) enum RejectedCron<'f> {
     /// The DataImportCron of a template of the spec.
     OfTemplate {
         template: &'f str,
-        path: FieldPath,
+        index: usize,
         reason: &'f Rejection,
     },
     /// The DataImportCrons of the templates that HCO adds, because their namespace is invalid.
@@ -21,39 +21,45 @@ enum RejectedCron<'f> {
 /// MIRRORS: containerized-data-importer `pkg/apiserver/webhooks/dataimportcron-validate.go`,
 /// `validateDataImportCronSpec`;
 /// ssp-operator `internal/controllers/ssp_controller.go`, reconcileOperands: the first error ends the reconcile.
-pub(crate) fn check<'f>(
-    configuration: &'f Configuration<'f>,
-    prediction: &'f Prediction<'f>,
-) -> impl Iterator<Item = Violation<'f>> {
+pub(crate) fn check<'f>(prediction: &'f Prediction<'f>) -> impl Iterator<Item = RejectedCron<'f>> {
     let forecast = match prediction {
         Ok(forecast) => Some(forecast),
         Err(NoForecast::Mistyped(forecast)) => Some(&**forecast),
         Err(_) => None,
     };
     forecast.into_iter().flat_map(|forecast| {
-        let common_namespace = &configuration.hco.fields.common_namespace;
-        let of_common = forecast
-            .common_namespace_rejected()
-            .then(|| Violation::new(common_namespace.path(), RejectedCron::OfCommonTemplates));
+        let of_common = forecast.common_namespace_rejected();
         forecast
             .first_of_templates(|cron| {
                 cron.rejected()
                     .filter(|reason| reason.cause() == Cause::Other)
             })
-            .map(|(template, index, reason)| {
-                let path = rejection::path(&configuration.path_in(Some(index), &[]), reason);
-                let problem = RejectedCron::OfTemplate {
-                    template: template.name,
-                    path: path.clone(),
-                    reason,
-                };
-                Violation::new(path, problem).of_template(template.name)
+            .map(|(template, index, reason)| RejectedCron::OfTemplate {
+                template: template.name,
+                index,
+                reason,
             })
-            .chain(of_common)
+            .chain(of_common.then_some(RejectedCron::OfCommonTemplates))
     })
 }
 
-impl<'f> Problem<'f> for RejectedCron<'f> {
+impl<'f> Violation<'f> for RejectedCron<'f> {
+    fn template(&self) -> Option<&'f str> {
+        match self {
+            Self::OfTemplate { template, .. } => Some(template),
+            Self::OfCommonTemplates => None,
+        }
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        match self {
+            Self::OfTemplate { index, reason, .. } => {
+                rejection::path(&configuration.path_of_index(Some(*index)), reason)
+            }
+            Self::OfCommonTemplates => configuration.hco.fields.common_namespace.path(),
+        }
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         match self {
             Self::OfTemplate {
@@ -69,18 +75,19 @@ impl<'f> Problem<'f> for RejectedCron<'f> {
         }
     }
 
-    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        let Self::OfTemplate { path, reason, .. } = self else {
+    fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
+        let Self::OfTemplate { reason, .. } = self else {
             return vec![Proposal::advice(rejection::advice(
                 &Rejection::NamespaceInvalid,
             ))];
         };
         // The edits, if the correct value is certain. CDI can have another reason after this one, so a person has to check
         // the result.
+        let (edits, path) = (Edits::default(), self.path(configuration));
         let edits = match reason {
-            Rejection::FieldUnsettable(_) => Edits::default().remove(path.clone()),
-            Rejection::ImageStreamWithoutNode => Edits::default().add(path.clone(), "node"),
-            _ => Edits::default(),
+            Rejection::FieldUnsettable(_) => edits.remove(path),
+            Rejection::ImageStreamWithoutNode => edits.add(path, "node"),
+            _ => edits,
         };
         vec![Proposal::edits(rejection::advice(reason), &edits.finish())]
     }

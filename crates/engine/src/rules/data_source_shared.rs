@@ -4,7 +4,7 @@ pub(crate) static RULE: Rule =
     Rule::about_templates("data-source-shared", Level::Deny).about_golden_images();
 
 /// Two templates manage one DataSource, or create DataImportCrons with the same name.
-struct SharedDataSource<'f> {
+pub(crate) struct SharedDataSource<'f> {
     /// The template whose image is not imported.
     loser: &'f SspTemplate<'f>,
     /// The template whose image is imported; `None` if SSP uses the DataSource itself.
@@ -22,29 +22,11 @@ enum Shared<'f> {
 /// getCronsByDataSource, and addDataSourceReferenceForCrons: SSP stores crons by the DataSource that they manage, so
 /// the template whose name sorts last wins. SSP drops a cron whose DataSource has the name of a pointer.
 pub(crate) fn check<'f>(
-    configuration: &'f Configuration<'f>,
     prediction: &'f Prediction<'f>,
-) -> impl Iterator<Item = Violation<'f>> {
-    let listed = configuration.status_templates();
-    // A common template that is not in a status may not exist, and HCO maintains common templates.
-    let is_unlisted = |template: &SspTemplate<'_>| {
-        template.index.is_none() && !listed.iter().any(|listed| listed.name == template.name)
-    };
+) -> impl Iterator<Item = SharedDataSource<'f>> {
     prediction
         .iter()
         .flat_map(|forecast| of_data_sources(forecast).chain(of_data_import_crons(forecast)))
-        .map(move |problem| {
-            let SharedDataSource { loser, winner, .. } = &problem;
-            let path = match problem.shared {
-                Shared::DataSource(_) => &["spec", "managedDataSource"],
-                Shared::DataImportCron(_) => &["metadata", "name"],
-            };
-            Violation {
-                is_doubtful: loser.index.is_none() || winner.is_some_and(is_unlisted),
-                template: Some(loser.name),
-                ..Violation::new(configuration.path_in(loser.index, path), problem)
-            }
-        })
 }
 
 fn of_data_sources<'f>(forecast: &'f Forecast<'f>) -> impl Iterator<Item = SharedDataSource<'f>> {
@@ -90,7 +72,29 @@ fn of_data_import_crons<'f>(
         })
 }
 
-impl<'f> Problem<'f> for SharedDataSource<'f> {
+impl<'f> Violation<'f> for SharedDataSource<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(self.loser.name)
+    }
+
+    /// A common template that is not in a status may not exist, and HCO maintains common templates.
+    fn is_doubtful(&self, configuration: &'f Configuration<'f>) -> bool {
+        let is_unlisted = |template: &SspTemplate<'_>| {
+            let mut listed = configuration.status_templates().iter();
+            template.index.is_none() && !listed.any(|listed| listed.name == template.name)
+        };
+        self.loser.index.is_none() || self.winner.is_some_and(is_unlisted)
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        let path = configuration.path_of_index(self.loser.index);
+        match (self.loser.index, &self.shared) {
+            (None, _) => path,
+            (Some(_), Shared::DataSource(_)) => path.keys(&["spec", "managedDataSource"]),
+            (Some(_), Shared::DataImportCron(_)) => path.keys(&["metadata", "name"]),
+        }
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let loser = quote(self.loser.name);
         let other = match self.winner {

@@ -11,7 +11,7 @@ pub(crate) static RULE: Rule = Rule::about_object("default-architecture-changes"
 const DEFAULT: &str = "/spec/configuration/architectureConfiguration/defaultArchitecture";
 
 /// KubeVirt's default architecture before and after the update.
-struct DefaultChanges<'f> {
+pub(crate) struct DefaultChanges<'f> {
     before: &'f str,
     after: &'f str,
 }
@@ -24,23 +24,28 @@ struct DefaultChanges<'f> {
 pub(crate) fn check<'f>(
     before: Option<&'f Side<'f>>,
     after: &'f Side<'f>,
-) -> Option<Violation<'f>> {
-    let (before, configuration) = (before?, &after.configuration);
+) -> Option<DefaultChanges<'f>> {
+    let (before, sets_defaults) = (
+        before?,
+        after.configuration.version().number.sets_defaults(),
+    );
     let is_patched = [before, after].iter().any(|side| {
         let patches = &side.configuration.hco.patches;
         jsonpatch::overrides(patches.kubevirt.as_deref(), &[DEFAULT])
     });
-    let problem = DefaultChanges {
-        before: default_architecture(before.census?)?,
-        after: default_architecture(after.census?)?,
-    };
-    let is_violation = configuration.version().number.sets_defaults()
-        && !is_patched
-        && problem.before != problem.after;
-    is_violation.then(|| Violation::new(configuration.placement_path(), problem))
+    let [before, after] = [
+        default_architecture(before.census?)?,
+        default_architecture(after.census?)?,
+    ];
+    let is_violation = sets_defaults && !is_patched && before != after;
+    is_violation.then_some(DefaultChanges { before, after })
 }
 
-impl<'f> Problem<'f> for DefaultChanges<'f> {
+impl<'f> Violation<'f> for DefaultChanges<'f> {
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.placement_path()
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let after = escape(self.after, 32);
         format!(

@@ -6,7 +6,7 @@ pub(crate) static RULE: Rule =
     Rule::about_annotations("default-preference-contradicts", Level::Warn);
 
 /// VMs that infer their preference get an architecture that their boot source does not have.
-struct PreferenceContradicts<'f> {
+pub(crate) struct PreferenceContradicts<'f> {
     template: &'f Template<'f>,
     preference: &'f str,
     required: &'static str,
@@ -18,10 +18,12 @@ struct PreferenceContradicts<'f> {
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
-) -> Vec<Violation<'f>> {
-    const LABEL: &str = "instancetype.kubevirt.io/default-preference";
-    let version = configuration.version().number;
-    if !version.requires_architectures_in_preferences() {
+) -> Vec<PreferenceContradicts<'f>> {
+    if !configuration
+        .version()
+        .number
+        .requires_architectures_in_preferences()
+    {
         return Vec::new();
     }
     configuration
@@ -31,26 +33,33 @@ pub(crate) fn check<'f>(
             let required = required_architecture(preference)?;
             let mut others = Vec::from_iter(value.supported(&census.workload));
             others.retain(|name| *name != required);
-            if others.is_empty() {
-                return None;
-            }
-            let problem = PreferenceContradicts {
+            (!others.is_empty()).then_some(PreferenceContradicts {
                 template,
                 preference,
                 required,
                 others,
-            };
-            let path = configuration.path_of(template);
-            Some(
-                Violation::new(path.keys(&["metadata", "labels", LABEL]), problem)
-                    .of_template(&template.name)
-                    .with_value(preference),
-            )
+            })
         })
         .collect()
 }
 
-impl<'f> Problem<'f> for PreferenceContradicts<'f> {
+impl<'f> Violation<'f> for PreferenceContradicts<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn value(&self) -> Cow<'_, str> {
+        self.preference.into()
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.path_of(self.template).keys(&[
+            "metadata",
+            "labels",
+            "instancetype.kubevirt.io/default-preference",
+        ])
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "The default preference {} of template {} requires {}: VMs that infer it from the boot sources for {} do not boot.",

@@ -10,8 +10,9 @@ pub(crate) static RULE: Rule = Rule::about_annotations("image-architectures-mism
     .repaired_by(RepairKind::FromImage);
 
 /// A listed architecture that cannot be imported.
-struct MismatchingImage<'f> {
+pub(crate) struct MismatchingImage<'f> {
     image: &'f GoldenImage<'f>,
+    identity: String,
     census: &'f Census,
     contents: &'f Contents,
     /// The architectures that the annotation lists but the image does not support.
@@ -25,7 +26,7 @@ pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
     images: &'f Images,
-) -> impl Iterator<Item = Violation<'f>> {
+) -> impl Iterator<Item = MismatchingImage<'f>> {
     configuration.golden_images.iter().filter_map(|image| {
         let value = image.annotation.value()?;
         let contents = images.contents_of(configuration, image)?.ok()?;
@@ -38,25 +39,13 @@ pub(crate) fn check<'f>(
                     && (is_in_spec || census.workload.contains_key(*entry))
             })
             .collect();
-        if lacking.is_empty() {
-            return None;
-        }
-        let path = match image.template {
-            Some(template) if is_in_spec => configuration.architectures_path(template),
-            Some(template) => configuration.path_of(template),
-            None => configuration.hco.fields.common_import.path(),
-        };
-        let problem = MismatchingImage {
+        (!lacking.is_empty()).then(|| MismatchingImage {
             image,
+            identity: images::identity(configuration, image),
             census,
             contents,
             lacking,
-        };
-        Some(
-            Violation::new(path, problem)
-                .of_template(image.name)
-                .with_value(images::identity(configuration, image)),
-        )
+        })
     })
 }
 
@@ -98,7 +87,23 @@ impl MismatchingImage<'_> {
     }
 }
 
-impl<'f> Problem<'f> for MismatchingImage<'f> {
+impl<'f> Violation<'f> for MismatchingImage<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(self.image.name)
+    }
+
+    fn value(&self) -> Cow<'_, str> {
+        self.identity.as_str().into()
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        match (self.image.template, self.image.annotation) {
+            (Some(template), Annotation::Spec(_)) => configuration.architectures_path(template),
+            (Some(template), _) => configuration.path_of(template),
+            (None, _) => configuration.hco.fields.common_import.path(),
+        }
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let workload = &self.census.workload;
         let name = quote(self.image.name);

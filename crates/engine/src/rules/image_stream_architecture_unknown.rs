@@ -6,7 +6,7 @@ pub(crate) static RULE: Rule =
     Rule::about_annotations("image-stream-architecture-unknown", Level::Warn);
 
 /// The boot sources of several architectures are imported from one digest.
-struct OneDigest<'f> {
+pub(crate) struct OneDigest<'f> {
     template: &'f Template<'f>,
     architectures: Vec<&'f str>,
 }
@@ -16,24 +16,31 @@ struct OneDigest<'f> {
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
-) -> Vec<Violation<'f>> {
+) -> Vec<OneDigest<'f>> {
     configuration
         .boot_sources_by_template(census)
         .filter(|(template, ..)| {
-            let registry = template.source.registry();
-            registry.is_some_and(RegistrySource::is_image_stream)
+            template
+                .source
+                .registry()
+                .is_some_and(RegistrySource::is_image_stream)
         })
-        .map(|(template, _, architectures)| {
-            let problem = OneDigest {
-                template,
-                architectures,
-            };
-            Violation::new(configuration.source_path(template), problem).of_template(&template.name)
+        .map(|(template, _, architectures)| OneDigest {
+            template,
+            architectures,
         })
         .collect()
 }
 
-impl<'f> Problem<'f> for OneDigest<'f> {
+impl<'f> Violation<'f> for OneDigest<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.source_path(self.template)
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "The image stream of template {} has one digest for {}: with importMode Legacy it is the image of one architecture, and node pull does not compare it.",

@@ -9,8 +9,9 @@ pub(crate) static RULE: Rule =
     Rule::about_annotations("image-unreadable", Level::Warn).about_images();
 
 /// An image, or the image for a listed architecture, could not be read.
-struct UnreadableImage<'f> {
+pub(crate) struct UnreadableImage<'f> {
     image: &'f GoldenImage<'f>,
+    identity: String,
     /// Empty if the whole image is unreadable.
     architecture: &'f str,
     why: &'f Unknown,
@@ -20,7 +21,7 @@ pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     _: &'f Census,
     images: &'f Images,
-) -> impl Iterator<Item = Violation<'f>> {
+) -> impl Iterator<Item = UnreadableImage<'f>> {
     configuration.golden_images.iter().filter_map(|image| {
         let is_listed = |name: &str| {
             let value = image.annotation.value();
@@ -30,26 +31,31 @@ pub(crate) fn check<'f>(
             Ok(contents) => contents.unreadable().find(|(name, _)| is_listed(name))?,
             Err(why) => ("", why),
         };
-        let path = match image.template {
-            Some(template) => configuration
-                .source_path(template)
-                .keys(&["registry", "url"]),
-            None => configuration.hco.fields.common_import.path(),
-        };
-        let problem = UnreadableImage {
+        Some(UnreadableImage {
             image,
+            identity: images::identity(configuration, image),
             architecture,
             why,
-        };
-        Some(
-            Violation::new(path, problem)
-                .of_template(image.name)
-                .with_value(images::identity(configuration, image)),
-        )
+        })
     })
 }
 
-impl<'f> Problem<'f> for UnreadableImage<'f> {
+impl<'f> Violation<'f> for UnreadableImage<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(self.image.name)
+    }
+
+    fn value(&self) -> Cow<'_, str> {
+        self.identity.as_str().into()
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        match self.image.template {
+            Some(template) => configuration.image_path(template),
+            None => configuration.hco.fields.common_import.path(),
+        }
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let architecture = escape(self.architecture, 32);
         let blank = if architecture.is_empty() { "" } else { " " };

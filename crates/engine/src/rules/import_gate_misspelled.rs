@@ -8,8 +8,8 @@ pub(crate) static RULE: Rule = Rule::about_object("import-gate-misspelled", Leve
 const TYPOS: usize = 2;
 
 /// The name of a feature gate resembles the gate that enables the import.
-struct MisspelledGate<'f> {
-    path: FieldPath,
+pub(crate) struct MisspelledGate<'f> {
+    index: usize,
     gate: &'f Gate,
     /// The number of wrong letters; 0 if only the letter case differs.
     typos: usize,
@@ -21,7 +21,7 @@ struct MisspelledGate<'f> {
 /// exact in 1.18. No other feature gate of HCO is within two letters of this one (see the test below).
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
-) -> impl Iterator<Item = Violation<'f>> {
+) -> impl Iterator<Item = MisspelledGate<'f>> {
     let version = configuration.version();
     // If the version is known, the letter case is a problem only before 1.19.
     let is_case_ignored = version.is_known && version.number.ignores_case_of_gates();
@@ -32,15 +32,11 @@ pub(crate) fn check<'f>(
     let is_alone = near.len() == 1;
     near.into_iter()
         .filter(move |(_, gate, typos)| gate.name != GATE && (*typos > 0 || !is_case_ignored))
-        .map(move |(index, gate, typos)| {
-            let list = configuration.hco.fields.gates.path();
-            let problem = MisspelledGate {
-                path: list.index(index).key("name"),
-                gate,
-                typos,
-                is_alone,
-            };
-            Violation::new(problem.path.clone(), problem).with_value(&gate.name)
+        .map(move |(index, gate, typos)| MisspelledGate {
+            index,
+            gate,
+            typos,
+            is_alone,
         })
 }
 
@@ -51,7 +47,21 @@ fn typos(gate: &Gate) -> Option<usize> {
     is_near.then(|| distance(&gate.name, GATE, TYPOS)).flatten()
 }
 
-impl<'f> Problem<'f> for MisspelledGate<'f> {
+impl<'f> Violation<'f> for MisspelledGate<'f> {
+    fn value(&self) -> Cow<'_, str> {
+        self.gate.name.as_str().into()
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration
+            .hco
+            .fields
+            .gates
+            .path()
+            .index(self.index)
+            .key("name")
+    }
+
     fn fact(&self, configuration: &'f Configuration<'f>) -> String {
         let name = quote(&self.gate.name);
         match self.typos {
@@ -73,7 +83,7 @@ impl<'f> Problem<'f> for MisspelledGate<'f> {
         let is_editable = self.gate.has_plain_key && !is_listed;
         let mut edits = Edits::default();
         if is_editable {
-            edits = edits.replace(self.path.clone(), GATE);
+            edits = edits.replace(self.path(configuration), GATE);
         }
         // Correcting the name can change the import, unless this version ignores the letter case.
         let is_complete = self.typos == 0

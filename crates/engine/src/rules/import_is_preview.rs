@@ -8,12 +8,12 @@ pub(crate) static RULE: Rule = Rule::about_object("import-is-preview", Level::Wa
 const PREVIEW: &str = "Before HCO 1.19, the import is a preview: Alpha upstream, and in OpenShift Virtualization 4.20 to 4.22 a Technology Preview, which Red Hat does not support in production.";
 
 /// The request enables the import, which this version of HCO offers as a preview.
-struct ImportIsPreview;
+pub(crate) struct ImportIsPreview;
 
-pub(crate) fn check<'f>(
-    before: Option<&'f Configuration<'f>>,
-    after: &'f Configuration<'f>,
-) -> Option<Violation<'f>> {
+pub(crate) fn check(
+    before: Option<&Configuration<'_>>,
+    after: &Configuration<'_>,
+) -> Option<ImportIsPreview> {
     let version = after.version();
     let is_preview = !version.is_known || !version.number.has_finished_import();
     let was_off = match before {
@@ -21,10 +21,14 @@ pub(crate) fn check<'f>(
         // The audit scanner sends stored objects as new ones.
         None => after.origin == Origin::Sent,
     };
-    (is_preview && was_off).then(|| Violation::new(after.import_path(), ImportIsPreview))
+    (is_preview && was_off).then_some(ImportIsPreview)
 }
 
-impl<'f> Problem<'f> for ImportIsPreview {
+impl<'f> Violation<'f> for ImportIsPreview {
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.import_path()
+    }
+
     fn fact(&self, configuration: &'f Configuration<'f>) -> String {
         let version = configuration.version();
         if version.is_known {

@@ -11,13 +11,16 @@ const IN_KUBEVIRT: [&str; 2] = [
 const IN_CDI: [&str; 1] = ["/spec/workload"];
 
 /// A jsonpatch annotation that HCO rejects, or that overrides fields that HCO sets.
-struct OverridingPatch {
+pub(crate) struct OverridingPatch<'f> {
     /// The kind of the resource to which HCO applies the patch.
     resource: &'static str,
-    reason: Reason,
+    field: &'f Field<'f>,
+    /// The operation as it was written, or the whole annotation.
+    text: &'f str,
+    problem: Problem,
 }
 
-enum Reason {
+enum Problem {
     Unreadable,
     /// HCO rejects the path of the operation.
     Inapplicable(Option<String>),
@@ -30,50 +33,66 @@ enum Reason {
 /// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch.
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
-) -> impl Iterator<Item = Violation<'f>> {
-    let patches = &configuration.hco.patches;
-    let fields = &configuration.hco.fields.patches;
-    let (kubevirt, cdi) = (&patches.kubevirt, &patches.cdi);
+) -> impl Iterator<Item = OverridingPatch<'f>> {
+    let (patches, fields) = (
+        &configuration.hco.patches,
+        &configuration.hco.fields.patches,
+    );
     [
         ("SSP", &fields.ssp, &patches.ssp, &IN_SSP[..]),
-        ("KubeVirt", &fields.kubevirt, kubevirt, &IN_KUBEVIRT),
-        ("CDI", &fields.cdi, cdi, &IN_CDI),
+        (
+            "KubeVirt",
+            &fields.kubevirt,
+            &patches.kubevirt,
+            &IN_KUBEVIRT,
+        ),
+        ("CDI", &fields.cdi, &patches.cdi, &IN_CDI),
     ]
     .into_iter()
     .filter_map(|(resource, field, patch, overridden)| {
         Some((resource, field, patch.as_deref()?, overridden))
     })
     .flat_map(|(resource, field, patch, overridden)| {
-        let violation = |text: &str, reason| {
-            // The same operation in another patch is a different problem. Formatting does not matter.
-            let parsed: Result<serde_json::Value, _> = serde_json::from_str(text);
-            let operation = parsed.map_or_else(|_| text.to_owned(), |value| value.to_string());
-            Violation::new(field.path(), OverridingPatch { resource, reason })
-                .with_value(format!("{resource} {operation}"))
+        let violation = move |text, problem| OverridingPatch {
+            resource,
+            field,
+            text,
+            problem,
         };
         let Some(operations) = operations(patch) else {
-            return vec![violation(patch, Reason::Unreadable)];
+            return vec![violation(patch, Problem::Unreadable)];
         };
-        let violations = operations.into_iter().filter_map(|operation| {
-            let reason = if operation.is_applicable() {
-                Reason::Overrides(operation.touched(overridden)?.to_owned())
+        let problems = operations.into_iter().filter_map(|operation| {
+            let problem = if operation.is_applicable() {
+                Problem::Overrides(operation.touched(overridden)?.to_owned())
             } else {
-                Reason::Inapplicable(operation.path.as_deref().map(str::to_owned))
+                Problem::Inapplicable(operation.path.as_deref().map(str::to_owned))
             };
-            Some(violation(operation.text, reason))
+            Some(violation(operation.text, problem))
         });
-        violations.collect()
+        problems.collect()
     })
 }
 
-impl<'f> Problem<'f> for OverridingPatch {
+impl<'f> Violation<'f> for OverridingPatch<'f> {
+    /// The same operation in another patch is a different problem. Formatting does not matter.
+    fn value(&self) -> Cow<'_, str> {
+        let parsed: Result<serde_json::Value, _> = serde_json::from_str(self.text);
+        let operation = parsed.map_or_else(|_| self.text.to_owned(), |value| value.to_string());
+        format!("{} {operation}", self.resource).into()
+    }
+
+    fn path(&self, _: &'f Configuration<'f>) -> FieldPath {
+        self.field.path()
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let resource = self.resource;
-        match &self.reason {
-            Reason::Unreadable => {
+        match &self.problem {
+            Problem::Unreadable => {
                 format!("The {resource} patch is not a valid JSON Patch: HCO rejects it.")
             }
-            Reason::Inapplicable(path) => {
+            Problem::Inapplicable(path) => {
                 let path = match path {
                     None => "without a path".to_owned(),
                     Some(path) => format!("with path {}", quote(path)),
@@ -82,7 +101,7 @@ impl<'f> Problem<'f> for OverridingPatch {
                     "The {resource} patch has an operation {path}, but paths must begin with /spec/: HCO rejects the patch."
                 )
             }
-            Reason::Overrides(path) => format!(
+            Problem::Overrides(path) => format!(
                 "The {resource} patch overrides {}: HCO's value has no effect.",
                 quote(path)
             ),
@@ -90,10 +109,10 @@ impl<'f> Problem<'f> for OverridingPatch {
     }
 
     fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        vec![Proposal::advice(match self.reason {
-            Reason::Unreadable => "correct or remove the annotation",
-            Reason::Inapplicable(_) => "correct or remove the operation",
-            Reason::Overrides(_) => {
+        vec![Proposal::advice(match self.problem {
+            Problem::Unreadable => "correct or remove the annotation",
+            Problem::Inapplicable(_) => "correct or remove the operation",
+            Problem::Overrides(_) => {
                 "remove the operation, and set the fields of HyperConverged instead"
             }
         })]

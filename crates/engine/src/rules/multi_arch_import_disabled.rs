@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule = Rule::about_object("multi-arch-import-disabled", 
     .alerted_by("HCOMultiArchGoldenImagesDisabled");
 
 /// The import is off, although the workload nodes have several architectures.
-struct ImportDisabled<'f>(&'f Census);
+pub(crate) struct ImportDisabled<'f>(&'f Census);
 
 /// MIRRORS: hyperconverged-cluster-operator `pkg/monitoring/hyperconverged/collectors/operator_collectors.go`,
 /// getMultiArchBootImagesStatusCallback, for the alert `HCOMultiArchGoldenImagesDisabled`: several workload
@@ -17,18 +17,24 @@ struct ImportDisabled<'f>(&'f Census);
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
-) -> Option<Violation<'f>> {
+) -> Option<ImportDisabled<'f>> {
     let is_violation = census.workload.len() > 1 && !configuration.golden_images.is_empty();
-    is_violation.then(|| Violation {
-        architectures: census.workload.keys().map(String::as_str).collect(),
-        ..Violation::new(
-            configuration.import_or_placement_path(),
-            ImportDisabled(census),
-        )
-    })
+    is_violation.then_some(ImportDisabled(census))
 }
 
-impl<'f> Problem<'f> for ImportDisabled<'f> {
+impl<'f> Violation<'f> for ImportDisabled<'f> {
+    fn architectures(&self) -> BTreeSet<&str> {
+        self.0.workload.keys().map(String::as_str).collect()
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        if configuration.version().number.has_import() {
+            configuration.import_path()
+        } else {
+            configuration.placement_path()
+        }
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "The import is off, but the workload nodes have {} architectures ({}): each golden image is for one of them, and a VM from it on the other architecture does not start.",

@@ -5,22 +5,28 @@ pub(crate) static RULE: Rule =
     Rule::about_object("no-workload-nodes", Level::Warn).only(Condition::WorkloadsMatter);
 
 /// The workload architectures are empty.
-struct NoWorkloadNodes;
+pub(crate) struct NoWorkloadNodes {
+    /// Whether the update empties them.
+    is_new: bool,
+}
 
 /// DIVERGES: without any workload architecture, HCO raises its alerts for every template; this rule reports it once,
 /// and the rules that compare with the workload architectures do not fire.
-pub(crate) fn check<'f>(
-    before: Option<&'f Side<'f>>,
-    after: &'f Side<'f>,
-) -> Option<Violation<'f>> {
-    let is_new = before.is_some_and(|before| !before.matches_no_node());
-    after.matches_no_node().then(|| Violation {
-        default_level: is_new.then_some(Level::Deny),
-        ..Violation::new(after.configuration.placement_path(), NoWorkloadNodes)
+pub(crate) fn check(before: Option<&Side<'_>>, after: &Side<'_>) -> Option<NoWorkloadNodes> {
+    after.matches_no_node().then(|| NoWorkloadNodes {
+        is_new: before.is_some_and(|before| !before.matches_no_node()),
     })
 }
 
-impl<'f> Problem<'f> for NoWorkloadNodes {
+impl<'f> Violation<'f> for NoWorkloadNodes {
+    fn default_level(&self) -> Option<Level> {
+        self.is_new.then_some(Level::Deny)
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.placement_path()
+    }
+
     fn fact(&self, configuration: &'f Configuration<'f>) -> String {
         if configuration.hco.placement.has_requirements() {
             "No node that matches the workloads' placement reports an architecture: no VM can start."

@@ -6,16 +6,17 @@ pub(crate) static RULE: Rule =
     Rule::about_object("nodes-unreadable", Level::Deny).about_the_policy();
 
 /// The nodes were needed but could not be read.
-struct UnreadableNodes<'f>(&'f NodesError);
+pub(crate) struct UnreadableNodes<'f>(&'f NodesError);
 
-pub(crate) fn check(error: &NodesError) -> [Violation<'_>; 1] {
-    [Violation::new(
-        FieldPath::new(&["nodes"]),
-        UnreadableNodes(error),
-    )]
+pub(crate) fn check(error: &NodesError) -> [UnreadableNodes<'_>; 1] {
+    [UnreadableNodes(error)]
 }
 
-impl<'f> Problem<'f> for UnreadableNodes<'f> {
+impl<'f> Violation<'f> for UnreadableNodes<'f> {
+    fn path(&self, _: &'f Configuration<'f>) -> FieldPath {
+        FieldPath::new(&["nodes"])
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let reason = match self.0 {
             NodesError::Forbidden { account, verb } => {

@@ -6,28 +6,26 @@ pub(crate) static RULE: Rule = Rule::about_object("placement-drops-architecture"
     .exempt_from_ratchet();
 
 /// These architectures no longer have a workload node.
-struct DroppedArchitectures<'f>(Vec<(&'f String, usize)>);
+pub(crate) struct DroppedArchitectures<'f>(Vec<(&'f String, usize)>);
 
 /// MIRRORS: kubevirt pkg/virt-controller/watch/node/node.go: virt-handler leaves the excluded nodes, and the VMs there are
 /// orphaned.
 pub(crate) fn check<'f>(
     before: Option<&'f Side<'f>>,
     after: &'f Side<'f>,
-) -> Option<Violation<'f>> {
+) -> Option<DroppedArchitectures<'f>> {
     let workload = &after.census?.workload;
-    let workload_before = &before?.census?.workload;
-    let dropped: Vec<_> = workload_before
-        .iter()
-        .filter(|(name, _)| !workload.contains_key(*name))
-        .map(|(name, count)| (name, *count))
-        .collect();
-    (!dropped.is_empty()).then(|| {
-        let path = after.configuration.placement_path();
-        Violation::new(path, DroppedArchitectures(dropped))
-    })
+    let before = before?.census?.workload.iter();
+    let dropped = before.filter(|(name, _)| !workload.contains_key(*name));
+    let dropped: Vec<_> = dropped.map(|(name, count)| (name, *count)).collect();
+    (!dropped.is_empty()).then_some(DroppedArchitectures(dropped))
 }
 
-impl<'f> Problem<'f> for DroppedArchitectures<'f> {
+impl<'f> Violation<'f> for DroppedArchitectures<'f> {
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.placement_path()
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let nodes = self.0.iter().map(|(name, count)| {
             let nodes = if *count == 1 { "node" } else { "nodes" };

@@ -5,7 +5,10 @@ use super::prelude::*;
 pub(crate) static RULE: Rule = Rule::about_object("placement-invalid", Level::Deny);
 
 /// A requirement that Kubernetes rejects.
-struct InvalidRequirement<'f> {
+pub(crate) struct InvalidRequirement<'f> {
+    /// The placement with the requirement: `workloads` or `infra`.
+    placement: &'static str,
+    affinity: &'f Field<'f>,
     is_preferred: bool,
     error: &'f SelectorError,
 }
@@ -16,7 +19,7 @@ struct InvalidRequirement<'f> {
 /// accepts it.
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
-) -> impl Iterator<Item = Violation<'f>> {
+) -> impl Iterator<Item = InvalidRequirement<'f>> {
     let hco = &configuration.hco;
     let is_update =
         configuration.origin != Origin::Audited && configuration.installation.stored.is_some();
@@ -31,25 +34,35 @@ pub(crate) fn check<'f>(
     .into_iter()
     .filter(move |(_, is_preferred, _)| is_update || !is_preferred)
     .flat_map(|((placement, affinity), is_preferred, errors)| {
-        let terms = if is_preferred { PREFERRED } else { REQUIRED };
-        let terms = affinity.path().key(terms);
-        errors.iter().map(move |error| Violation {
-            // The same requirement in the other affinity is a different problem.
-            value: format!("{placement} {}", error.requirement).into(),
-            // For preferred terms: in an update, HCO's webhook updates KubeVirt as a dry run.
-            consequence: Some(Consequence::HcoDenies),
-            ..Violation::new(
-                terms.join(&error.path),
-                InvalidRequirement {
-                    is_preferred,
-                    error,
-                },
-            )
+        errors.iter().map(move |error| InvalidRequirement {
+            placement,
+            affinity,
+            is_preferred,
+            error,
         })
     })
 }
 
-impl<'f> Problem<'f> for InvalidRequirement<'f> {
+impl<'f> Violation<'f> for InvalidRequirement<'f> {
+    /// The same requirement in the other affinity is a different problem.
+    fn value(&self) -> Cow<'_, str> {
+        format!("{} {}", self.placement, self.error.requirement).into()
+    }
+
+    fn path(&self, _: &'f Configuration<'f>) -> FieldPath {
+        let terms = if self.is_preferred {
+            PREFERRED
+        } else {
+            REQUIRED
+        };
+        self.affinity.path().key(terms).join(&self.error.path)
+    }
+
+    /// For preferred terms: in an update, HCO's webhook updates KubeVirt as a dry run.
+    fn consequence(&self, _: &'f Configuration<'f>) -> Option<Consequence> {
+        Some(Consequence::HcoDenies)
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let kind = if self.is_preferred {
             "preferred requirement"

@@ -7,28 +7,33 @@ pub(crate) static RULE: Rule = Rule::about_object("placement-only-preferred", Le
     .only(Condition::ImportOff);
 
 /// The placement prefers an architecture, and excludes no node.
-struct OnlyPreferred<'f>(&'f Census);
+pub(crate) struct OnlyPreferred<'f> {
+    term: usize,
+    census: &'f Census,
+}
 
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
-) -> Option<Violation<'f>> {
+) -> Option<OnlyPreferred<'f>> {
     let placement = &configuration.hco.placement;
     let term = placement.architecture_preference()?;
     let is_violation = configuration.has_golden_images()
         && census.workload.len() > 1
         && !placement.names_architecture();
-    is_violation.then(|| {
-        let affinity = configuration.hco.fields.node_affinity.path();
-        Violation::new(affinity.key(PREFERRED).index(term), OnlyPreferred(census))
-    })
+    is_violation.then_some(OnlyPreferred { term, census })
 }
 
-impl<'f> Problem<'f> for OnlyPreferred<'f> {
+impl<'f> Violation<'f> for OnlyPreferred<'f> {
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        let affinity = &configuration.hco.fields.node_affinity.path();
+        affinity.key(PREFERRED).index(self.term)
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "The placement only prefers an architecture, which excludes no node: the workload nodes report {}.",
-            names(self.0.workload.keys())
+            names(self.census.workload.keys())
         )
     }
 

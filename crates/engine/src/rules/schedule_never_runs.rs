@@ -4,8 +4,9 @@ pub(crate) static RULE: Rule =
     Rule::about_templates("schedule-never-runs", Level::Deny).about_golden_images();
 
 /// A schedule with which no image is ever imported.
-struct UselessSchedule<'f> {
+pub(crate) struct UselessSchedule<'f> {
     template: &'f str,
+    index: usize,
     /// Whether there is no schedule; otherwise, it has a time zone.
     is_empty: bool,
 }
@@ -15,28 +16,31 @@ struct UselessSchedule<'f> {
 /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, initCron; kubernetes
 /// pkg/apis/batch/validation/validation.go, validateScheduleFormat, for a time zone.
 pub(crate) fn check<'f>(
-    configuration: &'f Configuration<'f>,
     prediction: &'f Prediction<'f>,
-) -> impl Iterator<Item = Violation<'f>> {
+) -> impl Iterator<Item = UselessSchedule<'f>> {
     prediction.iter().flat_map(|forecast| {
         let useless = forecast.first_of_templates(|cron| {
-            let reasons = &cron.verdict.never_runs;
-            reasons
-                .iter()
-                .find(|reason| **reason != NeverRuns::NameTooLong)
+            let mut reasons = cron.verdict.never_runs.iter();
+            reasons.find(|reason| **reason != NeverRuns::NameTooLong)
         });
-        useless.map(|(template, index, reason)| {
-            let problem = UselessSchedule {
-                template: template.name,
-                is_empty: *reason == NeverRuns::ScheduleEmpty,
-            };
-            let path = configuration.path_in(Some(index), &["spec", "schedule"]);
-            Violation::new(path, problem).of_template(template.name)
+        useless.map(|(template, index, reason)| UselessSchedule {
+            template: template.name,
+            index,
+            is_empty: *reason == NeverRuns::ScheduleEmpty,
         })
     })
 }
 
-impl<'f> Problem<'f> for UselessSchedule<'f> {
+impl<'f> Violation<'f> for UselessSchedule<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(self.template)
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        let template = configuration.path_of_index(Some(self.index));
+        template.keys(&["spec", "schedule"])
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let name = quote(self.template);
         if self.is_empty {

@@ -5,7 +5,7 @@ use super::prelude::*;
 pub(crate) static RULE: Rule = Rule::about_annotations("source-has-one-architecture", Level::Deny);
 
 /// The boot sources of several architectures are clones of one disk.
-struct OneDisk<'f> {
+pub(crate) struct OneDisk<'f> {
     template: &'f Template<'f>,
     architectures: Vec<&'f str>,
     /// Whether HCO uses the annotation that it ships, and not the template's own one.
@@ -17,26 +17,31 @@ struct OneDisk<'f> {
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
-) -> Vec<Violation<'f>> {
+) -> Vec<OneDisk<'f>> {
     configuration
         .boot_sources_by_template(census)
         .filter(|(template, ..)| matches!(template.source, Source::Other))
-        .map(|(template, annotation, architectures)| Violation {
-            architectures: architectures.iter().copied().collect(),
-            template: Some(&template.name),
-            ..Violation::new(
-                configuration.source_path(template),
-                OneDisk {
-                    template,
-                    architectures,
-                    is_shipped: matches!(annotation, Annotation::Shipped(_)),
-                },
-            )
+        .map(|(template, annotation, architectures)| OneDisk {
+            template,
+            architectures,
+            is_shipped: matches!(annotation, Annotation::Shipped(_)),
         })
         .collect()
 }
 
-impl<'f> Problem<'f> for OneDisk<'f> {
+impl<'f> Violation<'f> for OneDisk<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn architectures(&self) -> BTreeSet<&str> {
+        self.architectures.iter().copied().collect()
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.source_path(self.template)
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "The source of template {} is one disk, but it becomes boot sources for {}: VMs from all but one of them do not boot.",

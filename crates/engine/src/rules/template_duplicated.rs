@@ -3,7 +3,7 @@ use super::prelude::*;
 pub(crate) static RULE: Rule = Rule::about_templates("template-duplicated", Level::Deny);
 
 /// Two templates have the same name.
-struct DuplicatedTemplate<'f> {
+pub(crate) struct DuplicatedTemplate<'f> {
     template: &'f Template<'f>,
     /// The index of the first template with the name.
     first: usize,
@@ -13,32 +13,41 @@ struct DuplicatedTemplate<'f> {
 /// names are compared regardless of whether a template is enabled.
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
-) -> impl Iterator<Item = Violation<'f>> {
+) -> impl Iterator<Item = DuplicatedTemplate<'f>> {
     let mut seen: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    let templates = &configuration.hco.templates;
-    templates.iter().filter_map(move |template| {
-        let (first, count) = seen.entry(&template.name).or_insert((template.index, 0));
-        *count += 1;
-        let problem = DuplicatedTemplate {
-            template,
-            first: *first,
-        };
-        // A name that occurs three times is one problem.
-        (*count == 2).then(|| Violation {
-            template: Some(&template.name),
-            consequence: Some(match configuration.origin {
-                Origin::Sent => Consequence::HcoDenies,
-                Origin::Audited | Origin::Stored | Origin::Written => Consequence::HcoFails,
-            }),
-            ..Violation::new(
-                configuration.path_of(template).keys(&["metadata", "name"]),
-                problem,
-            )
+    configuration
+        .hco
+        .templates
+        .iter()
+        .filter_map(move |template| {
+            let (first, count) = seen.entry(&template.name).or_insert((template.index, 0));
+            *count += 1;
+            // A name that occurs three times is one problem.
+            (*count == 2).then_some(DuplicatedTemplate {
+                template,
+                first: *first,
+            })
         })
-    })
 }
 
-impl<'f> Problem<'f> for DuplicatedTemplate<'f> {
+impl<'f> Violation<'f> for DuplicatedTemplate<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration
+            .path_of(self.template)
+            .keys(&["metadata", "name"])
+    }
+
+    fn consequence(&self, configuration: &'f Configuration<'f>) -> Option<Consequence> {
+        Some(match configuration.origin {
+            Origin::Sent => Consequence::HcoDenies,
+            Origin::Audited | Origin::Stored | Origin::Written => Consequence::HcoFails,
+        })
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         format!(
             "Duplicate template name {}; entry [{}] already uses it",

@@ -6,41 +6,45 @@ use super::prelude::*;
 pub(crate) static RULE: Rule = Rule::about_templates("template-invalid", Level::Deny);
 
 /// HCO's webhook denies a template, or HCO crashes because of it.
-struct InvalidTemplate<'f> {
+pub(crate) struct InvalidTemplate<'f> {
     template: &'f Template<'f>,
     reason: Invalid<'f>,
 }
 
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
-) -> impl Iterator<Item = Violation<'f>> {
-    let templates = &configuration.hco.templates;
-    templates.iter().filter_map(|template| {
+) -> impl Iterator<Item = InvalidTemplate<'f>> {
+    configuration.hco.templates.iter().filter_map(|template| {
         let reason = invalid(
             template,
             configuration.hco,
             &configuration.installation.common,
         )?;
-        let (path, consequence) = match reason {
-            Invalid::Enable(_) => (
-                configuration.annotation_path(template, ENABLE),
-                Consequence::HcoDenies,
-            ),
-            Invalid::NoSpec => (
-                configuration.path_of(template).key("spec"),
-                Consequence::HcoDenies,
-            ),
-            Invalid::NoSource => (configuration.source_path(template), Consequence::HcoCrashes),
-        };
-        Some(Violation {
-            template: Some(&template.name),
-            consequence: Some(consequence),
-            ..Violation::new(path, InvalidTemplate { template, reason })
-        })
+        Some(InvalidTemplate { template, reason })
     })
 }
 
-impl<'f> Problem<'f> for InvalidTemplate<'f> {
+impl<'f> Violation<'f> for InvalidTemplate<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(&self.template.name)
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        let template = configuration.path_of(self.template);
+        match self.reason {
+            Invalid::Enable(_) => configuration.annotation_path(self.template, ENABLE),
+            Invalid::NoSpec => template.key("spec"),
+            Invalid::NoSource => template.keys(&["spec", "template", "spec", "source"]),
+        }
+    }
+
+    fn consequence(&self, _: &'f Configuration<'f>) -> Option<Consequence> {
+        Some(match self.reason {
+            Invalid::Enable(_) | Invalid::NoSpec => Consequence::HcoDenies,
+            Invalid::NoSource => Consequence::HcoCrashes,
+        })
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let name = quote(&self.template.name);
         match self.reason {

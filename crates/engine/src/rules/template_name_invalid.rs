@@ -10,8 +10,9 @@ pub(crate) static RULE: Rule =
     Rule::about_templates("template-name-invalid", Level::Deny).about_golden_images();
 
 /// A name that no DataImportCron, DataSource, or CronJob can have.
-struct InvalidName<'f> {
+pub(crate) struct InvalidName<'f> {
     template: &'f str,
+    index: usize,
     /// The field with the name: the name itself, or managedDataSource.
     field: Cause,
     reason: Reason<'f>,
@@ -37,24 +38,20 @@ const STOPS_AT_CRON: &str = "the image is not imported, and SSP stops there.";
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     prediction: &'f Prediction<'f>,
-) -> Vec<Violation<'f>> {
+    _: Option<&'f Changes>,
+) -> Vec<InvalidName<'f>> {
     match prediction {
         Ok(forecast) => forecast
             .first_of_templates(|cron| Some((problem(forecast, cron)?, cron.architecture)))
-            .map(|(template, index, ((field, reason), architecture))| {
-                let problem = InvalidName {
+            .map(
+                |(template, index, ((field, reason), architecture))| InvalidName {
                     template: template.name,
+                    index,
                     field,
                     reason,
                     suffix: architecture.map_or(0, |_| SUFFIX),
-                };
-                let path = match field {
-                    Cause::Name => &["metadata", "name"],
-                    _ => &["spec", "managedDataSource"],
-                };
-                Violation::new(configuration.path_in(Some(index), path), problem)
-                    .of_template(template.name)
-            })
+                },
+            )
             .collect(),
         Err(NoForecast::Rejected(Rejected::NameMissing)) => {
             without_forecast(configuration, str::is_empty)
@@ -73,20 +70,16 @@ pub(crate) fn check<'f>(
 fn without_forecast<'f>(
     configuration: &'f Configuration<'f>,
     is_invalid: impl Fn(&str) -> bool,
-) -> Vec<Violation<'f>> {
-    let templates = &configuration.hco.templates;
+) -> Vec<InvalidName<'f>> {
+    let templates = configuration.hco.templates.iter();
     templates
-        .iter()
         .filter(|template| template.is_enabled() && is_invalid(&template.name))
-        .map(|template| {
-            let problem = InvalidName {
-                template: &template.name,
-                field: Cause::Name,
-                reason: Reason::Syntax,
-                suffix: SUFFIX,
-            };
-            let path = configuration.path_of(template).keys(&["metadata", "name"]);
-            Violation::new(path, problem).of_template(&template.name)
+        .map(|template| InvalidName {
+            template: &template.name,
+            index: template.index,
+            field: Cause::Name,
+            reason: Reason::Syntax,
+            suffix: SUFFIX,
         })
         .collect()
 }
@@ -111,7 +104,19 @@ fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<(Cause, Reason
     is_too_long.then_some((Cause::Name, Reason::CronJob))
 }
 
-impl<'f> Problem<'f> for InvalidName<'f> {
+impl<'f> Violation<'f> for InvalidName<'f> {
+    fn template(&self) -> Option<&'f str> {
+        Some(self.template)
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        let template = configuration.path_of_index(Some(self.index));
+        template.keys(match self.field {
+            Cause::Name => &["metadata", "name"],
+            _ => &["spec", "managedDataSource"],
+        })
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let name = quote(self.template);
         let field = match self.field {

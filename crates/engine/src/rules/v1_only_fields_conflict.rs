@@ -3,16 +3,19 @@ use super::prelude::*;
 pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-conflict", Level::Deny);
 
 /// The annotation of a v1 object contains another import than its fields.
-struct ConflictingAnnotation(Import);
+pub(crate) struct ConflictingAnnotation(Import);
 
-pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violation<'f>> {
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<ConflictingAnnotation> {
     let import = &configuration.hco.import;
     let stored = import.stored_in_v1_annotation(configuration.version().number)?;
-    let path = configuration.hco.fields.v1_only.path();
-    (stored != configuration.import).then(|| Violation::new(path, ConflictingAnnotation(stored)))
+    (stored != configuration.import).then_some(ConflictingAnnotation(stored))
 }
 
-impl<'f> Problem<'f> for ConflictingAnnotation {
+impl<'f> Violation<'f> for ConflictingAnnotation {
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.hco.fields.v1_only.path()
+    }
+
     fn fact(&self, configuration: &'f Configuration<'f>) -> String {
         let state = |import| match import {
             Import::Enabled => "on",
@@ -27,9 +30,7 @@ impl<'f> Problem<'f> for ConflictingAnnotation {
     }
 
     fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        let removed = Edits::default()
-            .remove(configuration.hco.fields.v1_only.path())
-            .finish();
+        let removed = Edits::default().remove(self.path(configuration)).finish();
         let fix = Fix::edits(
             "remove the annotation, which v1 objects do not need",
             &removed,

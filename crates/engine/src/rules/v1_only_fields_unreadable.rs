@@ -5,16 +5,21 @@ use super::prelude::*;
 pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-unreadable", Level::Deny);
 
 /// HCO's conversion cannot read the annotation.
-struct UnreadableAnnotation<'f>(&'f UnreadableV1Only);
+pub(crate) struct UnreadableAnnotation<'f>(&'f UnreadableV1Only);
 
-pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violation<'f>> {
-    let version = configuration.version().number;
-    let error = configuration.hco.import.unreadable_v1_only(version)?;
-    let path = configuration.hco.fields.v1_only.path();
-    Some(Violation::new(path, UnreadableAnnotation(error)))
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<UnreadableAnnotation<'f>> {
+    let error = configuration
+        .hco
+        .import
+        .unreadable_v1_only(configuration.version().number);
+    error.map(UnreadableAnnotation)
 }
 
-impl<'f> Problem<'f> for UnreadableAnnotation<'f> {
+impl<'f> Violation<'f> for UnreadableAnnotation<'f> {
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        configuration.hco.fields.v1_only.path()
+    }
+
     fn fact(&self, _: &'f Configuration<'f>) -> String {
         let why = match self.0 {
             UnreadableV1Only::Json => "it is not valid JSON",
@@ -31,9 +36,7 @@ impl<'f> Problem<'f> for UnreadableAnnotation<'f> {
         // The values in the annotation are lost.
         vec![Proposal::edits(
             "move its values to the regular fields, then remove the annotation",
-            &Edits::default()
-                .remove(configuration.hco.fields.v1_only.path())
-                .finish(),
+            &Edits::default().remove(self.path(configuration)).finish(),
         )]
     }
 }

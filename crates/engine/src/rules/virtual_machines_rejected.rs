@@ -4,7 +4,7 @@ pub(crate) static RULE: Rule =
     Rule::about_object("virtual-machines-rejected", Level::Deny).only(Condition::VmsRestricted);
 
 /// KubeVirt rejects VMs of these architectures.
-struct RejectedMachines<'f> {
+pub(crate) struct RejectedMachines<'f> {
     rejected: BTreeSet<&'f str>,
     census: &'f Census,
 }
@@ -12,7 +12,7 @@ struct RejectedMachines<'f> {
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
-) -> Option<Violation<'f>> {
+) -> Option<RejectedMachines<'f>> {
     let accepted = configuration.accepted_by_kubevirt(census)?;
     let rejected: BTreeSet<&str> = census
         .workload
@@ -20,16 +20,22 @@ pub(crate) fn check<'f>(
         .filter(|name| !accepted.contains(*name))
         .map(String::as_str)
         .collect();
-    (!rejected.is_empty()).then(|| Violation {
-        architectures: rejected.clone(),
-        ..Violation::new(
-            configuration.import_or_placement_path(),
-            RejectedMachines { rejected, census },
-        )
-    })
+    (!rejected.is_empty()).then_some(RejectedMachines { rejected, census })
 }
 
-impl<'f> Problem<'f> for RejectedMachines<'f> {
+impl<'f> Violation<'f> for RejectedMachines<'f> {
+    fn architectures(&self) -> BTreeSet<&str> {
+        self.rejected.clone()
+    }
+
+    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+        if configuration.version().number.has_import() {
+            configuration.import_path()
+        } else {
+            configuration.placement_path()
+        }
+    }
+
     fn fact(&self, configuration: &'f Configuration<'f>) -> String {
         format!(
             "With HCO {} and the import off, KubeVirt rejects VMs for {}, because virt-api runs on control-plane nodes ({}): they cannot be created, changed, or started; existing ones can only be deleted.",

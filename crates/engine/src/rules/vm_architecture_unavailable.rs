@@ -3,7 +3,14 @@ use super::prelude::*;
 pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-architecture-unavailable", Level::Warn);
 
-/// Why the VM cannot start.
+/// The VM cannot start, because of its architecture.
+pub(crate) struct UnavailableArchitecture<'f> {
+    architecture: &'f str,
+    why: Unavailable<'f>,
+    /// Whether KubeVirt has not seen the VM yet.
+    is_in_file: bool,
+}
+
 enum Unavailable<'f> {
     Unsupported,
     /// KubeVirt rejects it, because virt-api runs on nodes of these architectures.
@@ -14,7 +21,7 @@ enum Unavailable<'f> {
     Emulated(&'f BTreeSet<String>),
 }
 
-pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f, Machine<'f>>> {
+pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnavailableArchitecture<'f>> {
     let architecture = machine.architecture.as_str();
     if architecture.is_empty() {
         return None;
@@ -34,19 +41,31 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f, Machin
             false => Unavailable::Absent(workload),
         }
     };
-    // KubeVirt has not seen a VM in a file.
-    let is_denied = machine.context.is_in_file && rejected.is_some();
-    Some(Violation {
-        default_level: is_denied.then_some(Level::Deny),
-        value: architecture.into(),
-        ..Violation::new(Machine::path(&["architecture"]), why)
+    let is_in_file = machine.context.is_in_file;
+    Some(UnavailableArchitecture {
+        architecture,
+        why,
+        is_in_file,
     })
 }
 
-impl<'f> Problem<'f, Machine<'f>> for Unavailable<'f> {
+impl<'f> Violation<'f, Machine<'f>> for UnavailableArchitecture<'f> {
+    fn value(&self) -> Cow<'_, str> {
+        self.architecture.into()
+    }
+
+    fn default_level(&self) -> Option<Level> {
+        let is_rejected = self.is_in_file && matches!(self.why, Unavailable::Rejected(_));
+        is_rejected.then_some(Level::Deny)
+    }
+
+    fn path(&self, _: &'f Machine<'f>) -> FieldPath {
+        Machine::path(&["architecture"])
+    }
+
     fn fact(&self, machine: &'f Machine<'f>) -> String {
         let shown = machine.shown();
-        match self {
+        match &self.why {
             Unavailable::Unsupported => format!(
                 "KubeVirt does not support the VM's architecture {shown}: the VM does not start."
             ),
@@ -76,7 +95,7 @@ impl<'f> Problem<'f, Machine<'f>> for Unavailable<'f> {
             .into_iter()
             .filter(|other| machine.boots_on(other) && is_accepted(other))
             .map(|other| machine.set_architecture(other))
-            .chain([Proposal::advice(match self {
+            .chain([Proposal::advice(match self.why {
                 Unavailable::Unsupported => "use an architecture that KubeVirt supports",
                 Unavailable::Rejected(_) => {
                     "upgrade to HCO 1.18, or enable HCO's multi-architecture import"

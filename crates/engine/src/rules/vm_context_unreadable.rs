@@ -5,15 +5,17 @@ pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-context-unreadable", Level::Warn).about_the_policy();
 
 /// Something that is needed to evaluate the VM cannot be read.
-struct UnreadableContext<'f>(&'f Unreadable);
+pub(crate) struct UnreadableContext<'f>(&'f Unreadable);
 
-pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f, Machine<'f>>> {
-    let unreadable = machine.context.unreadable.as_ref()?;
-    let path = FieldPath::new(&["cluster"]);
-    Some(Violation::new(path, UnreadableContext(unreadable)))
+pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<UnreadableContext<'f>> {
+    machine.context.unreadable.as_ref().map(UnreadableContext)
 }
 
-impl<'f> Problem<'f, Machine<'f>> for UnreadableContext<'f> {
+impl<'f> Violation<'f, Machine<'f>> for UnreadableContext<'f> {
+    fn path(&self, _: &'f Machine<'f>) -> FieldPath {
+        FieldPath::new(&["cluster"])
+    }
+
     fn fact(&self, _: &'f Machine<'f>) -> String {
         match self.0 {
             Unreadable::Forbidden(resource, account, verb) => format!(

@@ -6,15 +6,18 @@ pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-disk-architecture-differs", Level::Warn);
 
 /// The boot disk is for another architecture than the VM.
-struct DifferingDisk<'f> {
+pub(crate) struct DifferingDisk<'f> {
     /// `None` if the disk is imported from an image.
     source: Option<&'f SourceRef>,
+    /// The name of the source, or of the image.
+    name: String,
+    path: FieldPath,
     /// The architecture of the disk.
     label: String,
     architecture: &'f str,
 }
 
-pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f, Machine<'f>>> {
+pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<DifferingDisk<'f>> {
     let architecture = machine.architecture.as_str();
     let template = |index| FieldPath::new(&["spec", "dataVolumeTemplates"]).index(index);
     let (source, name, path, label) = if let Some((source, label)) = machine.boot_source() {
@@ -29,17 +32,25 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f, Machin
         let path = template(index).keys(&["spec", "source", "registry"]);
         (None, image.name.clone(), path, platform.to_owned())
     };
-    let value = format!("{name} {label} {architecture}");
     let differs = !architecture.is_empty() && label != architecture;
-    let problem = DifferingDisk {
+    differs.then_some(DifferingDisk {
         source,
+        name,
+        path,
         label,
         architecture,
-    };
-    differs.then(|| Violation::new(path, problem).with_value(value))
+    })
 }
 
-impl<'f> Problem<'f, Machine<'f>> for DifferingDisk<'f> {
+impl<'f> Violation<'f, Machine<'f>> for DifferingDisk<'f> {
+    fn value(&self) -> Cow<'_, str> {
+        format!("{} {} {}", self.name, self.label, self.architecture).into()
+    }
+
+    fn path(&self, _: &'f Machine<'f>) -> FieldPath {
+        self.path.clone()
+    }
+
     fn fact(&self, machine: &'f Machine<'f>) -> String {
         let made = match self.source {
             Some(source) => format!("made from DataSource {}, which is", quote(&source.name)),

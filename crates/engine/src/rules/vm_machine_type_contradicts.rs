@@ -6,33 +6,37 @@ pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-machine-type-contradicts", Level::Deny);
 
 /// The machine type is for another architecture than the VM.
-struct ContradictingMachineType<'f> {
+pub(crate) struct ContradictingMachineType<'f> {
     machine_type: &'f str,
     owner: &'static str,
+    architecture: &'f str,
 }
 
-pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f, Machine<'f>>> {
+pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<ContradictingMachineType<'f>> {
     let architecture = machine.architecture.as_str();
     let machine_type = machine.vm.machine_type.as_str();
-    let owner = machine_type::architecture_of(machine_type)?;
+    let kubevirt = &machine.context.kubevirt;
     let is_rejected = machine.context.is_in_file
         && !architecture.is_empty()
-        && owner != architecture
-        && !machine
-            .context
-            .kubevirt
-            .allows_machine_type(architecture, machine_type);
-    let problem = ContradictingMachineType {
-        machine_type,
-        owner,
-    };
-    is_rejected.then(|| {
-        Violation::new(Machine::machine_type_path(), problem)
-            .with_value(format!("{machine_type} {architecture}"))
-    })
+        && !kubevirt.allows_machine_type(architecture, machine_type);
+    machine_type::architecture_of(machine_type)
+        .filter(|owner| is_rejected && *owner != architecture)
+        .map(|owner| ContradictingMachineType {
+            machine_type,
+            owner,
+            architecture,
+        })
 }
 
-impl<'f> Problem<'f, Machine<'f>> for ContradictingMachineType<'f> {
+impl<'f> Violation<'f, Machine<'f>> for ContradictingMachineType<'f> {
+    fn value(&self) -> Cow<'_, str> {
+        format!("{} {}", self.machine_type, self.architecture).into()
+    }
+
+    fn path(&self, _: &'f Machine<'f>) -> FieldPath {
+        Machine::machine_type_path()
+    }
+
     fn fact(&self, machine: &'f Machine<'f>) -> String {
         format!(
             "The machine type {} is for {}, but the VM's architecture is {}: KubeVirt rejects the VM.",

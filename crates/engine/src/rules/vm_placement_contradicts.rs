@@ -7,7 +7,7 @@ pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-placement-contradicts", Level::Deny);
 
 /// The placement of a VM excludes the nodes with its architecture.
-struct ContradictingPlacement<'f> {
+pub(crate) struct ContradictingPlacement<'f> {
     architecture: &'f str,
     part: Part<'f>,
 }
@@ -19,7 +19,7 @@ enum Part<'f> {
     Affinity,
 }
 
-pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f, Machine<'f>>> {
+pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<ContradictingPlacement<'f>> {
     let architecture = machine.supported_architecture()?;
     let kubevirt = &machine.context.kubevirt;
     // With emulation, KubeVirt removes this label from the nodeSelector.
@@ -28,9 +28,8 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f, Machin
         .vm
         .node_selectors()
         .find(|(label, selected)| !is_removed(*label) && !kubevirt.can_run(architecture, selected));
-    let (path, part, value) = if let Some((label, selected)) = contradicting {
-        let part = Part::NodeSelector(label, selected);
-        (Machine::selector_path(label), part, selected)
+    let part = if let Some((label, selected)) = contradicting {
+        Part::NodeSelector(label, selected)
     } else {
         let affinity = &machine.vm.affinity;
         let can_start =
@@ -38,14 +37,26 @@ pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f, Machin
         if KNOWN.into_iter().chain([architecture]).any(can_start) {
             return None;
         }
-        let path = Machine::path(&["affinity", "nodeAffinity", REQUIRED]);
-        (path, Part::Affinity, "affinity")
+        Part::Affinity
     };
-    let problem = ContradictingPlacement { architecture, part };
-    Some(Violation::new(path, problem).with_value(format!("{value} {architecture}")))
+    Some(ContradictingPlacement { architecture, part })
 }
 
-impl<'f> Problem<'f, Machine<'f>> for ContradictingPlacement<'f> {
+impl<'f> Violation<'f, Machine<'f>> for ContradictingPlacement<'f> {
+    fn value(&self) -> Cow<'_, str> {
+        match self.part {
+            Part::NodeSelector(_, selected) => format!("{selected} {}", self.architecture).into(),
+            Part::Affinity => format!("affinity {}", self.architecture).into(),
+        }
+    }
+
+    fn path(&self, _: &'f Machine<'f>) -> FieldPath {
+        match self.part {
+            Part::NodeSelector(label, _) => Machine::selector_path(label),
+            Part::Affinity => Machine::path(&["affinity", "nodeAffinity", REQUIRED]),
+        }
+    }
+
     fn fact(&self, _: &'f Machine<'f>) -> String {
         let architecture = self.architecture;
         match self.part {

@@ -1,4 +1,3 @@
-use operator_models::kubevirt::preference::PreferenceName;
 use operator_models::kubevirt::virtual_machine::{InferenceError, PreferenceMatcher};
 
 use super::prelude::*;
@@ -7,45 +6,62 @@ pub(crate) static RULE: Rule =
     Rule::about_virtual_machines("vm-preference-contradicts", Level::Deny);
 
 /// KubeVirt rejects the VM because of its preference.
-enum RejectedPreference<'f> {
+pub(crate) enum RejectedPreference<'f> {
     /// It requires another architecture than the VM gets.
     Contradicting {
         name: &'f str,
         required: &'f str,
+        architecture: &'f str,
     },
     NotInferable(InferenceError),
 }
 
 /// MIRRORS: kubevirt pkg/instancetype/preference/requirements/arch.go, checkArch.
-pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<Violation<'f, Machine<'f>>> {
-    let preference_path = FieldPath::new(&["spec", "preference"]);
-    let path = match machine.vm.preference {
-        Some(PreferenceMatcher::Named(_)) | None => preference_path.key("name"),
-        Some(_) => preference_path.key("inferFromVolume"),
-    };
+pub(crate) fn check<'f>(machine: &'f Machine<'f>) -> Option<RejectedPreference<'f>> {
     if let Some(error) = machine.context.inference_error(machine.vm) {
-        let (InferenceError::Volume(name)
-        | InferenceError::NoDataSource(name)
-        | InferenceError::Pointer(name)) = &error;
-        return Some(Violation {
-            value: name.clone().into(),
-            // A DataSource that was not read can exist.
-            is_doubtful: matches!(error, InferenceError::NoDataSource(_)),
-            ..Violation::new(path, RejectedPreference::NotInferable(error))
-        });
+        return Some(RejectedPreference::NotInferable(error));
     }
-    let (PreferenceName { name, .. }, preference) = machine.preference.as_ref()?;
+    let (name, preference) = machine.preference.as_ref()?;
     let required = preference.required.as_deref()?;
     let architecture = machine.architecture.as_str();
     let differs = !architecture.is_empty() && required != architecture;
-    let problem = RejectedPreference::Contradicting { name, required };
-    differs.then(|| Violation::new(path, problem).with_value(format!("{name} {architecture}")))
+    differs.then_some(RejectedPreference::Contradicting {
+        name: &name.name,
+        required,
+        architecture,
+    })
 }
 
-impl<'f> Problem<'f, Machine<'f>> for RejectedPreference<'f> {
+impl<'f> Violation<'f, Machine<'f>> for RejectedPreference<'f> {
+    fn value(&self) -> Cow<'_, str> {
+        match self {
+            Self::Contradicting {
+                name, architecture, ..
+            } => format!("{name} {architecture}").into(),
+            Self::NotInferable(
+                InferenceError::Volume(name)
+                | InferenceError::NoDataSource(name)
+                | InferenceError::Pointer(name),
+            ) => name.into(),
+        }
+    }
+
+    /// A DataSource that was not read can exist.
+    fn is_doubtful(&self, _: &'f Machine<'f>) -> bool {
+        matches!(self, Self::NotInferable(InferenceError::NoDataSource(_)))
+    }
+
+    fn path(&self, machine: &'f Machine<'f>) -> FieldPath {
+        let preference = FieldPath::new(&["spec", "preference"]);
+        match machine.vm.preference {
+            Some(PreferenceMatcher::Named(_)) | None => preference.key("name"),
+            Some(_) => preference.key("inferFromVolume"),
+        }
+    }
+
     fn fact(&self, machine: &'f Machine<'f>) -> String {
         match self {
-            Self::Contradicting { name, required } => format!(
+            Self::Contradicting { name, required, .. } => format!(
                 "Preference {} requires {}, but the VM's architecture is {}: KubeVirt rejects the VM.",
                 quote(name),
                 escape(required, 32),
