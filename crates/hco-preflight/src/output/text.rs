@@ -97,7 +97,10 @@ fn images(text: &mut String, object: &Judged) {
     let mut columns = Vec::new();
     for (name, count) in nodes {
         let head = format!("{} ({count})", one_line(name));
-        let pad = wide(&head).max(wide(&cell(name, Boot::NotImported).1)) + 2;
+        let boots = templates.iter().filter_map(|it| it.architectures.get(name));
+        let cells = boots.chain([&Boot::NotImported]);
+        let widest = cells.map(|boot| wide(&cell(name, *boot).1)).max();
+        let pad = wide(&head).max(widest.unwrap_or_default()) + 2;
         let _ = write!(row, "{head:<pad$}");
         columns.push((name, pad));
     }
