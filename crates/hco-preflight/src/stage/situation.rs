@@ -151,11 +151,19 @@ pub(crate) fn observe(
 
 /// There is nothing to check.
 #[derive(Debug)]
-pub(crate) struct NoHyperConverged;
+pub(crate) struct NoHyperConverged {
+    namespace: Option<String>,
+}
 
 impl std::fmt::Display for NoHyperConverged {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("nothing to check: there is no HyperConverged; specify a manifest with -f")
+        let namespace = self.namespace.as_deref().map(one_line);
+        let within = namespace.map(|name| format!(" in the namespace `{name}`"));
+        let within = within.unwrap_or_default();
+        write!(
+            f,
+            "nothing to check: there is no HyperConverged{within}; specify a manifest with -f"
+        )
     }
 }
 
@@ -209,7 +217,10 @@ impl Reading<'_> {
             [] if self.reader == Reader::Plan => {
                 bail!("{unknown}: there is no HyperConverged; specify a manifest with -f")
             }
-            [] => Err(NoHyperConverged.into()),
+            [] => Err(NoHyperConverged {
+                namespace: own.map(str::to_owned),
+            }
+            .into()),
             several => bail!(
                 "{unknown}: there are {} HyperConvergeds, and HCO reconciles one; specify its namespace with -n",
                 several.len()
