@@ -1,13 +1,11 @@
 //! Computes the object in the API server after `kubectl apply` or `kubectl replace`.
 
 use anyhow::{Context as _, Result};
+use cluster::LAST_APPLIED;
 use engine::PatchOperation;
 use serde_json::{Map, Value, json};
 
 use crate::args::AsIf;
-
-/// The annotation in which kubectl stores the last applied configuration.
-pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The object as stored after the file is applied. It has the status of the live object, which only HCO writes.
 pub(crate) fn sent(as_if: AsIf, live: &Value, file: &Value) -> Value {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
-use policy_host::{Connection, Counts, timeout};
+use cluster::{Connection, Counts, timeout};
 
 use crate::files::Walk;
 use crate::mirrors::Mirror;

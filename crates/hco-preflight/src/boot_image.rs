@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use cluster::World;
+use cluster::field::text;
+use cluster::foreign::{masked, one_line};
+use cluster::object_name::key;
 use kube_objects::json::Json;
 use kube_objects::text::list;
 use operator_models::kubevirt::virtual_machine::{BootImage, NamedBy, VirtualMachine};
 use serde_json::Value;
 
-use crate::field::text;
-use crate::foreign::{masked, one_line};
-use crate::object_name::key;
 use crate::plan::machines::unfinished;
 use crate::report::NAMED;
 use crate::stage::Situation;
-use crate::world::World;
 
 /// The images of `DataVolume`s, by namespace and name.
 pub(crate) struct DataVolumes(BTreeMap<String, BootImage>);

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Component, PathBuf};
 
+use cluster::files::STDIN_NAME;
+use cluster::foreign::Foreign;
 use sha2::{Digest as _, Sha256};
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Place};
-use crate::files::STDIN_NAME;
-use crate::foreign::Foreign;
 use crate::report::{Finding, Level};
 use crate::verdict::{Judged, Verdicts};
 

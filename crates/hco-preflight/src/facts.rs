@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use cluster::foreign::{Foreign, one_line};
 use engine::Import;
 
-use crate::foreign::{Foreign, one_line};
 use crate::prose::folded;
 use crate::report::{Conclusions as _, Forecast, Report, counted, listed};
 use crate::row::{Effect, Row};

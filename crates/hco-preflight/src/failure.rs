@@ -1,6 +1,8 @@
 //! The place of an object, and errors about it.
 
-use crate::foreign::{chain, one_line};
+use cluster::foreign::one_line;
+use cluster::{ClusterError, NodeListError};
+use policy_host::HostError;
 
 /// The place of an object in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,4 +56,16 @@ impl std::fmt::Display for Failure {
         }
         write!(f, "{}", self.what)
     }
+}
+
+/// An error and its causes in one sentence. External text from an API server, a login, a module or a node list is
+/// escaped.
+pub(crate) fn chain(error: &anyhow::Error) -> String {
+    let causes = error.chain().map(|cause| {
+        let is_foreign =
+            cause.is::<ClusterError>() || cause.is::<HostError>() || cause.is::<NodeListError>();
+        let text = cause.to_string();
+        if is_foreign { one_line(&text) } else { text }
+    });
+    causes.collect::<Vec<_>>().join(": ")
 }

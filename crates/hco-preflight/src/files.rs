@@ -4,31 +4,20 @@ mod kustomization;
 mod tree;
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, bail};
+use cluster::files::{STDIN, name, text_up_to};
+use cluster::foreign::{one_line, shell_word};
+use cluster::{Identity, Notes};
 use globset::GlobMatcher;
-use kube_objects::text::list;
-use manifest::{
-    LIMIT, ManifestError, Object, decoded, documents, each_in_json, objects, read_up_to,
-};
+use manifest::{ManifestError, Object, decoded, documents};
 use serde_json::Value;
 
 use self::tree::{Tree, pattern};
-use crate::admission::Identity;
 use crate::failure::{Failure, Place};
-use crate::foreign::{chain, one_line, shell_word};
-use crate::notes::Notes;
 use crate::prose::count;
-
-/// The path of standard input and standard output.
-const STDIN: &str = "-";
-
-/// The name of standard input in the output.
-pub(crate) const STDIN_NAME: &str = "stdin";
 
 #[derive(Debug)]
 pub(crate) struct Source {
@@ -65,14 +54,6 @@ impl Source {
     }
 }
 
-fn name(path: &Path) -> String {
-    if path == Path::new(STDIN) {
-        STDIN_NAME.to_owned()
-    } else {
-        path.display().to_string()
-    }
-}
-
 #[derive(Debug, Default)]
 pub(crate) struct Files {
     /// The HyperConverged objects, and the VirtualMachines if they were requested.
@@ -90,19 +71,6 @@ pub(crate) struct Files {
 
 /// The maximum size of a file of `-f`. An object in etcd has at most 1.5 MiB.
 const MANIFEST_LIMIT: u64 = 16 << 20;
-
-pub(crate) fn text(path: &Path) -> Result<Vec<u8>> {
-    text_up_to(path, LIMIT)
-}
-
-fn text_up_to(path: &Path, limit: u64) -> Result<Vec<u8>> {
-    if path == Path::new(STDIN) {
-        let text = read_up_to(limit, io::stdin());
-        return text.context("standard input cannot be read");
-    }
-    let text = File::open(path).and_then(|file| read_up_to(limit, file));
-    text.with_context(|| format!("{} cannot be read", name(path)))
-}
 
 /// Reads files and directories. A file that cannot be read is a failure, but the other files are still read.
 ///
@@ -143,62 +111,6 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
 /// The kinds that are read in addition to HyperConverged. VirtualMachines are evaluated, and others are read if a
 /// VirtualMachine depends on them.
 pub(crate) type Wanted = &'static [&'static str];
-
-/// Passes each object of a file, or of a directory tree, to a function as soon as it is read, because a must-gather is
-/// larger than the part that is used. Files that are not manifests are skipped, for example logs. Notes name files of a
-/// directory that cannot be read.
-pub(crate) fn each_object(
-    path: &Path,
-    notes: &mut Notes,
-    mut of: impl FnMut(&Path, Value),
-) -> Result<()> {
-    let walk = Walk {
-        recursive: true,
-        include_ignored: true,
-        ..Walk::default()
-    };
-    let tree = Tree::of(&[path.to_owned()], walk);
-    if let Some(failure) = tree.failures.first() {
-        bail!("{failure}");
-    }
-    let mut skipped = Vec::new();
-    for (file, root) in tree.files {
-        if is_json(&file) {
-            // The second pass does not fail, unless the file has changed in the meantime.
-            let text = File::open(&file).with_context(|| format!("{} cannot be read", name(&file)));
-            each_in_json(BufReader::new(text?), &mut |object| of(&file, object))?;
-            continue;
-        }
-        let read = text(&file).and_then(|text| {
-            objects(&text).map_err(|error| {
-                let (name, line, what) = (name(&file), error.line, one_line(&error.what));
-                anyhow!("{name}:{line}: cannot be read as YAML or JSON: {what}")
-            })
-        });
-        match read {
-            Ok(objects) => objects.into_iter().for_each(|it| of(&file, it.value)),
-            Err(error) if root.is_some() => skipped.push(chain(&error)),
-            Err(error) => return Err(error),
-        }
-    }
-    if !skipped.is_empty() {
-        notes.push(&format!("skipped {}", list(&skipped, 1)));
-    }
-    Ok(())
-}
-
-/// Whether a file is complete JSON. Objects of a truncated file don't count.
-fn is_json(file: &Path) -> bool {
-    // A pipe can be read only once.
-    if file == Path::new(STDIN) || !file.is_file() {
-        return false;
-    }
-    File::open(file).is_ok_and(|text| {
-        let mut text = BufReader::new(text);
-        let begins = text.fill_buf().map(<[u8]>::trim_ascii_start);
-        begins.is_ok_and(|text| text.starts_with(b"{")) && each_in_json(text, &mut drop).is_ok()
-    })
-}
 
 /// Rejects a command line that reads standard input more than once.
 pub(crate) fn check_stdin<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<()> {

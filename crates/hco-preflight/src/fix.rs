@@ -8,9 +8,10 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
+use cluster::foreign::{self, one_line, shell_word};
+use cluster::{Cluster, Notes};
 use engine::PatchOperation;
 use manifest::Object;
-use policy_host::Cluster;
 use serde_json::Value;
 
 use self::choice::{chosen, is_choice, needs_choice, reason, sets_annotation, summary, to_review};
@@ -20,9 +21,7 @@ use crate::args::{self, FixFormat, Prefer, WITH_ALTERNATIVES};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files::Source;
-use crate::foreign::{self, one_line, shell_word};
 use crate::kubectl::Kubectl;
-use crate::notes::Notes;
 use crate::prose::count;
 use crate::report::{Level, Remedy, Report};
 use crate::stage::{Check, Purpose, Question, Written};

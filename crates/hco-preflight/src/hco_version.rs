@@ -1,11 +1,10 @@
 //! Shows the version of HCO to users, both as it was written and as the module reads it.
 
+use cluster::field::{items, text};
+use cluster::foreign::{Foreign, one_line};
 use engine::{StatedVersion, VersionSource};
 use operator_models::hco::version::VersionSupport;
 use serde_json::Value;
-
-use crate::field::{items, text};
-use crate::foreign::{Foreign, one_line};
 
 pub(crate) struct ShownVersion {
     /// The number that the module uses.

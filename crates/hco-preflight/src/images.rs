@@ -5,19 +5,19 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::path::Path;
 
-use crate::admission::Identity;
 use crate::args::{self, PlainFormat};
 use crate::boot_image::{self, DataVolumes};
 use crate::exit::Exit;
-use crate::field::text;
 use crate::files::{self, Files, Found, Walk, Wanted};
-use crate::foreign::{self, one_line};
 use crate::mirrors::{self, Mirror};
-use crate::object_name::name;
 use crate::prose::line;
 use crate::templates;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};
 use anyhow::{Context as _, Error, Result, bail};
+use cluster::Identity;
+use cluster::field::text;
+use cluster::foreign::{self, one_line};
+use cluster::object_name::name;
 use engine::{
     Availability, Contents, Image, ImageKind, is_architecture, why_unimportable, why_unknown,
 };

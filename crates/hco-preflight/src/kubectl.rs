@@ -1,9 +1,9 @@
 //! Builds commands for the cluster that the command used. Another context may be current when the user runs them.
 
+use cluster::Connection;
+use cluster::foreign::{Foreign, masked, one_line, shell_word};
 use kube_objects::name::is_dns1123_subdomain;
-use policy_host::Connection;
 
-use crate::foreign::{Foreign, masked, one_line, shell_word};
 use crate::report::Report;
 
 /// `kubectl` with the flags that the user gave to select a cluster.

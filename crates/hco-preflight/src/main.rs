@@ -13,10 +13,8 @@ mod exit;
 mod explain;
 mod facts;
 mod failure;
-mod field;
 mod files;
 mod fix;
-mod foreign;
 mod hco_version;
 mod images;
 mod kubectl;
@@ -24,8 +22,6 @@ mod mirrors;
 mod misplaced;
 mod module;
 mod no_forecast;
-mod notes;
-mod object_name;
 mod output;
 mod pages;
 mod plan;
@@ -42,14 +38,15 @@ mod templates;
 mod terminal;
 mod verdict;
 mod what_if;
-mod world;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use args::{Args, Command};
+use cluster::foreign;
 use exit::Exit;
+use failure::chain;
 use terminal::Terminal;
 
 fn main() -> ExitCode {
@@ -81,7 +78,7 @@ fn main() -> ExitCode {
         Command::Completions(args) => completions(args),
     };
     let exit = done.unwrap_or_else(|error| {
-        terminal.failure(&foreign::chain(&error));
+        terminal.failure(&chain(&error));
         Exit::Unjudged
     });
     exit.into()

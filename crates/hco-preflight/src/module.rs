@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use cluster::Notes;
+use cluster::foreign::{self, one_line};
 use manifest::{LIMIT, read_up_to};
 use policy_host::{HostCalls, Options, Policy, cache_directory, private};
 use serde_json::Value;
 
-use crate::foreign::{self, one_line};
-use crate::notes::Notes;
 use crate::report::Report;
 
 pub(crate) struct Module(Policy);

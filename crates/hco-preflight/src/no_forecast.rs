@@ -1,15 +1,15 @@
 //! The reasons why the engine has no forecast of boot sources.
 
+use cluster::Node;
+use cluster::field::{items, text};
+use cluster::foreign::Foreign;
+use cluster::object_name::name;
 use engine::Consequence;
 use operator_models::ssp::architecture::is_known;
 use serde_json::Value;
 
-use crate::field::{items, text};
-use crate::foreign::Foreign;
-use crate::object_name::name;
 use crate::report::{Finding, Report, listed};
 use crate::templates;
-use crate::world::Node;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoForecast {

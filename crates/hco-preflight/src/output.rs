@@ -8,10 +8,10 @@ mod sarif;
 mod text;
 
 use anyhow::Result;
+use cluster::foreign;
 
 use crate::args::Format;
 use crate::exit::Exit;
-use crate::foreign;
 use crate::prose::line;
 use crate::terminal::{Terminal, WIDTH, print_json, print_markdown, print_raw, width};
 use crate::verdict::{Judged, Verdicts};

@@ -11,6 +11,8 @@ mod text;
 use std::sync::LazyLock;
 
 use anyhow::{Result, bail};
+use cluster::Notes;
+use cluster::foreign::Foreign;
 use engine::Stopped;
 use serde::Serialize;
 use serde_json::Value;
@@ -19,9 +21,7 @@ use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::boot_image;
 use crate::exit::Exit;
 use crate::facts::Fact;
-use crate::foreign::Foreign;
 use crate::no_forecast::NoForecast;
-use crate::notes::Notes;
 use crate::report::{Conclusions as _, Finding, Level, Report};
 use crate::row::{Effect, Row, Severity, exit};
 use crate::stage::{self, Situation};
@@ -120,7 +120,10 @@ impl<'c> Plan<'c> {
         let (object, world) = (&self.situation.name, &self.situation.world);
         let row = |effect, what: &str| Row::new(effect, "HyperConverged", object, what);
         let gaps = world.gaps();
-        let mut rows: Vec<Row> = gaps.iter().map(|gap| gap.row(args.allow_unread)).collect();
+        let mut rows: Vec<Row> = gaps
+            .iter()
+            .map(|gap| Row::unread(gap, args.allow_unread))
+            .collect();
         let denied = if self.situation.is_sent {
             Effect::Denied
         } else {

@@ -2,13 +2,9 @@
 
 use std::fmt;
 
+use cluster::foreign::Foreign;
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::foreign::Foreign;
-
-/// The last part of the module's address, in any registry.
-pub(crate) const ARTIFACT: &str = "hco-architecture-guard";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Policy {
@@ -60,13 +56,4 @@ impl fmt::Display for Policy {
             Some(namespace) => write!(f, "{kind} {namespace}/{name}"),
         }
     }
-}
-
-/// Whether a policy runs this project's module, from any registry and in any version.
-pub(crate) fn is_ours(spec: &Value) -> bool {
-    let module = spec.get("module").and_then(Value::as_str);
-    let module = module.unwrap_or_default();
-    let address = module.split('@').next().unwrap_or_default();
-    let file = address.rsplit('/').next().unwrap_or_default();
-    file.split(':').next() == Some(ARTIFACT)
 }

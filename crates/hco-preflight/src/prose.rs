@@ -1,8 +1,8 @@
 //! Breaks text for a terminal between words.
 
+use cluster::foreign;
 use textwrap::{Options, WordSeparator, WordSplitter};
 
-use crate::foreign;
 use crate::terminal::{GREEN, width};
 
 /// Adds a line to a String, which cannot fail.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use cluster::foreign::{Foreign, lines, one_line};
 pub(crate) use engine::{
     Boot, ChangesReport as Changes, CronChangesReport as CronChanges, CronReport as Cron,
     DataSourceReport as DataSource, Finding, Fix as Remedy, ForecastReport as Forecast,
@@ -13,7 +14,6 @@ use operator_models::hco::version::HcoVersion;
 use operator_models::kubevirt::installation::KubeVirt;
 
 use crate::exit::Exit;
-use crate::foreign::{Foreign, lines, one_line};
 
 pub(crate) trait Conclusions {
     /// The exit code for the object. A denial for a reason outside the object counts as not evaluated.

@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 
 use anstyle::Style;
+use cluster::Gap;
+use cluster::foreign::Foreign;
+use cluster::object_name::parts;
 use serde::Serialize;
 
 use kube_objects::text::list;
 
 use crate::exit::Exit;
-use crate::foreign::Foreign;
-use crate::object_name::parts;
 use crate::prose::{count, folded, line};
 use crate::terminal::{BOLD, DIM, GREEN, RED, YELLOW};
 
@@ -232,6 +233,17 @@ impl Row {
             severity: effect.severity(),
             is_pending: false,
         }
+    }
+
+    /// A kind that was not read.
+    pub(crate) fn unread(gap: &Gap, is_allowed: bool) -> Self {
+        let row = Self::new(Effect::NotRead, gap.kind, "", &gap.reason);
+        let severity = if is_allowed {
+            Severity::Info
+        } else {
+            row.severity
+        };
+        Self { severity, ..row }
     }
 
     /// The key that identifies the object.

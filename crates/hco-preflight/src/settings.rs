@@ -1,12 +1,12 @@
 //! `settings`: prints the settings of a file with all defaults, after the engine has validated them.
 
 use anyhow::{Context, Result};
+use cluster::Notes;
 use engine::RULES;
 use serde_json::{Map, Value};
 
 use crate::args;
 use crate::exit::Exit;
-use crate::notes::Notes;
 use crate::stage::validated;
 use crate::terminal::Terminal;
 

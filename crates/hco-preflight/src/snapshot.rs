@@ -5,13 +5,11 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use cluster::{Gap, Notes, Reader, World, foreign};
 
 use crate::args;
 use crate::exit::Exit;
-use crate::foreign;
-use crate::notes::Notes;
 use crate::terminal::{Terminal, print_with};
-use crate::world::{Gap, Reader, World};
 
 /// The exit code is 2 if the nodes or the HyperConverged cannot be read. Other kinds that cannot be read are missing in
 /// the file, and a note names them.

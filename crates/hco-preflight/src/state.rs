@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use cluster::foreign::Foreign;
 use engine::Import;
 use serde::Serialize;
 
-use crate::foreign::Foreign;
 use crate::report::Report;
 use crate::stage::Situation;
 

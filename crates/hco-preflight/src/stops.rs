@@ -1,11 +1,11 @@
 //! The objects that stop SSP because the API server or CDI rejects them, with their templates and fields.
 
+use cluster::foreign::Foreign;
+use cluster::object_name::{name, parts};
 use engine::Stopped;
 use operator_models::cdi::data_source::examine_names;
 use serde_json::Value;
 
-use crate::foreign::Foreign;
-use crate::object_name::{name, parts};
 use crate::prose::{folded, line};
 use crate::report::{Cron, Finding, Forecast, Report};
 use crate::row::{Effect, Row};

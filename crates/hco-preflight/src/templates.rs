@@ -1,8 +1,7 @@
 //! The templates of a HyperConverged, in either version.
 
+use cluster::field::items;
 use serde_json::Value;
-
-use crate::field::items;
 
 /// The fields of the spec that contain templates.
 const FIELDS: [&str; 2] = [

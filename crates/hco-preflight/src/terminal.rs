@@ -5,11 +5,9 @@ use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
+use cluster::{Notes, foreign};
 
 use serde::Serialize;
-
-use crate::foreign;
-use crate::notes::Notes;
 
 /// The width of text that is not for a terminal.
 pub(crate) const WIDTH: usize = 100;

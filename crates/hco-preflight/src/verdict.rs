@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use cluster::Notes;
+use cluster::foreign::{Foreign, one_line};
 use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Place};
-use crate::foreign::{Foreign, one_line};
-use crate::notes::Notes;
 use crate::policy::{Mode, Policy};
 use crate::report::{
     Conclusions as _, Finding, Level, Report, Template, architecture, counted, listed,

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
+use cluster::foreign::one_line;
+use cluster::{Counts, Node};
 use operator_models::hco::node::is_control_plane;
-use policy_host::Counts;
 
-use crate::foreign::one_line;
 use crate::prose::count;
-use crate::world::Node;
 
 /// The role of control-plane nodes, and its prefix in `--what-if`.
 const CONTROL_PLANE: &str = "control-plane";

@@ -1,7 +1,5 @@
 //! Answers the module's requests about images from their registries, as policy-server does.
 
-mod connection;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,9 +7,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Error, Result, bail};
 use engine::{Contents, Image, Unknown, is_architecture};
 use oci_client::Reference;
-use registry::{Logins, Sources};
+use registry::{Connection, Logins, Question, Sources, UNREACHED, Unreached};
 
-use self::connection::{Connection, UNREACHED, Unreached};
 use crate::host_calls::{HostCalls, handler_error, read};
 
 /// The number of images that are read at the same time. Registries limit the rate of requests.
@@ -41,13 +38,6 @@ pub struct Registries {
 }
 
 type Answer = Result<Vec<u8>, String>;
-
-/// The kinds of requests about an image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Question {
-    Manifest,
-    ManifestAndConfig,
-}
 
 impl Registries {
     /// The registries as these sources describe them, with this user's credentials for docker and podman.
@@ -128,7 +118,7 @@ impl Registries {
             format!("`{image}` is not an image such as registry.example.com/name:tag")
         })?;
         let login = self.logins.find(&reference)?;
-        let runtime = crate::runtime().map_err(Error::msg)?;
+        let runtime = cluster::runtime().map_err(Error::msg)?;
         let started = Instant::now();
         let mut causes = Vec::new();
         // The name in sources.yml. For Docker Hub, it differs from the host that gets the requests.

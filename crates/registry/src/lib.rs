@@ -1,5 +1,4 @@
-//! How to reach a registry: the protocols and certificates in `sources.yml`, which kwctl and policy-server also read, and
-//! the credentials.
+//! Reads images from registries: the protocols and certificates in `sources.yml`, the credentials, and the requests.
 //!
 //! MIRRORS: kubewarden-controller crates/policy-fetcher/src, `sources.rs` and `registry/mod.rs`. Unknown fields are
 //! ignored, as in these programs, because all of them use the same file.
@@ -8,136 +7,10 @@
 
 #![forbid(unsafe_code)]
 
+mod client;
 mod logins;
+mod sources;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
-use std::path::PathBuf;
-
-use anyhow::{Context as _, Result};
-use serde::Deserialize;
-
+pub use client::{Connection, Question, UNREACHED, Unreached};
 pub use logins::{Login, Logins};
-
-/// A protocol to reach a registry.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Way {
-    /// HTTPS; these certificates, in PEM, are trusted in addition to the system's.
-    Https(Vec<Vec<u8>>),
-    /// HTTPS with any certificate.
-    HttpsUnverified,
-    /// Plain HTTP.
-    Http,
-}
-
-impl Way {
-    /// The name in errors.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Https(_) => "by HTTPS",
-            Self::HttpsUnverified => "by HTTPS, without verifying the certificate",
-            Self::Http => "by HTTP",
-        }
-    }
-}
-
-/// Registries that differ from the default.
-#[derive(Debug, Default, Clone, Deserialize)]
-#[serde(default)]
-pub struct Sources {
-    /// Hosts, with port, whose certificate is not verified, and which may use plain HTTP.
-    #[serde(rename = "insecure_sources")]
-    insecure: BTreeSet<String>,
-    #[serde(rename = "source_authorities")]
-    authorities: BTreeMap<String, Vec<Authority>>,
-}
-
-/// The certificate authorities of a registry.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(tag = "type")]
-enum Authority {
-    Data { data: String },
-    Path { path: PathBuf },
-}
-
-impl Sources {
-    /// Reads the contents of a file.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Ok(yaml_serde::from_slice(bytes)?)
-    }
-
-    /// The protocols to reach a registry, in the order in which to try them.
-    pub fn ways(&self, host: &str) -> Result<Vec<Way>> {
-        let authorities = self.authorities(host)?;
-        let is_insecure = self.insecure.contains(host);
-        if authorities.is_empty() && !is_insecure && is_loopback(host) {
-            return Ok(vec![Way::Http]);
-        }
-        let mut ways = vec![Way::Https(authorities)];
-        if is_insecure {
-            ways.extend([Way::HttpsUnverified, Way::Http]);
-        }
-        Ok(ways)
-    }
-
-    /// The certificates, as PEM, that are trusted for a host; empty if only the system's are.
-    fn authorities(&self, host: &str) -> Result<Vec<Vec<u8>>> {
-        let listed = self.authorities.get(host);
-        let listed = listed.map(Vec::as_slice).unwrap_or_default();
-        let read = |authority: &Authority| match authority {
-            Authority::Data { data } => Ok(data.clone().into_bytes()),
-            Authority::Path { path } => std::fs::read(path)
-                .with_context(|| format!("the authority of {host}: {}", path.display())),
-        };
-        listed.iter().map(read).collect()
-    }
-}
-
-/// Whether a host, with or without a port, is this machine.
-pub fn is_loopback(host: &str) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.parse::<u16>().is_ok() => name,
-        _ => host,
-    };
-    let address = name.trim_matches(['[', ']']).parse::<IpAddr>();
-    name == "localhost" || address.is_ok_and(|address| address.is_loopback())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sources(text: &str) -> Sources {
-        Sources::from_bytes(text.as_bytes()).unwrap()
-    }
-
-    #[test]
-    fn plain_http_is_for_loopback_alone() {
-        let sources = sources("{}");
-        for host in ["localhost:5000", "127.1.2.3", "[::1]:5000"] {
-            assert_eq!(sources.ways(host).unwrap(), [Way::Http], "{host}");
-        }
-        for host in ["ghcr.io", "localhost.example.com", "10.0.0.1:5000"] {
-            let https = [Way::Https(Vec::new())];
-            assert_eq!(sources.ways(host).unwrap(), https, "{host}");
-        }
-    }
-
-    /// Fields that only kwctl reads are ignored.
-    #[test]
-    fn sources_say_which_registry_is_insecure_and_which_has_its_own_authority() {
-        let sources = sources(
-            "{insecure_sources: ['a:1', '127.0.0.1:1'], source_authorities: {'localhost:1': [{type: Data, data: PEM}]}, proxies: {no_proxy: example.com}}",
-        );
-        for insecure in ["a:1", "127.0.0.1:1"] {
-            assert_eq!(
-                sources.ways(insecure).unwrap(),
-                [Way::Https(Vec::new()), Way::HttpsUnverified, Way::Http]
-            );
-        }
-        assert_eq!(
-            sources.ways("localhost:1").unwrap(),
-            [Way::Https(vec![b"PEM".to_vec()])]
-        );
-    }
-}
+pub use sources::{Sources, Way};

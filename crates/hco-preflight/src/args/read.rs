@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::{CommandFactory, FromArgMatches};
+use cluster::foreign::one_line;
 
 use super::{Args, Check, Command, EXAMPLES, Fix};
-use crate::foreign::one_line;
 
 impl Args {
     /// Reads the words of the command line, the name of the program first.

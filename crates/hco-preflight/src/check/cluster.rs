@@ -12,21 +12,19 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum as _;
-use policy_host::ClusterError;
+use cluster::{ClusterError, Gap, Notes};
 use serde::Serialize;
 
 use crate::args::{self, FailOn, Format, Subject};
 use crate::exit::Exit;
 use crate::files;
 use crate::no_forecast::NoForecast;
-use crate::notes::Notes;
 use crate::report::{Conclusions as _, Finding};
 use crate::row::{Effect, Row, Severity, exit};
 use crate::stage::{self, Kept, Situation};
 use crate::state::State;
 use crate::stops::{self, Stop};
 use crate::terminal::{Terminal, print_json, print_markdown};
-use crate::world::Gap;
 
 /// The first pause between two polls of the cluster.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
@@ -177,7 +175,7 @@ impl Checked {
         rows.extend(golden_images::rows(&situation, is_stopped));
         rows.extend(machines::affected(&situation));
         let gaps = situation.world.gaps();
-        rows.extend(gaps.iter().map(|gap| gap.row(allow_unread)));
+        rows.extend(gaps.iter().map(|gap| Row::unread(gap, allow_unread)));
         Self {
             situation,
             findings,

@@ -1,10 +1,10 @@
 //! `check -f`: evaluates each object of the files with the module.
 
 use anyhow::{Result, ensure};
+use cluster::Notes;
 
 use crate::args::{self, FailOn};
 use crate::exit::Exit;
-use crate::notes::Notes;
 use crate::output;
 use crate::stage::{Check, Purpose};
 use crate::terminal::Terminal;

@@ -39,7 +39,7 @@ impl Kustomizations {
     fn read(&mut self, directory: &Path, name: &str) {
         // Reading a pipe would block until another process writes to it.
         let file = Some(directory.join(name)).filter(|file| file.is_file());
-        let text = file.and_then(|file| super::text(&file).ok());
+        let text = file.and_then(|file| cluster::files::text(&file).ok());
         let Some(objects) = text.and_then(|text| objects(&text).ok()) else {
             return;
         };

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cluster::Notes;
+use cluster::files::{STDIN, is_manifest, is_of_volume};
+use cluster::foreign::{one_line, shell_word};
 use globset::{Glob, GlobMatcher};
 use kube_objects::text::list;
 use walkdir::{DirEntry, WalkDir};
 
+use super::Walk;
 use super::kustomization::Kustomizations;
-use super::{STDIN, Walk};
 use crate::failure::Failure;
-use crate::foreign::{one_line, shell_word};
-use crate::notes::Notes;
 use crate::prose::count;
 use crate::report::NAMED;
 
@@ -153,15 +154,6 @@ impl Tree {
     }
 }
 
-/// Whether a path is the directory `..data` of a mounted `ConfigMap` or Secret, or the directory that it links to. They have
-/// its files a second and a third time.
-fn is_of_volume(path: &Path) -> bool {
-    let link = path.with_file_name("..data");
-    let is_link = link.is_symlink() && path.is_dir();
-    is_link
-        && (path == link || std::fs::read_link(&link).is_ok_and(|target| path.ends_with(target)))
-}
-
 /// The files below a directory that are tracked, or that no .gitignore names, relative to the directory. A nested
 /// repository counts as one of them. `None` without git, or outside of a repository.
 fn listed(root: &Path) -> Option<BTreeSet<PathBuf>> {
@@ -200,10 +192,4 @@ fn path_of(bytes: &[u8]) -> PathBuf {
 #[cfg(not(unix))]
 fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
-}
-
-/// Whether kubectl reads a file as a manifest, if it gets its directory.
-fn is_manifest(path: &Path) -> bool {
-    let ending = path.extension().and_then(std::ffi::OsStr::to_str);
-    matches!(ending, Some("json" | "yaml" | "yml"))
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use anstyle::Style;
 use anyhow::{Context, Result, anyhow, ensure};
+use cluster::foreign::{self};
 use manifest::{EditError, Edited, edited};
 use similar::TextDiff;
 use tempfile::NamedTempFile;
@@ -14,8 +15,8 @@ use tempfile::NamedTempFile;
 use super::{Fixed, note_summaries};
 use crate::args;
 use crate::failure::Failure;
+use crate::failure::chain;
 use crate::files::Source;
-use crate::foreign::{self, chain};
 use crate::terminal::{CYAN, GREEN, RED, Terminal, print_raw};
 
 /// Writes the fixed files, or shows the changes. The changes of a file that cannot be written are reverted.

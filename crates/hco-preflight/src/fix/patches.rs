@@ -1,6 +1,7 @@
 //! The changes of `fix` as JSON Patches and as commands, for objects in a cluster.
 
 use anyhow::{Context, Result, bail};
+use cluster::foreign::{self, one_line, shell_word};
 use json_patch::{Patch, PatchOperation, TestOperation};
 use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 use serde_json::{Value, json};
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use super::Fixed;
 use crate::apply::json_patch_of;
 use crate::failure::Failure;
-use crate::foreign::{self, chain, one_line, shell_word};
+use crate::failure::chain;
 use crate::kubectl::Kubectl;
 use crate::report::Conclusions as _;
 use crate::terminal::print_raw;

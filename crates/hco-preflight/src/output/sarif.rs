@@ -3,12 +3,12 @@
 //! The file is built as JSON, because serde-sarif depends on three crates, and code with its builders is longer. A test
 //! validates the output with the schema.
 
+use cluster::foreign::Foreign;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use crate::entry::{CLUSTER, Entry, OBJECT, Severity};
 use crate::exit::Exit;
-use crate::foreign::Foreign;
 use crate::pages::{self, Page};
 use crate::verdict::{Judged, Verdicts};
 

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use anstyle::Style;
+use cluster::foreign::{self, one_line};
 
 use crate::exit::Exit;
-use crate::foreign::{self, one_line};
 use crate::prose::{count, fix, line, wrap};
 use crate::report::{Boot, Finding, Level};
 use crate::terminal::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};

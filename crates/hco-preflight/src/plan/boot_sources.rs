@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cluster::field::text;
+use cluster::foreign::Foreign;
+use cluster::object_name::parts;
+use cluster::{GOLDEN, Metadata};
 use engine::Stopped;
 use operator_models::ssp::architecture::is_known;
 use operator_models::ssp::bundle;
 use serde_json::{Value, json};
 
-use crate::field::text;
-use crate::foreign::Foreign;
-use crate::object_name::parts;
 use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast, is_in};
 use crate::stage::{Hco, Situation};
 use crate::templates;
-use crate::world::{GOLDEN, Metadata};
 
 /// The boot sources before and after the change. Keys are `NAMESPACE/NAME`.
 pub(super) struct BootSources<'c> {

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use anstyle::Style;
+use cluster::foreign::one_line;
 
 use super::Plan;
-use crate::foreign::one_line;
 use crate::prose::count;
 use crate::report::some;
 use crate::row::{Effect, Row, Severity};

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cluster::foreign::Foreign;
+use cluster::{self, Node, World};
 use engine::Import;
 use operator_models::kubevirt::installation::KubeVirt;
 use operator_models::kubevirt::preference::{Preference, PreferenceName};
@@ -9,11 +11,9 @@ use operator_models::kubevirt::virtual_machine::{BootSource, Lookup, Reason, Vir
 use operator_models::ssp::bundle;
 use serde_json::Value;
 
-use crate::foreign::Foreign;
 use crate::report::{Changes, Conclusions as _, Forecast, is_in};
 use crate::row::{Effect, Row};
 use crate::stage::{Hco, Situation, has_virt_handler};
-use crate::world::{self, Node, World};
 
 pub(super) fn affected(situation: &Situation) -> Vec<Row> {
     let mut machines = BTreeSet::new();
@@ -51,7 +51,7 @@ impl Loss {
         situation: &Situation,
         changes: Option<&Changes>,
         source: &str,
-        machine: &world::Machine,
+        machine: &cluster::Machine,
     ) -> Option<Self> {
         let changes = changes?;
         let gone = |effect, why: &str, is_back| Self {
@@ -236,7 +236,7 @@ impl Lookup for &Admission<'_> {
             Some(namespace) => (&self.world.preferences, &**namespace),
         };
         let mut stored = stored.iter();
-        let stored = stored.find(|world::Preference { metadata, .. }| {
+        let stored = stored.find(|cluster::Preference { metadata, .. }| {
             metadata.name == name.name && metadata.namespace == namespace
         });
         let stored = stored.map(|stored| Preference {
@@ -352,7 +352,7 @@ impl<'w> Architectures<'w> {
 
     /// The effects on a VM that gets another architecture, or that needs nodes of an architecture that no workload node
     /// has after the change.
-    fn effects(&self, machine: &world::Machine, unfinished: Option<&BTreeSet<&str>>) -> Vec<Row> {
+    fn effects(&self, machine: &cluster::Machine, unfinished: Option<&BTreeSet<&str>>) -> Vec<Row> {
         let Some(read) = machine.read() else {
             return Vec::new();
         };
@@ -414,7 +414,7 @@ impl<'w> Architectures<'w> {
     }
 
     /// The architecture of the nodes on which a VM starts after the change, if the VM does not set one.
-    fn chosen(&self, machine: &world::Machine) -> Option<String> {
+    fn chosen(&self, machine: &cluster::Machine) -> Option<String> {
         // Most VMs set an architecture, and need not be parsed.
         if machine.own_architecture().is_some() {
             return None;
@@ -440,7 +440,7 @@ impl<'w> Architectures<'w> {
 }
 
 /// A clause for a VM that cannot start: a running VM is affected only at its next start.
-fn once_stopped(machine: &world::Machine) -> &'static str {
+fn once_stopped(machine: &cluster::Machine) -> &'static str {
     match &*machine.status {
         "Stopped" | "Provisioning" | "WaitingForVolumeBinding" => "",
         _ => "once stopped, ",
@@ -524,7 +524,7 @@ pub(crate) fn excluded(situation: &Situation) -> BTreeMap<String, Vec<String>> {
 struct WaysOut<'w> {
     architectures: Option<&'w Architectures<'w>>,
     /// The VMs by name, if they were read.
-    machines: Option<BTreeMap<String, &'w world::Machine>>,
+    machines: Option<BTreeMap<String, &'w cluster::Machine>>,
     /// The architectures that leave the workload nodes.
     gone: BTreeSet<String>,
     /// The VMs whose advice already says that they get another architecture.

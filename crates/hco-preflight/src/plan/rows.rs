@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use cluster::field::text;
+use cluster::foreign::{Foreign, one_line};
+use cluster::object_name::parts;
 use engine::Import;
 
 use super::Plan;
 use super::boot_sources::{BootSources, is_of_bundle};
-use crate::field::text;
-use crate::foreign::{Foreign, one_line};
-use crate::object_name::parts;
 use crate::report::{Cron, CronChanges, Retarget, is_in, listed, some};
 use crate::row::{Command, Effect, Row};
 

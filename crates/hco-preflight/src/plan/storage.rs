@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use cluster::field::quantity;
+use cluster::foreign::Foreign;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::boot_sources::BootSources;
-use crate::field::quantity;
-use crate::foreign::Foreign;
 
 /// The new disks for an architecture that have the same size.
 #[derive(Debug, Serialize)]

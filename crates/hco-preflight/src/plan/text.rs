@@ -1,9 +1,10 @@
 //! The text output of a plan.
 
+use cluster::foreign::{Foreign, lines};
+
 use super::Plan;
 use super::storage::{self, readable};
 use crate::facts::Fact;
-use crate::foreign::{Foreign, lines};
 use crate::no_forecast::NoForecast;
 use crate::prose::{count, folded, line};
 use crate::report::NAMED;

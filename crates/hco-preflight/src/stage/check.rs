@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use policy_host::{Cluster, ClusterError, HostCalls, Labels, Objects};
+use cluster::foreign::{self, Foreign, one_line};
+use cluster::{Cluster, ClusterError, Identity, Labels, Notes, Reader, World};
+use policy_host::{HostCalls, Objects};
 use serde_json::Value;
 
 use super::images;
@@ -13,21 +15,18 @@ use super::policies::Policies;
 use super::question::{Question, Written};
 use super::settings::Settings;
 use super::surroundings::{Decisive, surroundings, with_namespace};
-use crate::admission::{self, Identity};
+use crate::admission;
 use crate::apply;
 use crate::args::Subject;
 use crate::boot_image::{self, DataVolumes};
-use crate::failure::{Failure, Place};
+use crate::failure::{Failure, Place, chain};
 use crate::files::{self, Found, Wanted};
-use crate::foreign::{self, Foreign, chain, one_line};
 use crate::kubectl::Kubectl;
 use crate::misplaced;
 use crate::module::Module;
-use crate::notes::Notes;
 use crate::report::Report;
 use crate::verdict::{Against, Judged, Origin, Verdicts};
 use crate::what_if::WhatIf;
-use crate::world::{Reader, World};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {

@@ -3,16 +3,14 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use policy_host::ClusterError;
+use cluster::field::{items, text};
+use cluster::foreign::one_line;
+use cluster::{ARTIFACT, ClusterError, Notes, World, is_ours};
 use serde_json::{Value, json};
 
 use super::settings::{Settings, Target, without_effect};
-use crate::field::{items, text};
-use crate::foreign::one_line;
 use crate::module::{Module, mistakes};
-use crate::notes::Notes;
-use crate::policy::{ARTIFACT, Policy, is_ours};
-use crate::world::World;
+use crate::policy::Policy;
 
 /// The settings of the policies that evaluate these requests. If Kubewarden is not installed, or the user may not list
 /// its policies, a note says so, and the default settings apply. Also returns whether there may be policies that the

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+use cluster::Notes;
 use policy_host::{HostCalls, Registries};
 use serde_json::{Map, Value};
 
 use crate::args::Subject;
 use crate::images::registries;
-use crate::notes::Notes;
 
 /// With `--images`, all settings verify images, in these registries. Otherwise, no settings do, and a note says so.
 pub(super) fn verify<'v>(

@@ -3,13 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use policy_host::{Connection, Labels, NodeList};
+use cluster::{Connection, Labels, Node, NodeList, Object as _, World, foreign};
 
 use crate::args::Subject;
-use crate::files;
-use crate::foreign;
 use crate::what_if::WhatIf;
-use crate::world::{Node, Object as _, World};
 
 pub(super) const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of `kubectl get nodes -o yaml`), --cluster (the cluster of the current context), --from PATH (a snapshot or a must-gather), or --arch amd64=3,arm64=2 (hypothetical nodes)";
 
@@ -64,6 +61,6 @@ fn of_nodes<'n>(nodes: impl IntoIterator<Item = &'n Node>) -> NodeList {
 }
 
 pub(super) fn of_file(path: &Path, labels: &Labels) -> Result<NodeList> {
-    NodeList::from_text(&files::text(path)?, labels)
+    NodeList::from_text(&cluster::files::text(path)?, labels)
         .with_context(|| format!("--nodes {}", foreign::path(path)))
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
+use cluster::{Notes, World};
 use serde_json::{Value, json};
 
 use super::deployed;
@@ -10,9 +11,7 @@ use super::question::Question;
 use super::settings::{Settings, validated};
 use crate::args::Subject;
 use crate::module::{Module, mistakes};
-use crate::notes::Notes;
 use crate::report::{Conclusions as _, Report};
-use crate::world::World;
 
 /// The settings of the cluster's policies, and whether there may be policies that the user may not list.
 pub(super) type Deployed = (Vec<Settings>, bool);

@@ -1,9 +1,10 @@
 //! An object that the module evaluates.
 
+use cluster::Identity;
 use serde_json::Value;
 
 use super::settings::{Settings, Target};
-use crate::admission::{self, Identity};
+use crate::admission;
 use crate::failure::{Failure, Place};
 use crate::files::Found;
 use crate::verdict::Against;

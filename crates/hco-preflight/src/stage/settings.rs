@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
+use cluster::Notes;
+use cluster::field::{items, text};
+use cluster::foreign::{self, one_line};
 use manifest::{Object, objects};
 use serde_json::{Value, json};
 
-use crate::field::{items, text};
-use crate::files;
-use crate::foreign::{self, one_line};
 use crate::module::{Module, mistakes};
-use crate::notes::Notes;
 use crate::policy::{Mode, Policy};
 
 /// Settings, and the cluster's policy that contains them.
@@ -52,7 +51,7 @@ pub(crate) fn validated(
         return Ok(json!({}));
     };
     let file = foreign::path(path);
-    let documents = objects(&files::text(path)?)
+    let documents = objects(&cluster::files::text(path)?)
         .map_err(|error| anyhow!("{file}:{}: {}", error.line, one_line(&error.what)))?;
     let (settings, note) = read(&documents).map_err(|what| anyhow!("{file}: {what}"))?;
     if let Some(mistakes) = mistakes(module, &settings)? {

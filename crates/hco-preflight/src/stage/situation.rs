@@ -5,6 +5,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, anyhow, bail};
+use cluster::foreign::{self, Foreign, one_line};
+use cluster::object_name::{in_namespace, key, name};
+use cluster::{Cluster, Connection, Identity, Node, Notes, Reader, World, hyperconverged, labels};
 use engine::{Comparison, Consequence, Objects, VersionSource};
 use kube_objects::json::{Field, Json};
 use kube_objects::placement::Placement;
@@ -13,26 +16,21 @@ use operator_models::hco::golden_image::SHIPPED;
 use operator_models::hco::hyperconverged::LocatedFields;
 use operator_models::hco::node::is_workload;
 use operator_models::hco::version::{HcoVersion, VersionSupport};
-use policy_host::{Cluster, Connection};
 use serde_json::{Map, Value};
 
 use super::nodes::{check_connection, of_file};
 use super::policies::{Deployed, Policies};
 use super::question::{Question, Written};
-use crate::admission::{Identity, submitted};
+use crate::admission::submitted;
 use crate::apply;
 use crate::args::{Plan, Subject};
 use crate::files::{self, Found};
-use crate::foreign::{self, Foreign, one_line};
 use crate::hco_version::ShownVersion;
 use crate::kubectl::Kubectl;
 use crate::no_forecast::{NoForecast, denied_by_hco, unknown_in_status};
-use crate::notes::Notes;
-use crate::object_name::{in_namespace, key, name};
 use crate::report::{Changes, Finding, Forecast, Report};
 use crate::templates;
 use crate::verdict::Against;
-use crate::world::{Node, Reader, World, hyperconverged, labels};
 
 /// The states before and after the change.
 pub(crate) struct Situation {

@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
+use cluster::field::text;
+use cluster::foreign::Foreign;
+use cluster::object_name::key;
+use cluster::{DataSource, KubeVirt, Metadata, Notes, Object as _, Preference, Reference, World};
 use engine::Import;
 use operator_models::hco::version::HcoVersion;
 use operator_models::kubevirt::installation::{self, MULTI_ARCHITECTURE};
@@ -13,12 +17,7 @@ use policy_host::Objects;
 use serde_json::{Value, json};
 
 use super::question::Question;
-use crate::field::text;
-use crate::foreign::Foreign;
-use crate::notes::Notes;
-use crate::object_name::key;
 use crate::report::{self, Conclusions as _, Report};
-use crate::world::{DataSource, KubeVirt, Metadata, Object as _, Preference, Reference, World};
 
 const CLUSTER_PREFERENCE: &str = "VirtualMachineClusterPreference";
 const PREFERENCE_VERSION: &str = "instancetype.kubevirt.io/v1beta1";

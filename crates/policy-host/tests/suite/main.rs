@@ -9,11 +9,10 @@
 )]
 
 mod cache;
-mod cluster;
 mod faults;
 mod fuzzed;
 mod metered;
-mod node_lists;
+mod objects;
 mod operations;
 mod registries;
 mod worst;
@@ -74,7 +73,7 @@ items:
 
 fn nodes() -> Arc<dyn HostCalls> {
     Arc::new(
-        policy_host::NodeList::from_text(NODES.as_bytes(), &policy_host::Labels::All)
+        cluster::NodeList::from_text(NODES.as_bytes(), &cluster::Labels::All)
             .expect("it is a list"),
     )
 }

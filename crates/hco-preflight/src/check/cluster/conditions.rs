@@ -1,11 +1,12 @@
 //! The conditions of SSP and of the HyperConverged that report a problem.
 
-use crate::field::items;
-use crate::foreign::{Foreign, one_line};
-use crate::object_name::{key, parts};
+use cluster::Object as _;
+use cluster::field::items;
+use cluster::foreign::{Foreign, one_line};
+use cluster::object_name::{key, parts};
+
 use crate::row::{Effect, Row};
 use crate::stage::Situation;
-use crate::world::{self, Object as _};
 
 struct Condition {
     kind: &'static str,
@@ -32,7 +33,7 @@ pub(super) fn of(observed: &Situation) -> Vec<Row> {
 
 fn all(observed: &Situation) -> Vec<Condition> {
     let mut all = Vec::new();
-    let mut add = |kind, key: &str, condition: &world::Condition| {
+    let mut add = |kind, key: &str, condition: &cluster::Condition| {
         let stops = STOPS
             .iter()
             .find(|(name, status)| condition.r#type == *name && condition.status == *status);
@@ -55,7 +56,7 @@ fn all(observed: &Situation) -> Vec<Condition> {
     }
     let hyperconverged = &observed.after.object;
     for condition in items(hyperconverged, "/status/conditions") {
-        if let Ok(condition) = world::Condition::from_value(condition) {
+        if let Ok(condition) = cluster::Condition::from_value(condition) {
             add("HyperConverged", &key(hyperconverged), &condition);
         }
     }

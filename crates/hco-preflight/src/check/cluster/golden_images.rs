@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cluster::foreign::Foreign;
+use cluster::object_name::parts;
+use cluster::{self, Condition, DataImportCron, DataVolume, condition};
 use engine::Stopped;
 
-use crate::foreign::Foreign;
 use crate::kubectl::Kubectl;
-use crate::object_name::parts;
 use crate::plan::boot_sources::is_of_bundle;
 use crate::report::{self, Cron, is_in, listed};
 use crate::row::{Command, Effect, Row, Severity};
 use crate::stage::{Outlook, Situation};
-use crate::world::{self, Condition, DataImportCron, DataVolume, condition};
 
 /// A template for one architecture, and its state.
 #[derive(Debug)]
@@ -162,7 +162,7 @@ fn of(observed: &Situation) -> Vec<GoldenImage> {
     let volumes = world.volumes.iter().map(|it| (it.metadata.key(), it));
     let volumes: BTreeMap<String, &DataVolume> = volumes.collect();
     let sources = world.sources.iter().map(|it| (it.metadata.key(), it));
-    let sources: BTreeMap<String, &world::DataSource> = sources.collect();
+    let sources: BTreeMap<String, &cluster::DataSource> = sources.collect();
     let empty = changes.empty_meanwhile.as_slice();
     let changes = changes.crons.as_ref();
     // SSP creates the DataSources first: if one is rejected, it creates no DataImportCron.
@@ -374,7 +374,7 @@ impl GoldenImage {
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, `getDataSource`; ssp-operator
     /// internal/operands/data-sources/reconcile.go, `reconcileDataSource`.
-    fn beside(mut self, cron: &Cron, source: &world::DataSource, kubectl: &Kubectl) -> Self {
+    fn beside(mut self, cron: &Cron, source: &cluster::DataSource, kubectl: &Kubectl) -> Self {
         let owner = source.metadata.cron();
         let is_managed = owner == Some(cron.name.raw()) || source.metadata.is_of_ssp();
         let ready = condition(&source.conditions, "Ready");

@@ -1,8 +1,8 @@
 //! The problems of the live HyperConverged: the findings of the policy's rules.
 
+use cluster::foreign::Foreign;
 use engine::Outcome;
 
-use crate::foreign::Foreign;
 use crate::report::Finding;
 use crate::row::{Effect, Row};
 use crate::stage::Situation;

@@ -1,8 +1,9 @@
 //! The text output of a check of a cluster.
 
+use cluster::foreign::one_line;
+
 use super::{Checked, headline};
 use crate::facts::Fact;
-use crate::foreign::one_line;
 use crate::no_forecast::NoForecast;
 use crate::prose::{count, fix, folded, line};
 use crate::report::{Finding, NAMED};

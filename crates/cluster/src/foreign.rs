@@ -3,25 +3,24 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-pub(crate) use engine::Foreign;
-use engine::{escape, is_invisible};
-use policy_host::{ClusterError, HostError, NodeListError};
+pub use kube_objects::text::Foreign;
+use kube_objects::text::{escape, is_invisible};
 
 /// External text as one line. A separate line could look like a line of this program, or be a command for the runner of
 /// a pipeline.
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     escape(text, usize::MAX)
 }
 
 /// External text that may have several lines.
-pub(crate) fn lines(text: &str) -> String {
+pub fn lines(text: &str) -> String {
     let lines: Vec<String> = text.split('\n').map(one_line).collect();
     lines.join("\n")
 }
 
 /// A text without commands for the runner of a pipeline. Azure Pipelines and GitHub read `##vso[` and `##[` anywhere in
 /// a line, GitHub reads `::` and `TeamCity` reads `##teamcity[` at the beginning of a line.
-pub(crate) fn inert(text: &str) -> String {
+pub fn inert(text: &str) -> String {
     let lines = text.split('\n').map(|line| {
         let plain = anstream::adapter::strip_str(line).to_string();
         if plain.trim_start().starts_with("::") {
@@ -34,7 +33,7 @@ pub(crate) fn inert(text: &str) -> String {
 }
 
 /// A text without the commands that a runner reads anywhere in a line.
-pub(crate) fn inert_anywhere(text: &str) -> String {
+pub fn inert_anywhere(text: &str) -> String {
     COMMANDS.iter().fold(text.to_owned(), |text, command| {
         text.replace(&format!("##{command}["), &format!("# #{command}["))
     })
@@ -44,7 +43,7 @@ pub(crate) fn inert_anywhere(text: &str) -> String {
 const COMMANDS: [&str; 3] = ["", "vso", "teamcity"];
 
 /// Masks credentials in a message of an operator: a URL in it can contain a password, or a token in its query.
-pub(crate) fn masked(text: &str) -> String {
+pub fn masked(text: &str) -> String {
     let mut masked = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("://") {
@@ -63,25 +62,13 @@ pub(crate) fn masked(text: &str) -> String {
     masked + rest
 }
 
-/// An error and its causes in one sentence. External text from an API server, a login, a module or a node list is
-/// escaped.
-pub(crate) fn chain(error: &anyhow::Error) -> String {
-    let causes = error.chain().map(|cause| {
-        let is_foreign =
-            cause.is::<ClusterError>() || cause.is::<HostError>() || cause.is::<NodeListError>();
-        let text = cause.to_string();
-        if is_foreign { one_line(&text) } else { text }
-    });
-    causes.collect::<Vec<_>>().join(": ")
-}
-
 /// The path of a file in a sentence. Like all external text, it can contain a newline.
-pub(crate) fn path(path: &Path) -> String {
+pub fn path(path: &Path) -> String {
     one_line(&path.display().to_string())
 }
 
 /// A text, quoted for a shell.
-pub(crate) fn shell_word(text: &str) -> String {
+pub fn shell_word(text: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./:,=@%+".contains(it);
     if text.starts_with(|it: char| it.is_ascii_alphanumeric()) && text.chars().all(is_plain) {
         return text.to_owned();
@@ -91,7 +78,7 @@ pub(crate) fn shell_word(text: &str) -> String {
 }
 
 /// JSON in which these characters, and commands for the runner of a pipeline, are escaped. They only occur in strings.
-pub(crate) fn json(text: String) -> String {
+pub fn json(text: String) -> String {
     let is_shown = |it: char| it == '\n' || !is_invisible(it);
     if !text.contains("##") && text.chars().all(is_shown) {
         return text;

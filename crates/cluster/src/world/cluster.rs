@@ -1,12 +1,12 @@
 //! Reads the state of a cluster.
 
 use anyhow::{Error, Result, anyhow};
-use policy_host::{Cluster, ClusterError, Connection};
 use serde_json::Value;
 
 use super::{AnyList, Gap, Node, Reader, World, hyperconverged, labels};
+use crate::client::{Cluster, ClusterError, Connection};
 use crate::field::text;
-use crate::foreign::{chain, one_line};
+use crate::foreign::one_line;
 use crate::notes::Notes;
 use crate::object_name::{name, namespace};
 
@@ -15,7 +15,7 @@ impl World {
     /// HyperConverged cannot be read, because a comparison needs both. Other kinds that cannot be read are recorded. It
     /// reads the labels of nodes that matter to the HyperConverged and to this object. For `check` and `fix`, it
     /// only connects.
-    pub(crate) fn of_cluster(
+    pub fn of_cluster(
         cluster: Option<Cluster>,
         connection: &Connection,
         object: Option<&Value>,
@@ -88,7 +88,8 @@ pub(super) fn read(cluster: &Cluster, list: &mut dyn AnyList, paths: &[String]) 
         });
         if let Err(error) = added {
             let (is_silence, is_transient) = (error.is_silence(), error.is_transient());
-            list.state_mut().set_gap(chain(&error.into()), is_transient);
+            list.state_mut()
+                .set_gap(one_line(&format!("{:#}", Error::from(error))), is_transient);
             return is_silence;
         }
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Error, Result, anyhow, bail, ensure};
 use http_auth::ChallengeParser;
+use kube_objects::text::escape;
 use oci_client::Reference;
 use oci_client::client::current_platform_resolver;
 use oci_client::errors::OciEnvelope;
@@ -12,14 +13,23 @@ use oci_client::manifest::{
     OCI_IMAGE_MEDIA_TYPE, OciImageManifest, OciManifest, Versioned,
 };
 use oci_client::secrets::RegistryAuth;
-use registry::{Login, Way};
 use reqwest::header::{ACCEPT, HeaderMap, WWW_AUTHENTICATE};
 use reqwest::{Certificate, Response, StatusCode, Url, redirect};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256, Sha512};
 
-use super::Question;
+use crate::logins::Login;
+use crate::sources::{Way, is_loopback};
+
+/// The kinds of requests about an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Question {
+    /// Its manifest or index.
+    Manifest,
+    /// Its manifest, for the platform of this machine if it is an index, and its configuration.
+    ManifestAndConfig,
+}
 
 /// The maximum size of an answer. Manifests and configurations have some kilobytes.
 const LIMIT: usize = 4 << 20;
@@ -37,7 +47,7 @@ const MANIFESTS: [&str; 4] = [
 ];
 
 /// A connection for the requests about one image.
-pub(super) struct Connection<'a> {
+pub struct Connection<'a> {
     reference: &'a Reference,
     login: &'a Login,
     http: reqwest::Client,
@@ -45,7 +55,8 @@ pub(super) struct Connection<'a> {
 }
 
 impl<'a> Connection<'a> {
-    pub(super) fn new(reference: &'a Reference, login: &'a Login, way: &Way) -> Result<Self> {
+    /// A connection to the image's registry, in this way.
+    pub fn new(reference: &'a Reference, login: &'a Login, way: &Way) -> Result<Self> {
         Ok(Self {
             reference,
             login,
@@ -76,7 +87,8 @@ impl<'a> Connection<'a> {
         }
     }
 
-    pub(super) async fn answer(&self, question: Question) -> Result<Vec<u8>> {
+    /// The response to a request, as policy-server passes it to a module.
+    pub async fn answer(&self, question: Question) -> Result<Vec<u8>> {
         let token = self.token().await?;
         let token = token.as_deref();
         let answer = match question {
@@ -223,7 +235,7 @@ impl<'a> Connection<'a> {
         });
         if !is_own {
             "the response came from another host and is not shown".to_owned()
-        } else if registry::is_loopback(host) {
+        } else if is_loopback(host) {
             "the response of a service on this machine is not shown".to_owned()
         } else {
             reason(body)
@@ -292,10 +304,10 @@ fn client(way: &Way) -> Result<reqwest::Client> {
 /// The reason why a registry cannot be reached.
 #[derive(Debug, thiserror::Error)]
 #[error("{UNREACHED}: {0}")]
-pub(super) struct Unreached(pub(super) String);
+pub struct Unreached(pub String);
 
 /// This text is before the cause, because the policy shows the end of a long reason.
-pub(super) const UNREACHED: &str = "the registry cannot be reached; check the name, the network, HTTPS_PROXY, and the certificate authorities in sources.yml";
+pub const UNREACHED: &str = "the registry cannot be reached; check the name, the network, HTTPS_PROXY, and the certificate authorities in sources.yml";
 
 /// The reason why there is no answer.
 fn unreached(error: reqwest::Error) -> Error {
@@ -319,7 +331,7 @@ fn reason(body: &[u8]) -> String {
     };
     match reason.as_str() {
         "" => "no reason".to_owned(),
-        _ => engine::escape(&reason, 200),
+        _ => escape(&reason, 200),
     }
 }
 

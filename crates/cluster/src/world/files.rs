@@ -10,10 +10,10 @@ use kube_objects::text::list;
 use serde_json::Value;
 
 use super::{AnyList, GOLDEN, Node, Reader, State, World, hyperconverged, labels};
-use crate::admission::Identity;
 use crate::field::items;
 use crate::files;
 use crate::foreign::one_line;
+use crate::identity::Identity;
 use crate::notes::Notes;
 use crate::object_name::key;
 
@@ -22,7 +22,7 @@ const CLAIM: &str = "PersistentVolumeClaim";
 impl World {
     /// Reads a file or a directory. A note lists the kinds that were found and the kinds that are missing. It reads the
     /// labels of nodes that matter to the HyperConverged and to this object.
-    pub(crate) fn of_files(
+    pub fn of_files(
         path: &Path,
         object: Option<&Value>,
         reader: Reader,

@@ -10,11 +10,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 pub use counts::Counts;
 
-use crate::host_calls::{HostCalls, read};
-use crate::objects::Objects;
-
-/// Nodes, reduced to the fields that are read, which this host serves as a cluster would. Every account may read them.
-/// They are kept as text, because there can be thousands.
+/// Nodes, reduced to the fields that are read, They are kept as text, because there can be thousands.
 #[derive(Debug, Default)]
 pub struct NodeList {
     items: Vec<Box<RawValue>>,
@@ -137,6 +133,13 @@ impl NodeList {
         items.flat_map(|item| serde_json::from_str(item.get()))
     }
 
+    /// The nodes as a `NodeList` in JSON.
+    pub fn to_json(&self) -> String {
+        let items: Vec<&str> = self.items.iter().map(|item| item.get()).collect();
+        let items = items.join(",");
+        format!(r#"{{"apiVersion":"v1","kind":"NodeList","items":[{items}]}}"#)
+    }
+
     /// Adds the fields of a node that are kept.
     ///
     /// # Errors
@@ -161,18 +164,5 @@ impl NodeList {
         }
         self.items.extend(to_raw_value(&node));
         Ok(())
-    }
-}
-
-impl HostCalls for NodeList {
-    fn call(&self, namespace: &str, operation: &str, payload: &[u8]) -> Result<Vec<u8>, String> {
-        let is_list = (namespace, operation) == ("kubernetes", "list_resources_all");
-        if is_list && read::<Value>(payload)?.get("kind") == Some(&Value::from("Node")) {
-            let items: Vec<&str> = self.items.iter().map(|item| item.get()).collect();
-            let items = items.join(",");
-            let list = format!(r#"{{"apiVersion":"v1","kind":"NodeList","items":[{items}]}}"#);
-            return Ok(list.into_bytes());
-        }
-        Objects::default().call(namespace, operation, payload)
     }
 }

@@ -13,33 +13,37 @@ use kube_objects::name::is_dns1123_label;
 use operator_models::ssp::data_sources::{
     GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE,
 };
-use policy_host::{Cluster, ClusterError, Labels};
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::admission::Identity;
-use crate::apply::LAST_APPLIED;
+use crate::client::{Cluster, ClusterError};
 use crate::foreign::{self, Foreign, masked, one_line};
+use crate::identity::Identity;
+use crate::node_list::Labels;
 use crate::notes::Notes;
 use crate::object_name::{self, in_namespace, key};
-use crate::row::{Effect, Row, Severity};
 
 use self::Reader::{Check, Cluster as Live, Plan};
 use self::files::Seen;
-pub(crate) use self::objects::*;
+pub use self::objects::*;
 
 /// A kind of objects that is read besides HyperConverged objects.
 #[derive(Debug)]
-pub(crate) struct Kind {
-    pub(crate) name: &'static str,
+pub struct Kind {
+    /// Its name.
+    pub name: &'static str,
     api_version: &'static str,
     /// The commands that read it, besides `snapshot`.
     readers: &'static [Reader],
 }
 
+/// A command that reads a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reader {
+pub enum Reader {
+    /// `plan`.
     Plan,
+    /// `snapshot`, which reads every kind.
     Snapshot,
     /// `check -f` and `fix`.
     Check,
@@ -49,16 +53,19 @@ pub(crate) enum Reader {
 
 /// The reason why objects of a kind could not be read.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Gap {
-    pub(crate) kind: &'static str,
-    pub(crate) reason: String,
+pub struct Gap {
+    /// The kind.
+    pub kind: &'static str,
+    /// The reason, as a sentence.
+    pub reason: String,
     /// Whether another try may succeed.
     #[serde(rename = "transient")]
-    pub(crate) is_transient: bool,
+    pub is_transient: bool,
 }
 
+/// The objects of a kind.
 #[derive(Debug)]
-pub(crate) struct List<T> {
+pub struct List<T> {
     state: State,
     objects: Vec<T>,
     /// Whether an object matters.
@@ -77,13 +84,15 @@ struct State {
 /// Defines the world, and its lists in the order of a snapshot.
 macro_rules! world {
     ($($list:ident: $object:ident = $name:literal, $version:literal, $readers:expr;)*) => {
-        pub(crate) struct World {
+        /// The state of a cluster.
+        #[expect(missing_docs, reason = "the fields are named after the kinds")]
+        pub struct World {
             /// The cluster, unless the state comes from files. `check` and `fix` read its lists when they need them.
-            pub(crate) cluster: Option<Cluster>,
-            pub(crate) hyperconvergeds: Vec<Value>,
+            pub cluster: Option<Cluster>,
+            pub hyperconvergeds: Vec<Value>,
             /// The same HyperConverged objects in other API versions.
             converted: Vec<Value>,
-            $(pub(crate) $list: List<$object>,)*
+            $(pub $list: List<$object>,)*
         }
 
         impl World {
@@ -187,18 +196,6 @@ impl Kind {
     }
 }
 
-impl Gap {
-    pub(crate) fn row(&self, is_allowed: bool) -> Row {
-        let row = Row::new(Effect::NotRead, self.kind, "", &self.reason);
-        let severity = if is_allowed {
-            Severity::Info
-        } else {
-            row.severity
-        };
-        Row { severity, ..row }
-    }
-}
-
 impl State {
     fn set_gap(&mut self, reason: String, is_transient: bool) {
         self.gap.get_or_insert(Gap {
@@ -222,16 +219,18 @@ impl<T> List<T> {
         }
     }
 
-    pub(crate) fn kind(&self) -> &'static str {
+    /// The kind of the objects.
+    pub fn kind(&self) -> &'static str {
         self.state.kind.name
     }
 
-    pub(crate) fn is_read(&self) -> bool {
+    /// Whether the list was read.
+    pub fn is_read(&self) -> bool {
         self.state.is_read
     }
 
     /// The objects; empty if they were not read.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> + Clone {
+    pub fn iter(&self) -> impl Iterator<Item = &T> + Clone {
         let objects = self.is_read().then_some(&self.objects);
         objects.into_iter().flatten()
     }
@@ -288,7 +287,7 @@ fn write_list(
 
 impl World {
     /// KubeVirt's default architecture, if the only KubeVirt was read.
-    pub(crate) fn default_architecture(&self) -> Option<Foreign> {
+    pub fn default_architecture(&self) -> Option<Foreign> {
         let mut kubevirts = self.kubevirts.iter();
         match (kubevirts.next(), kubevirts.next()) {
             (Some(only), None) => only.default_architecture.as_deref().map(Foreign::from),
@@ -297,14 +296,14 @@ impl World {
     }
 
     /// The reasons why kinds could not be read.
-    pub(crate) fn gaps(&self) -> Vec<Gap> {
+    pub fn gaps(&self) -> Vec<Gap> {
         let lists = self.lists().into_iter();
         lists.filter_map(|list| list.state().gap.clone()).collect()
     }
 
     /// The lists for the engine's comparison. For a kind that was not read, the engine uses its forecast. Without
     /// DataImportCrons, it uses the forecast for all kinds, because no disk would belong to an existing one.
-    pub(crate) fn boot_sources(&self) -> Value {
+    pub fn boot_sources(&self) -> Value {
         fn listed<T: Object>(list: &List<T>) -> Option<Value> {
             let items: Vec<Value> = list.iter().map(T::to_value).collect();
             let kind = format!("{}List", list.kind());
@@ -324,7 +323,7 @@ impl World {
     }
 
     /// Writes the snapshot as one list in JSON.
-    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, r#"{{"apiVersion":"v1","kind":"List","items":["#)?;
         for object in self.hyperconvergeds.iter().chain(&self.converted) {
             writeln!(out, "{},", foreign::json(object.to_string()))?;
@@ -337,7 +336,8 @@ impl World {
         writeln!(out, "\n]}}")
     }
 
-    pub(crate) fn name(&self) -> &'static str {
+    /// Where the state comes from.
+    pub fn name(&self) -> &'static str {
         match self.cluster {
             Some(_) => "the cluster",
             None => "--from",
@@ -345,7 +345,7 @@ impl World {
     }
 
     /// The namespace of objects without a namespace.
-    pub(crate) fn namespace(&self) -> &str {
+    pub fn namespace(&self) -> &str {
         match (&self.cluster, self.hyperconvergeds.as_slice()) {
             (Some(cluster), _) => cluster.namespace(),
             (None, [one]) => object_name::namespace(one),
@@ -354,7 +354,7 @@ impl World {
     }
 
     /// The live HyperConverged objects of a namespace or of all namespaces.
-    pub(crate) fn hyperconvergeds(&self, namespace: Option<&str>) -> Result<Vec<Value>> {
+    pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Result<Vec<Value>> {
         if let Some(cluster) = &self.cluster {
             let live = cluster.hyperconvergeds(namespace);
             return live.map_err(|error| cluster::not_listed(error, namespace));
@@ -365,17 +365,13 @@ impl World {
     }
 
     /// Whether there can be objects of this kind.
-    pub(crate) fn has_kind_of(&self, identity: &Identity) -> bool {
+    pub fn has_kind_of(&self, identity: &Identity) -> bool {
         self.cluster.is_some() || identity.is_hyperconverged() || self.machines.is_read()
     }
 
     /// The live object for a manifest, in the manifest's version; `None` if it does not exist. If the manifest does not
     /// name a namespace, it is `namespace`.
-    pub(crate) fn object(
-        &self,
-        identity: &Identity,
-        namespace: Option<&str>,
-    ) -> Result<Option<Value>> {
+    pub fn object(&self, identity: &Identity, namespace: Option<&str>) -> Result<Option<Value>> {
         let Some(name) = &identity.name else {
             return Ok(None);
         };
@@ -421,7 +417,7 @@ impl World {
 
     /// The objects of a list, which `check` and `fix` read from a cluster now; `None` if they cannot be read. A note
     /// then gives the reason.
-    pub(crate) fn all<T: Object>(&self, list: &List<T>, notes: &mut Notes) -> Option<Vec<Value>> {
+    pub fn all<T: Object>(&self, list: &List<T>, notes: &mut Notes) -> Option<Vec<Value>> {
         let (kind, mut read) = (list.state.kind, List::new(list.state.kind));
         let list = match &self.cluster {
             None => list,
@@ -451,7 +447,7 @@ impl World {
     }
 
     /// The reason why there are no policies, if that is certain.
-    pub(crate) fn without_kubewarden(&self) -> Result<Option<&'static str>, ClusterError> {
+    pub fn without_kubewarden(&self) -> Result<Option<&'static str>, ClusterError> {
         Ok(match &self.cluster {
             Some(cluster) if !cluster.has_kubewarden()? => {
                 Some("Kubewarden is not installed in the cluster")
@@ -462,7 +458,7 @@ impl World {
     }
 
     /// The policies of all namespaces, or of one.
-    pub(crate) fn policies(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
+    pub fn policies(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
         let list = match namespace {
             None => &self.cluster_policies,
             Some(_) => &self.policies,
@@ -501,16 +497,19 @@ impl World {
 }
 
 /// The namespaces of golden images.
-pub(crate) const GOLDEN: [&str; 2] = [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE];
+pub const GOLDEN: [&str; 2] = [GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE];
 
 /// The labels of nodes to read.
-pub(crate) fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> Labels {
+pub fn labels<'v>(reader: Reader, objects: impl IntoIterator<Item = &'v Value>) -> Labels {
     match reader {
         Plan | Live => Labels::named_in(objects),
         // Another object may use other labels.
         Reader::Snapshot | Check => Labels::All,
     }
 }
+
+/// The annotation in which kubectl keeps the applied manifest.
+pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The annotations of a HyperConverged that are read, because they affect results or advice.
 const ANNOTATIONS: [&str; 7] = [
@@ -525,7 +524,7 @@ const ANNOTATIONS: [&str; 7] = [
 ];
 
 /// A HyperConverged without the fields that are not read, and without credentials in the messages of conditions.
-pub(crate) fn hyperconverged(object: &Value) -> Value {
+pub fn hyperconverged(object: &Value) -> Value {
     let mut reduced = object.clone();
     let mut keep = |pointer: &str, fields: &[&str]| {
         if let Some(Value::Object(all)) = reduced.pointer_mut(pointer) {

@@ -4,28 +4,30 @@ use crate::foreign::one_line;
 
 /// Notes in the order in which they were added, without duplicates.
 #[derive(Debug, Default)]
-pub(crate) struct Notes(Vec<String>);
+pub struct Notes(Vec<String>);
 
 impl Notes {
     /// Adds a note, as one line.
-    pub(crate) fn push(&mut self, note: &str) {
+    pub fn push(&mut self, note: &str) {
         self.push_lines(one_line(note));
     }
 
     /// Adds a note that may have several lines. External text in it is already limited to one line.
-    pub(crate) fn push_lines(&mut self, note: String) {
+    pub fn push_lines(&mut self, note: String) {
         if !self.0.contains(&note) {
             self.0.push(note);
         }
     }
 
-    pub(crate) fn append(&mut self, others: Self) {
+    /// Adds the notes of another list.
+    pub fn append(&mut self, others: Self) {
         for note in others.0 {
             self.push_lines(note);
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+    /// The notes.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
 }

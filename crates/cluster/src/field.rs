@@ -4,12 +4,12 @@ use kube_objects::quantity::Quantity;
 use serde_json::Value;
 
 /// A string; `None` if it is missing or has another type.
-pub(crate) fn text<'o>(object: &'o Value, pointer: &str) -> Option<&'o str> {
+pub fn text<'o>(object: &'o Value, pointer: &str) -> Option<&'o str> {
     object.pointer(pointer)?.as_str()
 }
 
 /// The items of a list; empty if it is missing or has another type.
-pub(crate) fn items<'o>(
+pub fn items<'o>(
     object: &'o Value,
     pointer: &str,
 ) -> impl Iterator<Item = &'o Value> + Clone + use<'o> {
@@ -18,7 +18,7 @@ pub(crate) fn items<'o>(
 }
 
 /// A quantity; `None` if it is invalid.
-pub(crate) fn quantity(value: &Value) -> Option<Quantity> {
+pub fn quantity(value: &Value) -> Option<Quantity> {
     match value {
         Value::String(text) => Quantity::parse(text),
         Value::Number(number) => Quantity::parse(&number.to_string()),

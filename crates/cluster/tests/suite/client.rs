@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
+use cluster::{Cluster, ClusterError, Connection, Labels};
 use e2e_tests::{ApiServer, recorded};
-use policy_host::{Cluster, ClusterError, Connection, Labels};
 use rstest::rstest;
 use serde_json::{Value, json};
 

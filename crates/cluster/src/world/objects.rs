@@ -1,5 +1,10 @@
 //! The objects of a cluster, with the fields that are read.
 
+#![expect(
+    missing_docs,
+    reason = "the fields are those of the objects, with their names"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 
@@ -8,7 +13,6 @@ use k8s_openapi::api::core::v1::NodeAffinity;
 use kube_objects::json::Json;
 use kube_objects::node_list;
 use operator_models::kubevirt::virtual_machine::{BootImage, BootSource, VirtualMachine};
-use policy_host::{Labels, NodeList};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -16,11 +20,11 @@ use serde_json::{Map, Value};
 
 use crate::field::text;
 use crate::foreign::{masked, one_line};
+use crate::node_list::{Labels, NodeList};
 use crate::object_name::name;
-use crate::policy;
 
 /// An object, or a part of one, with the fields that are read.
-pub(crate) trait Object: Sized {
+pub trait Object: Sized {
     /// The error names a field of the wrong type. The API server does not accept such an object.
     fn from_value(object: &Value) -> Result<Self, String>;
 
@@ -34,8 +38,8 @@ macro_rules! types {
     })*) => {$(
         $(#[$meta])*
         #[derive(Debug, Clone, Default, PartialEq)]
-        pub(crate) struct $name {
-            $($(#[$field_meta])* pub(crate) $field: $type,)*
+        pub struct $name {
+            $($(#[$field_meta])* pub $field: $type,)*
         }
 
         impl Object for $name {
@@ -252,7 +256,7 @@ types! {
 /// The conditions of a VM that say why it does not start. The others take more memory than the rest of the VM.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Vec<Condition>")]
-pub(crate) struct Failures(pub(crate) Vec<Condition>);
+pub struct Failures(pub Vec<Condition>);
 
 impl From<Vec<Condition>> for Failures {
     fn from(mut conditions: Vec<Condition>) -> Self {
@@ -268,7 +272,7 @@ impl From<Vec<Condition>> for Failures {
 /// A message of an operator, or a URL, without credentials.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "String")]
-pub(crate) struct Masked(pub(crate) String);
+pub struct Masked(pub String);
 
 impl From<String> for Masked {
     fn from(text: String) -> Self {
@@ -278,7 +282,7 @@ impl From<String> for Masked {
 
 /// A part of an object as JSON text, which takes less memory.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Compact<T>(Box<str>, PhantomData<T>);
+pub struct Compact<T>(Box<str>, PhantomData<T>);
 
 impl<T> Default for Compact<T> {
     fn default() -> Self {
@@ -314,7 +318,7 @@ impl<T> Serialize for Compact<T> {
 /// The fields of a VM that were applied. kubectl deletes the fields among them that a manifest no longer has.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "String")]
-pub(crate) struct AppliedMachine(String);
+pub struct AppliedMachine(String);
 
 impl From<String> for AppliedMachine {
     fn from(text: String) -> Self {
@@ -325,7 +329,7 @@ impl From<String> for AppliedMachine {
 }
 
 impl Metadata {
-    pub(crate) fn new(namespace: &str, name: &str) -> Self {
+    pub fn new(namespace: &str, name: &str) -> Self {
         Self {
             namespace: namespace.to_owned(),
             name: name.to_owned(),
@@ -333,12 +337,12 @@ impl Metadata {
         }
     }
 
-    pub(crate) fn key(&self) -> String {
+    pub fn key(&self) -> String {
         self.beside(&self.name)
     }
 
     /// `NAMESPACE/NAME` of another object in the namespace.
-    pub(crate) fn beside(&self, name: &str) -> String {
+    pub fn beside(&self, name: &str) -> String {
         format!("{}/{name}", self.namespace)
     }
 
@@ -351,28 +355,28 @@ impl Metadata {
     }
 
     /// The name of the DataImportCron that the object belongs to.
-    pub(crate) fn cron(&self) -> Option<&str> {
+    pub fn cron(&self) -> Option<&str> {
         Some(&*self.cron).filter(|name| !name.is_empty())
     }
 
     /// `NAMESPACE/NAME` of the DataImportCron that the object belongs to.
-    pub(crate) fn cron_key(&self) -> Option<String> {
+    pub fn cron_key(&self) -> Option<String> {
         self.cron().map(|name| self.beside(name))
     }
 
     /// Whether CDI deletes the object with its DataImportCron.
-    pub(crate) fn is_cleaned_up(&self) -> bool {
+    pub fn is_cleaned_up(&self) -> bool {
         self.clean_up == "true"
     }
 
     /// Whether SSP created the object.
-    pub(crate) fn is_of_ssp(&self) -> bool {
+    pub fn is_of_ssp(&self) -> bool {
         self.owner == "SSP.ssp.kubevirt.io"
     }
 }
 
 impl Node {
-    pub(crate) fn from_list(list: &NodeList) -> Result<Vec<Self>> {
+    pub fn from_list(list: &NodeList) -> Result<Vec<Self>> {
         let read = |node| {
             let error = |error| anyhow!("Node {} cannot be read: {error}", one_line(name(&node)));
             Self::from_value(&node).map_err(error)
@@ -381,7 +385,7 @@ impl Node {
     }
 
     /// Hypothetical nodes.
-    pub(crate) fn made_up(counts: &BTreeMap<String, usize>, prefix: &str, role: &str) -> Vec<Self> {
+    pub fn made_up(counts: &BTreeMap<String, usize>, prefix: &str, role: &str) -> Vec<Self> {
         let nodes = NodeList::made_up(counts, prefix, role);
         nodes
             .objects()
@@ -398,7 +402,7 @@ impl Node {
     }
 
     /// Whether the fields that placements read meet a condition.
-    pub(crate) fn matches(&self, condition: impl FnOnce(&node_list::Node<'_>) -> bool) -> bool {
+    pub fn matches(&self, condition: impl FnOnce(&node_list::Node<'_>) -> bool) -> bool {
         let labels = self.labels.read();
         let labels = labels.iter();
         condition(&node_list::Node {
@@ -411,25 +415,25 @@ impl Node {
     }
 }
 
-pub(crate) fn condition<'c>(conditions: &'c [Condition], kind: &str) -> Option<&'c Condition> {
+pub fn condition<'c>(conditions: &'c [Condition], kind: &str) -> Option<&'c Condition> {
     conditions.iter().find(|condition| condition.r#type == kind)
 }
 
 impl DataImportCron {
-    pub(crate) fn managed_data_source(&self) -> Option<&str> {
+    pub fn managed_data_source(&self) -> Option<&str> {
         text(&self.spec, "/managedDataSource")
     }
 }
 
 impl DataSource {
     /// The disks that it names.
-    pub(crate) fn disks(&self) -> impl Iterator<Item = String> {
+    pub fn disks(&self) -> impl Iterator<Item = String> {
         let disks = [&self.claim, &self.snapshot].into_iter().flatten();
         disks.map(|disk| self.metadata.named_by(disk))
     }
 
     /// The fields that KubeVirt reads. A DataSource that KubeVirt cannot read has no label.
-    pub(crate) fn boot_source(&self) -> BootSource {
+    pub fn boot_source(&self) -> BootSource {
         parsed(self, |json| BootSource::read(json).ok()).unwrap_or_default()
     }
 }
@@ -437,31 +441,31 @@ impl DataSource {
 impl DataVolume {
     /// Whether it belongs to a DataImportCron, or whether its disk does not exist yet and belongs to a VM or is imported
     /// from a registry.
-    pub(super) fn is_used(&self) -> bool {
+    pub fn is_used(&self) -> bool {
         let is_unfinished = self.phase != "Succeeded";
         let makes_disk = self.image.is_some() || !self.machine.is_empty();
         self.metadata.cron().is_some() || is_unfinished && makes_disk
     }
 
-    pub(crate) fn image(&self) -> Option<BootImage> {
+    pub fn image(&self) -> Option<BootImage> {
         parsed(self, BootImage::of_data_volume)
     }
 }
 
 impl AdmissionPolicy {
-    pub(super) fn is_ours(&self) -> bool {
-        policy::is_ours(&self.spec)
+    pub fn is_ours(&self) -> bool {
+        is_ours(&self.spec)
     }
 }
 
 impl Machine {
     /// The fields that KubeVirt reads.
-    pub(crate) fn read(&self) -> Option<VirtualMachine> {
+    pub fn read(&self) -> Option<VirtualMachine> {
         parsed(self, |json| VirtualMachine::read(json).ok())
     }
 
     /// The architecture that it sets itself.
-    pub(crate) fn own_architecture(&self) -> Option<&str> {
+    pub fn own_architecture(&self) -> Option<&str> {
         Some(&*self.architecture).filter(|own| !own.is_empty())
     }
 
@@ -470,7 +474,7 @@ impl Machine {
     /// created when the VM first starts.
     ///
     /// MIRRORS: kubevirt pkg/virt-controller/watch/vm/vm.go, setPrintableStatus.
-    pub(crate) fn has_disks(&self, unfinished: Option<&BTreeSet<&str>>) -> Option<bool> {
+    pub fn has_disks(&self, unfinished: Option<&BTreeSet<&str>>) -> Option<bool> {
         match &*self.status {
             "" | "Unknown" => None,
             "Running" | "Migrating" | "Paused" => Some(true),
@@ -483,7 +487,7 @@ impl Machine {
     }
 
     /// `NAMESPACE/NAME` of the DataSources of its disks.
-    pub(crate) fn sources(&self) -> impl Iterator<Item = String> {
+    pub fn sources(&self) -> impl Iterator<Item = String> {
         let templates = self.templates.iter();
         let sources = templates.filter_map(|template| template.source.as_ref());
         let sources = sources.filter(|source| source.kind == "DataSource");
@@ -493,7 +497,7 @@ impl Machine {
 
 impl Instance {
     /// The node on which it runs.
-    pub(crate) fn node(&self) -> Option<&str> {
+    pub fn node(&self) -> Option<&str> {
         let is_done = matches!(&*self.phase, "Succeeded" | "Failed");
         Some(&*self.node).filter(|node| !is_done && !node.is_empty())
     }
@@ -503,4 +507,16 @@ impl Instance {
 fn parsed<T>(object: &impl Object, read: impl FnOnce(Json<'_>) -> Option<T>) -> Option<T> {
     let text = object.to_value().to_string();
     read(Json::parse(text.as_bytes()).ok()?)
+}
+
+/// The last part of the module's address, in any registry.
+pub const ARTIFACT: &str = "hco-architecture-guard";
+
+/// Whether a policy runs this project's module, from any registry and in any version.
+pub fn is_ours(spec: &Value) -> bool {
+    let module = spec.get("module").and_then(Value::as_str);
+    let module = module.unwrap_or_default();
+    let address = module.split('@').next().unwrap_or_default();
+    let file = address.rsplit('/').next().unwrap_or_default();
+    file.split(':').next() == Some(ARTIFACT)
 }

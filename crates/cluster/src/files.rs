@@ -1,0 +1,121 @@
+//! Reads files: texts, and the objects of a directory tree.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, anyhow};
+use kube_objects::text::list;
+use manifest::{LIMIT, each_in_json, objects, read_up_to};
+use serde_json::Value;
+use walkdir::WalkDir;
+
+use crate::foreign::one_line;
+use crate::notes::Notes;
+
+/// The path of standard input and standard output.
+pub const STDIN: &str = "-";
+
+/// The name of standard input in the output.
+pub const STDIN_NAME: &str = "stdin";
+
+/// The name of a file in the output.
+pub fn name(path: &Path) -> String {
+    if path == Path::new(STDIN) {
+        STDIN_NAME.to_owned()
+    } else {
+        path.display().to_string()
+    }
+}
+
+/// The text of a file.
+pub fn text(path: &Path) -> Result<Vec<u8>> {
+    text_up_to(path, LIMIT)
+}
+
+/// The text of a file, up to this number of bytes.
+pub fn text_up_to(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    if path == Path::new(STDIN) {
+        let text = read_up_to(limit, io::stdin());
+        return text.context("standard input cannot be read");
+    }
+    let text = File::open(path).and_then(|file| read_up_to(limit, file));
+    text.with_context(|| format!("{} cannot be read", name(path)))
+}
+
+/// Passes each object of a file, or of a directory tree, to a function as soon as it is read, because a must-gather is
+/// larger than the part that is used. Files that are not manifests are skipped, for example logs. Notes name files of a
+/// directory that cannot be read.
+pub fn each_object(path: &Path, notes: &mut Notes, mut of: impl FnMut(&Path, Value)) -> Result<()> {
+    let mut skipped = Vec::new();
+    for file in manifests(path)? {
+        if is_json(&file) {
+            // The second pass does not fail, unless the file has changed in the meantime.
+            let text = File::open(&file).with_context(|| format!("{} cannot be read", name(&file)));
+            each_in_json(BufReader::new(text?), &mut |object| of(&file, object))?;
+            continue;
+        }
+        let read = text(&file).and_then(|text| {
+            objects(&text).map_err(|error| {
+                let (name, line, what) = (name(&file), error.line, one_line(&error.what));
+                anyhow!("{name}:{line}: cannot be read as YAML or JSON: {what}")
+            })
+        });
+        match read {
+            Ok(objects) => objects.into_iter().for_each(|it| of(&file, it.value)),
+            Err(error) if file != path => skipped.push(format!("{error:#}")),
+            Err(error) => return Err(error),
+        }
+    }
+    if !skipped.is_empty() {
+        notes.push(&format!("skipped {}", list(&skipped, 1)));
+    }
+    Ok(())
+}
+
+/// A file, or the manifests below a directory. The versions of a mounted `ConfigMap` are read once.
+fn manifests(path: &Path) -> Result<Vec<PathBuf>> {
+    if path == Path::new(STDIN) || !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = WalkDir::new(path).sort_by_file_name().into_iter();
+    let mut files = Vec::new();
+    for entry in entries.filter_entry(|entry| !is_of_volume(entry.path())) {
+        let entry =
+            entry.with_context(|| format!("{}: the directory cannot be read", name(path)))?;
+        // Reading a pipe would block until another process writes to it. A link to a missing file is an error later.
+        let is_readable = entry.path().is_file() || !entry.path().exists();
+        if is_manifest(entry.path()) && is_readable {
+            files.push(entry.into_path());
+        }
+    }
+    Ok(files)
+}
+
+/// Whether a path is the directory `..data` of a mounted `ConfigMap` or Secret, or the directory that it links to. They have
+/// its files a second and a third time.
+pub fn is_of_volume(path: &Path) -> bool {
+    let link = path.with_file_name("..data");
+    let is_link = link.is_symlink() && path.is_dir();
+    is_link
+        && (path == link || std::fs::read_link(&link).is_ok_and(|target| path.ends_with(target)))
+}
+
+/// Whether kubectl reads a file as a manifest, if it gets its directory.
+pub fn is_manifest(path: &Path) -> bool {
+    let ending = path.extension().and_then(std::ffi::OsStr::to_str);
+    matches!(ending, Some("json" | "yaml" | "yml"))
+}
+
+/// Whether a file is complete JSON. Objects of a truncated file don't count.
+fn is_json(file: &Path) -> bool {
+    // A pipe can be read only once.
+    if file == Path::new(STDIN) || !file.is_file() {
+        return false;
+    }
+    File::open(file).is_ok_and(|text| {
+        let mut text = BufReader::new(text);
+        let begins = text.fill_buf().map(<[u8]>::trim_ascii_start);
+        begins.is_ok_and(|text| text.starts_with(b"{")) && each_in_json(text, &mut drop).is_ok()
+    })
+}
