@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use kube_objects::edit::Edits;
 use kube_objects::json::{Field, Object};
 use kube_objects::name::is_dns1123_subdomain;
+use kube_objects::text::quote;
 use operator_models::hco::architectures::{Architectures, Coverage};
 use operator_models::hco::golden_image::GoldenImage;
 use operator_models::hco::template::{ARCHITECTURES, ENABLE, Template};
+use operator_models::kubevirt::preference::only_architecture;
 use serde_json::{Value, json};
 
 use super::Fixes;
@@ -178,6 +180,17 @@ impl<'f> Fixes<'_, 'f> {
     }
 
     fn list_workload(&self, template: &Template<'f>, summary: &str) -> Fix {
+        let preference = template.default_preference.as_deref();
+        let only = preference.and_then(only_architecture);
+        if let Some((preference, only)) = preference.zip(only)
+            && self.workload().contains_key(only)
+        {
+            let summary = format!(
+                "{summary} with {only} alone, which is what its default preference {} is for",
+                quote(preference)
+            );
+            return self.annotate(summary, template, ARCHITECTURES, only);
+        }
         let names: Vec<&str> = self.workload().keys().map(String::as_str).collect();
         let summary = format!("{summary}, and keep only the architectures that the image supports");
         self.annotate(summary, template, ARCHITECTURES, names.join(","))

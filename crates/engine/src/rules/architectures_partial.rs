@@ -1,3 +1,5 @@
+use operator_models::kubevirt::preference::only_architecture;
+
 use super::prelude::*;
 
 pub(crate) static RULE: Rule = Rule::about_annotations("architectures-partial", Level::Warn);
@@ -48,6 +50,15 @@ impl<'f> Violation<'f> for PartialArchitectures<'f> {
     }
 
     fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
+        let preference = self.template.default_preference.as_deref();
+        if let Some((preference, only)) = preference.zip(preference.and_then(only_architecture))
+            && self.template.architectures.as_deref() == Some(only)
+        {
+            let preference = quote(preference);
+            return vec![Proposal::advice(format!(
+                "leave it: the default preference {preference} is for {only} alone"
+            ))];
+        }
         vec![
             Proposal::AddMissing(self.template),
             Proposal::advice("leave it, if the image is only for the listed architectures"),

@@ -224,6 +224,33 @@ fn the_image_decides_how_an_annotation_is_corrected() {
     assert!(!partial[0].complete);
 }
 
+#[test]
+fn a_default_preference_for_one_architecture_decides_the_annotation() {
+    for (preference, value) in [
+        ("rhel.9", "amd64"),
+        ("windows.2k22", "amd64"),
+        ("rhel.9.arm64", "arm64"),
+        ("rhel.9.s390x", "amd64,arm64"),
+        ("centos.stream9", "amd64,arm64"),
+    ] {
+        let mut mine = template("mine", "");
+        mine["metadata"]["labels"] =
+            json!({"instancetype.kubevirt.io/default-preference": preference});
+        let fixes = fixes(
+            "architectures-missing",
+            "v1beta1",
+            &importing(&json!([mine])),
+            &json!({}),
+            &mixed(),
+        );
+        let written = fixes[0]
+            .patch
+            .last()
+            .and_then(|operation| operation.value.clone());
+        assert_eq!(written, Some(json!(value)), "{preference} {fixes:?}");
+    }
+}
+
 /// There are too many annotations to correct them with the import. Until the user corrects them, HCO imports nothing.
 #[test]
 fn a_repair_does_not_enable_an_import_that_leaves_a_boot_source_without_a_disk() {

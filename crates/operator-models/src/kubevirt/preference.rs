@@ -46,6 +46,13 @@ pub fn required_architecture(preference: &str) -> Option<&'static str> {
         .map(|(_, required)| *required)
 }
 
+/// The only architecture that makes sense for the VMs of a preference: the required one, or amd64 for Windows, whose
+/// preferences enable Hyper-V.
+pub fn only_architecture(preference: &str) -> Option<&'static str> {
+    let is_windows = preference.starts_with("windows.");
+    required_architecture(preference).or(is_windows.then_some("amd64"))
+}
+
 impl Preference {
     pub fn read(json: Json<'_>) -> Result<Self, WrongType<'_>> {
         let spec = Object::root(json).object("spec");
