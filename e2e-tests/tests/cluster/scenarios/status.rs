@@ -14,7 +14,22 @@ pub(crate) fn run(world: &World<'_>) {
     world.creates(&cluster.hyperconverged(&[template()], true, &json!({})));
     permissions(world);
     becomes_ready(&cluster);
+    is_gathered(world);
     loses_a_node(&cluster);
+}
+
+/// As `oc adm must-gather` runs it.
+fn is_gathered(world: &World<'_>) {
+    let script = format!("BASE_COLLECTION_PATH=gathered {ROOT}/deploy/must-gather/gather");
+    let variables = [("HCO_PREFLIGHT", "kubectl-hco_preflight")];
+    let output = world.admin.bash(&script, &variables);
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let live = world.admin.preflight(&["check", "--cluster", "-q"]);
+    assert!(output.stdout.contains(&live.stdout), "{output:?} {live:?}");
+    let gathered = world
+        .admin
+        .preflight(&["check", "--from", "gathered/snapshot.json", "-q"]);
+    assert_eq!(gathered.stdout, live.stdout);
 }
 
 /// The developer may read nodes and the HyperConverged at first.
