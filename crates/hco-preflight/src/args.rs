@@ -477,8 +477,19 @@ pub(crate) struct Explain {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Settings {
     /// The policy's settings, or the ClusterAdmissionPolicy that contains them; - for standard input
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", conflicts_with_all = ["cluster", "from"])]
     pub(crate) file: Option<PathBuf>,
+
+    /// Print the settings that manifests without a status need, from the cluster of the current kubeconfig
+    #[arg(long, conflicts_with = "from")]
+    pub(crate) cluster: bool,
+
+    /// The same from a snapshot, a must-gather, files of `kubectl get -o yaml`, or - for standard input
+    #[arg(long, value_name = "PATH")]
+    pub(crate) from: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) connection: Connection,
 }
 
 #[derive(Debug, clap::Args)]

@@ -61,7 +61,8 @@ impl ShownVersion {
     }
 }
 
-fn operator_version(object: &Value) -> Option<&str> {
+/// The version of HCO in the status.
+pub(crate) fn operator_version(object: &Value) -> Option<&str> {
     let mut versions = items(object, "/status/versions");
     let operator = versions.find(|it| text(it, "/name") == Some("operator"));
     text(operator?, "/version")

@@ -1,21 +1,32 @@
-//! `settings`: prints the settings of a file with all defaults, after the engine has validated them.
+//! `settings`: prints the settings of a file with all defaults, after the engine has validated them, or the settings that
+//! describe a cluster, for manifests without a status.
 
-use anyhow::{Context, Result};
-use cluster::Notes;
+use anyhow::{Context as _, Result, bail};
+use cluster::field::text;
+use cluster::object_name::name;
+use cluster::{Notes, Reader, World};
 use engine::RULES;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::args;
 use crate::exit::Exit;
-use crate::stage::validated;
+use crate::hco_version::operator_version;
+use crate::stage::{check_connection, validated};
+use crate::templates::of_status;
 use crate::terminal::Terminal;
 
 /// `settings`: the exit code is 2 if they are invalid.
 pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
-    let settings = validated(args.file.as_deref(), None, &mut notes)?;
+    let settings = if args.cluster || args.from.is_some() {
+        of_cluster(args, &mut notes)
+    } else {
+        check_connection(&args.connection, false, false)
+            .and_then(|()| validated(args.file.as_deref(), None, &mut notes))
+            .map(|settings| with_defaults(&settings))
+    };
     terminal.notes(&notes);
-    let yaml = yaml_serde::to_string(&with_defaults(&settings));
+    let yaml = yaml_serde::to_string(&settings?);
     terminal.print(&yaml.context("the settings cannot be written")?)?;
     Ok(Exit::Accepted)
 }
@@ -38,4 +49,64 @@ fn with_defaults(settings: &Value) -> Value {
         }
     }
     Value::Object(all)
+}
+
+/// The settings that a manifest without a status needs: the version of HCO, and the common templates that it ships.
+fn of_cluster(args: &args::Settings, notes: &mut Notes) -> Result<Value> {
+    let connection = &args.connection;
+    let world = match &args.from {
+        Some(path) => World::of_files(path, None, Reader::Check, notes)?,
+        None => World::of_cluster(None, connection, None, Reader::Check, notes)?,
+    };
+    let all = world.hyperconvergeds(connection.namespace.as_deref())?;
+    let [object] = all.as_slice() else {
+        bail!(
+            "the settings describe one HyperConverged, but there are {}: specify its namespace with -n",
+            all.len()
+        );
+    };
+    let mut settings = Map::new();
+    if let Some(version) = operator_version(object) {
+        let parts: Vec<&str> = version
+            .trim_start_matches('v')
+            .splitn(3, '.')
+            .take(2)
+            .collect();
+        settings.insert("hcoVersion".to_owned(), parts.join(".").into());
+    }
+    let mut common = Map::new();
+    for template in of_status(object) {
+        let of_status = |field: &str| template.pointer(&format!("/status/{field}"));
+        if of_status("commonTemplate") != Some(&Value::Bool(true)) {
+            continue;
+        }
+        if of_status("modified") == Some(&Value::Bool(true)) {
+            notes.push(&format!(
+                "{}: left out, because the HyperConverged changes it, so the status does not show what HCO ships",
+                name(template)
+            ));
+        } else if let Some(stated) = stated(template) {
+            common.insert(name(template).to_owned(), stated);
+        }
+    }
+    if common.is_empty() {
+        notes.push("the status lists no common templates that HCO ships unchanged");
+    } else {
+        settings.insert("commonTemplates".to_owned(), common.into());
+    }
+    Ok(settings.into())
+}
+
+/// A common template as the setting has it. With the import on, HCO filters the annotation, but not its original.
+fn stated(template: &Value) -> Option<Value> {
+    let source = template.pointer("/spec/template/spec/source")?;
+    let original = text(template, "/status/originalSupportedArchitectures");
+    let annotation = "/metadata/annotations/ssp.kubevirt.io~1dict.architectures";
+    let architectures = original.or_else(|| text(template, annotation));
+    let architectures = architectures.filter(|value| !value.is_empty());
+    let mut stated = json!({"source": source});
+    if let (Some(fields), Some(value)) = (stated.as_object_mut(), architectures) {
+        fields.insert("architectures".to_owned(), value.into());
+    }
+    Some(stated)
 }

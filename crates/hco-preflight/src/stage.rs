@@ -12,6 +12,7 @@ mod situation;
 mod surroundings;
 
 pub(crate) use self::check::{Check, Purpose};
+pub(crate) use self::nodes::check_connection;
 pub(crate) use self::question::{Question, Written};
 pub(crate) use self::settings::validated;
 pub(crate) use self::situation::{

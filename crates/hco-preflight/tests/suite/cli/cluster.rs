@@ -282,6 +282,51 @@ fn what_others_set_stays_where_the_file_is_applied() {
     }
 }
 
+/// A manifest in Git has no status. With the printed settings, a change of a template that OpenShift ships is accepted as
+/// in the cluster.
+#[test]
+fn the_settings_of_a_cluster_are_printed_for_manifests_without_a_status() {
+    let spec = |schedule: &str| {
+        json!({"schedule": schedule, "managedDataSource": "rhel9", "template": {"spec": {
+            "storage": {"resources": {"requests": {"storage": "30Gi"}}},
+            "source": {"registry": {"imageStream": "rhel9-guest", "pullMethod": "node"}},
+        }}})
+    };
+    let common = |name: &str, modified: bool| {
+        json!({
+            "metadata": {"name": name, "annotations": {"ssp.kubevirt.io/dict.architectures": "amd64"}},
+            "spec": spec("0 */12 * * *"),
+            "status": {"commonTemplate": true, "modified": modified, "originalSupportedArchitectures": "amd64,arm64,s390x"},
+        })
+    };
+    let live = hyperconverged(json!({"status": {
+        "versions": [{"name": "operator", "version": "1.19.2"}],
+        "dataImportCronTemplates": [common("rhel9-image-cron", false), common("rhel8-image-cron", true)],
+    }}));
+    let cluster = written("live.json", live.to_string());
+    let settings = run(&format!("settings --from {cluster}")).exits(0);
+    let settings = settings.notes("rhel8-image-cron: left out");
+    let printed: Value = yaml_serde::from_str(&settings.stdout).unwrap();
+    let expected = json!({
+        "source": {"registry": {"imageStream": "rhel9-guest", "pullMethod": "node"}},
+        "architectures": "amd64,arm64,s390x",
+    });
+    assert_eq!(
+        printed["commonTemplates"],
+        json!({"rhel9-image-cron": expected})
+    );
+    assert_eq!(printed["hcoVersion"], "1.19");
+    let path = written("settings.yaml", &settings.stdout);
+    let manifest = hyperconverged(json!({"spec": {
+        "featureGates": {"enableMultiArchBootImageImport": true},
+        "dataImportCronTemplates": [{"metadata": {"name": "rhel9-image-cron"}, "spec": spec("0 1 * * *")}],
+    }}));
+    let manifest = written("hco.yaml", manifest.to_string());
+    let words = format!("check -f {manifest} --arch amd64=3,arm64=2");
+    run(&words).exits(1);
+    run(&format!("{words} --settings {path}")).exits(0);
+}
+
 /// A template of OpenShift, which only the status of the live object names, needs no annotation. The file has no
 /// status, or a status that is not sent.
 #[rstest]
