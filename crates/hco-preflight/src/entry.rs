@@ -12,7 +12,7 @@ use crate::failure::{Failure, Place};
 use crate::report::{Finding, Level};
 use crate::verdict::{Judged, Verdicts};
 
-/// The name in place of a file, for an object in the cluster.
+/// The name in place of a file, for an error that is not about a file.
 pub(crate) const CLUSTER: &str = "cluster";
 
 /// The rule of an object without findings, because the module did not evaluate it or another module denied it.
@@ -39,7 +39,7 @@ pub(crate) struct Entry<'v> {
     /// The object; `None` for an entry about a file, or about the whole check.
     pub(crate) object: Option<&'v Judged>,
     pub(crate) finding: Option<&'v Finding>,
-    /// `None` for an object in the cluster.
+    /// `None` for an error that is not about a file.
     pub(crate) place: Option<Place>,
     /// The fact and the fix. If the cluster would only report a denial, a line says so.
     pub(crate) text: String,

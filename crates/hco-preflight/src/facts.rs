@@ -6,7 +6,7 @@ use cluster::foreign::{Foreign, one_line};
 use engine::Import;
 
 use crate::prose::folded;
-use crate::report::{Conclusions as _, Forecast, Report, counted, listed};
+use crate::report::{Conclusions as _, Report, counted, listed};
 use crate::row::{Effect, Row};
 use crate::stage::Situation;
 
@@ -78,15 +78,8 @@ impl Fact {
             "control plane",
             reports.map(|it| some(it.control_plane_architectures.as_deref())),
         );
-        let templates = [
-            vm_templates(reports[0], situation.forecast_before.as_ref()),
-            vm_templates(reports[1], situation.forecast_after()),
-        ];
-        let is_known = templates.iter().all(Option::is_some);
-        let templates = Self::compared("SSP's VM templates", templates);
         facts.extend(Some(control_plane).filter(|it| it.changes));
         facts.push(Self::default_architecture(reports));
-        facts.extend(Some(templates).filter(|it| it.changes && is_known));
         facts
     }
 
@@ -130,28 +123,4 @@ impl Fact {
 
 fn some(names: Option<&[Foreign]>) -> Option<String> {
     names.filter(|it| !it.is_empty()).map(listed)
-}
-
-/// The architectures of SSP's VM templates. Without the import, SSP uses only the first one. If SSP stops, it does not
-/// update them.
-///
-/// MIRRORS: ssp-operator internal/architecture/architecture.go, `GetSSPArchs`;
-/// internal/operands/common-templates/reconcile.go.
-fn vm_templates(report: &Report, forecast: Option<&Forecast>) -> Option<String> {
-    forecast.filter(|it| it.stopped.is_none())?;
-    let lists = [
-        &report.control_plane_architectures,
-        &report.workload_architectures,
-    ];
-    let mut architectures: Vec<Foreign> = Vec::new();
-    for architecture in lists.into_iter().flatten().flatten() {
-        if !architectures.contains(architecture) {
-            architectures.push(architecture.clone());
-        }
-    }
-    if report.multi_arch_import != Some(Import::Enabled) {
-        architectures.truncate(1);
-    }
-    architectures.sort();
-    some(Some(&architectures))
 }

@@ -11,6 +11,7 @@ use anyhow::{Result, bail};
 use cluster::foreign::{self, one_line, shell_word};
 use cluster::{Cluster, Notes};
 use engine::PatchOperation;
+use kube_objects::text::list;
 use manifest::Object;
 use serde_json::Value;
 
@@ -23,7 +24,7 @@ use crate::failure::Failure;
 use crate::files::Source;
 use crate::kubectl::Kubectl;
 use crate::prose::count;
-use crate::report::{Level, Remedy, Report};
+use crate::report::{Finding, Level, Remedy, Report};
 use crate::stage::{Check, Purpose, Question, Written};
 use crate::terminal::Terminal;
 use crate::verdict::{Judged, Verdicts};
@@ -216,7 +217,33 @@ impl<'q> Fixed<'q> {
             )
         });
         fixed.manual = manual.collect();
+        if let Some(what) = fixed.denied_by().filter(|_| args.output.is_some()) {
+            fixed.reset();
+            fixed.manual.push(what);
+        }
         Ok(fixed)
+    }
+
+    /// Why a request with only these fixes would be denied: they cause problems that are not fixed.
+    fn denied_by(&self) -> Option<String> {
+        let denies = |finding: &&Finding| finding.level == Level::Deny;
+        let is_same = |one: &Finding, other: &Finding| {
+            (&one.rule, &one.template) == (&other.rule, &other.template)
+        };
+        let before = &self.before.findings;
+        let new = (self.report.findings.iter().filter(denies))
+            .filter(|finding| !before.iter().any(|other| is_same(finding, other)))
+            .map(|finding| match &finding.template {
+                Some(template) => format!("[{}] {template}", finding.rule),
+                None => format!("[{}]", finding.rule),
+            });
+        let new: Vec<String> = new.collect();
+        (!new.is_empty()).then(|| {
+            format!(
+                "not printed, because this change alone would be denied: {}; add --images, which looks up the images, or --unsafe, which lists every workload architecture",
+                list(&new, 3)
+            )
+        })
     }
 
     fn reset(&mut self) {

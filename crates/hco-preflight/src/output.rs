@@ -32,14 +32,10 @@ pub(crate) fn print(verdicts: &Verdicts, format: Format, terminal: &Terminal) ->
 
 /// The text below a heading with the result, for a comment on a merge request.
 fn markdown(verdicts: &Verdicts, name: &str) -> Result<()> {
-    let denied = verdicts.objects.iter();
-    let mut denied = denied.filter(|it| it.exit() == Exit::Denied);
+    let mut denied = (verdicts.objects.iter()).filter(|object| object.exit() == Exit::Denied);
     let (sign, result) = match verdicts.exit() {
         Exit::Accepted => ("✅", "accepted"),
-        Exit::Denied if denied.clone().all(Judged::is_only_reported) => {
-            ("⚠", "reported, not denied")
-        }
-        Exit::Denied if denied.all(|it| it.existing_problems().is_some()) => ("⚠", "problems"),
+        Exit::Denied if denied.all(Judged::is_only_reported) => ("⚠", "reported, not denied"),
         Exit::Denied => ("❌", "denied"),
         Exit::Unjudged => ("❗", "not everything was checked"),
     };

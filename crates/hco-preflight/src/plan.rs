@@ -106,7 +106,7 @@ impl<'c> Plan<'c> {
             pending: pending.map(boot_sources),
             facts: Fact::all(situation, reports),
             stopped_by: if is_stored {
-                stops::of(situation)
+                stops::of(situation.forecast_after(), &situation.after.object)
             } else {
                 Vec::new()
             },
@@ -148,7 +148,7 @@ impl<'c> Plan<'c> {
         }
         rows.extend(self.facts.iter().filter_map(|fact| fact.row(object)));
         rows.extend(machines::affected(self.situation));
-        rows.extend(self.stopped_by.iter().map(Stop::row));
+        rows.extend(self.stops());
         if self.sources.changes.crons.is_none() && self.stopped_by.is_empty() {
             rows.push(row(Effect::NeverSettles, NEVER_SETTLES));
         }
@@ -164,11 +164,24 @@ impl<'c> Plan<'c> {
             .filter(|(key, _)| !pending.contains_key(key));
         rows.extend(asked.flat_map(|(_, rows)| rows));
         let pending = pending.into_values().flatten();
-        rows.extend(pending.map(|row| Row {
-            is_pending: true,
-            ..row
-        }));
+        rows.extend(pending.map(Row::pending));
         rows
+    }
+
+    /// What stops SSP. What stops it already, without the requested change, is pending.
+    fn stops(&self) -> impl Iterator<Item = Row> {
+        let situation = self.situation;
+        let before = situation.before.as_ref().filter(|_| situation.is_asked);
+        let before = before.map(|before| &before.object);
+        let before = before.map(|object| stops::of(situation.forecast_before.as_ref(), object));
+        let before = before.unwrap_or_default();
+        self.stopped_by.iter().map(move |stop| {
+            if before.iter().any(|other| stop.is_same(other)) {
+                stop.row().pending()
+            } else {
+                stop.row()
+            }
+        })
     }
 
     /// The problems that other nodes or another version of HCO cause.

@@ -246,6 +246,15 @@ impl Row {
         Self { severity, ..row }
     }
 
+    /// It also happens without the requested change, so it is neither new nor a loss through the change.
+    pub(crate) fn pending(self) -> Self {
+        Self {
+            is_pending: true,
+            severity: self.severity.min(Severity::Warning),
+            ..self
+        }
+    }
+
     /// The key that identifies the object.
     pub(crate) fn key(&self) -> (&str, &str, &str) {
         (self.kind, self.namespace.raw(), self.name.raw())
@@ -288,20 +297,20 @@ pub(crate) fn of_kind<'r>(rows: &'r [Row], kind: &str) -> Vec<&'r Row> {
     rows.collect()
 }
 
-/// Sections by namespace, with a line for each object. With `grouped`, objects in the same state share one.
-pub(crate) fn by_namespace(text: &mut String, what: &str, rows: &[&Row], end: &str, grouped: bool) {
+/// Sections by namespace, with a line for all objects in the same state.
+pub(crate) fn by_namespace(text: &mut String, what: &str, rows: &[&Row], end: &str) {
     let mut by_namespace: BTreeMap<&Foreign, Vec<&Row>> = BTreeMap::new();
     for row in rows {
         by_namespace.entry(&row.namespace).or_default().push(row);
     }
     for (namespace, rows) in by_namespace {
         let title = format!("{what} in {namespace}{end}");
-        by_object(text, &title, &rows, grouped);
+        by_object(text, &title, &rows);
     }
 }
 
-/// A section with a line for each object, which all its rows share.
-fn by_object(text: &mut String, title: &str, rows: &[&Row], grouped: bool) {
+/// A section with a line for all objects that have the same rows.
+fn by_object(text: &mut String, title: &str, rows: &[&Row]) {
     line!(text, "\n{BOLD}{title}{BOLD:#}");
     let mut by_name: BTreeMap<&Foreign, Vec<&Row>> = BTreeMap::new();
     let mut counted: BTreeMap<&str, usize> = BTreeMap::new();
@@ -318,7 +327,7 @@ fn by_object(text: &mut String, title: &str, rows: &[&Row], grouped: bool) {
         let state = rows.iter();
         let state = state.map(|row| (row.effect, &row.detail, row.command.as_ref()));
         let place = *places.entry(state.collect()).or_insert(alike.len());
-        match alike.get_mut(place).filter(|_| grouped) {
+        match alike.get_mut(place) {
             Some((names, _)) => names.push(name.to_string()),
             None => alike.push((vec![name.to_string()], rows)),
         }

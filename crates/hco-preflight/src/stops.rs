@@ -9,7 +9,6 @@ use serde_json::Value;
 use crate::prose::{folded, line};
 use crate::report::{Cron, Finding, Forecast, Report};
 use crate::row::{Effect, Row};
-use crate::stage::Situation;
 use crate::templates;
 use crate::terminal::{BOLD, RED};
 
@@ -31,6 +30,19 @@ impl Stop {
             .about("path", self.path.as_ref().map(Foreign::raw))
     }
 
+    /// Whether it is the same object of the same template. The position of the template in the list does not count.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let identity = |stop: &Self| {
+            (
+                stop.kind,
+                stop.namespace.clone(),
+                stop.name.clone(),
+                stop.template.clone(),
+            )
+        };
+        identity(self) == identity(other)
+    }
+
     fn text(&self) -> String {
         let (kind, namespace, name) = (self.kind, &self.namespace, &self.name);
         let path = self.path.as_ref().map(|path| format!(", {path}"));
@@ -42,7 +54,7 @@ impl Stop {
     }
 }
 
-pub(crate) fn render(text: &mut String, stopped: Option<Stopped>, stops: &[Stop]) {
+pub(crate) fn render(text: &mut String, title: &str, stopped: Option<Stopped>, stops: &[Stop]) {
     let what = match stopped {
         _ if stops.is_empty() => return,
         Some(Stopped::SameName) => {
@@ -57,7 +69,7 @@ pub(crate) fn render(text: &mut String, stopped: Option<Stopped>, stops: &[Stop]
         }
     };
     let what = folded(&format!("  {RED}✘{RED:#} {what}"), 4);
-    line!(text, "\n{BOLD}what stops SSP{BOLD:#}\n{what}");
+    line!(text, "\n{BOLD}{title}{BOLD:#}\n{what}");
     for stop in stops {
         line!(text, "{}", folded(&format!("      {}", stop.text()), 8));
     }
@@ -70,9 +82,10 @@ const REJECTIONS: [&str; 3] = [
     "template-invalid",
 ];
 
-/// All objects that stop SSP. If several DataImportCrons have the same name, each of their templates is included.
-pub(crate) fn of(situation: &Situation) -> Vec<Stop> {
-    let Some(forecast) = situation.forecast_after() else {
+/// All objects that stop SSP, for the forecast from this object. If several DataImportCrons have the same name, each of
+/// their templates is included.
+pub(crate) fn of(forecast: Option<&Forecast>, object: &Value) -> Vec<Stop> {
+    let Some(forecast) = forecast else {
         return Vec::new();
     };
     let crons = || {
@@ -103,7 +116,7 @@ pub(crate) fn of(situation: &Situation) -> Vec<Stop> {
             template: cron.template.clone(),
             path: match forecast.stopped {
                 Some(Stopped::DataImportCron) => cron.rejected_path.clone(),
-                _ => path(&situation.after.object, cron.template.raw(), field),
+                _ => path(object, cron.template.raw(), field),
             },
         }
     });

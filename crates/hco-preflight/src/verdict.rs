@@ -131,22 +131,6 @@ impl Judged {
         }
     }
 
-    /// The problems of a live object that was evaluated as a new one. The cluster does not deny its updates because of
-    /// them.
-    pub(crate) fn existing_problems(&self) -> Option<usize> {
-        let problems = self.of(Level::Deny).count();
-        let is_denied = self.exit() == Exit::Denied && problems > 0;
-        (self.question.place.is_none() && is_denied).then_some(problems)
-    }
-
-    /// The object with which it was compared, for users.
-    pub(crate) fn comparison(&self) -> String {
-        match self.existing_problems() {
-            Some(_) => "existing: updates are not blocked".to_owned(),
-            None => self.question.against.to_string(),
-        }
-    }
-
     /// Facts about the cluster and the import, each with its name.
     pub(crate) fn facts(&self) -> impl Iterator<Item = (&'static str, String)> {
         let report = &self.report;

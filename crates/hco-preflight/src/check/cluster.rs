@@ -146,7 +146,7 @@ struct Json<'c> {
 
 impl Checked {
     fn new(situation: Situation, allow_unread: bool) -> Self {
-        let stops = stops::of(&situation);
+        let stops = stops::of(situation.forecast_after(), &situation.after.object);
         let findings: Vec<Finding> = problems::of(&situation, &stops).cloned().collect();
         let name = &situation.name;
         let mut rows: Vec<Row> = findings

@@ -30,10 +30,6 @@ fn block(text: &mut String, object: &Judged, width: usize) {
         Exit::Denied => (RED, '✘', "denied"),
         Exit::Unjudged => (RED, '!', "not checked"),
     };
-    let word = match object.existing_problems() {
-        Some(problems) => format!("{} in the live object", count(problems, "problem")),
-        None => word.to_owned(),
-    };
     let name = object.name();
     line!(text, "{style}{sign} {word}{style:#}  {BOLD}{name}{BOLD:#}");
     let identity = &object.question.identity;
@@ -41,7 +37,7 @@ fn block(text: &mut String, object: &Judged, width: usize) {
     if identity.is_virtual_machine() {
         version.push_str(" VirtualMachine");
     }
-    let (at, comparison) = (object.at(None), object.comparison());
+    let (at, comparison) = (object.at(None), &object.question.against);
     line!(text, "  {DIM}{at} · {version} · {comparison}{DIM:#}");
     if let Some(policy) = &object.policy {
         line!(text, "  {DIM}by {}{DIM:#}", policy.with_mode());
@@ -212,8 +208,7 @@ fn closing(text: &mut String, verdicts: &Verdicts, name: &str) {
     } else {
         "object"
     };
-    let is_live = objects.iter().all(|it| it.question.place.is_none());
-    let denials = count(problems, if is_live { "problem" } else { "denial" });
+    let denials = count(problems, "denial");
     let are_denied = objects.iter().all(|it| it.exit() == Exit::Denied);
     let mut summary = format!("{BOLD}{}{BOLD:#}: ", count(objects.len(), what));
     match (problems, are_denied) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anstyle::Style;
-use cluster::foreign::one_line;
+use cluster::foreign::{Foreign, one_line};
 
 use super::Plan;
 use crate::prose::count;
@@ -22,7 +22,7 @@ impl Plan<'_> {
         let changes = self
             .rows
             .iter()
-            .any(|row| severities.contains(&row.severity));
+            .any(|row| severities.contains(&row.severity) && !row.is_pending);
         let unread = self.of_effects(&[Effect::NotRead]);
         let unread: Vec<&str> = unread.iter().map(|(kind, ..)| *kind).collect();
         let (mut style, mut what) = match (lost.is_empty(), changes) {
@@ -51,6 +51,17 @@ impl Plan<'_> {
     /// The losses of boot sources and VMs.
     fn lost(&self) -> Vec<String> {
         let changes = &self.sources.changes;
+        let pending = self.rows.iter().filter(|row| row.is_pending);
+        let pending: BTreeSet<_> = pending.map(Row::key).collect();
+        let is_new = |source: &str| {
+            let (namespace, name) = source.split_once('/').unwrap_or_default();
+            !pending.contains(&("DataSource", namespace, name))
+        };
+        let new = |sources: &[Foreign]| sources.iter().filter(|it| is_new(it.raw())).count();
+        let imports = self
+            .sources
+            .imported()
+            .filter(|cron| is_new(&cron.source()));
         let orphaned = self.of_effects(&[Effect::Orphaned]);
         let affected = self.of_effects(&[
             Effect::NoNode,
@@ -60,13 +71,13 @@ impl Plan<'_> {
             Effect::ArchitectureChanges,
         ]);
         let parts = [
-            (self.sources.imported().count(), "import", ""),
+            (imports.count(), "import", ""),
             (
-                changes.empty_meanwhile.len(),
+                new(&changes.empty_meanwhile),
                 "boot source",
                 " empty until done",
             ),
-            (changes.lost_image.len(), "boot source", " lost"),
+            (new(&changes.lost_image), "boot source", " lost"),
             (
                 self.of_effects(&[Effect::NotUpdated]).len(),
                 "boot source",
@@ -79,7 +90,7 @@ impl Plan<'_> {
         let mut parts: Vec<String> = parts
             .map(|(number, what, end)| format!("{}{end}", count(number, what)))
             .collect();
-        if !self.stopped_by.is_empty() {
+        if !self.of_effects(&[Effect::StopsSsp]).is_empty() {
             parts.push("SSP stops".to_owned());
         }
         if !self.of_effects(&[Effect::NeverSettles]).is_empty() {
@@ -97,9 +108,10 @@ impl Plan<'_> {
         format!(": {} can leave", some(&leaving))
     }
 
-    /// The objects with one of these effects.
+    /// The objects with one of these effects because of the change.
     fn of_effects(&self, effects: &[Effect]) -> BTreeSet<(&str, &str, &str)> {
-        let rows = self.rows.iter().filter(|row| effects.contains(&row.effect));
+        let rows = self.rows.iter();
+        let rows = rows.filter(|row| effects.contains(&row.effect) && !row.is_pending);
         rows.map(Row::key).collect()
     }
 }

@@ -117,6 +117,8 @@ fn disks(situation: &Situation, machines: &mut BTreeSet<Row>) {
                 continue;
             };
             let (effect, why) = (loss.effect, &loss.why);
+            let pending = situation.pending.as_ref();
+            let goes_anyway = Loss::of(situation, pending, &source, machine).is_some();
             let (effect, detail) = match machine.has_disks(unfinished.as_ref()) {
                 Some(true) if loss.is_moved => continue,
                 Some(true) => (
@@ -124,8 +126,6 @@ fn disks(situation: &Situation, machines: &mut BTreeSet<Row>) {
                     format!("the disk stays; {source}, from which it was made, {why}"),
                 ),
                 Some(false) => {
-                    let pending = situation.pending.as_ref();
-                    let goes_anyway = Loss::of(situation, pending, &source, machine).is_some();
                     let is_in_time = situation.is_asked && !goes_anyway;
                     let advice = match (is_in_time, loss.is_back) {
                         (true, true) => format!("let it finish before the change, or {AGAIN}"),
@@ -149,7 +149,8 @@ fn disks(situation: &Situation, machines: &mut BTreeSet<Row>) {
                     ),
                 ),
             };
-            add(machines, &machine.metadata.key(), effect, &detail);
+            let row = row(&machine.metadata.key(), effect, &detail);
+            machines.insert(if goes_anyway { row.pending() } else { row });
         }
     }
 }

@@ -20,6 +20,14 @@ pub(super) struct Disks {
     pub(super) bytes: Option<u128>,
 }
 
+impl Disks {
+    /// The size of all disks; `None` if it is unknown.
+    pub(super) fn total(&self) -> Option<u128> {
+        let number = u128::try_from(self.number).ok()?;
+        self.bytes?.checked_mul(number)
+    }
+}
+
 /// The disks that the DataImportCrons of the forecast import, and the deleted disks that are imported again.
 pub(super) fn requested(sources: &BootSources<'_>) -> Vec<Disks> {
     let mut numbers: BTreeMap<(&Foreign, Option<u128>), usize> = BTreeMap::new();

@@ -1,16 +1,18 @@
 //! The text output of a plan.
 
+use std::collections::BTreeSet;
+
 use cluster::foreign::{Foreign, lines};
 
 use super::Plan;
-use super::storage::{self, readable};
+use super::storage::{self, Disks, readable};
 use crate::facts::Fact;
 use crate::no_forecast::NoForecast;
 use crate::prose::{count, folded, line};
 use crate::report::NAMED;
-use crate::row::{Effect, by_effect, by_namespace, of_effect, of_kind};
+use crate::row::{Effect, Row, by_effect, by_namespace, of_effect, of_kind};
 use crate::stops;
-use crate::terminal::{BOLD, RED, YELLOW};
+use crate::terminal::{BOLD, DIM, RED, YELLOW};
 
 /// Renders the plan. With `all`, it names all VMs.
 pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
@@ -40,15 +42,7 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
         &plan.rows,
         Effect::ProblemEnds,
     );
-    let machines = of_kind(&plan.rows, "VirtualMachine");
-    let limit = if all { usize::MAX } else { NAMED };
-    by_effect(
-        &mut text,
-        "virtual machines",
-        &machines,
-        limit,
-        " (--all-vms names them)",
-    );
+    machines(&mut text, &plan.rows, all);
     boot_sources(&mut text, plan);
     storage(&mut text, plan);
     of_effect(&mut text, "not read", &plan.rows, Effect::NotRead);
@@ -57,6 +51,28 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
         line!(text, "{}", folded(line, 2));
     }
     text
+}
+
+/// The VMs that the change affects. VMs that keep their disks are only counted, unless the user wants all names.
+fn machines(text: &mut String, rows: &[Row], all: bool) {
+    let (keep, affected): (Vec<&Row>, Vec<&Row>) = of_kind(rows, "VirtualMachine")
+        .into_iter()
+        .partition(|row| row.effect == Effect::DiskStays && !all);
+    let limit = if all { usize::MAX } else { NAMED };
+    let hint = " (--all-vms names them)";
+    by_effect(text, "virtual machines", &affected, limit, hint);
+    let keep: BTreeSet<_> = keep.into_iter().map(Row::key).collect();
+    if keep.is_empty() {
+        return;
+    }
+    if affected.is_empty() {
+        line!(text, "\n{BOLD}virtual machines{BOLD:#}");
+    }
+    let what = match keep.len() {
+        1 => "1 VM keeps its disk, although its boot source changes".to_owned(),
+        number => format!("{number} VMs keep their disks, although their boot sources change"),
+    };
+    line!(text, "  {DIM}· {what}{hint}{DIM:#}");
 }
 
 /// Whether DataImportCrons and DataSources were read.
@@ -105,7 +121,16 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
         return;
     }
     let stopped = plan.situation.forecast_after().and_then(|it| it.stopped);
-    stops::render(text, stopped, &plan.stopped_by);
+    let mut stops = plan
+        .rows
+        .iter()
+        .filter(|row| row.effect == Effect::StopsSsp);
+    let title = if stops.all(|row| row.is_pending) {
+        "what stops SSP: still outstanding without this change"
+    } else {
+        "what stops SSP"
+    };
+    stops::render(text, title, stopped, &plan.stopped_by);
     if !plan.stopped_by.is_empty() && !plan.situation.is_asked {
         line!(text, "      `check` of the cluster shows how to fix this.");
     }
@@ -119,7 +144,7 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
         };
         line!(text, "\n{BOLD}boot sources{BOLD:#}\n{}", folded(what, 2));
     }
-    by_namespace(text, "boot sources", &asked, "", false);
+    by_namespace(text, "boot sources", &asked, "");
     let cautions = [Effect::NeverSettles, Effect::Caution];
     for row in plan
         .rows
@@ -130,19 +155,28 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
         line!(text, "{}", folded(&line, 4));
     }
     let end = ": still outstanding without this change";
-    by_namespace(text, "boot sources", &pending, end, false);
+    by_namespace(text, "boot sources", &pending, end);
 }
 
 fn storage(text: &mut String, plan: &Plan<'_>) {
     let disks = storage::requested(&plan.sources);
-    if !disks.is_empty() {
-        line!(text, "\n{BOLD}storage of new disks{BOLD:#}");
+    if disks.is_empty() {
+        return;
     }
-    for all in disks.chunk_by(|one, next| one.architecture == next.architecture) {
-        let architecture = all.first().and_then(|disks| disks.architecture.as_ref());
+    let number = disks.iter().map(|disks| disks.number).sum();
+    let known = disks.iter().filter_map(Disks::total).sum();
+    let least = if disks.iter().all(|disks| disks.bytes.is_some()) {
+        ""
+    } else {
+        "at least "
+    };
+    let all = format!("{}, {least}{}", count(number, "disk"), readable(known));
+    line!(text, "\n{BOLD}storage of new disks{BOLD:#}: {all}");
+    for of_one in disks.chunk_by(|one, next| one.architecture == next.architecture) {
+        let architecture = of_one.first().and_then(|disks| disks.architecture.as_ref());
         let architecture =
             architecture.map_or("unknown architecture".to_owned(), Foreign::to_string);
-        let sizes = all.iter().map(|disks| {
+        let sizes = of_one.iter().map(|disks| {
             let size = disks.bytes.map_or("unknown size".to_owned(), readable);
             format!("{} × {size}", count(disks.number, "disk"))
         });

@@ -18,6 +18,7 @@ mod pairs;
 mod picture;
 mod plan;
 mod schemas;
+mod situations;
 mod status;
 mod transcripts;
 mod usage;

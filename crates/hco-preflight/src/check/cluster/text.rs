@@ -37,7 +37,7 @@ pub(super) fn render(checked: &Checked, program: &str) -> String {
         let none = folded(&format!("  {none}"), 2);
         line!(text, "\n{BOLD}golden images{BOLD:#}\n{none}");
     }
-    by_namespace(&mut text, "golden images", &images, "", true);
+    by_namespace(&mut text, "golden images", &images, "");
     let left_out = of_kind(rows, "DataImportCronTemplate");
     let title = "templates that are not imported";
     by_effect(&mut text, title, &left_out, NAMED, "");
@@ -71,7 +71,7 @@ const NODES: &str = "cluster-architecture-unknown";
 fn stops(text: &mut String, checked: &Checked) {
     let situation = &checked.situation;
     let stopped = situation.forecast_after().and_then(|it| it.stopped);
-    stops::render(text, stopped, &checked.stops);
+    stops::render(text, "what stops SSP", stopped, &checked.stops);
     let is_rejected = matches!(situation.outlook, Err(NoForecast::RejectedBySsp(_)));
     let findings = situation.current().report.findings.iter();
     let of_nodes = findings.filter(|finding| is_rejected && finding.rule == NODES);

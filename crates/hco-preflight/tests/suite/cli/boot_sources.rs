@@ -166,13 +166,24 @@ fn unchanged(template: Value, objects: &[Value]) -> String {
     planned(&hyperconverged(&[template], true), objects, None)
 }
 
+/// A line of a plan, once for each of its boot sources: `- a, b: deleted` is `- a deleted` and `- b deleted`.
+pub(super) fn ungrouped(line: &str) -> Vec<String> {
+    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (sign, rest) = line.split_once(' ').unwrap_or_default();
+    let (names, detail) = rest.split_once(": ").unwrap_or_default();
+    if names.replace(", ", "").contains(' ') || !names.contains(", ") {
+        return vec![line];
+    }
+    let names = names.split(", ");
+    names
+        .map(|name| format!("{sign} {name} {detail}"))
+        .collect()
+}
+
 #[track_caller]
 fn shows(words: &str, rows: &[&str]) {
     let text = text_of(words);
-    let lines: Vec<String> = text
-        .lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
-        .collect();
+    let lines: Vec<String> = text.lines().flat_map(ungrouped).collect();
     for row in rows {
         assert!(lines.iter().any(|line| line == row), "no `{row}`: {text}");
     }
@@ -363,8 +374,7 @@ fn a_deleted_data_source_leaves_its_disk() {
         let template = template("fedora", retention);
         for made in [made_for_both(&template), Vec::new()] {
             let words = unchanged(template.clone(), &made);
-            let templates = "SSP's VM templates amd64, arm64 → amd64";
-            shows(&format!("{words} --what-if arm64=-1"), &[row, templates]);
+            shows(&format!("{words} --what-if arm64=-1"), &[row]);
         }
     }
 }
@@ -394,7 +404,6 @@ fn a_label_that_the_image_need_not_have_is_said() {
         &planned(&off, &made_of(&templates[0], &[]), Some(&on)),
         &[
             "+ fedora-amd64 imported from docker://registry.example.com/fedora:1 for one architecture: that of the image, or for a multi-architecture image, that of the importer's node (amd64, arm64); its label says amd64 in any case",
-            "SSP's VM templates amd64 → amd64, arm64",
         ],
     );
 }

@@ -5,6 +5,7 @@ use std::fs;
 use rstest::rstest;
 use serde_json::{Value, json};
 
+use super::boot_sources::ungrouped;
 use super::objects::{GOLDEN, beside, copy, edited, list, node, object, objects};
 use super::schemas::{mistakes, schema_of};
 use super::{images, json_of, rows, run, scratch, sources, text_of, unread, written};
@@ -399,8 +400,12 @@ fn common_templates_are_planned() {
         ("fedora-arm64", "imported for arm64"),
         ("import", "off → on"),
     ] {
-        let is_row = |line: &&str| line.split_whitespace().nth(1) == Some(name);
-        let row = text.lines().find(is_row).unwrap_or_default();
+        let is_row = |line: &String| line.split_whitespace().nth(1) == Some(name);
+        let row = text
+            .lines()
+            .flat_map(ungrouped)
+            .find(is_row)
+            .unwrap_or_default();
         assert!(row.contains(part), "{name}: {text}");
     }
 }

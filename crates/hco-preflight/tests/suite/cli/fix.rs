@@ -358,6 +358,36 @@ fn a_command_names_the_cluster_that_it_is_for() {
     run_on(&server, &format!("{words} {flags}")).prints(&[&expected]);
 }
 
+/// Enabling the import alone would be denied, because the annotations are missing.
+#[test]
+fn a_command_that_would_be_denied_is_not_printed() {
+    let template = |name: &str, labels: Value| {
+        json!({
+            "metadata": {"name": name, "labels": labels},
+            "spec": {"schedule": "0 0 * * *", "managedDataSource": name, "template": {"spec": {
+                "storage": {"resources": {"requests": {"storage": "30Gi"}}},
+                "source": {"registry": {"url": format!("docker://registry.example.com/{name}")}},
+            }}},
+        })
+    };
+    let windows = json!({"instancetype.kubevirt.io/default-preference": "windows.2k22"});
+    let object = hyperconverged(json!({
+        "spec": {"dataImportCronTemplates": [template("linux", json!({})), template("windows", windows)]},
+        "status": {"versions": [{"name": "operator", "version": "1.19.0"}]},
+    }));
+    let nodes: Value = yaml_serde::from_str(&file("nodes.yaml")).unwrap();
+    let cluster = json!({"apiVersion": "v1", "kind": "List", "items": [object, nodes]});
+    let cluster = written("cluster.json", cluster.to_string());
+    let words = &format!("fix --from {cluster} --enable-import -o commands");
+    let fix = run(words).exits(1);
+    let fix = fix.notes("not printed, because this change alone would be denied: [architectures-missing] linux, [architectures-missing] windows; add --images");
+    assert_eq!(fix.stdout, "");
+    let annotation = |value| format!(r#"dict.architectures","value":"{value}"}}"#);
+    let values = ["amd64,arm64", "amd64"].map(annotation);
+    let values: Vec<&str> = values.iter().map(String::as_str).collect();
+    run(&format!("{words} --unsafe")).prints(&values);
+}
+
 /// A program that reads the patches gets a line for each object.
 #[test]
 fn each_object_has_a_line_of_json() {

@@ -1,0 +1,116 @@
+//! Six clusters, as an administrator meets them, and what `check`, `check -f`, `plan`, and `fix` say about them: headline,
+//! exit code, and alert agree.
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::objects::{copy, object};
+use super::{run, written};
+
+/// What a command printed first, and its exit code.
+struct Answer(&'static str, i32);
+
+/// The output of `kubectl get -o yaml` for a cluster.
+fn cluster(name: &str) -> String {
+    const ARM64_NODE: &str = r#"  - {apiVersion: v1, kind: Node, metadata: {name: n2, labels: {kubernetes.io/arch: arm64, node-role.kubernetes.io/worker: ""}}, status: {nodeInfo: {architecture: arm64}}}"#;
+    const BOTH: &str = "nodeInfo: {workloadsArchitectures: [amd64, arm64]";
+    const UP_TO_DATE: &str = r#""type": "UpToDate", "status": "True", "reason": "UpToDate", "message": "Latest import is up to date""#;
+    const FAILS: &str = r#""type": "UpToDate", "status": "False", "reason": "Failed", "message": "manifest unknown""#;
+    const NO_IMPORT: &str = r#""reason": "NoImport", "message": "No current import""#;
+    const FAILED: &str = r#""reason": "Failed", "message": "manifest unknown""#;
+    let (file, edits): (_, &[(&str, &str)]) = match name {
+        "amd64 only" => (
+            "status-import-off.yaml",
+            &[
+                (ARM64_NODE, ""),
+                (BOTH, "nodeInfo: {workloadsArchitectures: [amd64]"),
+            ],
+        ),
+        "arm64 has joined" => ("status-import-off.yaml", &[]),
+        "import on and done" => ("status-ready.yaml", &[]),
+        "import on and failing" => (
+            "status-ready.yaml",
+            &[(UP_TO_DATE, FAILS), (NO_IMPORT, FAILED)],
+        ),
+        "SSP stopped" => (
+            "status-ready.yaml",
+            &[(
+                r#""managedDataSource": "good", "schedule": "0 */12 * * *""#,
+                r#""managedDataSource": "good", "schedule": "0 */12 * *""#,
+            )],
+        ),
+        "compact with infra nodes" => (
+            "status-ready.yaml",
+            &[(
+                r#""name": "cp-1", "labels": {"#,
+                r#""name": "cp-1", "labels": {"node-role.kubernetes.io/infra": "", "node-role.kubernetes.io/worker": "", "#,
+            )],
+        ),
+        other => panic!("{other}"),
+    };
+    let ssp = object("SSP", "kubevirt-hyperconverged/ssp", json!({}));
+    copy(file, edits, &[ssp])
+}
+
+/// The HyperConverged of a cluster, in a file.
+fn own_file(cluster: &str) -> String {
+    let all: Value = yaml_serde::from_str(&std::fs::read_to_string(cluster).unwrap()).unwrap();
+    let mut items = all["items"].as_array().unwrap().iter();
+    let object = items.find(|item| item["kind"] == "HyperConverged").unwrap();
+    written("hco.json", object.to_string())
+}
+
+const ACCEPTED: Answer = Answer("1 object: accepted", 0);
+const NOTHING_CHANGES: Answer = Answer("nothing changes\n", 0);
+const NOTHING_TO_FIX: Answer = Answer("nothing to fix", 0);
+
+/// An update of an object with an existing problem is accepted, and a plan of the same object changes nothing.
+#[rstest]
+#[case(
+    "amd64 only",
+    Answer("no problem: 1 golden image has a disk\n", 0),
+    NOTHING_TO_FIX
+)]
+#[case(
+    "arm64 has joined",
+    Answer("1 problem: HCOMultiArchGoldenImagesDisabled fires\n", 1),
+    Answer("1 finding for you to decide: run again with --enable-import", 1)
+)]
+#[case(
+    "import on and done",
+    Answer("no problem: 2 golden images have a disk\n", 0),
+    NOTHING_TO_FIX
+)]
+#[case(
+    "import on and failing",
+    Answer("2 problems: 2 imports fail\n", 1),
+    NOTHING_TO_FIX
+)]
+#[case(
+    "SSP stopped",
+    Answer("4 problems: SSP is stopped by good-cron", 1),
+    Answer("1 finding to fix manually", 1)
+)]
+#[case(
+    "compact with infra nodes",
+    Answer("no problem: 2 golden images have a disk\n", 0),
+    NOTHING_TO_FIX
+)]
+fn all_commands_agree(#[case] name: &str, #[case] check: Answer, #[case] fix: Answer) {
+    let cluster = cluster(name);
+    let file = own_file(&cluster);
+    let mut wrong = Vec::new();
+    for (Answer(first, code), words) in [
+        (check, format!("check --from {cluster}")),
+        (ACCEPTED, format!("check -f {file} --from {cluster}")),
+        (NOTHING_CHANGES, format!("plan -f {file} --from {cluster}")),
+        (fix, format!("fix --from {cluster} -o commands")),
+    ] {
+        let run = run(&words);
+        let printed = [&*run.stdout, &*run.stderr].concat();
+        if run.code != code || !printed.contains(first) {
+            wrong.push(format!("{run:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{name}: {}", wrong.join("\n"));
+}
