@@ -67,8 +67,8 @@ pub use operator_models::hco::node;
 pub use operator_models::kubevirt::preference::PreferenceName;
 pub use pipeline::{evaluate, report, report_change, validate_settings};
 pub use report::{
-    Boot, ChangesReport, CronChangesReport, CronReport, DataSourceReport, ForecastReport, Report,
-    RetargetReport, TemplateReport, VirtualMachineReport,
+    Boot, ChangesReport, CronChangesReport, CronReport, DataSourceReport, ForecastReport,
+    NoForecastReport, Report, RetargetReport, TemplateReport, VirtualMachineReport,
 };
 pub use rule::{Condition, Level, ObjectKind, Ratchet, RepairKind, Rule, Subject};
 pub use rules::RULES;

@@ -63,6 +63,7 @@ pub(crate) fn report(change: &Change<'_>, inputs: &Inputs<'_>, detail: Detail) -
             .filter(|_| configuration.installation.deploys_golden_images)
             .map(|census| templates(change, census)),
         forecast: forecast::forecast(side),
+        no_forecast: side.forecast.as_ref().err().map(forecast::none),
         forecast_before: change.before.and_then(forecast::forecast),
         changes: change.changes.as_ref().map(forecast::changes),
         ..report

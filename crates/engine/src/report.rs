@@ -49,6 +49,9 @@ pub struct Report {
     /// The objects that SSP and CDI will create; `None` if no nodes were read, if HCO or SSP rejects the object, if
     /// HCO deploys no golden images, or if the report is not requested.
     pub forecast: Option<ForecastReport>,
+    /// Why there is no forecast; `None` if there is one, or if the report is not requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_forecast: Option<NoForecastReport>,
     /// The same for the object before the update.
     pub forecast_before: Option<ForecastReport>,
     /// The changes in the cluster that the update causes.
@@ -116,6 +119,24 @@ pub enum Boot {
     NotImported,
     /// The object does not define it, or the image could not be read.
     Unknown,
+}
+
+/// Why the operators create no boot sources from an object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NoForecastReport {
+    /// The nodes were not read, or cannot be read.
+    NodesUnknown,
+    /// HCO deploys no golden images.
+    NotDeployed,
+    /// HCO rejects the object, or cannot reconcile it. A finding says why.
+    RejectedByHco,
+    /// The schemas of HCO and SSP reject the contentType of this template.
+    ContentType(Foreign),
+    /// SSP rejects this architecture of a node.
+    Architecture(Foreign),
+    /// SSP rejects the object, because no node has an architecture.
+    NoArchitecture,
 }
 
 /// The objects that SSP and CDI create.

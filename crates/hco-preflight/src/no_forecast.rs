@@ -1,15 +1,13 @@
 //! The reasons why the engine has no forecast of boot sources.
 
 use cluster::Node;
-use cluster::field::{items, text};
+use cluster::field::items;
 use cluster::foreign::Foreign;
-use cluster::object_name::name;
 use engine::Consequence;
 use operator_models::ssp::architecture::is_known;
 use serde_json::Value;
 
-use crate::report::{Finding, Report, listed};
-use crate::templates;
+use crate::report::{Finding, NoForecastReport, Report, listed};
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NoForecast {
@@ -23,22 +21,26 @@ pub(crate) enum NoForecast {
 
 impl NoForecast {
     /// Why a report has no forecast.
-    pub(crate) fn of(report: &Report, object: &Value, nodes: &[Node]) -> Self {
-        let facts = denied_by_hco(report, object);
-        let mut findings = report.findings.iter();
+    pub(crate) fn of(report: &Report, nodes: &[Node]) -> Self {
+        let facts = denied_by_hco(report);
         let fails = [Consequence::HcoCrashes, Consequence::HcoFails];
-        let fails = findings.find(|it| it.consequence.is_some_and(|it| fails.contains(&it)));
-        if !facts.is_empty() {
-            Self::Other(format!("HCO denies the object: {}", facts.join(" ")))
-        } else if report.templates.is_none() {
-            Self::NotDeployed
-        } else if let Some(Finding { fact, .. }) = fails {
-            Self::Other(format!("HCO cannot reconcile the object: {fact}"))
-        } else if let Some(why) = rejected_by_ssp(report, nodes) {
-            Self::RejectedBySsp(why)
-        } else {
+        let fails = |finding: &&Finding| finding.consequence.is_some_and(|it| fails.contains(&it));
+        match (&report.no_forecast, report.findings.iter().find(fails)) {
+            _ if !facts.is_empty() => {
+                Self::Other(format!("HCO denies the object: {}", facts.join(" ")))
+            }
+            (Some(NoForecastReport::NotDeployed), _) => Self::NotDeployed,
+            (_, Some(Finding { fact, .. })) => {
+                Self::Other(format!("HCO cannot reconcile the object: {fact}"))
+            }
+            (Some(NoForecastReport::Architecture(name)), _) => {
+                Self::RejectedBySsp(of_architecture(name, nodes))
+            }
+            (Some(NoForecastReport::NoArchitecture), _) => {
+                Self::RejectedBySsp("the nodes, of which none reports an architecture".to_owned())
+            }
             // The settings ignore the rule that reports the reason.
-            Self::Other("HCO or SSP rejects the object".to_owned())
+            _ => Self::Other("HCO or SSP rejects the object".to_owned()),
         }
     }
 
@@ -53,14 +55,18 @@ impl NoForecast {
 }
 
 /// Why HCO would deny the object, regardless of the policy; empty if it would not. The rules about requests that HCO's
-/// webhook denies report this.
-pub(crate) fn denied_by_hco(report: &Report, object: &Value) -> Vec<String> {
-    let denies = |it: &&Finding| it.consequence == Some(Consequence::HcoDenies);
+/// webhook denies report this, except for its schema.
+pub(crate) fn denied_by_hco(report: &Report) -> Vec<String> {
+    let denies = |finding: &&Finding| finding.consequence == Some(Consequence::HcoDenies);
     let findings = report.findings.iter().filter(denies);
     let mut facts: Vec<String> = findings
-        .map(|it| format!("[{}] {}", it.rule, it.fact))
+        .map(|finding| format!("[{}] {}", finding.rule, finding.fact))
         .collect();
-    facts.extend(unknown_content(object));
+    if let Some(NoForecastReport::ContentType(template)) = &report.no_forecast {
+        facts.push(format!(
+            "The contentType of template `{template}` is neither kubevirt nor archive: the schema of HCO denies the request."
+        ));
+    }
     facts
 }
 
@@ -80,33 +86,14 @@ pub(crate) fn unknown_in_status(stored: &Value) -> Option<String> {
     ))
 }
 
-/// A template with a content type that is not in the schemas of HCO and SSP.
-fn unknown_content(object: &Value) -> Option<String> {
-    let (template, content) = templates::of_spec(object).find_map(|(_, template)| {
-        let content = text(template, "/spec/template/spec/contentType")?;
-        let is_known = ["", "kubevirt", "archive"].contains(&content);
-        (!is_known).then(|| (Foreign::from(name(template)), Foreign::from(content)))
-    })?;
-    Some(format!(
-        "The contentType `{content}` of template `{template}` is neither kubevirt nor archive: the schema of HCO denies the request."
-    ))
-}
-
+/// The nodes whose architecture SSP rejects.
+///
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateSspObject.
-fn rejected_by_ssp(report: &Report, nodes: &[Node]) -> Option<String> {
-    let workload = report.workload_architectures.iter().flatten();
-    let all = workload.chain(report.control_plane_architectures.iter().flatten());
-    let mut all: Vec<&Foreign> = all.collect();
-    if all.is_empty() {
-        return Some("the nodes, of which none reports an architecture".to_owned());
-    }
-    all.retain(|it| !is_known(it.raw()));
-    let unknown = all.first()?;
-    let nodes = nodes.iter();
-    let nodes = nodes.filter(|node| node.architecture == unknown.raw());
+fn of_architecture(name: &Foreign, nodes: &[Node]) -> String {
+    let nodes = nodes.iter().filter(|node| node.architecture == name.raw());
     let names: Vec<Foreign> = nodes.map(|node| Foreign::from(&*node.name)).collect();
-    Some(match names.as_slice() {
-        [one] => format!("node {one} ({unknown})"),
-        several => format!("nodes {} ({unknown})", listed(several)),
-    })
+    match names.as_slice() {
+        [one] => format!("node {one} ({name})"),
+        several => format!("nodes {} ({name})", listed(several)),
+    }
 }

@@ -2,16 +2,16 @@
 
 use kube_objects::text::{Foreign, cut};
 use operator_models::cdi::data_import_cron::NeverRuns;
-use operator_models::forecast::{Changes, Cron, Forecast};
-use operator_models::ssp::architecture::Architecture;
+use operator_models::forecast::{Changes, Cron, Forecast, Rejected};
+use operator_models::ssp::architecture::{Architecture, Unusable};
 
 use super::names;
-use crate::change::Side;
+use crate::change::{NoForecast, Side};
 use crate::configuration::Configuration;
 use crate::rejection;
 use crate::report::{
     ChangesReport, CronChangesReport, CronReport, DataSourceChangesReport, DataSourceReport,
-    ForecastReport, RetargetReport,
+    ForecastReport, NoForecastReport, RetargetReport,
 };
 
 pub(super) fn forecast(side: &Side<'_>) -> Option<ForecastReport> {
@@ -33,6 +33,25 @@ pub(super) fn forecast(side: &Side<'_>) -> Option<ForecastReport> {
         left_out: names(&forecast.left_out),
         stopped: forecast.stopped,
     })
+}
+
+/// Why there is no forecast.
+pub(super) fn none(reason: &NoForecast<'_>) -> NoForecastReport {
+    match reason {
+        NoForecast::NodesUnknown => NoForecastReport::NodesUnknown,
+        NoForecast::NotDeployed => NoForecastReport::NotDeployed,
+        NoForecast::Rejected(Rejected::ContentType(template)) => {
+            NoForecastReport::ContentType(Foreign::from(*template))
+        }
+        NoForecast::Rejected(Rejected::Architectures(Unusable::Unknown(name))) => {
+            NoForecastReport::Architecture(Foreign::from(*name))
+        }
+        NoForecast::Rejected(Rejected::Architectures(Unusable::None)) => {
+            NoForecastReport::NoArchitecture
+        }
+        NoForecast::Rejected(Rejected::ByHco(_) | Rejected::NameMissing)
+        | NoForecast::Mistyped(_) => NoForecastReport::RejectedByHco,
+    }
 }
 
 fn cron(configuration: &Configuration<'_>, forecast: &Forecast<'_>, cron: &Cron) -> CronReport {

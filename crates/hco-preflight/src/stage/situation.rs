@@ -290,7 +290,7 @@ impl Situation {
         let forecast_before = report_after.forecast_before.take();
         let outlook = match forecast.zip(changes) {
             Some((forecast, changes)) => Ok(Outlook { forecast, changes }),
-            None => Err(NoForecast::of(&report_after, question.sent(), &nodes_after)),
+            None => Err(NoForecast::of(&report_after, &nodes_after)),
         };
         let situation = Self {
             world,
@@ -404,7 +404,7 @@ impl Situation {
             return Vec::new();
         }
         let (before, Hco { object, report, .. }) = (self.before.as_ref(), &self.after);
-        let mut facts = denied_by_hco(report, object);
+        let mut facts = denied_by_hco(report);
         // MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, ValidateUpdate, which checks nothing
         // if neither the spec nor the annotations change.
         let is_same = |field: &str| {
