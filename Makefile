@@ -128,7 +128,7 @@ fuzz: setup ## Fuzz each target for SECONDS=60 (needs cargo-fuzz; ONLY="target .
 worst-cases: setup ## Count the instructions that the worst requests need
 	$(CARGO) test --locked -q --workspace --test suite -- --ignored --exact worst::worst_cases
 
-bench: setup ## Measure an evaluation, and write docs/performance.md (with policy-server on PATH: a request through it too)
+bench: setup ## Measure an evaluation, and write docs/developers/performance.md (with policy-server on PATH: a request through it too)
 	HCO_BENCH_WRITE=1 $(CARGO) bench --locked -p policy-host -p hco-preflight -p e2e-tests
 
 chain-drift: setup ## Compare with the checkouts HCO=path, SSP=path, CDI=path, KUBEVIRT=path, or with HCO alone (needs Go)

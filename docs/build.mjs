@@ -20,6 +20,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const [out, playground] = process.argv.slice(2).map((path) => resolve(path));
 const source = `${out}-src`;
 const RULES = "crates/engine/src/rules/";
+const DOCS = ["docs/", "docs/developers/"];
 const mistakes = [];
 
 const read = (path) => readFileSync(join(root, path), "utf8");
@@ -27,6 +28,8 @@ const markdown = (directory) =>
   readdirSync(join(root, directory))
     .filter((name) => name.endsWith(".md"))
     .map((name) => directory + name);
+
+const pages = [...DOCS, RULES].flatMap(markdown);
 
 const cargo = read("Cargo.toml");
 const setting = (key) => new RegExp(`^${key} = "(.*)"`, "m").exec(cargo)[1];
@@ -147,12 +150,13 @@ function stopAtMistakes() {
 }
 
 rmSync(source, { recursive: true, force: true });
-mkdirSync(join(source, "rules"), { recursive: true });
+for (const name of ["rules", "developers"])
+  mkdirSync(join(source, name), { recursive: true });
 for (const name of readdirSync(join(root, "docs"))) {
   if (/\.(png|svg|json|css)$/.test(name))
     cpSync(join(root, "docs", name), join(source, name));
 }
-for (const path of ["README.md", ...markdown("docs/"), ...markdown(RULES)])
+for (const path of ["README.md", ...pages])
   writeFileSync(join(source, place(path)), page(path));
 const book = read("docs/book.toml");
 writeFileSync(
@@ -170,7 +174,7 @@ writeFileSync(
   join(source, "SUMMARY.md"),
   summary.replace("(settings.md)\n", `(settings.md)\n${rules.join("")}`),
 );
-for (const path of [...markdown("docs/"), ...markdown(RULES)]) {
+for (const path of pages) {
   const inBook = place(path);
   if (
     inBook !== "SUMMARY.md" &&
@@ -189,6 +193,4 @@ if (existsSync(page404)) rmSync(page404);
 cpSync(playground, join(out, "playground"), { recursive: true });
 checkBuilt();
 stopAtMistakes();
-console.log(
-  `${join(out, "index.html")}: ${markdown("docs/").length + markdown(RULES).length} pages`,
-);
+console.log(`${join(out, "index.html")}: ${pages.length} pages`);

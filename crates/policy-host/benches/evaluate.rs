@@ -1,5 +1,5 @@
 //! The cost of an evaluation, as ratios that are measured in one run: `make bench`, or `cargo bench -p policy-host`
-//! for the numbers alone. `make bench` writes the tables in docs/performance.md.
+//! for the numbers alone. `make bench` writes the tables in docs/developers/performance.md.
 //!
 //! Criterion runs the measurements (`-- --save-baseline NAME`, `--baseline NAME` and filters work). Each of its iterations
 //! runs a pair in turns, see `measure.rs`. The tables show the minimum time of each and the ratio of the two, because
@@ -74,7 +74,7 @@ fn main() {
             tables::write(&text);
         } else {
             println!(
-                "not written: something was not run, and the tables in docs/performance.md have it"
+                "not written: something was not run, and the tables in docs/developers/performance.md have it"
             );
         }
     }

@@ -17,22 +17,34 @@ struct Block {
     text: String,
 }
 
+/// The pages in docs/, README.md, and CONTRIBUTING.md.
+fn pages() -> Vec<Page> {
+    let pages = ["docs", "docs/developers"]
+        .into_iter()
+        .flat_map(|directory| {
+            let entries = std::fs::read_dir(root().join(directory)).unwrap();
+            entries
+                .map(move |entry| format!("{directory}/{}", entry.unwrap().file_name().display()))
+        });
+    let pages = pages.filter(|path| Path::new(path).extension().is_some_and(|it| it == "md"));
+    let pages = pages.chain(["README.md".to_owned(), "CONTRIBUTING.md".to_owned()]);
+    pages
+        .map(|id| Page {
+            text: text(&id),
+            id,
+        })
+        .collect()
+}
+
 /// All blocks of YAML in the handbook. The engine's tests check the pages of the rules.
 fn blocks() -> Vec<Block> {
-    let docs = std::fs::read_dir(root().join("docs")).unwrap();
-    let docs = docs.map(|entry| format!("docs/{}", entry.unwrap().file_name().display()));
-    let pages = docs.filter(|path| Path::new(path).extension().is_some_and(|it| it == "md"));
+    let pages = pages().into_iter();
     pages
-        .chain(["README.md".to_owned(), "CONTRIBUTING.md".to_owned()])
-        .flat_map(|path| {
-            let page = Page {
-                id: path.clone(),
-                text: text(&path),
-            };
+        .flat_map(|page| {
             let blocks = page.blocks().into_iter();
             let yaml = blocks.filter(|(info, _)| info.starts_with("yaml"));
             yaml.map(|(info, text)| Block {
-                page: path.clone(),
+                page: page.id.clone(),
                 info: info.to_owned(),
                 text,
             })
@@ -181,6 +193,58 @@ fn names_what_is_there(page: &str, file: &Value) {
     assert_eq!(seen, 1, "{page}: our action");
 }
 
+/// The project has no public home yet: the command in CONTRIBUTING.md replaces the hosts of its repository and of its
+/// artifacts, and `OWNER` in `uses:`.
+#[test]
+fn the_project_has_two_addresses() {
+    let between = |path: &str, begin: &str, end: &str| {
+        let text = text(path);
+        let (_, rest) = text.split_once(begin).expect(path);
+        rest.split_once(end).expect(path).0.to_owned()
+    };
+    let known = [
+        between(
+            "Cargo.toml",
+            "repository = \"https://",
+            "/hco-architecture-guard",
+        ),
+        between("policy-metadata.yml", "ociUrl: ", "/policies/"),
+        // The registry and the repository of a user.
+        "registry.example.com".to_owned(),
+        "gitlab.example.com".to_owned(),
+    ];
+    let files = [
+        "SECURITY.md",
+        "artifacthub-pkg.yml",
+        "deploy/base/policy.yaml",
+    ];
+    let files = files.map(|path| Page {
+        id: path.to_owned(),
+        text: text(path),
+    });
+    let mut seen = 0;
+    for Page { id, text } in pages().into_iter().chain(files) {
+        for line in text.lines() {
+            let is_command = id == "CONTRIBUTING.md" && line.starts_with("$ ");
+            let names_owner = line.contains("OWNER/") && !is_command;
+            assert!(!names_owner || line.contains("uses: "), "{id}: {line}");
+            for word in line.split(|letter: char| " `\"'()<>".contains(letter)) {
+                let Some((address, _)) = word.split_once("/hco-architecture-guard") else {
+                    continue;
+                };
+                let address = address.rsplit("://").next().unwrap();
+                let address = address.strip_suffix("/policies").unwrap_or(address);
+                // Without a host, it is a path, a name in Kubernetes, or an action.
+                if address.split('/').next().unwrap().contains('.') {
+                    assert!(known.iter().any(|it| it == address), "{id}: {word}");
+                    seen += 1;
+                }
+            }
+        }
+    }
+    assert!(seen >= 20, "{seen} addresses");
+}
+
 /// `hco-preflight explain ALERT` prints a section of docs/alerts.md. Our own alerts have the severity of their
 /// `PrometheusRule`.
 #[test]
@@ -221,7 +285,7 @@ fn the_sections_about_alerts_have_the_same_parts() {
 /// The threat model names the tests that show what it claims.
 #[test]
 fn the_threat_model_names_tests_that_exist() {
-    let page = text("docs/threat-model.md");
+    let page = text("docs/developers/threat-model.md");
     let mut tests = String::new();
     for directory in ["crates", "e2e-tests"] {
         read_all(&root().join(directory), &mut tests);
@@ -238,7 +302,10 @@ fn the_threat_model_names_tests_that_exist() {
             } else {
                 continue;
             };
-            assert!(is_there, "docs/threat-model.md: `{name}` does not exist");
+            assert!(
+                is_there,
+                "docs/developers/threat-model.md: `{name}` does not exist"
+            );
             seen += 1;
         }
     }

@@ -12,7 +12,7 @@ fn root() -> PathBuf {
 /// The pages for users, with their path.
 fn pages() -> Vec<(String, String)> {
     let mut paths = vec!["README.md".to_owned(), "CONTRIBUTING.md".to_owned()];
-    for directory in ["docs", "crates/engine/src/rules"] {
+    for directory in ["docs", "docs/developers", "crates/engine/src/rules"] {
         for entry in std::fs::read_dir(root().join(directory)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|end| end == "md") {
