@@ -1,5 +1,9 @@
 //! YAML and JSON with the position of each value, read as kubectl reads them, and edits that keep everything else as it
-//! was: comments, order, quotation marks, indentation. `docs/preflight.md` lists what kubectl accepts and this crate rejects.
+//! was: comments, order, quotation marks, indentation.
+//!
+//! Only kubectl accepts `!!binary`; a fractional number or an alias as a field name; a tab right after a colon; the
+//! characters U+0085, U+2028, and U+2029, which end a line for it; more than 100 levels or 10,000 documents; and aliases
+//! that expand to more than 16 MiB.
 //!
 //! The crate does not depend on the policy. It knows only the kinds that contain other objects: the lists of Kubernetes,
 //! and the kinds with which Open Cluster Management distributes objects.
