@@ -228,7 +228,7 @@ fn the_project_has_two_addresses() {
             let is_command = id == "CONTRIBUTING.md" && line.starts_with("$ ");
             let names_owner = line.contains("OWNER/") && !is_command;
             assert!(!names_owner || line.contains("uses: "), "{id}: {line}");
-            for word in line.split(|letter: char| " `\"'()<>".contains(letter)) {
+            for word in line.split(|letter: char| " =`\"'()<>".contains(letter)) {
                 let Some((address, _)) = word.split_once("/hco-architecture-guard") else {
                     continue;
                 };
