@@ -163,11 +163,11 @@ pub(crate) struct Subject {
 #[derive(Debug, clap::Args)]
 pub(crate) struct WhatIs {
     /// Read the current state from the cluster of the current kubeconfig
-    #[arg(long, help_heading = "What is", conflicts_with = "from")]
+    #[arg(long, help_heading = "Current state", conflicts_with = "from")]
     pub(crate) cluster: bool,
 
     /// Read the current state from a snapshot, a must-gather, files of `kubectl get -o yaml`, or - for standard input
-    #[arg(long, value_name = "PATH", help_heading = "What is")]
+    #[arg(long, value_name = "PATH", help_heading = "Current state")]
     pub(crate) from: Option<PathBuf>,
 
     #[command(flatten)]
@@ -367,7 +367,7 @@ pub(crate) enum Prefer {
 #[command(after_help = PLAN)]
 pub(crate) struct Plan {
     /// The manifest of the HyperConverged as it will be, or - for standard input
-    #[arg(long, short = 'f', value_name = "FILE", help_heading = "What will be")]
+    #[arg(long, short = 'f', value_name = "FILE", help_heading = "Future state")]
     pub(crate) filename: Vec<PathBuf>,
 
     /// Evaluate the file as `kubectl apply` (default) or `kubectl replace` would send it
@@ -375,7 +375,7 @@ pub(crate) struct Plan {
         long,
         value_name = "HOW",
         requires = "filename",
-        help_heading = "What will be"
+        help_heading = "Future state"
     )]
     pub(crate) as_if: Option<AsIf>,
 
@@ -384,16 +384,16 @@ pub(crate) struct Plan {
         long,
         value_name = "COUNTS",
         conflicts_with = "nodes",
-        help_heading = "What will be"
+        help_heading = "Future state"
     )]
     pub(crate) what_if: Option<WhatIf>,
 
     /// The nodes as they will be: the output of `kubectl get nodes -o yaml`
-    #[arg(long, value_name = "FILE", help_heading = "What will be")]
+    #[arg(long, value_name = "FILE", help_heading = "Future state")]
     pub(crate) nodes: Option<PathBuf>,
 
     /// The version of HCO, or of OpenShift Virtualization, as it will be, for example 1.19 or 4.23
-    #[arg(long, value_name = "VERSION", value_parser = version, help_heading = "What will be")]
+    #[arg(long, value_name = "VERSION", value_parser = version, help_heading = "Future state")]
     pub(crate) hco_version: Option<String>,
 
     #[command(flatten)]

@@ -15,7 +15,7 @@ const LABEL_FIRST: &str =
     "VMs take the architecture of their boot source if it is labelled; others get this";
 
 /// KubeVirt's default, if HCO does not set one.
-const NO_DEFAULT: &str = "KubeVirt's own default: HCO sets none";
+const NO_DEFAULT: &str = "KubeVirt's default, because HCO does not set one";
 
 /// A value before and after the change; in a check, both are the same.
 pub(crate) struct Fact {
@@ -92,7 +92,7 @@ impl Fact {
         let shown = shown.map(|it| it.map_or_else(|| NO_DEFAULT.to_owned(), Foreign::to_string));
         let mut fact = Self::compared("default architecture of new VMs", shown.map(Some));
         let remarks = [
-            is_kept.then_some("KubeVirt keeps it: HCO sets none"),
+            is_kept.then_some("KubeVirt keeps it, because HCO does not set one"),
             reports[1].reads_data_source_labels().then_some(LABEL_FIRST),
         ];
         let remarks: Vec<&str> = remarks.into_iter().flatten().collect();

@@ -154,7 +154,7 @@ impl World {
             return format!("has {found}");
         }
         let missing = missing.join(", ");
-        format!("has {found}; nothing that depends on other kinds is checked: {missing}")
+        format!("has only {found}; checks that need other kinds are skipped: {missing}")
     }
 }
 

@@ -632,7 +632,7 @@ fn orphans(
             ]
         } else {
             [
-                &format!("its node {node} leaves, and it ends with the node"),
+                &format!("it stops when its node {node} leaves"),
                 "which leaves",
                 "the cluster has",
             ]

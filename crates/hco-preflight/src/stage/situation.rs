@@ -108,7 +108,7 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
             let live = world.object(&found.identity, wanted.map(String::as_str))?;
             if let (None, Some(other)) = (&live, world.hyperconvergeds.first()) {
                 bail!(
-                    "the file has the HyperConverged {}, and what is there is {}: HCO accepts only one, so correct the name and the namespace in the file",
+                    "the file has the HyperConverged {}, but the cluster has {}: HCO accepts only one, so correct the name and the namespace in the file",
                     one_line(&found.identity.namespaced_name()),
                     one_line(&key(other))
                 );

@@ -204,7 +204,7 @@ impl FieldRequirement {
     }
 }
 
-/// What is wrong with the operator or the number of values: the field and the reason.
+/// The field and the reason, if the operator or the number of values is wrong.
 pub(super) fn mistake(
     requirement: &NodeSelectorRequirement,
     is_about_fields: bool,

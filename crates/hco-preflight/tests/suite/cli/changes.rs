@@ -705,7 +705,7 @@ fn an_instance_without_a_virtual_machine_ends() {
     let alone = super::objects::instance("default/alone", "node-7", Some("arm64"));
     let from = copy("plan-cluster.yaml", &[], &[alone]);
     run(&format!("plan -q --from {from} --what-if arm64=-1")).unfolded().prints(&[
-        "default/alone: its node node-7 leaves, and it ends with the node; it has no VirtualMachine that starts it again\n",
+        "default/alone: it stops when its node node-7 leaves; it has no VirtualMachine that starts it again\n",
     ]);
 }
 
