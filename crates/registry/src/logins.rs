@@ -182,5 +182,14 @@ mod tests {
             format!("/run/containers/{user}/auth.json /c/containers/auth.json /d/config.json")
         );
         assert_eq!(files(&[("HOME", "/h"), ("REGISTRY_AUTH_FILE", "/f")]), "/f");
+        let unset = [
+            ("HOME", "/h"),
+            ("XDG_RUNTIME_DIR", "/r"),
+            ("REGISTRY_AUTH_FILE", ""),
+        ];
+        assert_eq!(
+            files(&unset),
+            files(&[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/r")])
+        );
     }
 }

@@ -253,6 +253,16 @@ fn the_place_of_invalid_utf_8_is_reported() {
     );
 }
 
+/// The last document is JSON that is not valid YAML.
+#[test]
+fn too_many_documents_are_refused() {
+    let last = "{\"a\":\t1}";
+    for (number, is_read) in [(9_999, true), (10_000, false)] {
+        let text = format!("{}{last}\n", "{\"a\": 1}\n".repeat(number));
+        assert_eq!(objects(text.as_bytes()).is_ok(), is_read, "{number}");
+    }
+}
+
 #[test]
 fn excessive_aliases_and_nesting_are_refused() {
     const SIZE: &str = "the anchors and aliases expand the document to more than 16 MiB; replace the aliases with their values";

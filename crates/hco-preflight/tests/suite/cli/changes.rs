@@ -333,18 +333,26 @@ fn a_version_is_shown_as_it_is_written(
     run(&format!("check -q --from {from}")).prints(&[version]);
 }
 
-/// Up to HCO 1.17, the import and KubeVirt's feature gate `MultiArchitecture` are one switch.
-#[test]
-fn without_the_import_hco_1_17_rejects_vms_of_other_architectures() {
-    let file = changed(&[OFF, NO_PLACEMENT]);
-    for (version, wanted) in [("1.17.3", &["arm"][..]), ("1.18.1", &[])] {
-        let version = [("version: 1.18.1", &*format!("version: {version}"))];
-        let from = copy("plan-objects.yaml", &version, &[]);
-        let plan = json_of(&format!("plan -f {file} --from {from}"));
-        let mut rejected = rows(&plan, "VirtualMachine").clone();
-        rejected.retain(|it| it["effect"] == "rejected");
-        assert_eq!(names(&rejected), wanted, "{version:?}: {plan:#}");
-    }
+/// Up to HCO 1.17, the import and KubeVirt's feature gate `MultiArchitecture` are one switch. With a placement of the
+/// infrastructure, virt-api can run on nodes of another architecture.
+#[rstest]
+#[case("1.17.3", "{}", &["arm"])]
+#[case("1.17.3", "{nodePlacement: {}}", &["arm"])]
+#[case("1.17.3", "{nodePlacement: {nodeSelector: {kubernetes.io/arch: arm64}}}", &[])]
+#[case("1.18.1", "{}", &[])]
+fn without_the_import_hco_1_17_rejects_vms_of_other_architectures(
+    #[case] version: &str,
+    #[case] infra: &str,
+    #[case] wanted: &[&str],
+) {
+    let with_infra = format!("workloads: {{}}\n  infra: {infra}");
+    let file = changed(&[OFF, (PLACEMENT, &with_infra)]);
+    let version = [("version: 1.18.1", &*format!("version: {version}"))];
+    let from = copy("plan-objects.yaml", &version, &[]);
+    let plan = json_of(&format!("plan -f {file} --from {from}"));
+    let mut rejected = rows(&plan, "VirtualMachine").clone();
+    rejected.retain(|row| row["effect"] == "rejected");
+    assert_eq!(names(&rejected), wanted, "{plan:#}");
 }
 
 #[test]

@@ -388,15 +388,13 @@ fn a_pinned_virtual_machine_can_run_nowhere_else(#[case] objects: &[Value], #[ca
 
 #[test]
 fn sizes_are_written_in_units() {
-    for (written, bytes, shown) in [
-        ("1500M", json!(1_500_000_000), "1 disk × 1.3 GiB"),
-        ("2Ti", json!(2_u64 << 40), "1 disk × 2 TiB"),
+    for (volume, written, bytes, shown) in [
+        ("storage", "1500M", json!(1_500_000_000), "1 disk × 1.3 GiB"),
+        ("pvc", "2Ti", json!(2_u64 << 40), "1 disk × 2 TiB"),
     ] {
-        let file = copy(
-            "plan.yaml",
-            &[("storage: 30Gi", &format!("storage: {written}"))],
-            &[],
-        );
+        let size = format!("{volume}: {{resources: {{requests: {{storage: {written}}}}}}}");
+        let before = "storage: {resources: {requests: {storage: 30Gi}}}";
+        let file = copy("plan.yaml", &[(before, &size)], &[]);
         let words = format!("plan -f {file} --from plan-objects.yaml");
         let plan = json_of(&words);
         assert_eq!(plan["storage"][0]["bytes"], bytes, "{plan:#}");

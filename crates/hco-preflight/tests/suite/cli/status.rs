@@ -103,6 +103,24 @@ fn a_server_that_does_not_answer_is_asked_for_no_more_kinds() {
     assert!(lists.next_back().unwrap().contains(CRONS), "{asked:#?}");
 }
 
+/// Only DataImportCrons that SSP created are left over.
+#[rstest]
+#[case("SSP.ssp.kubevirt.io", true)]
+#[case("Other.example.com", false)]
+fn a_data_import_cron_of_the_user_is_not_unwanted(#[case] owner: &str, #[case] is_unwanted: bool) {
+    let annotations = json!({"operator-sdk/primary-resource-type": owner});
+    let cron =
+        json!({"metadata": {"annotations": annotations}, "spec": {"managedDataSource": "own"}});
+    let own = object("DataImportCron", "kubevirt-os-images/own-cron", cron);
+    let status = run(&format!(
+        "check -o json -q --from {}",
+        copy("status-ready.yaml", &[], &[own])
+    ));
+    let images = images(&status.json());
+    let unwanted = images.iter().any(|image| image["effect"] == "unwanted");
+    assert_eq!(unwanted, is_unwanted, "{images:#?}");
+}
+
 /// Whether SSP imports an image depends on an existing disk with its name.
 #[test]
 fn without_disks_an_image_that_is_not_imported_is_unknown() {
