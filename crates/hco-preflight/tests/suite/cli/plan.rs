@@ -392,7 +392,9 @@ fn sizes_are_written_in_units() {
         ("storage", "1500M", json!(1_500_000_000), "1 disk × 1.3 GiB"),
         ("pvc", "2Ti", json!(2_u64 << 40), "1 disk × 2 TiB"),
     ] {
-        let size = format!("{volume}: {{resources: {{requests: {{storage: {written}}}}}}}");
+        let size = format!(
+            "{volume}: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: {written}}}}}}}"
+        );
         let before = "storage: {resources: {requests: {storage: 30Gi}}}";
         let file = copy("plan.yaml", &[(before, &size)], &[]);
         let words = format!("plan -f {file} --from plan-objects.yaml");
