@@ -74,7 +74,7 @@ fn a_silent_server_is_not_waited_for() {
     assert!(error.to_string().contains(expected), "{error}");
 }
 
-/// As in kubectl, zero is no limit.
+/// Zero means that there is no limit, as in kubectl.
 #[test]
 fn a_server_may_take_as_long_as_it_wants() {
     let server = ApiServer::start(recorded());
@@ -86,7 +86,7 @@ fn a_server_may_take_as_long_as_it_wants() {
     assert_eq!(nodes.objects().count(), 3);
 }
 
-/// The name for the certificate is that of the kubeconfig's server, not of another one.
+/// `tls-server-name` is for the server of the kubeconfig only.
 #[test]
 fn another_server_has_its_own_certificate() {
     let server = ApiServer::start(recorded());

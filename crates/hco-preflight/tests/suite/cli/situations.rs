@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::objects::{copy, object};
 use super::{run, written};
 
-/// What a command printed first, and its exit code.
+/// A text in the output of a command, and its exit code.
 struct Answer(&'static str, i32);
 
 /// The output of `kubectl get -o yaml` for a cluster.
