@@ -8,9 +8,9 @@ use std::time::Duration;
 use clap::{ColorChoice, Parser, Subcommand, ValueEnum};
 use cluster::{Connection, Counts, timeout};
 
-use crate::files::Walk;
-use crate::mirrors::Mirror;
-use crate::what_if::WhatIf;
+use crate::images::mirrors::Mirror;
+use crate::input::files::Walk;
+use crate::input::what_if::WhatIf;
 
 /// Check HyperConverged objects before you apply them.
 ///

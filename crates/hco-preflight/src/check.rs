@@ -1,7 +1,9 @@
 //! `check`: whether objects of files would be accepted, or whether a cluster is all right as it is.
 
 mod cluster;
+mod entry;
 mod files;
+mod output;
 
 use anyhow::Result;
 

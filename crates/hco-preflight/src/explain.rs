@@ -1,12 +1,14 @@
 //! `explain`: the page of a rule, the section about an alert, or the table of rules.
 
+pub(crate) mod pages;
+
 use anyhow::{Result, bail};
 use kube_objects::text::nearest;
 use serde_json::{Value, json};
 
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
-use crate::pages::{self, Page};
+use self::pages::Page;
 use crate::prose::{line, wrap};
 use crate::terminal::{BOLD, CYAN, Terminal, print_json, width};
 

@@ -16,16 +16,16 @@ use manifest::Object;
 use serde_json::Value;
 
 use self::choice::{chosen, is_choice, needs_choice, reason, sets_annotation, summary, to_review};
-use crate::admission::submitted;
-use crate::apply::{self, json_patch_of};
 use crate::args::{self, FixFormat, Prefer, WITH_ALTERNATIVES};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::files::Source;
+use crate::input::admission::submitted;
+use crate::input::apply::{self, json_patch_of};
+use crate::input::files::Source;
+use crate::input::{Check, Purpose, Question, Written};
 use crate::kubectl::Kubectl;
 use crate::prose::count;
 use crate::report::{Finding, Level, Remedy, Report};
-use crate::stage::{Check, Purpose, Question, Written};
 use crate::terminal::Terminal;
 use crate::verdict::{Judged, Verdicts};
 

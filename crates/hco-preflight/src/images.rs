@@ -1,15 +1,17 @@
 //! `images`: prints the architectures of images.
 
+pub(crate) mod mirrors;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::path::Path;
 
 use crate::args::{self, PlainFormat};
-use crate::boot_image::{self, DataVolumes};
 use crate::exit::Exit;
-use crate::files::{self, Files, Found, Walk, Wanted};
-use crate::mirrors::{self, Mirror};
+use self::mirrors::Mirror;
+use crate::input::boot_image::{self, DataVolumes};
+use crate::input::files::{self, Files, Found, Walk, Wanted};
 use crate::prose::line;
 use crate::templates;
 use crate::terminal::{BOLD, DIM, GREEN, RED, Terminal, YELLOW, print_json};

@@ -3,41 +3,24 @@
 
 #![forbid(unsafe_code)]
 
-mod admission;
-mod apply;
 mod args;
-mod boot_image;
 mod check;
-mod entry;
 mod exit;
 mod explain;
-mod facts;
 mod failure;
-mod files;
 mod fix;
-mod hco_version;
 mod images;
+mod input;
 mod kubectl;
-mod mirrors;
-mod misplaced;
-mod module;
-mod no_forecast;
-mod output;
-mod pages;
 mod plan;
-mod policy;
 mod prose;
 mod report;
-mod row;
+mod rows;
 mod settings;
 mod snapshot;
-mod stage;
-mod state;
-mod stops;
 mod templates;
 mod terminal;
 mod verdict;
-mod what_if;
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -18,15 +18,15 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::args::{self, PlanFailOn, PlanFormat};
-use crate::boot_image;
 use crate::exit::Exit;
-use crate::facts::Fact;
-use crate::no_forecast::NoForecast;
+use crate::input::boot_image;
+use crate::input::{self, Situation};
 use crate::report::{Conclusions as _, Finding, Level, Report};
-use crate::row::{Effect, Row, Severity, exit};
-use crate::stage::{self, Situation};
-use crate::state::State;
-use crate::stops::{self, Stop};
+use crate::rows::facts::Fact;
+use crate::rows::no_forecast::NoForecast;
+use crate::rows::state::State;
+use crate::rows::stops::{self, Stop};
+use crate::rows::{Effect, Row, Severity, exit};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
 use self::boot_sources::{BootSources, Wanted};
@@ -34,7 +34,7 @@ use self::storage::Disks;
 
 pub(crate) fn run(args: &args::Plan, terminal: &Terminal) -> Result<Exit> {
     let mut notes = Notes::default();
-    let situation = stage::compare(args, &mut notes);
+    let situation = input::compare(args, &mut notes);
     if !args.quiet {
         terminal.notes(&notes);
     }

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use crate::args;
 use crate::exit::Exit;
-use crate::hco_version::operator_version;
-use crate::stage::{check_connection, validated};
+use crate::input::hco_version::operator_version;
+use crate::input::{check_connection, validated};
 use crate::templates::of_status;
 use crate::terminal::Terminal;
 

@@ -10,11 +10,11 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::failure::{Failure, Place};
-use crate::policy::{Mode, Policy};
+use crate::input::Question;
+use crate::input::policy::{Mode, Policy};
 use crate::report::{
     Conclusions as _, Finding, Level, Report, Template, architecture, counted, listed,
 };
-use crate::stage::Question;
 
 /// The object with which an object was compared.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,13 +17,13 @@ use serde::Serialize;
 
 use crate::args::{self, FailOn, Format, Subject};
 use crate::exit::Exit;
-use crate::files;
-use crate::no_forecast::NoForecast;
+use crate::input::files;
+use crate::input::{self, Kept, Situation};
 use crate::report::{Conclusions as _, Finding};
-use crate::row::{Effect, Row, Severity, exit};
-use crate::stage::{self, Kept, Situation};
-use crate::state::State;
-use crate::stops::{self, Stop};
+use crate::rows::no_forecast::NoForecast;
+use crate::rows::state::State;
+use crate::rows::stops::{self, Stop};
+use crate::rows::{Effect, Row, Severity, exit};
 use crate::terminal::{Terminal, print_json, print_markdown};
 
 /// The first pause between two polls of the cluster.
@@ -35,7 +35,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 pub(super) fn run(args: &args::Check, terminal: &Terminal) -> Result<Exit> {
     check_usage(args)?;
     let found = match wait(args, terminal) {
-        Err(error) if args.allow_empty && error.is::<stage::NoHyperConverged>() => {
+        Err(error) if args.allow_empty && error.is::<input::NoHyperConverged>() => {
             terminal.note(&error.to_string());
             return Ok(Exit::Accepted);
         }
@@ -97,7 +97,7 @@ fn wait(args: &args::Check, terminal: &Terminal) -> Result<Checked> {
     let mut kept = Kept::default();
     loop {
         let mut notes = Notes::default();
-        let observed = stage::observe(&args.subject, until, &mut kept, &mut notes);
+        let observed = input::observe(&args.subject, until, &mut kept, &mut notes);
         if !is_quiet {
             terminal.notes(&notes);
         }

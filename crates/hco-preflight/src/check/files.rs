@@ -4,9 +4,9 @@ use anyhow::{Result, ensure};
 use cluster::Notes;
 
 use crate::args::{self, FailOn};
+use crate::check::output;
 use crate::exit::Exit;
-use crate::output;
-use crate::stage::{Check, Purpose};
+use crate::input::{Check, Purpose};
 use crate::terminal::Terminal;
 use crate::verdict::Verdicts;
 

@@ -16,7 +16,7 @@ use super::{Fixed, note_summaries};
 use crate::args;
 use crate::failure::Failure;
 use crate::failure::chain;
-use crate::files::Source;
+use crate::input::files::Source;
 use crate::terminal::{CYAN, GREEN, RED, Terminal, print_raw};
 
 /// Writes the fixed files, or shows the changes. The changes of a file that cannot be written are reverted.

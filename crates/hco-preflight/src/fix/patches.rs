@@ -7,9 +7,9 @@ use kube_objects::name::{is_dns1123_label, is_dns1123_subdomain};
 use serde_json::{Value, json};
 
 use super::Fixed;
-use crate::apply::json_patch_of;
 use crate::failure::Failure;
 use crate::failure::chain;
+use crate::input::apply::json_patch_of;
 use crate::kubectl::Kubectl;
 use crate::report::Conclusions as _;
 use crate::terminal::print_raw;

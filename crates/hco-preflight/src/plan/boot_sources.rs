@@ -11,8 +11,8 @@ use operator_models::ssp::architecture::is_known;
 use operator_models::ssp::bundle;
 use serde_json::{Value, json};
 
+use crate::input::{Hco, Situation};
 use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast, is_in};
-use crate::stage::{Hco, Situation};
 use crate::templates;
 
 /// The boot sources before and after the change. Keys are `NAMESPACE/NAME`.

@@ -8,7 +8,7 @@ use cluster::foreign::{Foreign, one_line};
 use super::Plan;
 use crate::prose::count;
 use crate::report::some;
-use crate::row::{Effect, Row, Severity};
+use crate::rows::{Effect, Row, Severity};
 use crate::terminal::{BOLD, GREEN, RED, YELLOW};
 
 impl Plan<'_> {

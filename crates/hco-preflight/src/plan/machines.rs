@@ -11,9 +11,9 @@ use operator_models::kubevirt::virtual_machine::{BootSource, Lookup, Reason, Vir
 use operator_models::ssp::bundle;
 use serde_json::Value;
 
+use crate::input::{Hco, Situation, has_virt_handler};
 use crate::report::{Changes, Conclusions as _, Forecast, is_in};
-use crate::row::{Effect, Row};
-use crate::stage::{Hco, Situation, has_virt_handler};
+use crate::rows::{Effect, Row};
 
 pub(super) fn affected(situation: &Situation) -> Vec<Row> {
     let mut machines = BTreeSet::new();

@@ -10,7 +10,7 @@ use engine::Import;
 use super::Plan;
 use super::boot_sources::{BootSources, is_of_bundle};
 use crate::report::{Cron, CronChanges, Retarget, is_in, listed, some};
-use crate::row::{Command, Effect, Row};
+use crate::rows::{Command, Effect, Row};
 
 /// The rows of each DataSource that changes, by `NAMESPACE/NAME`.
 pub(super) type Rows = BTreeMap<String, Vec<Row>>;

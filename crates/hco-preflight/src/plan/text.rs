@@ -6,12 +6,12 @@ use cluster::foreign::{Foreign, lines};
 
 use super::Plan;
 use super::storage::{self, Disks, readable};
-use crate::facts::Fact;
-use crate::no_forecast::NoForecast;
 use crate::prose::{count, folded, line};
 use crate::report::NAMED;
-use crate::row::{Effect, Row, by_effect, by_namespace, of_effect, of_kind};
-use crate::stops;
+use crate::rows::facts::Fact;
+use crate::rows::no_forecast::NoForecast;
+use crate::rows::stops;
+use crate::rows::{Effect, Row, by_effect, by_namespace, of_effect, of_kind};
 use crate::terminal::{BOLD, DIM, RED, YELLOW};
 
 /// Renders the plan. With `all`, it names all VMs.

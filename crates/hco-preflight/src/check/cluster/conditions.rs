@@ -5,8 +5,8 @@ use cluster::field::items;
 use cluster::foreign::{Foreign, one_line};
 use cluster::object_name::{key, parts};
 
-use crate::row::{Effect, Row};
-use crate::stage::Situation;
+use crate::input::Situation;
+use crate::rows::{Effect, Row};
 
 struct Condition {
     kind: &'static str,

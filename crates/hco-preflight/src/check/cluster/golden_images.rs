@@ -7,11 +7,11 @@ use cluster::object_name::parts;
 use cluster::{self, Condition, DataImportCron, DataVolume, condition};
 use engine::Stopped;
 
+use crate::input::{Outlook, Situation};
 use crate::kubectl::Kubectl;
 use crate::plan::boot_sources::is_of_bundle;
 use crate::report::{self, Cron, is_in, listed};
-use crate::row::{Command, Effect, Row, Severity};
-use crate::stage::{Outlook, Situation};
+use crate::rows::{Command, Effect, Row, Severity};
 
 /// A template for one architecture, and its state.
 #[derive(Debug)]

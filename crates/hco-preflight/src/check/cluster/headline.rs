@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use anstyle::Style;
 
 use super::{Checked, problems};
-use crate::no_forecast::NoForecast;
 use crate::prose::count;
-use crate::row::{Effect, Row, Severity};
+use crate::rows::no_forecast::NoForecast;
+use crate::rows::{Effect, Row, Severity};
 use crate::terminal::{GREEN, RED, YELLOW};
 
 /// Where the rows of an effect stand in the headline.

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use cluster::condition;
 
 use crate::exit::Exit;
+use crate::input::Situation;
 use crate::plan::machines::{already_without, excluded, unfinished};
 use crate::report::{Conclusions as _, is_in};
-use crate::row::{Effect, Row};
-use crate::stage::Situation;
+use crate::rows::{Effect, Row};
 
 /// The VMs on nodes that the placement excludes, and the VMs whose disks do not exist.
 pub(super) fn affected(observed: &Situation) -> Vec<Row> {

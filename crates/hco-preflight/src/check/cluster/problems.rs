@@ -3,10 +3,10 @@
 use cluster::foreign::Foreign;
 use engine::Outcome;
 
+use crate::input::Situation;
 use crate::report::Finding;
-use crate::row::{Effect, Row};
-use crate::stage::Situation;
-use crate::stops::{self, Stop};
+use crate::rows::stops::{self, Stop};
+use crate::rows::{Effect, Row};
 
 /// The findings about the live object. Another section shows the rejections that stop SSP.
 pub(super) fn of<'s>(

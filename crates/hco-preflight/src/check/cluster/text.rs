@@ -3,12 +3,12 @@
 use cluster::foreign::one_line;
 
 use super::{Checked, headline};
-use crate::facts::Fact;
-use crate::no_forecast::NoForecast;
 use crate::prose::{count, fix, folded, line};
 use crate::report::{Finding, NAMED};
-use crate::row::{Effect, by_effect, by_namespace, of_effect, of_kind};
-use crate::stops;
+use crate::rows::facts::Fact;
+use crate::rows::no_forecast::NoForecast;
+use crate::rows::stops;
+use crate::rows::{Effect, by_effect, by_namespace, of_effect, of_kind};
 use crate::terminal::{BOLD, DIM, width};
 
 pub(super) fn render(checked: &Checked, program: &str) -> String {

@@ -15,18 +15,18 @@ use super::policies::Policies;
 use super::question::{Question, Written};
 use super::settings::Settings;
 use super::surroundings::{Decisive, surroundings, with_namespace};
-use crate::admission;
-use crate::apply;
 use crate::args::Subject;
-use crate::boot_image::{self, DataVolumes};
 use crate::failure::{Failure, Place, chain};
-use crate::files::{self, Found, Wanted};
+use crate::input::admission;
+use crate::input::apply;
+use crate::input::boot_image::{self, DataVolumes};
+use crate::input::files::{self, Found, Wanted};
+use crate::input::misplaced;
+use crate::input::module::Module;
+use crate::input::what_if::WhatIf;
 use crate::kubectl::Kubectl;
-use crate::misplaced;
-use crate::module::Module;
 use crate::report::Report;
 use crate::verdict::{Against, Judged, Origin, Verdicts};
-use crate::what_if::WhatIf;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {

@@ -1,15 +1,24 @@
 //! Reads the input of the commands. `check` and `fix` evaluate objects ([`Check`]); `plan` and `check` of a cluster compare the
 //! states before and after a change ([`Situation`]).
 
+pub(crate) mod admission;
+pub(crate) mod apply;
+pub(crate) mod boot_image;
 mod check;
 mod deployed;
+pub(crate) mod files;
+pub(crate) mod hco_version;
 mod images;
+mod misplaced;
+pub(crate) mod module;
 mod nodes;
 mod policies;
+pub(crate) mod policy;
 mod question;
 mod settings;
 mod situation;
 mod surroundings;
+pub(crate) mod what_if;
 
 pub(crate) use self::check::{Check, Purpose};
 pub(crate) use self::nodes::check_connection;

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use cluster::foreign::{Foreign, one_line};
 use engine::Import;
 
+use crate::input::Situation;
 use crate::prose::folded;
 use crate::report::{Conclusions as _, Report, counted, listed};
-use crate::row::{Effect, Row};
-use crate::stage::Situation;
+use crate::rows::{Effect, Row};
 
 /// A remark about the default architecture, if KubeVirt reads the labels of boot sources.
 const LABEL_FIRST: &str =

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use quick_xml::escape::escape;
 
-use crate::entry::{CLUSTER, Entry, Severity};
+use crate::check::entry::{CLUSTER, Entry, Severity};
 use crate::exit::Exit;
 use crate::prose::{count, line};
 use crate::verdict::{Judged, Verdicts};

@@ -10,7 +10,7 @@ use super::deployed;
 use super::question::Question;
 use super::settings::{Settings, validated};
 use crate::args::Subject;
-use crate::module::{Module, mistakes};
+use crate::input::module::{Module, mistakes};
 use crate::report::{Conclusions as _, Report};
 
 /// The settings of the cluster's policies, and whether there may be policies that the user may not list.

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use cluster::{Connection, Labels, Node, NodeList, Object as _, World, foreign};
 
 use crate::args::Subject;
-use crate::what_if::WhatIf;
+use crate::input::what_if::WhatIf;
 
 pub(super) const UNNAMED: &str = "specify the nodes: --nodes FILE (the output of `kubectl get nodes -o yaml`), --cluster (the cluster of the current context), --from PATH (a snapshot or a must-gather), or --arch amd64=3,arm64=2 (hypothetical nodes)";
 

@@ -4,9 +4,9 @@ use cluster::Identity;
 use serde_json::Value;
 
 use super::settings::{Settings, Target};
-use crate::admission;
 use crate::failure::{Failure, Place};
-use crate::files::Found;
+use crate::input::admission;
+use crate::input::files::Found;
 use crate::verdict::Against;
 
 /// An object, its old version, and how it is sent to the cluster.

@@ -10,8 +10,8 @@ use cluster::foreign::{self, one_line};
 use manifest::{Object, objects};
 use serde_json::{Value, json};
 
-use crate::module::{Module, mistakes};
-use crate::policy::{Mode, Policy};
+use crate::input::module::{Module, mistakes};
+use crate::input::policy::{Mode, Policy};
 
 /// Settings, and the cluster's policy that contains them.
 #[derive(Debug, Clone, Default)]

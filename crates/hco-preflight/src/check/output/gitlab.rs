@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::entry::{CLUSTER, Entry, Severity};
+use crate::check::entry::{CLUSTER, Entry, Severity};
 use crate::verdict::Verdicts;
 
 pub(crate) fn render(verdicts: &Verdicts) -> Value {

@@ -5,7 +5,7 @@ use include_dir::{Dir, include_dir};
 
 static PAGES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../engine/src/rules");
 
-static ALERTS: &str = include_str!("../../../docs/alerts.md");
+static ALERTS: &str = include_str!("../../../../docs/alerts.md");
 
 /// A section of docs/alerts.md.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! The output of a check as GitHub's workflow commands, which show a finding at its line in the pull request.
 
-use crate::entry::{Entry, Severity};
+use crate::check::entry::{Entry, Severity};
 use crate::prose::line;
 use crate::verdict::Verdicts;
 

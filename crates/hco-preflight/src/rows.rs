@@ -1,6 +1,11 @@
 //! The rows of `plan` and of `check` of a cluster: each says what happens to an object, or which state it is in. The exit code is the
 //! worst severity, JSON has all rows, and text shows them by section.
 
+pub(crate) mod facts;
+pub(crate) mod no_forecast;
+pub(crate) mod state;
+pub(crate) mod stops;
+
 use std::collections::BTreeMap;
 
 use anstyle::Style;

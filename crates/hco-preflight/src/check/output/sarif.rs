@@ -7,9 +7,9 @@ use cluster::foreign::Foreign;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use crate::entry::{CLUSTER, Entry, OBJECT, Severity};
+use crate::check::entry::{CLUSTER, Entry, OBJECT, Severity};
 use crate::exit::Exit;
-use crate::pages::{self, Page};
+use crate::explain::pages::{self, Page};
 use crate::verdict::{Judged, Verdicts};
 
 pub(crate) fn render(verdicts: &Verdicts) -> Value {

@@ -9,8 +9,8 @@ use cluster::{ARTIFACT, ClusterError, Notes, World, is_ours};
 use serde_json::{Value, json};
 
 use super::settings::{Settings, Target, without_effect};
-use crate::module::{Module, mistakes};
-use crate::policy::Policy;
+use crate::input::module::{Module, mistakes};
+use crate::input::policy::Policy;
 
 /// The settings of the policies that evaluate these requests. If Kubewarden is not installed, or the user may not list
 /// its policies, a note says so, and the default settings apply. Also returns whether there may be policies that the

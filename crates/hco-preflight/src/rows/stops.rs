@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::prose::{folded, line};
 use crate::report::{Cron, Finding, Forecast, Report};
-use crate::row::{Effect, Row};
+use crate::rows::{Effect, Row};
 use crate::templates;
 use crate::terminal::{BOLD, RED};
 

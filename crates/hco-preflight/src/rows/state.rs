@@ -6,8 +6,8 @@ use cluster::foreign::Foreign;
 use engine::Import;
 use serde::Serialize;
 
+use crate::input::Situation;
 use crate::report::Report;
-use crate::stage::Situation;
 
 /// The values that the rows of a check or a plan are about.
 #[derive(Debug, Serialize)]

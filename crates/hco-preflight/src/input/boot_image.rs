@@ -11,9 +11,9 @@ use kube_objects::text::list;
 use operator_models::kubevirt::virtual_machine::{BootImage, NamedBy, VirtualMachine};
 use serde_json::Value;
 
+use crate::input::Situation;
 use crate::plan::machines::unfinished;
 use crate::report::NAMED;
-use crate::stage::Situation;
 
 /// The images of `DataVolume`s, by namespace and name.
 pub(crate) struct DataVolumes(BTreeMap<String, BootImage>);
