@@ -6,9 +6,9 @@ use anyhow::{Result, bail};
 use kube_objects::text::nearest;
 use serde_json::{Value, json};
 
+use self::pages::Page;
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
-use self::pages::Page;
 use crate::prose::{line, wrap};
 use crate::terminal::{BOLD, CYAN, Terminal, print_json, width};
 

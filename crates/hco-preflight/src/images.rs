@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::path::Path;
 
+use self::mirrors::Mirror;
 use crate::args::{self, PlainFormat};
 use crate::exit::Exit;
-use self::mirrors::Mirror;
 use crate::input::boot_image::{self, DataVolumes};
 use crate::input::files::{self, Files, Found, Walk, Wanted};
 use crate::prose::line;
