@@ -58,7 +58,9 @@ impl Cluster {
                 server: address(&config.cluster_url),
                 context,
                 warning: connection::warning(&config),
-                through: proxy.map_or_else(String::new, |it| format!(" through the proxy {it}")),
+                through: proxy.map_or_else(String::new, |address| {
+                    format!(" through the proxy {address}")
+                }),
                 timeout: connection.request_timeout,
                 until: connection.until,
                 client: Client::try_from(config).map_err(api::unusable)?,

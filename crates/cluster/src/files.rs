@@ -62,7 +62,9 @@ pub fn each_object(path: &Path, notes: &mut Notes, mut of: impl FnMut(&Path, Val
             })
         });
         match read {
-            Ok(objects) => objects.into_iter().for_each(|it| of(&file, it.value)),
+            Ok(objects) => objects
+                .into_iter()
+                .for_each(|object| of(&file, object.value)),
             Err(error) if file != path => skipped.push(format!("{error:#}")),
             Err(error) => return Err(error),
         }

@@ -47,7 +47,7 @@ pub fn masked(text: &str) -> String {
     let mut masked = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("://") {
-        let ends = |it: char| it.is_whitespace() || "\"'`<>\\".contains(it);
+        let ends = |character: char| character.is_whitespace() || "\"'`<>\\".contains(character);
         let (url, behind) = after.split_at(after.find(ends).unwrap_or(after.len()));
         let (url, query) = url
             .split_once('?')
@@ -69,8 +69,11 @@ pub fn path(path: &Path) -> String {
 
 /// A text, quoted for a shell.
 pub fn shell_word(text: &str) -> String {
-    let is_plain = |it: char| it.is_ascii_alphanumeric() || "-_./:,=@%+".contains(it);
-    if text.starts_with(|it: char| it.is_ascii_alphanumeric()) && text.chars().all(is_plain) {
+    let is_plain =
+        |character: char| character.is_ascii_alphanumeric() || "-_./:,=@%+".contains(character);
+    if text.starts_with(|character: char| character.is_ascii_alphanumeric())
+        && text.chars().all(is_plain)
+    {
         return text.to_owned();
     }
     // It fails only for NUL, which no argument can contain, and which JSON escapes.
@@ -79,7 +82,7 @@ pub fn shell_word(text: &str) -> String {
 
 /// JSON in which these characters, and commands for the runner of a pipeline, are escaped. They only occur in strings.
 pub fn json(text: String) -> String {
-    let is_shown = |it: char| it == '\n' || !is_invisible(it);
+    let is_shown = |character: char| character == '\n' || !is_invisible(character);
     if !text.contains("##") && text.chars().all(is_shown) {
         return text;
     }

@@ -385,8 +385,9 @@ impl World {
             None if identity.is_hyperconverged() => self.hyperconverged(identity, namespace),
             None => {
                 let mut machines = self.machines.iter();
-                let is_it =
-                    |it: &&Machine| it.metadata.name == *name && it.metadata.namespace == namespace;
+                let is_it = |machine: &&Machine| {
+                    machine.metadata.name == *name && machine.metadata.namespace == namespace
+                };
                 Ok(machines.find(is_it).map(Machine::to_value))
             }
         }
@@ -400,10 +401,10 @@ impl World {
             );
         }
         let all = self.hyperconvergeds.iter().chain(&self.converted);
-        let all = all.filter(|it| object_name::namespace(it) == namespace);
-        let same = all.filter(|it| Identity::of(it).is_same_object(identity));
+        let all = all.filter(|object| object_name::namespace(object) == namespace);
+        let same = all.filter(|object| Identity::of(object).is_same_object(identity));
         let same: Vec<&Value> = same.collect();
-        let version = |it: &&&Value| Identity::of(it).api_version == identity.api_version;
+        let version = |object: &&&Value| Identity::of(object).api_version == identity.api_version;
         match (same.iter().find(version), same.first()) {
             (Some(live), _) => Ok(Some((*live).clone())),
             (None, None) => Ok(None),
@@ -468,10 +469,14 @@ impl World {
             return Ok(Vec::new());
         }
         if let Some(cluster) = &self.cluster {
-            return cluster.all(&list.state.kind.path(namespace), |it| Some(it.clone()));
+            return cluster.all(&list.state.kind.path(namespace), |policy| {
+                Some(policy.clone())
+            });
         }
         let policies = list.iter().map(AdmissionPolicy::to_value);
-        Ok(policies.filter(|it| in_namespace(namespace, it)).collect())
+        Ok(policies
+            .filter(|policy| in_namespace(namespace, policy))
+            .collect())
     }
 
     /// Removes the objects that do not matter, and fields that can contain secrets.

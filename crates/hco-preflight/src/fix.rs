@@ -94,15 +94,15 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         }
         None => files::write_or_show(&mut fixed, args, terminal, &mut failures)?,
     }
-    let of = |it: &Fixed<'_>, what: &String| it.question.failure(what.clone());
+    let of = |fixed: &Fixed<'_>, what: &String| fixed.question.failure(what.clone());
     let manual = fixed
         .iter()
-        .flat_map(|it| it.manual.iter().map(move |what| of(it, what)));
+        .flat_map(|fixed| fixed.manual.iter().map(move |what| of(fixed, what)));
     let manual: Vec<Failure> = manual.collect();
     for failure in manual.iter().chain(&failures) {
         terminal.failure(&failure.to_string());
     }
-    let fixes: Vec<Remedy> = fixed.iter().flat_map(|it| it.fixes.clone()).collect();
+    let fixes: Vec<Remedy> = fixed.iter().flat_map(|fixed| fixed.fixes.clone()).collect();
     let verdicts = Verdicts {
         objects: fixed.into_iter().map(Fixed::judged).collect(),
         failures,
@@ -262,7 +262,7 @@ impl<'q> Fixed<'q> {
         let name = operation.path.rsplit('/').next().unwrap_or_default();
         let is_field = name != "-" && name.parse::<usize>().is_err();
         let mut earlier = self.operations();
-        operation.op == "add" && is_field && earlier.any(|it| it == operation)
+        operation.op == "add" && is_field && earlier.any(|earlier| earlier == operation)
     }
 
     /// The object in the file and in the API server after a fix; `None` if the fix cannot be made in the file, because
@@ -314,12 +314,12 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
         let mut findings = object.report.findings.iter();
         // In these cases, the import must not be enabled, or another finding already covers it.
         let is_decided = matches!(args.prefer(), Some(Prefer::PlaceOn(_)))
-            || findings.any(|it| it.rule == WITH_ALTERNATIVES);
+            || findings.any(|finding| finding.rule == WITH_ALTERNATIVES);
         for finding in &object.report.findings {
             let is_denied = finding.level == Level::Deny;
-            let needs_choice = |it: &Remedy| needs_choice(&object.report, it);
+            let needs_choice = |fix: &Remedy| needs_choice(&object.report, fix);
             let review = to_review(finding);
-            let review = review.filter(|it| !args.r#unsafe || needs_choice(it));
+            let review = review.filter(|review| !args.r#unsafe || needs_choice(review));
             let is_open = is_denied || is_choice(finding) && !is_decided;
             let (at, rule, fact) = (object.at(Some(finding)), &finding.rule, &finding.fact);
             let mut text = format!("{at}: [{rule}] {fact}");

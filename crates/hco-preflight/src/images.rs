@@ -66,7 +66,7 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     asked
         .failures
         .extend(files.failures.iter().map(ToString::to_string));
-    let volumes = DataVolumes::of_files(files.beside.iter().map(|it| &it.object.value));
+    let volumes = DataVolumes::of_files(files.beside.iter().map(|found| &found.object.value));
     for found in &files.found {
         asked.object(found, &volumes);
     }
@@ -170,7 +170,9 @@ impl Asked {
                     self.fail(&format!("{file}:{line}: template `{name}`: {url}: {why}"));
                 }
                 None => {
-                    let stream = registry.get("imageStream").filter(|it| !it.is_null());
+                    let stream = registry
+                        .get("imageStream")
+                        .filter(|registry| !registry.is_null());
                     let what = stream.map_or("without a docker:// URL", |_| WITH_STREAM);
                     let name = one_line(&format!("`{}`", place.name));
                     self.unread.entry(what).or_default().insert(name);
@@ -194,7 +196,10 @@ fn read(args: &args::Images) -> Files {
         // A snapshot has an object in each version, and a must-gather can contain a file twice.
         let mut seen: Vec<Identity> = Vec::new();
         for found in from.found {
-            if !seen.iter().any(|it| it.is_same_object(&found.identity)) {
+            if !seen
+                .iter()
+                .any(|other| other.is_same_object(&found.identity))
+            {
                 seen.push(found.identity.clone());
                 files.found.push(found);
             }
@@ -287,7 +292,9 @@ impl Row {
 
     fn notes(&self) -> BTreeMap<&str, String> {
         let contents = self.contents.as_ref().ok();
-        let availability = contents.into_iter().flat_map(|it| it.availability.iter());
+        let availability = contents
+            .into_iter()
+            .flat_map(|contents| contents.availability.iter());
         let notes = availability.filter_map(|(name, found)| {
             let note = match found {
                 Availability::Present(ImageKind::ContainerDisk) | Availability::Absent => None,
@@ -330,7 +337,7 @@ fn in_text(rows: &[Row]) -> String {
         supported.chain(listed.map(|(name, _)| name))
     });
     let others: BTreeSet<&str> = others.map(String::as_str).collect();
-    columns.extend(others.into_iter().filter(|it| !COLUMNS.contains(it)));
+    columns.extend(others.into_iter().filter(|other| !COLUMNS.contains(other)));
     let heads: Vec<String> = columns.iter().map(|column| one_line(column)).collect();
     let names = rows.iter().map(|row| row.image.to_string().chars().count());
     let first = names.max().unwrap_or_default().max("image".len()) + 2;

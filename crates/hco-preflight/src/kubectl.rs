@@ -20,7 +20,7 @@ impl Kubectl {
             ("--context", context.map(str::to_owned)),
             (
                 "--kubeconfig",
-                kubeconfig.map(|it| it.display().to_string()),
+                kubeconfig.map(|path| path.display().to_string()),
             ),
             ("--server", connection.server.as_deref().map(masked)),
             ("--user", connection.user.clone()),

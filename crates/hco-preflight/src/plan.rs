@@ -211,7 +211,7 @@ impl<'c> Plan<'c> {
     fn unknown(&self) -> Option<String> {
         let unknown = self
             .no_forecast
-            .filter(|it| **it != NoForecast::NotDeployed);
+            .filter(|reason| **reason != NoForecast::NotDeployed);
         unknown.map(NoForecast::why)
     }
 }
@@ -267,7 +267,10 @@ fn denied(situation: &Situation, by_hco: &[String]) -> Option<String> {
     if report.allowed && by_hco.is_empty() {
         return None;
     }
-    let denies = report.findings.iter().filter(|it| it.level == Level::Deny);
+    let denies = report
+        .findings
+        .iter()
+        .filter(|finding| finding.level == Level::Deny);
     let mut facts: Vec<String> = denies
         .map(|finding| format!("[{}] {}", finding.rule, finding.fact))
         .collect();

@@ -43,7 +43,10 @@ impl Conclusions for Report {
     }
 
     fn unexplained(&self) -> Option<&str> {
-        let is_denied = self.findings.iter().any(|it| it.level == Level::Deny);
+        let is_denied = self
+            .findings
+            .iter()
+            .any(|finding| finding.level == Level::Deny);
         self.message.as_deref().filter(|_| !is_denied)
     }
 
@@ -95,7 +98,7 @@ pub(crate) fn some(names: &[Foreign]) -> String {
 }
 
 pub(crate) fn is_in(names: &[Foreign], name: &str) -> bool {
-    names.iter().any(|it| it.raw() == name)
+    names.iter().any(|other| other.raw() == name)
 }
 
 /// `amd64 (3), arm64 (2)`.

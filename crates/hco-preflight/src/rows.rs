@@ -380,7 +380,7 @@ pub(crate) fn by_effect(text: &mut String, title: &str, rows: &[&Row], limit: us
     for ((effect, detail, decides), names) in alike {
         let (style, sign) = effect.sign();
         let hint = if names.len() > limit { hint } else { "" };
-        let decides = decides.map_or_else(String::new, |it| format!(" ({it} decides)"));
+        let decides = decides.map_or_else(String::new, |decider| format!(" ({decider} decides)"));
         let names = list(&names, limit);
         let line = format!("  {style}{sign}{style:#} {names}{hint}: {detail}{decides}");
         line!(text, "{}", folded(&line, 6));

@@ -137,7 +137,9 @@ impl Judged {
         let machine = report.virtual_machine.as_ref();
         let nodes = report.nodes.as_ref();
         let control_plane = report.control_plane_architectures.as_deref();
-        let import = report.multi_arch_import.map(|it| it.name().to_owned());
+        let import = report
+            .multi_arch_import
+            .map(|import| import.name().to_owned());
         let facts = [
             ("architecture", machine.map(architecture)),
             ("workload nodes", nodes.map(counted)),
@@ -211,7 +213,7 @@ impl Verdicts {
                 "the change affects nothing that the policy checks, so existing problems are not listed; to list them, run this without {flag}"
             )));
             let repairs = report.repairs.iter();
-            all.extend(repairs.map(|it| format!("the policy would repair this object: {it}")));
+            all.extend(repairs.map(|what| format!("the policy would repair this object: {what}")));
             let more = Some(report.more_findings).filter(|more| *more > 0);
             all.extend(more.map(|more| format!("{more} more findings are not listed")));
             for note in all {

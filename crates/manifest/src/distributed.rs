@@ -77,7 +77,7 @@ impl Object {
         let text = |field: &str| self.value.get(field).and_then(Value::as_str);
         let group = text("apiVersion").and_then(|version| version.split('/').next());
         let mut carriers = CARRIERS.iter();
-        carriers.find(|it| Some(it.group) == group && Some(it.kind) == text("kind"))
+        carriers.find(|carrier| Some(carrier.group) == group && Some(carrier.kind) == text("kind"))
     }
 
     fn inside(&self) -> Vec<Self> {
@@ -86,18 +86,21 @@ impl Object {
         };
         let (mut list, mut place) = (Some(&self.value), Some(&self.place));
         for field in carrier.list {
-            list = list.and_then(|it| it.get(field));
-            place = place.and_then(|it| it.fields.get(*field));
+            list = list.and_then(|list| list.get(field));
+            place = place.and_then(|place| place.fields.get(*field));
         }
         let items = list.and_then(Value::as_array).into_iter().flatten();
-        let line = place.map_or(self.line, |it| it.line);
+        let line = place.map_or(self.line, |place| place.line);
         let around = self.distributed.unwrap_or_default();
         let objects = items.enumerate().filter_map(|(index, item)| {
             let compliance = item.get("complianceType").and_then(Value::as_str);
             let compliance = compliance.unwrap_or_default().to_ascii_lowercase();
-            let place = place.and_then(|it| it.items.get(index));
+            let place = place.and_then(|place| place.items.get(index));
             let (value, place) = match carrier.field {
-                Some(field) => (item.get(field)?, place.and_then(|it| it.fields.get(field))),
+                Some(field) => (
+                    item.get(field)?,
+                    place.and_then(|place| place.fields.get(field)),
+                ),
                 None => (item, place),
             };
             let place = place.cloned().unwrap_or_else(|| Place::elsewhere(line));

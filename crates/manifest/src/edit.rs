@@ -208,8 +208,10 @@ impl Editor<'_> {
     fn remove(&mut self, place: &Place, first: &Place, last: &Place) -> Result<(), EditError> {
         let unusual = || EditError(first.line);
         let entries = place.entries();
-        let before = entries.iter().rfind(|it| it.text.end <= first.start());
-        let next = entries.iter().find(|it| it.start() >= last.text.end);
+        let before = entries
+            .iter()
+            .rfind(|entry| entry.text.end <= first.start());
+        let next = entries.iter().find(|entry| entry.start() >= last.text.end);
         let (start, end) = (first.start(), self.line_end(last.text.end));
         let line = self.line_start(start);
         let is_flow = place.form == Form::Flow;
@@ -281,7 +283,7 @@ impl Editor<'_> {
         let next = rest.find('\n').map(|line| end + line + 1);
         let comment = next.and_then(|next| {
             let line = self.text.get(next..)?;
-            let comment = next + line.find(|it| it != ' ')?;
+            let comment = next + line.find(|character| character != ' ')?;
             let is_comment = self.text.get(comment..)?.starts_with('#');
             (is_comment && comment - next > column).then_some(comment)
         });

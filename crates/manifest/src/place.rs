@@ -83,7 +83,7 @@ impl Place {
     }
 
     fn step<'p>(&self, path: &'p str) -> Option<(&Self, &'p str)> {
-        let index = path.strip_prefix('[').and_then(|it| it.split_once(']'));
+        let index = path.strip_prefix('[').and_then(|rest| rest.split_once(']'));
         if let Some((index, rest)) = index.filter(|_| !self.items.is_empty()) {
             return Some((self.items.get(index.parse::<usize>().ok()?)?, rest));
         }

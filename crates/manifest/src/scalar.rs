@@ -53,7 +53,9 @@ fn untagged(text: &str) -> Result<Value, String> {
             let are_numbers = text.trim_start_matches('.').split('_').all(is_number);
             float(text).filter(|_| are_numbers)
         }
-        _ if text.starts_with(['+', '-']) || text.starts_with(|it: char| it.is_ascii_digit()) => {
+        _ if text.starts_with(['+', '-'])
+            || text.starts_with(|character: char| character.is_ascii_digit()) =>
+        {
             int(text).or_else(|| float(text))
         }
         _ => None,
@@ -62,7 +64,7 @@ fn untagged(text: &str) -> Result<Value, String> {
 }
 
 fn is_number(text: &str) -> bool {
-    let is_digit = |it: char| it.is_ascii_digit();
+    let is_digit = |character: char| character.is_ascii_digit();
     text.starts_with(is_digit) && text.ends_with(is_digit)
 }
 
@@ -96,7 +98,7 @@ fn int(text: &str) -> Option<Number> {
 fn float(text: &str) -> Option<Number> {
     let text = text.replace('_', "");
     // Rust also parses words such as `inf`. Go does, too, but they do not begin like a decimal number.
-    let is_of_decimal = |it: char| it.is_ascii_digit() || "+-.eE".contains(it);
+    let is_of_decimal = |character: char| character.is_ascii_digit() || "+-.eE".contains(character);
     let float = text.chars().all(is_of_decimal).then(|| text.parse().ok());
     Number::from_f64(float??)
 }

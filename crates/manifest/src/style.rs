@@ -21,7 +21,7 @@ impl Style {
     /// The style of an object.
     pub(crate) fn of(text: &str, place: &Place) -> Self {
         let first = place.entries().first().map_or(0, |first| first.start());
-        let is_quoted = text.get(first..).is_some_and(|it| it.starts_with('"'));
+        let is_quoted = text.get(first..).is_some_and(|rest| rest.starts_with('"'));
         let mut indents = Vec::new();
         indentations(text, place, &mut indents);
         let first = |of_lists| {

@@ -11,7 +11,7 @@ pub fn cache_directory() -> Option<PathBuf> {
     let absolute = |name| {
         std::env::var_os(name)
             .map(PathBuf::from)
-            .filter(|it| it.is_absolute())
+            .filter(|path| path.is_absolute())
     };
     let home = || absolute("HOME");
     let caches = if cfg!(target_os = "macos") {
@@ -56,7 +56,10 @@ pub fn private(directory: &Path) -> Result<(), String> {
 fn foreign_entry(path: &Path) -> std::io::Result<Option<PathBuf>> {
     use std::os::unix::fs::MetadataExt as _;
     let metadata = path.symlink_metadata()?;
-    let is_statistic = metadata.is_file() && path.extension().is_some_and(|it| it == "stats");
+    let is_statistic = metadata.is_file()
+        && path
+            .extension()
+            .is_some_and(|extension| extension == "stats");
     let is_writable = metadata.mode() & 0o022 != 0 && !is_statistic;
     let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
     if !is_own || is_writable || metadata.is_symlink() {

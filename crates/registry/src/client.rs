@@ -250,7 +250,8 @@ fn challenge(headers: &HeaderMap) -> Option<(String, Option<String>)> {
     let challenges = values
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| ChallengeParser::new(value).map_while(Result::ok));
-    let mut bearers = challenges.filter(|it| it.scheme.eq_ignore_ascii_case("bearer"));
+    let mut bearers =
+        challenges.filter(|challenge| challenge.scheme.eq_ignore_ascii_case("bearer"));
     bearers.find_map(|challenge| {
         let parameter = |wanted: &str| {
             let mut parameters = challenge.params.iter();

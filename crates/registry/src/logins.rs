@@ -74,8 +74,8 @@ impl Logins {
         let docker = path("DOCKER_CONFIG").or_else(|| in_home(".docker"));
         let files = [
             Some(runtime),
-            config.map(|it| it.join("containers/auth.json")),
-            docker.map(|it| it.join("config.json")),
+            config.map(|directory| directory.join("containers/auth.json")),
+            docker.map(|directory| directory.join("config.json")),
         ];
         Self(files.into_iter().flatten().collect())
     }

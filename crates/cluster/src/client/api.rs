@@ -200,7 +200,9 @@ impl Cluster {
         if code == 200 {
             return value.ok_or_else(|| self.foreign(&asked, "it is not valid JSON"));
         }
-        let message = value.as_ref().and_then(|it| it.get("message")?.as_str());
+        let message = value
+            .as_ref()
+            .and_then(|value| value.get("message")?.as_str());
         let text = String::from_utf8_lossy(&bytes);
         let message: String = message.unwrap_or(&text).trim().chars().take(600).collect();
         Err(match code {
@@ -249,7 +251,7 @@ fn resource(path: &str) -> String {
     let resource = path.rsplit('/').next().unwrap_or_default();
     let group = path
         .strip_prefix("/apis/")
-        .and_then(|it| it.split('/').next());
+        .and_then(|rest| rest.split('/').next());
     group.map_or(resource.to_owned(), |group| format!("{resource}.{group}"))
 }
 

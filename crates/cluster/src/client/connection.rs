@@ -180,19 +180,29 @@ impl Connection {
         let context = context.filter(|name| !name.is_empty()).ok_or_else(|| {
             ClusterError::Other("the kubeconfig has no current context; choose one with `kubectl config use-context`".to_owned())
         })?;
-        let found = kubeconfig.contexts.iter().find(|it| it.name == context);
+        let found = kubeconfig
+            .contexts
+            .iter()
+            .find(|named| named.name == context);
         let found = found.and_then(|named| named.context.as_ref());
         // kube sends requests without credentials if the user does not exist.
-        let user = self.user.as_ref().or(found.and_then(|it| it.user.as_ref()));
+        let user = self
+            .user
+            .as_ref()
+            .or(found.and_then(|found| found.user.as_ref()));
         if let Some(user) = user.filter(|user| !user.is_empty())
-            && !kubeconfig.auth_infos.iter().any(|it| it.name == *user)
+            && !kubeconfig
+                .auth_infos
+                .iter()
+                .any(|auth_info| auth_info.name == *user)
         {
             return Err(ClusterError::Other(format!(
                 "user \"{user}\" does not exist in the kubeconfig"
             )));
         }
         let mut clusters = kubeconfig.clusters.iter();
-        let cluster = found.and_then(|found| clusters.find(|it| it.name == found.cluster));
+        let cluster =
+            found.and_then(|found| clusters.find(|cluster| cluster.name == found.cluster));
         let proxy = cluster.and_then(|named| named.cluster.as_ref()?.proxy_url.as_ref());
         let has_proxy = proxy.is_some_and(|proxy| !proxy.is_empty());
         let options = KubeConfigOptions {

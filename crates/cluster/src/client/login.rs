@@ -80,7 +80,9 @@ fn run(exec: &ExecConfig) -> Result<Credentials, ClusterError> {
     let mut command = Command::new(program);
     command
         .args(exec.args.iter().flatten())
-        .envs(variables.filter_map(|it| Some((it.get("name")?, it.get("value")?))))
+        .envs(
+            variables.filter_map(|variable| Some((variable.get("name")?, variable.get("value")?))),
+        )
         .env("KUBERNETES_EXEC_INFO", information.to_string())
         .stdin(if is_interactive {
             Stdio::inherit()
@@ -98,9 +100,16 @@ fn run(exec: &ExecConfig) -> Result<Credentials, ClusterError> {
         return Err(failed(&what, "log in again"));
     }
     let credential: Option<ExecCredential> = yaml_serde::from_slice(&output.stdout).ok();
-    let credentials = credential.map(|it| it.status).filter(|it| {
-        let has_certificate = it.client_certificate_data.is_some() && it.client_key_data.is_some();
-        it.token.as_ref().is_some_and(|token| !token.is_empty()) || has_certificate
-    });
+    let credentials = credential
+        .map(|credential| credential.status)
+        .filter(|credential| {
+            let has_certificate = credential.client_certificate_data.is_some()
+                && credential.client_key_data.is_some();
+            credential
+                .token
+                .as_ref()
+                .is_some_and(|token| !token.is_empty())
+                || has_certificate
+        });
     credentials.ok_or_else(|| failed("did not print credentials", "log in again"))
 }

@@ -40,7 +40,7 @@ impl World {
             let item = kind.strip_suffix("List").unwrap_or(kind);
             if item == CLAIM {
                 let gathered = gathered_namespace(file);
-                let is_golden = gathered.is_none_or(|it| GOLDEN.contains(&it));
+                let is_golden = gathered.is_none_or(|gathered| GOLDEN.contains(&gathered));
                 has_claims |= is_golden;
                 has_other_claims |= !is_golden;
             }
@@ -97,7 +97,7 @@ impl World {
     /// Adds a HyperConverged of a file, unless its version was already added.
     fn add(&mut self, object: Value) {
         let mut known = self.hyperconvergeds.iter();
-        if known.any(|it| key(it) == key(&object)) {
+        if known.any(|known| key(known) == key(&object)) {
             self.converted.push(object);
         } else {
             self.hyperconvergeds.push(object);
@@ -198,7 +198,7 @@ impl Seen {
     /// The number of objects of a kind.
     fn count(&self, kind: &str) -> usize {
         let kinds = self.objects.keys().map(|(kind, _)| kind);
-        kinds.filter(|it| *it == kind).count()
+        kinds.filter(|other| *other == kind).count()
     }
 
     /// Notes that only one of several states of an object is used.

@@ -389,7 +389,7 @@ impl Node {
         let nodes = NodeList::made_up(counts, prefix, role);
         nodes
             .objects()
-            .flat_map(|it| Self::from_value(&it))
+            .flat_map(|object| Self::from_value(&object))
             .collect()
     }
 

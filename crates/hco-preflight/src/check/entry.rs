@@ -57,7 +57,9 @@ impl<'v> Entry<'v> {
         // An object can be in several files, and can have two templates without a name.
         let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
         for entry in &mut entries {
-            let file = entry.in_repository().map_or(String::new(), |it| it.0);
+            let file = entry
+                .in_repository()
+                .map_or(String::new(), |(file, _)| file);
             let here = fingerprint(&[&file, &entry.fingerprint]);
             let number = numbers.entry(here.clone()).or_default();
             entry.fingerprint = match *number {

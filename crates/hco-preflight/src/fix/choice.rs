@@ -13,7 +13,9 @@ pub(super) fn chosen(
     can_be_made: impl Fn(&Remedy) -> bool,
 ) -> Result<Vec<Remedy>, &'static str> {
     let findings = &report.findings;
-    let with_alternatives = findings.iter().find(|it| it.rule == WITH_ALTERNATIVES);
+    let with_alternatives = findings
+        .iter()
+        .find(|finding| finding.rule == WITH_ALTERNATIVES);
     let prefer = args.prefer();
     if let (Some(prefer), Some(finding)) = (&prefer, with_alternatives) {
         let mut remedies = finding.fixes.iter();
@@ -59,7 +61,7 @@ pub(super) fn is_choice(finding: &Finding) -> bool {
 /// This requires `--enable-import`.
 pub(super) fn needs_choice(report: &Report, remedy: &Remedy) -> bool {
     let version = report.version();
-    enables_import(remedy) && version.is_none_or(|it| !it.has_finished_import())
+    enables_import(remedy) && version.is_none_or(|version| !version.has_finished_import())
 }
 
 pub(super) fn reason(report: &Report, remedy: &Remedy, args: &args::Fix) -> &'static str {
@@ -99,15 +101,24 @@ fn way(remedy: &Remedy) -> Option<Prefer> {
 
 pub(super) fn sets_annotation(remedy: &Remedy) -> bool {
     let mut operations = remedy.patch.iter();
-    operations.any(|it| it.path.contains("/ssp.kubevirt.io~1dict.architectures"))
+    operations.any(|operation| {
+        operation
+            .path
+            .contains("/ssp.kubevirt.io~1dict.architectures")
+    })
 }
 
 fn enables_import(remedy: &Remedy) -> bool {
-    let mut operations = remedy.patch.iter().filter(|it| is_of_import(it));
+    let mut operations = remedy
+        .patch
+        .iter()
+        .filter(|operation| is_of_import(operation));
     operations.any(|operation| {
         let value = operation.value.as_ref();
         let state = value.map(|value| value.get("state").unwrap_or(value));
-        state.is_none_or(|it| it.as_str() != Some("Disabled") && it.as_bool() != Some(false))
+        state.is_none_or(|state| {
+            state.as_str() != Some("Disabled") && state.as_bool() != Some(false)
+        })
     })
 }
 

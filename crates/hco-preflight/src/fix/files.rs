@@ -58,7 +58,7 @@ pub(super) fn write_or_show(
             continue;
         }
         for (before, after) in source.objects.iter().zip(objects) {
-            if let Some(fixed) = of_file.iter_mut().find(|it| it.is(before)) {
+            if let Some(fixed) = of_file.iter_mut().find(|object| object.is(before)) {
                 fixed.written = Some(after);
             }
         }
@@ -70,8 +70,8 @@ pub(super) fn write_or_show(
 fn edit(source: &Source, of_file: &mut [Fixed<'_>]) -> Result<Edited> {
     fn with(source: &Source, fixed: &[Fixed<'_>]) -> Result<Edited, EditError> {
         let objects = source.objects.iter().map(|object| {
-            let fixed = fixed.iter().find(|it| it.is(object));
-            (&**object, fixed.map_or(&object.value, |it| &it.value))
+            let fixed = fixed.iter().find(|fixed| fixed.is(object));
+            (&**object, fixed.map_or(&object.value, |fixed| &fixed.value))
         });
         edited(&source.text, &objects.collect::<Vec<_>>())
     }

@@ -58,7 +58,7 @@ pub(super) fn print_commands(
     failures: &mut Vec<Failure>,
 ) -> Result<()> {
     let mut text = String::new();
-    for fixed in fixed.iter_mut().filter(|it| !it.fixes.is_empty()) {
+    for fixed in fixed.iter_mut().filter(|fixed| !fixed.fixes.is_empty()) {
         match command(fixed, kubectl) {
             Ok(command) => text.push_str(&command),
             Err(error) => {

@@ -87,7 +87,7 @@ pub(crate) fn note_of(situation: &Situation) -> Option<String> {
     let unfinished = unfinished(situation);
     let volumes = DataVolumes::of_world(&situation.world);
     let machines = situation.world.machines.iter().map(|machine| {
-        let image = machine.read().and_then(|it| volumes.unstated(&it));
+        let image = machine.read().and_then(|read| volumes.unstated(&read));
         let image = image.filter(|image| {
             // Snapshots have no DataVolumes whose disk is complete.
             let is_incomplete = || machine.has_disks(unfinished.as_ref()) == Some(false);

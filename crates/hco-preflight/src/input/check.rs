@@ -135,8 +135,8 @@ impl<'s> Check<'s> {
             check.host = images::beside(&(registries as _), &check.host);
         }
         let mut questions = check.questions.iter();
-        if questions.any(|it| it.identity.is_virtual_machine()) {
-            let beside = files.beside.iter().map(|it| it.object.value.clone());
+        if questions.any(|question| question.identity.is_virtual_machine()) {
+            let beside = files.beside.iter().map(|found| found.object.value.clone());
             let objects = check.read_surroundings(&beside.collect::<Vec<_>>(), notes)?;
             check.surroundings = Some(Arc::new(objects));
         }
@@ -146,16 +146,18 @@ impl<'s> Check<'s> {
     /// Determines the objects that the VirtualMachines depend on.
     fn read_surroundings(&self, beside: &[Value], notes: &mut Notes) -> Result<Objects> {
         let decisive = Decisive::of(&self.questions, self.world.as_ref())?;
-        let report = decisive.question().map(|it| self.report(it, it.stored()));
+        let report = decisive
+            .question()
+            .map(|question| self.report(question, question.stored()));
         let report = report.transpose().map_err(|failure| anyhow!("{failure}"))?;
         let report = report.unwrap_or_default();
         let workload = report.workload_architectures.as_ref();
         if workload.is_some_and(|all| all.len() > 1) {
             let volumes = DataVolumes::of_files(beside);
-            let machines = self.questions.iter().map(|it| {
-                let image = boot_image::read(it.object.value());
+            let machines = self.questions.iter().map(|question| {
+                let image = boot_image::read(question.object.value());
                 let image = image.and_then(|machine| volumes.unstated(&machine));
-                (it.identity.namespaced_name(), image)
+                (question.identity.namespaced_name(), image)
             });
             if let Some(note) = boot_image::note(machines) {
                 notes.push(&note);
@@ -163,8 +165,11 @@ impl<'s> Check<'s> {
         }
         let named = self.subject.connection.namespace.as_deref();
         let namespace = named.unwrap_or(&self.policies.namespace);
-        let mut objects = self.questions.iter().map(|it| it.object.value());
-        let has_preferences = objects.any(|it| it.pointer("/spec/preference").is_some());
+        let mut objects = self
+            .questions
+            .iter()
+            .map(|question| question.object.value());
+        let has_preferences = objects.any(|object| object.pointer("/spec/preference").is_some());
         Ok(surroundings(
             &decisive,
             &report,
@@ -215,7 +220,11 @@ impl<'s> Check<'s> {
         let settings = |question| self.policies.settings_for(question);
         let questions = self.questions.iter();
         questions
-            .flat_map(|it| settings(it).into_iter().map(move |settings| (it, settings)))
+            .flat_map(|question| {
+                settings(question)
+                    .into_iter()
+                    .map(move |settings| (question, settings))
+            })
             .collect()
     }
 
@@ -237,7 +246,9 @@ impl<'s> Check<'s> {
     pub(crate) fn report(&self, question: &Question, object: &Value) -> Result<Report, Failure> {
         let host = || Arc::clone(&self.host);
         self.policies
-            .worst(question, |it| self.evaluate(question, object, it, host()))
+            .worst(question, |policy| {
+                self.evaluate(question, object, policy, host())
+            })
             .map_err(|error| question.failure(chain(&error)))
     }
 

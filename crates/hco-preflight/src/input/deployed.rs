@@ -29,7 +29,7 @@ pub(super) fn settings(
     let mut usable: Vec<Settings> = Vec::new();
     // The settings that the module does not accept, with its message.
     let mut unusable: Vec<(Settings, String)> = Vec::new();
-    let namespaces: BTreeSet<&str> = targets.iter().map(|it| &*it.namespace).collect();
+    let namespaces: BTreeSet<&str> = targets.iter().map(|target| &*target.namespace).collect();
     for namespace in [None].into_iter().chain(namespaces.into_iter().map(Some)) {
         let kind = match namespace {
             None => "ClusterAdmissionPolicy",
@@ -64,7 +64,7 @@ pub(super) fn settings(
         }
     }
     for target in targets {
-        if usable.iter().any(|it| it.apply_to(target)) {
+        if usable.iter().any(|settings| settings.apply_to(target)) {
             continue;
         }
         let unusable = unusable.iter().filter(|(it, _)| it.apply_to(target));
@@ -103,7 +103,7 @@ fn applying(
             None => drop(applies_to.insert(target.clone())),
         }
     }
-    let value = spec.get("settings").filter(|it| !it.is_null());
+    let value = spec.get("settings").filter(|spec| !spec.is_null());
     (!applies_to.is_empty()).then(|| Settings {
         value: value.cloned().unwrap_or_else(|| json!({})),
         policy: Some(policy),
@@ -131,7 +131,7 @@ fn note_use(object: &Value, policy: &Policy, notes: &mut Notes) {
 fn excludes(spec: &Value, target: &Target) -> Option<String> {
     let covers = |rule: &Value| {
         let mut resources = items(rule, "/resources").filter_map(Value::as_str);
-        resources.any(|it| ["*", "*/*", target.resource].contains(&it))
+        resources.any(|resource| ["*", "*/*", target.resource].contains(&resource))
     };
     let rules = spec.get("rules").and_then(Value::as_array);
     if rules.is_some_and(|rules| !rules.iter().any(covers)) {
@@ -150,10 +150,10 @@ const DEPLOYED_CONDITION: &str = "!has(object.metadata.deletionTimestamp)";
 fn selectors(spec: &Value) -> Vec<&'static str> {
     let has_entries = |field: &str| {
         let selector = spec.get(field).and_then(Value::as_object);
-        selector.is_some_and(|it| !it.is_empty())
+        selector.is_some_and(|selector| !selector.is_empty())
     };
     let has_conditions = items(spec, "/matchConditions")
-        .any(|it| text(it, "/expression").map(str::trim) != Some(DEPLOYED_CONDITION));
+        .any(|condition| text(condition, "/expression").map(str::trim) != Some(DEPLOYED_CONDITION));
     let has_namespaces = has_entries("namespaceSelector") && named_namespaces(spec).is_none();
     let fields = [
         has_namespaces.then_some("namespaceSelector"),
@@ -172,7 +172,7 @@ fn named_namespaces(spec: &Value) -> Option<impl Iterator<Item = &str>> {
     let labels = spec.pointer("/namespaceSelector/matchLabels");
     let has_labels = labels
         .and_then(Value::as_object)
-        .is_some_and(|it| !it.is_empty());
+        .is_some_and(|label| !label.is_empty());
     let lists_names = text(only, "/key") == Some("kubernetes.io/metadata.name")
         && text(only, "/operator") == Some("In");
     (lists_names && !has_labels).then(|| items(only, "/values").filter_map(Value::as_str))

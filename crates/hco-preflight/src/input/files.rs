@@ -93,7 +93,7 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     }
     // Only a VirtualMachine depends on other objects in the files.
     let mut found = files.found.iter();
-    if !found.any(|it| it.identity.is_virtual_machine()) {
+    if !found.any(|found| found.identity.is_virtual_machine()) {
         for found in std::mem::take(&mut files.beside) {
             files.count(found.identity.kind);
         }

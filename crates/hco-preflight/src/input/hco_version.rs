@@ -25,9 +25,9 @@ impl ShownVersion {
             VersionSource::Settings | VersionSource::Default => None,
         };
         // The version as it was written, if the module uses another number for it.
-        let written = written.map(|it| it.strip_prefix('v').unwrap_or(it));
+        let written = written.map(|written| written.strip_prefix('v').unwrap_or(written));
         let written = written
-            .filter(|it| *it != number && !it.starts_with(&format!("{number}.")))
+            .filter(|written| *written != number && !written.starts_with(&format!("{number}.")))
             .map(one_line);
         let of = match version.source {
             VersionSource::Given => Some("--hco-version".to_owned()),
@@ -64,6 +64,6 @@ impl ShownVersion {
 /// The version of HCO in the status.
 pub(crate) fn operator_version(object: &Value) -> Option<&str> {
     let mut versions = items(object, "/status/versions");
-    let operator = versions.find(|it| text(it, "/name") == Some("operator"));
+    let operator = versions.find(|version| text(version, "/name") == Some("operator"));
     text(operator?, "/version")
 }

@@ -47,7 +47,7 @@ impl Policies {
         let (mut deployed, has_unread) = match (world, &*known) {
             (_, Some(known)) => known.clone(),
             (Some(world), None) if subject.settings.is_none() => {
-                let targets = questions.iter().map(|it| it.target(&namespace));
+                let targets = questions.iter().map(|question| question.target(&namespace));
                 let targets: BTreeSet<_> = targets.collect();
                 deployed::settings(world, &targets, module, notes)?
             }
@@ -84,7 +84,9 @@ impl Policies {
     pub(super) fn settings_for(&self, question: &Question) -> Vec<&Settings> {
         let target = question.target(&self.namespace);
         let deployed = self.deployed.iter();
-        let deployed: Vec<&Settings> = deployed.filter(|it| it.apply_to(&target)).collect();
+        let deployed: Vec<&Settings> = deployed
+            .filter(|settings| settings.apply_to(&target))
+            .collect();
         if deployed.is_empty() {
             vec![&self.settings]
         } else {

@@ -91,7 +91,9 @@ pub(crate) fn compare(args: &Plan, notes: &mut Notes) -> Result<Situation> {
     };
     reading.check()?;
     let found = found(args, notes)?;
-    let own = found.as_ref().and_then(|it| it.identity.namespace.as_ref());
+    let own = found
+        .as_ref()
+        .and_then(|found| found.identity.namespace.as_ref());
     let wanted = subject.connection.namespace.as_ref();
     if let (Some(wanted), Some(own)) = (wanted, own)
         && wanted != own
@@ -209,7 +211,7 @@ impl Reading<'_> {
         let unknown = self.unknown();
         let own = self.subject.connection.namespace.as_deref();
         let all = world.hyperconvergeds.iter();
-        let wanted = all.filter(|it| in_namespace(own, it));
+        let wanted = all.filter(|object| in_namespace(own, object));
         match wanted.collect::<Vec<_>>().as_slice() {
             [one] => Ok((*one).clone()),
             [] if self.reader == Reader::Plan => {
@@ -308,7 +310,7 @@ impl Situation {
             from: (subject.from.as_ref()).map(|path| foreign::shell_word(&foreign::path(path))),
         };
         let states = situation.before.iter().chain([&situation.after]);
-        let unknown = states.filter_map(|it| situation.version(&it.report)?.unknown);
+        let unknown = states.filter_map(|state| situation.version(&state.report)?.unknown);
         for note in unknown.collect::<BTreeSet<_>>() {
             notes.push(&note);
         }
@@ -324,7 +326,8 @@ impl Situation {
 fn common_templates(objects: &[&Value]) -> Option<Value> {
     let first = objects.first()?;
     let seen = first.pointer("/status/observedGeneration")?;
-    let is_common = |it: &Value| it.pointer("/status/commonTemplate") == Some(&Value::Bool(true));
+    let is_common =
+        |object: &Value| object.pointer("/status/commonTemplate") == Some(&Value::Bool(true));
     let is_seen = first.pointer("/metadata/generation") == Some(seen);
     if !is_seen || !templates::of_status(first).any(is_common) {
         return None;
@@ -364,7 +367,7 @@ pub(crate) fn placement(object: &Value) -> Option<Placement> {
 
 /// Whether a node is a workload node.
 pub(crate) fn hosts_workloads(placement: Option<&Placement>, node: &Node) -> bool {
-    placement.is_some_and(|placement| node.matches(|it| is_workload(it, placement)))
+    placement.is_some_and(|placement| node.matches(|node| is_workload(node, placement)))
 }
 
 /// Whether KubeVirt runs virt-handler on a node. Without a placement, it runs on every node, including nodes that are
@@ -373,7 +376,8 @@ pub(crate) fn hosts_workloads(placement: Option<&Placement>, node: &Node) -> boo
 /// MIRRORS: kubevirt pkg/virt-operator/resource/placement/placement.go, `InjectPlacementMetadata`.
 pub(crate) fn has_virt_handler(hco: &Hco, node: &Node) -> bool {
     let placement = hco.placement.as_ref();
-    placement.is_none_or(|it| !it.has_requirements()) || hosts_workloads(placement, node)
+    placement.is_none_or(|placement| !placement.has_requirements())
+        || hosts_workloads(placement, node)
 }
 
 impl Situation {
@@ -415,9 +419,9 @@ impl Situation {
             return facts;
         }
         // The webhook crashes, so the request fails.
-        let crashes = |it: &&Finding| it.consequence == Some(Consequence::HcoCrashes);
+        let crashes = |finding: &&Finding| finding.consequence == Some(Consequence::HcoCrashes);
         let crashes = report.findings.iter().filter(crashes);
-        facts.extend(crashes.map(|it| format!("[{}] {}", it.rule, it.fact)));
+        facts.extend(crashes.map(|finding| format!("[{}] {}", finding.rule, finding.fact)));
         if facts.is_empty()
             && report.templates.is_some()
             && let Some(before) = before

@@ -110,10 +110,17 @@ pub(super) fn surroundings(
     // The operators created the stored objects from a stored HyperConverged, so they need no forecast.
     let is_forecast = matches!(decisive, Decisive::New(_)) || known.is_none() && world.is_some();
     let forecast = report.forecast.as_ref().filter(|_| is_forecast);
-    let forecast = forecast.into_iter().flat_map(|it| &it.data_sources);
-    sources.extend(known.into_iter().flatten().map(|it| (key(&it), it)));
-    sources.extend(forecast.map(|it| (it.key(), of_forecast(it))));
-    sources.extend(in_files("DataSource").map(|it| (key(&it), it)));
+    let forecast = forecast
+        .into_iter()
+        .flat_map(|forecast| &forecast.data_sources);
+    sources.extend(
+        known
+            .into_iter()
+            .flatten()
+            .map(|object| (key(&object), object)),
+    );
+    sources.extend(forecast.map(|source| (source.key(), of_forecast(source))));
+    sources.extend(in_files("DataSource").map(|object| (key(&object), object)));
 
     let mut objects = Objects::default()
         .with(
@@ -153,7 +160,7 @@ pub(super) fn surroundings(
 /// An object without a namespace, with the namespace in which it will be created. The DataSources of a VirtualMachine
 /// are also read there.
 pub(super) fn with_namespace(object: &Value, namespace: &str) -> Option<Value> {
-    let is_stated = text(object, "/metadata/namespace").is_some_and(|it| !it.is_empty());
+    let is_stated = text(object, "/metadata/namespace").is_some_and(|text| !text.is_empty());
     let mut object = Some(object.clone()).filter(|_| !is_stated && !namespace.is_empty())?;
     let metadata = object.get_mut("metadata")?.as_object_mut()?;
     metadata.insert("namespace".to_owned(), Value::from(namespace));

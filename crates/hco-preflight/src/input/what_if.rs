@@ -49,7 +49,7 @@ impl FromStr for WhatIf {
             for (architecture, number) in counts.0 {
                 let who = (is_control_plane, &architecture);
                 let mut known = parts.iter();
-                if known.any(|it| (it.is_control_plane, &it.architecture) == who) {
+                if known.any(|known| (known.is_control_plane, &known.architecture) == who) {
                     return Err(format!("{architecture} is listed twice"));
                 }
                 parts.push(Part {

@@ -96,12 +96,12 @@ impl<'c> BootSources<'c> {
     pub(super) fn new(situation: &'c Situation, wanted: Wanted<'c>) -> Self {
         let before = situation.forecast_before.as_ref();
         let forecasts = before.into_iter().chain(wanted.forecast);
-        let crons = forecasts.clone().flat_map(|it| &it.crons);
-        let sources = forecasts.flat_map(|it| &it.data_sources);
+        let crons = forecasts.clone().flat_map(|forecast| &forecast.crons);
+        let sources = forecasts.flat_map(|forecast| &forecast.data_sources);
         let after = wanted.forecast.into_iter();
         let crons_before = crons_before(situation);
-        let sources_after = after.clone().flat_map(|it| &it.data_sources);
-        let sources_after = sources_after.map(|it| (it.key(), it)).collect();
+        let sources_after = after.clone().flat_map(|forecast| &forecast.data_sources);
+        let sources_after = sources_after.map(|source| (source.key(), source)).collect();
         let claims = situation.world.claims.iter();
         let mut all = Self {
             situation,
@@ -112,12 +112,15 @@ impl<'c> BootSources<'c> {
                 ..Changes::default()
             }),
             crons: crons.map(|cron| (cron.key(), cron)).collect(),
-            crons_after: after.flat_map(|it| &it.crons).map(Cron::key).collect(),
+            crons_after: after
+                .flat_map(|forecast| &forecast.crons)
+                .map(Cron::key)
+                .collect(),
             sources_before: sources_before(situation, &crons_before, &sources_after),
             sources_after,
             crons_before,
             points_to: sources
-                .map(|it| (it.key(), it.points_to.as_ref()))
+                .map(|source| (source.key(), source.points_to.as_ref()))
                 .collect(),
             templates: templates(&wanted.hco.object),
             claims: claims.map(|claim| claim.metadata.key()).collect(),
@@ -169,9 +172,14 @@ impl<'c> BootSources<'c> {
             return collected;
         }
         let claims = world.claims.iter().map(|claim| &claim.metadata);
-        let labels: BTreeMap<String, Option<String>> =
-            claims.map(|it| (it.key(), it.cron_key())).collect();
-        let created = self.changes.crons.iter().flat_map(|it| &it.created);
+        let labels: BTreeMap<String, Option<String>> = claims
+            .map(|claim| (claim.key(), claim.cron_key()))
+            .collect();
+        let created = self
+            .changes
+            .crons
+            .iter()
+            .flat_map(|changes| &changes.created);
         let created: BTreeSet<&str> = created.map(Foreign::raw).collect();
         for cron in self.after() {
             let (name, source) = (cron.key(), cron.source());
@@ -180,17 +188,17 @@ impl<'c> BootSources<'c> {
             };
             let kept = self
                 .template(cron)
-                .and_then(|it| it.pointer("/spec/importsToKeep")?.as_u64());
+                .and_then(|template| template.pointer("/spec/importsToKeep")?.as_u64());
             let kept = usize::try_from(kept.unwrap_or(DEFAULT)).unwrap_or(usize::MAX);
             if self.finds_disk(cron) || former.len() < kept {
                 continue;
             }
             let is_of_other = |disk: &String| {
                 let label = labels.get(disk);
-                former.contains(disk) && label.is_some_and(|it| it.as_ref() != Some(&name))
+                former.contains(disk) && label.is_some_and(|label| label.as_ref() != Some(&name))
             };
             let others = world.sources.iter();
-            let others = others.filter(|it| it.disks().any(|disk| is_of_other(&disk)));
+            let others = others.filter(|other| other.disks().any(|disk| is_of_other(&disk)));
             let others = others.map(|other| other.metadata.key());
             collected.extend(others.filter(|other| *other != source));
             if former.len() > kept && self.replaced_by(cron).is_some() {
@@ -226,7 +234,7 @@ impl<'c> BootSources<'c> {
                         || self
                             .crons_before
                             .get(&key)
-                            .is_some_and(|it| !it.keeps_disks)
+                            .is_some_and(|cron| !cron.keeps_disks)
                         || is_in(&self.changes.empty_meanwhile, &cron.source()))
         })
     }
@@ -260,10 +268,14 @@ impl<'c> BootSources<'c> {
     pub(super) fn new_namespaces(&self) -> Vec<Foreign> {
         let there = self.sources_before.keys().chain(&self.claims);
         let there: BTreeSet<Foreign> = there.map(|key| parts(key).0).collect();
-        let created = self.changes.crons.iter().flat_map(|it| &it.created);
+        let created = self
+            .changes
+            .crons
+            .iter()
+            .flat_map(|changes| &changes.created);
         let created: BTreeSet<Foreign> = created.map(|key| parts(key.raw()).0).collect();
         let new = created.difference(&there);
-        let new = new.filter(|it| !GOLDEN.contains(&it.raw()));
+        let new = new.filter(|key| !GOLDEN.contains(&key.raw()));
         new.cloned().collect()
     }
 
@@ -293,7 +305,7 @@ impl<'c> BootSources<'c> {
         deleted.find(|key| {
             self.crons_before
                 .get(*key)
-                .is_some_and(|it| it.source == source)
+                .is_some_and(|cron| cron.source == source)
         })
     }
 
@@ -302,7 +314,9 @@ impl<'c> BootSources<'c> {
         let replaced = self
             .replaced_by(cron)
             .and_then(|key| self.crons_before.get(key));
-        let origin = self.template(cron).and_then(|it| origin(it.get("spec")?));
+        let origin = self
+            .template(cron)
+            .and_then(|template| origin(template.get("spec")?));
         replaced.is_some_and(|before| before.origin == origin && before.has_imported)
             && self.has_disk(&cron.source())
     }
@@ -313,7 +327,11 @@ impl<'c> BootSources<'c> {
     /// MIRRORS: containerized-data-importer c07cdb6f pkg/controller/dataimportcron-controller.go, shouldReconcileCron: it
     /// does not try again.
     pub(super) fn often_missed(&self) -> Vec<Foreign> {
-        let created = self.changes.crons.iter().flat_map(|it| &it.created);
+        let created = self
+            .changes
+            .crons
+            .iter()
+            .flat_map(|changes| &changes.created);
         let crons = created.filter_map(|key| self.crons.get(key.raw()));
         let missed = crons
             .filter(|cron| cron.rejected.is_none() && cron.never_runs.is_none())
@@ -330,13 +348,13 @@ impl<'c> BootSources<'c> {
     /// Whether a DataSource has a disk; assumed if DataSources were not read.
     fn has_disk(&self, source: &str) -> bool {
         let before = self.sources_before.get(source);
-        !self.situation.world.sources.is_read() || before.is_some_and(|it| it.has_disk)
+        !self.situation.world.sources.is_read() || before.is_some_and(|before| before.has_disk)
     }
 
     /// Whether the disk of a DataSource is deleted with its DataImportCron, and then imported again.
     pub(super) fn is_reimported(&self, source: &str) -> bool {
         let before = self.sources_before.get(source);
-        before.is_some_and(|it| it.is_reimported)
+        before.is_some_and(|before| before.is_reimported)
     }
 
     /// Whether CDI deletes each disk of a DataImportCron after its import.
@@ -385,7 +403,7 @@ impl<'c> BootSources<'c> {
     /// The DataImportCrons whose DataSources CDI does not update.
     pub(super) fn not_updating(&self) -> impl Iterator<Item = &'c Cron> {
         let crons = self.changes.crons.iter();
-        let new = crons.flat_map(|it| it.created.iter().chain(&it.recreated));
+        let new = crons.flat_map(|changes| changes.created.iter().chain(&changes.recreated));
         let new: BTreeSet<&str> = new.map(Foreign::raw).collect();
         self.after().filter(move |cron| {
             let key = cron.key();
@@ -398,7 +416,7 @@ impl<'c> BootSources<'c> {
     /// The DataSource of a DataImportCron, if it does not manage the DataSource after the change.
     pub(super) fn source_left_by(&self, key: &str) -> Option<String> {
         let after = self.crons.get(key).map(|cron| cron.source());
-        let before = self.crons_before.get(key).map(|it| it.source.clone());
+        let before = self.crons_before.get(key).map(|cron| cron.source.clone());
         let before = before.or_else(|| after.clone())?;
         let is_managed = self.crons_after.contains(key) && after.as_ref() == Some(&before);
         (!is_managed).then_some(before)
@@ -417,7 +435,7 @@ impl<'c> BootSources<'c> {
     pub(super) fn keeps_disk(&self, source: &str) -> bool {
         if self.situation.world.sources.is_read() {
             let before = self.sources_before.get(source);
-            return before.is_some_and(|it| it.keeps_disk);
+            return before.is_some_and(|before| before.keeps_disk);
         }
         let mut crons = self.crons_before.values();
         crons.any(|cron| cron.keeps_disks && cron.source == source)
@@ -427,7 +445,7 @@ impl<'c> BootSources<'c> {
     fn is_of_ssp(&self, source: &str) -> bool {
         if self.situation.world.sources.is_read() {
             let before = self.sources_before.get(source);
-            return before.is_some_and(|it| it.is_of_ssp);
+            return before.is_some_and(|before| before.is_of_ssp);
         }
         is_of_bundle(source)
     }
@@ -500,7 +518,7 @@ impl<'c> BootSources<'c> {
 
     fn data_sources(&self) -> Value {
         let changes = &self.changes.data_sources;
-        let retargeted = changes.retargeted.iter().map(|it| &it.name);
+        let retargeted = changes.retargeted.iter().map(|retarget| &retarget.name);
         let gone = changes.deleted.iter().chain(&changes.created);
         let gone: BTreeSet<&str> = gone.chain(retargeted).map(Foreign::raw).collect();
         let unchanged = self.sources_before.keys();
@@ -514,9 +532,9 @@ impl<'c> BootSources<'c> {
             };
             json!({"namespace": namespace, "name": name, "pointsTo": points_to})
         };
-        let retargeted = changes.retargeted.iter().map(|it| {
-            let (namespace, name) = parts(it.name.raw());
-            json!({"namespace": namespace, "name": name, "from": it.from, "to": it.to})
+        let retargeted = changes.retargeted.iter().map(|retarget| {
+            let (namespace, name) = parts(retarget.name.raw());
+            json!({"namespace": namespace, "name": name, "from": retarget.from, "to": retarget.to})
         });
         let all = |names: &[Foreign]| -> Vec<Value> {
             names.iter().map(|name| source(name.raw())).collect()
@@ -557,14 +575,14 @@ fn crons_before(situation: &Situation) -> BTreeMap<String, CronBefore> {
     let forecast = situation
         .forecast_before
         .as_ref()
-        .filter(|it| it.stopped != Some(Stopped::DataSource));
+        .filter(|forecast| forecast.stopped != Some(Stopped::DataSource));
     let templates = templates(&situation.current().object);
-    let crons = forecast.into_iter().flat_map(|it| &it.crons);
+    let crons = forecast.into_iter().flat_map(|forecast| &forecast.crons);
     let crons = crons.filter(|cron| cron.rejected.is_none());
     let crons = crons.map(|cron| {
         let spec = templates
             .get(cron.template.raw())
-            .and_then(|it| it.get("spec"));
+            .and_then(|template| template.get("spec"));
         // HCO sets the retention policy `None`.
         let policy = spec.and_then(retention).unwrap_or("None");
         let before = CronBefore {
@@ -588,7 +606,7 @@ fn sources_before(
     let world = &situation.world;
     if !world.sources.is_read() {
         let before = situation.forecast_before.iter();
-        let before = before.flat_map(|it| &it.data_sources);
+        let before = before.flat_map(|forecast| &forecast.data_sources);
         let before = before.map(|source| (source.key(), source.points_to.clone()));
         let all = after.keys().map(|key| (key.clone(), None)).chain(before);
         let managed = crons.iter().map(|(key, cron)| (&cron.source, key));
@@ -624,7 +642,10 @@ fn sources_before(
         let is_any = |of: &BTreeSet<String>| source.disks().any(|disk| of.contains(&disk));
         let has_disk = source.disks().next().is_some();
         let before = SourceBefore {
-            points_to: source.points_to.as_ref().map(|it| Foreign::from(&*it.name)),
+            points_to: source
+                .points_to
+                .as_ref()
+                .map(|points_to| Foreign::from(&*points_to.name)),
             owner: source.metadata.cron_key(),
             is_of_ssp: source.metadata.is_of_ssp(),
             has_disk: has_disk && (!are_disks_read || is_any(&existing)),
@@ -648,7 +669,7 @@ fn retention(spec: &Value) -> Option<&str> {
 fn origin(spec: &Value) -> Option<Value> {
     let mut source = spec.pointer("/template/spec/source")?.clone();
     let registry = source.get_mut("registry").and_then(Value::as_object_mut);
-    registry.and_then(|it| it.remove("platform"));
+    registry.and_then(|registry| registry.remove("platform"));
     Some(source)
 }
 

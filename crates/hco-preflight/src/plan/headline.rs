@@ -57,7 +57,8 @@ impl Plan<'_> {
             let (namespace, name) = source.split_once('/').unwrap_or_default();
             !pending.contains(&("DataSource", namespace, name))
         };
-        let new = |sources: &[Foreign]| sources.iter().filter(|it| is_new(it.raw())).count();
+        let new =
+            |sources: &[Foreign]| sources.iter().filter(|source| is_new(source.raw())).count();
         let imports = self
             .sources
             .imported()

@@ -73,11 +73,15 @@ impl Loss {
         }
         let own = machine.own_architecture()?;
         let mut moved = changes.data_sources.retargeted.iter();
-        let target = moved.find(|it| it.name.raw() == source)?.to.as_ref()?;
+        let target = moved
+            .find(|retarget| retarget.name.raw() == source)?
+            .to
+            .as_ref()?;
         let forecast = situation.forecast_after().into_iter();
         let (namespace, _) = source.split_once('/')?;
-        let mut sources = forecast.flat_map(|it| &it.data_sources);
-        let target = sources.find(|it| it.namespace.raw() == namespace && it.name == *target)?;
+        let mut sources = forecast.flat_map(|forecast| &forecast.data_sources);
+        let target =
+            sources.find(|source| source.namespace.raw() == namespace && source.name == *target)?;
         let label = &target.architecture_label;
         let is_moved = !label.raw().is_empty() && label.raw() != own;
         let why = format!("now points to {}, which is for {label}", target.name);
@@ -159,7 +163,9 @@ fn disks(situation: &Situation, machines: &mut BTreeSet<Row>) {
 fn gone(situation: &Situation) -> BTreeSet<String> {
     let of = |hco: &Hco| -> BTreeSet<String> {
         let architectures = hco.report.workload_architectures.iter().flatten();
-        architectures.map(|it| it.raw().to_owned()).collect()
+        architectures
+            .map(|architecture| architecture.raw().to_owned())
+            .collect()
     };
     let before = situation.before.as_ref().map(of).unwrap_or_default();
     before.difference(&of(&situation.after)).cloned().collect()
@@ -196,7 +202,7 @@ impl<'w> Admission<'w> {
         if real.is_read() {
             let real = real.iter();
             return real
-                .map(|it| (it.metadata.key(), it.boot_source()))
+                .map(|source| (source.metadata.key(), source.boot_source()))
                 .collect();
         }
         forecast_sources(situation.forecast_before.as_ref()).collect()
@@ -259,11 +265,11 @@ fn accepted(Hco { report, object, .. }: &Hco) -> Option<Vec<String>> {
     ];
     let is_placed = infra.iter().any(|path| {
         let placement = object.pointer(path).and_then(Value::as_object);
-        placement.is_some_and(|it| !it.is_empty())
+        placement.is_some_and(|placement| !placement.is_empty())
     });
     let control_plane = report.control_plane_architectures.as_ref();
-    let names = control_plane.filter(|it| rejects && !is_placed && !it.is_empty())?;
-    Some(names.iter().map(|it| it.raw().to_owned()).collect())
+    let names = control_plane.filter(|names| rejects && !is_placed && !names.is_empty())?;
+    Some(names.iter().map(|name| name.raw().to_owned()).collect())
 }
 
 /// A DataSource of SSP's VM templates that pointed to another one has its label, and keeps the label when it no longer
@@ -281,7 +287,7 @@ fn with_stale_label(
         source
             .architecture_label
             .clone()
-            .filter(|it| !it.is_empty())
+            .filter(|label| !label.is_empty())
     };
     let (_, name) = key.split_once('/').unwrap_or_default();
     let is_unlabelled = source.points_to.is_none() && label(&source).is_none();
@@ -304,7 +310,9 @@ fn with_stale_label(
 }
 
 fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (String, BootSource)> {
-    let sources = forecast.into_iter().flat_map(|it| &it.data_sources);
+    let sources = forecast
+        .into_iter()
+        .flat_map(|forecast| &forecast.data_sources);
     sources.map(|source| {
         let namespace = || source.namespace.raw().to_owned();
         let points_to = source.points_to.as_ref();
@@ -338,7 +346,7 @@ impl<'w> Architectures<'w> {
         let old = Admission::sources(situation);
         let mut new = old.clone();
         let changes = situation.changes().into_iter();
-        for deleted in changes.flat_map(|it| &it.data_sources.deleted) {
+        for deleted in changes.flat_map(|changes| &changes.data_sources.deleted) {
             new.remove(deleted.raw());
         }
         let forecast = forecast_sources(situation.forecast_after());
@@ -365,7 +373,7 @@ impl<'w> Architectures<'w> {
         );
         let mut effects = Vec::new();
         let of_nodes = read.launcher(&after, false).architecture;
-        if let Some(of_nodes) = of_nodes.filter(|it| self.gone.contains(it)) {
+        if let Some(of_nodes) = of_nodes.filter(|architecture| self.gone.contains(architecture)) {
             let once_stopped = once_stopped(machine);
             let what = match read.node_selector {
                 Some(_) => format!(
@@ -378,7 +386,8 @@ impl<'w> Architectures<'w> {
         }
         let rejects = |side: &Admission<'_>, architecture: &String| {
             let accepted = side.accepted.as_ref();
-            !architecture.is_empty() && accepted.is_some_and(|it| !it.contains(architecture))
+            !architecture.is_empty()
+                && accepted.is_some_and(|accepted| !accepted.contains(architecture))
         };
         if rejects(&self.after, &after) && !rejects(&self.before, &before) {
             let accepted = self.after.accepted.iter().flatten();
@@ -434,7 +443,7 @@ impl<'w> Architectures<'w> {
             let is_advised = advised.contains(&machine.metadata.key());
             let effects = self.effects(machine, unfinished.as_ref()).into_iter();
             machines.extend(
-                effects.filter(|it| !is_advised || it.effect != Effect::ArchitectureChanges),
+                effects.filter(|row| !is_advised || row.effect != Effect::ArchitectureChanges),
             );
         }
     }
@@ -465,7 +474,10 @@ fn runs_on(situation: &Situation) -> BTreeMap<String, String> {
     let nodes = named(situation.world.nodes.iter());
     let mut runs_on = BTreeMap::new();
     for (node, machines) in running(situation) {
-        if let Some(node) = nodes.get(&*node).filter(|it| !it.architecture.is_empty()) {
+        if let Some(node) = nodes
+            .get(&*node)
+            .filter(|node| !node.architecture.is_empty())
+        {
             let machines = machines.into_iter();
             runs_on.extend(machines.map(|machine| (machine, node.architecture.clone())));
         }
@@ -495,7 +507,7 @@ const WITHOUT: &str = "without virt-handler, so KubeVirt can neither migrate it 
 pub(crate) fn already_without(situation: &Situation, node: &str) -> String {
     let mut nodes = situation.nodes_after.iter();
     let lost = nodes
-        .find(|it| it.name == node)
+        .find(|other| other.name == node)
         .map(|node| &*node.architecture);
     let lost = lost.filter(|lost| !lost.is_empty());
     let workload = situation.after.report.workload_architectures.as_deref();
@@ -536,7 +548,7 @@ impl WaysOut<'_> {
     /// The architecture of a node, if no workload node has it after the change. A VM cannot be migrated to a node with
     /// another architecture.
     fn lost<'n>(&self, node: &'n Node) -> Option<&'n str> {
-        Some(&*node.architecture).filter(|it| self.gone.contains(*it))
+        Some(&*node.architecture).filter(|name| self.gone.contains(*name))
     }
 
     /// The advice for a VM on a node. `unless` is the condition for a node of its architecture, without which it cannot
@@ -669,7 +681,7 @@ mod tests {
     #[test]
     fn a_data_source_of_vm_templates_keeps_the_label_of_the_one_it_pointed_to() {
         let source = |label: &str, target: &str| BootSource {
-            architecture_label: Some(label.to_owned()).filter(|it| !it.is_empty()),
+            architecture_label: Some(label.to_owned()).filter(|label| !label.is_empty()),
             points_to: (!target.is_empty()).then(|| ("images".to_owned(), target.to_owned())),
             ..BootSource::default()
         };

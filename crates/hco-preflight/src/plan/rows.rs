@@ -107,7 +107,7 @@ fn add_without_disk(sources: &BootSources<'_>, rows: &mut Rows) {
     let created = changes.created.iter().map(|key| {
         let forecast = sources.sources_after.get(key.raw());
         let what = match sources.points_to.get(key.raw()) {
-            Some(Some(other)) if forecast.is_some_and(|it| it.filled == Some(false)) => (
+            Some(Some(other)) if forecast.is_some_and(|source| source.filled == Some(false)) => (
                 Effect::NeverImported,
                 format!("points to {other}, which will have no disk"),
             ),
@@ -286,7 +286,7 @@ fn lost(sources: &BootSources<'_>, key: &Foreign) -> Option<String> {
 
 fn is_retargeted(sources: &BootSources<'_>, key: &Foreign) -> bool {
     let mut retargeted = sources.changes.data_sources.retargeted.iter();
-    retargeted.any(|it| it.name == *key)
+    retargeted.any(|retarget| retarget.name == *key)
 }
 
 /// The texts about the disk, if the DataSource gets another image and if it does not.
@@ -314,7 +314,7 @@ fn kept_disk(sources: &BootSources<'_>, cron: &Cron) -> String {
 
 /// The source of a DataImportCron's image, and its architecture.
 fn origin(sources: &BootSources<'_>, cron: &Cron) -> String {
-    let own = Some(&cron.architecture).filter(|it| !it.raw().is_empty());
+    let own = Some(&cron.architecture).filter(|own| !own.raw().is_empty());
     let field = |path| Some(Foreign::from(text(sources.registry(cron)?, path)?));
     let Some(url) = field("/url") else {
         return own.map_or_else(String::new, |architecture| format!(" for {architecture}"));
@@ -331,10 +331,10 @@ fn origin(sources: &BootSources<'_>, cron: &Cron) -> String {
     };
     // SSP sets the default architecture in the label of its DataSource, which can differ from the image's architecture.
     let source = sources.sources_after.get(&cron.source());
-    let label = source.map(|it| &it.architecture_label);
-    let label = label.filter(|it| !it.raw().is_empty() && architecture != it.to_string());
-    let label = label.map_or_else(String::new, |it| {
-        format!("; its label says {it} in any case")
+    let label = source.map(|source| &source.architecture_label);
+    let label = label.filter(|label| !label.raw().is_empty() && architecture != label.to_string());
+    let label = label.map_or_else(String::new, |name| {
+        format!("; its label says {name} in any case")
     });
     format!(" from {url} for {architecture}{label}")
 }
@@ -357,9 +357,10 @@ pub(super) fn cautions(plan: &Plan<'_>) -> Vec<String> {
         ));
     }
     let [before, after] = plan.reports;
-    let [was_on, is_on] = [before, after].map(|it| it.multi_arch_import == Some(Import::Enabled));
+    let [was_on, is_on] =
+        [before, after].map(|report| report.multi_arch_import == Some(Import::Enabled));
     let [number_before, number] =
-        [before, after].map(|it| it.nodes.as_ref().map_or(0, BTreeMap::len));
+        [before, after].map(|report| report.nodes.as_ref().map_or(0, BTreeMap::len));
     let default = after
         .default_architecture
         .as_ref()

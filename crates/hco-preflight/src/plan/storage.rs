@@ -41,13 +41,13 @@ pub(super) fn requested(sources: &BootSources<'_>) -> Vec<Disks> {
     }
     let unknown = Foreign::default();
     let lost = sources.changes.lost_image.iter();
-    let reimported = lost.filter(|it| sources.is_reimported(it.raw())).count();
+    let reimported = lost.filter(|key| sources.is_reimported(key.raw())).count();
     if reimported > 0 {
         *numbers.entry((&unknown, None)).or_default() += reimported;
     }
     let disks = numbers.into_iter();
     let disks = disks.map(|((architecture, bytes), number)| Disks {
-        architecture: Some(architecture.clone()).filter(|it| !it.raw().is_empty()),
+        architecture: Some(architecture.clone()).filter(|name| !name.raw().is_empty()),
         number,
         bytes,
     });

@@ -120,7 +120,10 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
         line!(text, "\n{BOLD}boot sources{BOLD:#}\n{why}");
         return;
     }
-    let stopped = plan.situation.forecast_after().and_then(|it| it.stopped);
+    let stopped = plan
+        .situation
+        .forecast_after()
+        .and_then(|forecast| forecast.stopped);
     let mut stops = plan
         .rows
         .iter()

@@ -36,7 +36,8 @@ impl Fact {
 
     fn compared(label: &'static str, [before, after]: [Option<String>; 2]) -> Self {
         let changes = before != after;
-        let [before, after] = [before, after].map(|it| it.unwrap_or_else(|| "none".to_owned()));
+        let [before, after] =
+            [before, after].map(|value| value.unwrap_or_else(|| "none".to_owned()));
         let value = if changes {
             format!("{before} → {after}")
         } else {
@@ -60,10 +61,10 @@ impl Fact {
             Some(word.to_owned())
         };
         let nodes = |report: &Report| {
-            let nodes = report.nodes.as_ref().filter(|it| !it.is_empty());
+            let nodes = report.nodes.as_ref().filter(|node| !node.is_empty());
             nodes.map(counted)
         };
-        let version = |report| situation.version(report).map(|it| it.text);
+        let version = |report| situation.version(report).map(|version| version.text);
         let mut facts = vec![
             Self::new("HyperConverged", one_line(&situation.name)),
             Self::compared("multi-architecture import", reports.map(import)),
@@ -76,9 +77,9 @@ impl Fact {
         }
         let control_plane = Self::compared(
             "control plane",
-            reports.map(|it| some(it.control_plane_architectures.as_deref())),
+            reports.map(|report| some(report.control_plane_architectures.as_deref())),
         );
-        facts.extend(Some(control_plane).filter(|it| it.changes));
+        facts.extend(Some(control_plane).filter(|fact| fact.changes));
         facts.push(Self::default_architecture(reports));
         facts
     }
@@ -86,10 +87,11 @@ impl Fact {
     /// MIRRORS: kubevirt pkg/virt-operator/util/config.go, `SetDefaultArchitecture`: without a default in the spec,
     /// the status keeps its current one. HCO before 1.18 removes the default from the spec.
     fn default_architecture(reports: [&Report; 2]) -> Self {
-        let [before, after] = reports.map(|it| it.default_architecture.as_ref());
+        let [before, after] = reports.map(|report| report.default_architecture.as_ref());
         let is_kept = after.is_none() && before.is_some();
         let shown = [before, after.or(before)];
-        let shown = shown.map(|it| it.map_or_else(|| NO_DEFAULT.to_owned(), Foreign::to_string));
+        let shown =
+            shown.map(|shown| shown.map_or_else(|| NO_DEFAULT.to_owned(), Foreign::to_string));
         let mut fact = Self::compared("default architecture of new VMs", shown.map(Some));
         let remarks = [
             is_kept.then_some("KubeVirt keeps it, because HCO does not set one"),
@@ -122,5 +124,5 @@ impl Fact {
 }
 
 fn some(names: Option<&[Foreign]>) -> Option<String> {
-    names.filter(|it| !it.is_empty()).map(listed)
+    names.filter(|name| !name.is_empty()).map(listed)
 }

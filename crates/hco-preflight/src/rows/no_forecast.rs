@@ -24,7 +24,11 @@ impl NoForecast {
     pub(crate) fn of(report: &Report, nodes: &[Node]) -> Self {
         let facts = denied_by_hco(report);
         let fails = [Consequence::HcoCrashes, Consequence::HcoFails];
-        let fails = |finding: &&Finding| finding.consequence.is_some_and(|it| fails.contains(&it));
+        let fails = |finding: &&Finding| {
+            finding
+                .consequence
+                .is_some_and(|consequence| fails.contains(&consequence))
+        };
         match (&report.no_forecast, report.findings.iter().find(fails)) {
             _ if !facts.is_empty() => {
                 Self::Other(format!("HCO denies the object: {}", facts.join(" ")))

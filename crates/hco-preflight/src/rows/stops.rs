@@ -148,8 +148,8 @@ fn rejected_sources(forecast: &Forecast) -> impl Iterator<Item = (String, &Cron,
 /// The DataImportCron that imports for a DataSource, or for the DataSource that it points to.
 pub(crate) fn cron_of<'f>(forecast: &'f Forecast, source: &str) -> Option<&'f Cron> {
     let mut sources = forecast.data_sources.iter();
-    let pointer = sources.find(|it| it.key() == source && it.points_to.is_some());
-    let other = pointer.and_then(|it| it.points_to.as_ref());
+    let pointer = sources.find(|other| other.key() == source && other.points_to.is_some());
+    let other = pointer.and_then(|pointer| pointer.points_to.as_ref());
     let mut crons = forecast.crons.iter();
     crons.find(|cron| match other {
         Some(other) => cron.managed_data_source == *other,
@@ -161,7 +161,8 @@ pub(crate) fn cron_of<'f>(forecast: &'f Forecast, source: &str) -> Option<&'f Cr
 pub(crate) fn finding<'r>(report: &'r Report, template: &Foreign) -> Option<&'r Finding> {
     REJECTIONS.iter().find_map(|rule| {
         let mut findings = report.findings.iter();
-        findings.find(|it| it.rule == *rule && it.template.as_ref() == Some(template))
+        findings
+            .find(|finding| finding.rule == *rule && finding.template.as_ref() == Some(template))
     })
 }
 

@@ -65,15 +65,20 @@ fn all(observed: &Situation) -> Vec<Condition> {
 
 /// The problems in the conditions. Several conditions can report the same problem.
 fn rows(all: &[Condition]) -> Vec<Row> {
-    let of_ssp = all.iter().filter(|it| it.kind == "SSP");
-    let of_ssp = of_ssp.filter_map(|it| it.message.as_ref());
+    let of_ssp = all.iter().filter(|condition| condition.kind == "SSP");
+    let of_ssp = of_ssp.filter_map(|condition| condition.message.as_ref());
     let of_ssp: Vec<&str> = of_ssp
         .map(Foreign::raw)
-        .filter(|it| !it.is_empty())
+        .filter(|message| !message.is_empty())
         .collect();
-    let problem = |it: &Condition| {
-        let is_tainted = it.r#type == "TaintedConfiguration";
-        (it.kind, it.name.clone(), it.message.clone(), is_tainted)
+    let problem = |condition: &Condition| {
+        let is_tainted = condition.r#type == "TaintedConfiguration";
+        (
+            condition.kind,
+            condition.name.clone(),
+            condition.message.clone(),
+            is_tainted,
+        )
     };
     let rows = all.chunk_by(|one, other| problem(one) == problem(other));
     let rows = rows.filter_map(|alike| {
@@ -89,7 +94,7 @@ fn rows(all: &[Condition]) -> Vec<Row> {
         let since = since.map_or_else(String::new, |time| format!(" since {time}"));
         let message = condition.message.as_ref().map_or("", Foreign::raw);
         // The HyperConverged repeats SSP's message.
-        let mut ends = of_ssp.iter().filter_map(|it| message.strip_suffix(it));
+        let mut ends = of_ssp.iter().filter_map(|end| message.strip_suffix(end));
         let own = ends.next().map(|own| own.trim_end_matches([':', ' ']));
         let message = own.filter(|own| !own.is_empty()).unwrap_or(message);
         let colon = if message.is_empty() { "" } else { ": " };

@@ -68,9 +68,9 @@ impl GoldenImage {
 
     fn detail(&self, is_stopped: bool) -> String {
         let message = self.message.as_ref();
-        let message = message.map_or_else(String::new, |it| match self.state {
-            Effect::Outdated => format!(" ({it})"),
-            _ => format!(": {it}"),
+        let message = message.map_or_else(String::new, |message| match self.state {
+            Effect::Outdated => format!(" ({message})"),
+            _ => format!(": {message}"),
         });
         let cron = &self.cron;
         match self.state {
@@ -132,7 +132,7 @@ impl DataSource {
             }
         };
         let key = format!("{}/{}", self.namespace.raw(), self.name.raw());
-        let raw = |source: &Option<Foreign>| source.as_ref().map(|it| it.raw().to_owned());
+        let raw = |source: &Option<Foreign>| source.as_ref().map(|source| source.raw().to_owned());
         Row::new(effect, "DataSource", &key, &what)
             .about("pointsTo", raw(&self.from).as_deref())
             .about("willPointTo", raw(&self.to).as_deref())
@@ -159,9 +159,15 @@ fn of(observed: &Situation) -> Vec<GoldenImage> {
     let is_read = world.crons.is_read();
     let crons = world.crons.iter().map(|cron| (cron.metadata.key(), cron));
     let crons: BTreeMap<String, &DataImportCron> = crons.collect();
-    let volumes = world.volumes.iter().map(|it| (it.metadata.key(), it));
+    let volumes = world
+        .volumes
+        .iter()
+        .map(|volume| (volume.metadata.key(), volume));
     let volumes: BTreeMap<String, &DataVolume> = volumes.collect();
-    let sources = world.sources.iter().map(|it| (it.metadata.key(), it));
+    let sources = world
+        .sources
+        .iter()
+        .map(|source| (source.metadata.key(), source));
     let sources: BTreeMap<String, &cluster::DataSource> = sources.collect();
     let empty = changes.empty_meanwhile.as_slice();
     let changes = changes.crons.as_ref();
@@ -184,7 +190,7 @@ fn of(observed: &Situation) -> Vec<GoldenImage> {
                 if is_in(empty, &cron.source()) && !fields.is_empty() {
                     fields.push_str("; in the meantime, it has no disk");
                 }
-                let fields = Some(Foreign::from(&*fields)).filter(|it| !it.raw().is_empty());
+                let fields = Some(Foreign::from(&*fields)).filter(|fields| !fields.raw().is_empty());
                 image.with(Effect::Outdated, fields)
             }
             (Some(_), _) if cron.never_runs.is_some() => {
@@ -230,9 +236,17 @@ fn not_imported(observed: &Situation) -> Vec<Row> {
         "the annotation ssp.kubevirt.io/dict.architectures lists no architecture of the workload nodes ({workload})"
     );
     let lost = "another template or DataSource has its managedDataSource, so SSP creates no DataImportCron for it";
-    let is_lost = |template: &&Foreign| !forecast.crons.iter().any(|it| it.template == **template);
-    let lost = forecast.lost.iter().filter(is_lost).map(|it| (it, lost));
-    let left_out = forecast.left_out.iter().map(|it| (it, &*left_out));
+    let is_lost = |template: &&Foreign| {
+        !forecast
+            .crons
+            .iter()
+            .any(|cron| cron.template == **template)
+    };
+    let lost = forecast.lost.iter().filter(is_lost).map(|key| (key, lost));
+    let left_out = forecast
+        .left_out
+        .iter()
+        .map(|template| (template, &*left_out));
     let row = |(template, why): (&Foreign, &str)| {
         let key = format!("/{}", template.raw());
         Row::new(Effect::NotImported, "DataImportCronTemplate", &key, why)
@@ -263,9 +277,9 @@ fn data_sources(observed: &Situation) -> Vec<DataSource> {
     let deleted = deleted.filter(|key| !managed.contains(key.raw()));
     let deleted = deleted.map(|key| (key, Effect::Unwanted, None, None));
     let retargeted = changes.retargeted.iter();
-    let retargeted = retargeted.map(|it| {
-        let (from, to) = (it.from.clone(), it.to.clone());
-        (&it.name, Effect::PointsElsewhere, from, to)
+    let retargeted = retargeted.map(|retarget| {
+        let (from, to) = (retarget.from.clone(), retarget.to.clone());
+        (&retarget.name, Effect::PointsElsewhere, from, to)
     });
     let all = created.chain(retargeted).chain(deleted);
     let expected = all.filter(|(key, state, ..)| {
@@ -329,19 +343,19 @@ impl GoldenImage {
     ) -> Self {
         let up_to_date = condition(&cron.conditions, "UpToDate");
         let progressing = condition(&cron.conditions, "Progressing");
-        if let Some(done) = up_to_date.filter(|it| it.status == "True") {
+        if let Some(done) = up_to_date.filter(|condition| condition.status == "True") {
             return self.shown(Effect::Ready, done).with(Effect::Ready, None);
         }
         let volume = cron.current_imports.first();
-        let volume = volume.and_then(|it| volumes.get(&cron.metadata.beside(&it.volume)));
+        let volume = volume.and_then(|volume| volumes.get(&cron.metadata.beside(&volume.volume)));
         if let Some(running) = volume.and_then(|volume| failure(volume)) {
             let failing = self.shown(Effect::Failing, running);
             let message = failing.message.clone();
-            let message = message.filter(|it| !it.raw().is_empty());
+            let message = message.filter(|message| !message.raw().is_empty());
             let reason = running.reason.as_deref().map(Foreign::from);
             return failing.with(Effect::Failing, message.or(reason));
         }
-        let reason = progressing.and_then(|it| it.reason.as_deref());
+        let reason = progressing.and_then(|condition| condition.reason.as_deref());
         // Without an import, the other condition gives the reason.
         let shown = match reason.unwrap_or_default() {
             "NoImport" | "" => up_to_date.or(progressing),
@@ -355,15 +369,15 @@ impl GoldenImage {
         if let Some("NotAuthorized" | "Failed" | "Unknown") = reason {
             return self.shown(Effect::Failing, shown);
         }
-        if progressing.is_none_or(|it| it.status != "True") {
+        if progressing.is_none_or(|condition| condition.status != "True") {
             return self.shown(Effect::Waiting, shown);
         }
         let mut details = Vec::new();
         if let Some(volume) = volume {
             let progress = [&volume.progress].into_iter().cloned();
-            details.extend(progress.filter(|it| !it.is_empty() && it != "N/A"));
-            let restarts = [volume.restarts].into_iter().filter(|it| *it > 0);
-            details.extend(restarts.map(|it| format!("the importer restarted {it} times")));
+            details.extend(progress.filter(|progress| !progress.is_empty() && progress != "N/A"));
+            let restarts = [volume.restarts].into_iter().filter(|number| *number > 0);
+            details.extend(restarts.map(|number| format!("the importer restarted {number} times")));
         }
         let details = (!details.is_empty()).then(|| Foreign::from(&*details.join(", ")));
         let importing = self.shown(Effect::Importing, shown);
@@ -407,7 +421,10 @@ impl GoldenImage {
 /// a terminated container stays until it runs again.
 fn failure(volume: &DataVolume) -> Option<&Condition> {
     let running = condition(&volume.conditions, "Running")?;
-    let has_message = running.message.as_ref().is_some_and(|it| !it.0.is_empty());
+    let has_message = running
+        .message
+        .as_ref()
+        .is_some_and(|message| !message.0.is_empty());
     let is_normal = [
         "Completed",
         "ContainerCreating",

@@ -57,7 +57,11 @@ pub(super) fn of(checked: &Checked) -> (Style, String) {
     let rows = &checked.rows;
     let number = number_of_problems(rows);
     let mut parts = problems::names(&checked.findings);
-    let stops: BTreeSet<&str> = checked.stops.iter().map(|it| it.template.raw()).collect();
+    let stops: BTreeSet<&str> = checked
+        .stops
+        .iter()
+        .map(|stop| stop.template.raw())
+        .collect();
     let templates: Vec<&str> = stops.into_iter().collect();
     if !templates.is_empty() {
         parts.push(format!("SSP is stopped by {}", templates.join(", ")));

@@ -19,7 +19,7 @@ pub(super) fn affected(observed: &Situation) -> Vec<Row> {
         let already = already_without(observed, node);
         let detail = format!("the placement excludes its node {node}: {already}");
         let machines = machines.iter();
-        all.extend(machines.map(|it| row(Effect::AlreadyOrphaned, it, &detail)));
+        all.extend(machines.map(|machine| row(Effect::AlreadyOrphaned, machine, &detail)));
     }
     let waiting = waiting(observed);
     all.extend(broken(observed, &waiting));
@@ -68,7 +68,9 @@ fn broken(observed: &Situation, waiting: &BTreeSet<Row>) -> Vec<Row> {
                 )
             }
         };
-        let message = reason.and_then(|it| it.message.as_ref()).map(|it| &*it.0);
+        let message = reason
+            .and_then(|reason| reason.message.as_ref())
+            .map(|reason| &*reason.0);
         let message = message.filter(|message| !message.is_empty());
         let message = message.map_or_else(String::new, |message| format!(": {message}"));
         let row = row(effect, &key, &format!("{what}{message}"));
@@ -89,16 +91,17 @@ fn waiting(observed: &Situation) -> BTreeSet<Row> {
     }
     let ready = sources.iter().map(|source| {
         let ready = condition(&source.conditions, "Ready");
-        let is_ready = ready.is_some_and(|it| it.status == "True");
+        let is_ready = ready.is_some_and(|condition| condition.status == "True");
         (source.metadata.key(), is_ready)
     });
     let ready: BTreeMap<String, bool> = ready.collect();
     let changes = observed.changes();
     let is_planned =
-        |source: &str| changes.is_some_and(|it| is_in(&it.data_sources.created, source));
+        |source: &str| changes.is_some_and(|changes| is_in(&changes.data_sources.created, source));
     let unfinished = unfinished(observed);
     let machines = observed.world.machines.iter();
-    for machine in machines.filter(|it| it.has_disks(unfinished.as_ref()) == Some(false)) {
+    for machine in machines.filter(|machine| machine.has_disks(unfinished.as_ref()) == Some(false))
+    {
         for source in machine.sources() {
             let what = match ready.get(&source) {
                 None if is_planned(&source) => "is not created yet",

@@ -70,13 +70,16 @@ const NODES: &str = "cluster-architecture-unknown";
 /// The reasons why SSP stops, with the fixes.
 fn stops(text: &mut String, checked: &Checked) {
     let situation = &checked.situation;
-    let stopped = situation.forecast_after().and_then(|it| it.stopped);
+    let stopped = situation
+        .forecast_after()
+        .and_then(|forecast| forecast.stopped);
     stops::render(text, "what stops SSP", stopped, &checked.stops);
     let is_rejected = matches!(situation.outlook, Err(NoForecast::RejectedBySsp(_)));
     let findings = situation.current().report.findings.iter();
     let of_nodes = findings.filter(|finding| is_rejected && finding.rule == NODES);
     let stops = checked.stops.iter();
-    let of_templates = stops.filter_map(|it| stops::finding(&situation.after.report, &it.template));
+    let of_templates =
+        stops.filter_map(|stop| stops::finding(&situation.after.report, &stop.template));
     let mut shown: Vec<(&str, String)> = Vec::new();
     for finding in of_templates.chain(of_nodes) {
         let advice = (&*finding.rule, finding.fix_text());
@@ -90,7 +93,9 @@ fn stops(text: &mut String, checked: &Checked) {
 /// The next commands.
 fn closing(text: &mut String, checked: &Checked, program: &str) {
     let findings = &checked.situation.current().report.findings;
-    let fixable = findings.iter().filter(|it| it.complete_fix().is_some());
+    let fixable = findings
+        .iter()
+        .filter(|finding| finding.complete_fix().is_some());
     let fixable = fixable.count();
     let flags = &checked.situation.kubectl.flags;
     let source = match &checked.situation.from {

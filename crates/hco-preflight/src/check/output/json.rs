@@ -7,7 +7,8 @@ use crate::verdict::{Judged, Verdicts};
 
 pub(crate) fn render(verdicts: &Verdicts) -> Value {
     let errors = verdicts.failures.iter();
-    let errors = errors.map(|it| json!({"file": it.file, "line": it.line, "what": it.what}));
+    let errors =
+        errors.map(|error| json!({"file": error.file, "line": error.line, "what": error.what}));
     let mut document = json!({
         "allowed": verdicts.exit() == Exit::Accepted,
         "objects": verdicts.objects.iter().map(object).collect::<Vec<_>>(),

@@ -87,13 +87,17 @@ fn images(text: &mut String, object: &Judged) {
         return;
     };
     let wide = |text: &str| text.chars().count();
-    let names = templates.iter().map(|it| wide(&it.name.to_string()));
+    let names = templates
+        .iter()
+        .map(|template| wide(&template.name.to_string()));
     let first = names.chain([LABEL.len()]).max().unwrap_or_default().min(48) + 2;
     let mut row = format!("{LABEL:<first$}");
     let mut columns = Vec::new();
     for (name, count) in nodes {
         let head = format!("{} ({count})", one_line(name));
-        let boots = templates.iter().filter_map(|it| it.architectures.get(name));
+        let boots = templates
+            .iter()
+            .filter_map(|template| template.architectures.get(name));
         let cells = boots.chain([&Boot::NotImported]);
         let widest = cells.map(|boot| wide(&cell(name, *boot).1)).max();
         let pad = wide(&head).max(widest.unwrap_or_default()) + 2;
@@ -148,7 +152,7 @@ fn legend(text: &mut String, objects: &[Judged]) {
     for (boot, meaning) in LEGEND {
         let tables = objects.iter().filter_map(|object| object.images());
         let mut cells = tables.flat_map(|(templates, _)| templates);
-        if cells.any(|it| it.architectures.values().any(|cell| *cell == boot)) {
+        if cells.any(|template| template.architectures.values().any(|cell| *cell == boot)) {
             line!(text, "{DIM}{meaning}{DIM:#}");
         }
     }
@@ -189,7 +193,11 @@ fn results(objects: &[Judged]) -> String {
         (Exit::Denied, "denied", RED),
         (Exit::Unjudged, "not checked", RED),
     ] {
-        match objects.iter().filter(|it| it.exit() == exit).count() {
+        match objects
+            .iter()
+            .filter(|object| object.exit() == exit)
+            .count()
+        {
             0 => {}
             all if all == objects.len() => results.push(format!("{style}{word}{style:#}")),
             some => results.push(format!("{some} {style}{word}{style:#}")),
@@ -203,13 +211,13 @@ fn closing(text: &mut String, verdicts: &Verdicts, name: &str) {
     let objects = &verdicts.objects;
     let of = |level| objects.iter().map(|object| object.of(level).count()).sum();
     let (problems, warnings): (usize, usize) = (of(Level::Deny), of(Level::Warn));
-    let what = if objects.iter().any(|it| it.is_one_of_several) {
+    let what = if objects.iter().any(|object| object.is_one_of_several) {
         "verdict"
     } else {
         "object"
     };
     let denials = count(problems, "denial");
-    let are_denied = objects.iter().all(|it| it.exit() == Exit::Denied);
+    let are_denied = objects.iter().all(|object| object.exit() == Exit::Denied);
     let mut summary = format!("{BOLD}{}{BOLD:#}: ", count(objects.len(), what));
     match (problems, are_denied) {
         (0, _) => summary += &results(objects),
@@ -221,8 +229,10 @@ fn closing(text: &mut String, verdicts: &Verdicts, name: &str) {
             let _ = write!(summary, ", {}", count(number, what));
         }
     }
-    let findings = objects.iter().flat_map(|it| &it.report.findings);
-    let fixable = findings.filter(|it| it.complete_fix().is_some()).count();
+    let findings = objects.iter().flat_map(|object| &object.report.findings);
+    let fixable = findings
+        .filter(|finding| finding.complete_fix().is_some())
+        .count();
     if fixable > 0 {
         let _ = write!(
             summary,

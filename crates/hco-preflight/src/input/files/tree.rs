@@ -69,7 +69,12 @@ impl Tree {
     /// Whether the user excludes a path, or a directory around it.
     fn is_excluded(&self, path: &Path) -> bool {
         let path = path.strip_prefix(".").unwrap_or(path);
-        let is_match = |it: &Path| self.walk.exclude.iter().any(|pattern| pattern.is_match(it));
+        let is_match = |path: &Path| {
+            self.walk
+                .exclude
+                .iter()
+                .any(|pattern| pattern.is_match(path))
+        };
         path != Path::new(STDIN) && path.ancestors().any(is_match)
     }
 

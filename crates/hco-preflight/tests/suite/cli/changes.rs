@@ -350,7 +350,7 @@ fn without_the_import_hco_1_17_rejects_vms_of_other_architectures(
     let version = [("version: 1.18.1", &*format!("version: {version}"))];
     let from = copy("plan-objects.yaml", &version, &[]);
     let plan = json_of(&format!("plan -f {file} --from {from}"));
-    let mut rejected = rows(&plan, "VirtualMachine").clone();
+    let mut rejected = rows(&plan, "VirtualMachine");
     rejected.retain(|row| row["effect"] == "rejected");
     assert_eq!(names(&rejected), wanted, "{plan:#}");
 }
