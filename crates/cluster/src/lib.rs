@@ -28,6 +28,7 @@ use tokio::runtime::{Builder, Runtime};
 pub fn runtime() -> Result<&'static Runtime, String> {
     static RUNTIME: LazyLock<std::io::Result<Runtime>> =
         LazyLock::new(|| Builder::new_current_thread().enable_all().build());
-    let runtime = RUNTIME.as_ref();
-    runtime.map_err(|error| format!("the client cannot be started: {error}"))
+    RUNTIME
+        .as_ref()
+        .map_err(|error| format!("the client cannot be started: {error}"))
 }

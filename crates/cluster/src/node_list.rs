@@ -105,8 +105,8 @@ impl NodeList {
             let read = each_in_json(text, &mut add);
             read.map_err(|error| NodeListError(format!("is not valid JSON: {error}")))?;
         } else {
-            let read = objects(text);
-            let read = read.map_err(|error| NodeListError(format!("is not valid YAML: {error}")));
+            let read =
+                objects(text).map_err(|error| NodeListError(format!("is not valid YAML: {error}")));
             read?.into_iter().for_each(|object| add(object.value));
         }
         added?;
@@ -129,8 +129,9 @@ impl NodeList {
 
     /// The nodes, with the fields that are kept.
     pub fn objects(&self) -> impl Iterator<Item = Value> {
-        let items = self.items.iter();
-        items.flat_map(|item| serde_json::from_str(item.get()))
+        self.items
+            .iter()
+            .flat_map(|item| serde_json::from_str(item.get()))
     }
 
     /// The nodes as a `NodeList` in JSON.

@@ -297,8 +297,10 @@ impl World {
 
     /// The reasons why kinds could not be read.
     pub fn gaps(&self) -> Vec<Gap> {
-        let lists = self.lists().into_iter();
-        lists.filter_map(|list| list.state().gap.clone()).collect()
+        self.lists()
+            .into_iter()
+            .filter_map(|list| list.state().gap.clone())
+            .collect()
     }
 
     /// The lists for the engine's comparison. For a kind that was not read, the engine uses its forecast. Without
@@ -328,8 +330,12 @@ impl World {
         for object in self.hyperconvergeds.iter().chain(&self.converted) {
             writeln!(out, "{},", foreign::json(object.to_string()))?;
         }
-        let lists = self.lists().into_iter();
-        for (index, list) in lists.filter(|list| list.state().is_read).enumerate() {
+        for (index, list) in self
+            .lists()
+            .into_iter()
+            .filter(|list| list.state().is_read)
+            .enumerate()
+        {
             out.write_all(if index == 0 { b"" } else { b",\n" })?;
             write_list(out, list.state().kind, list.texts())?;
         }
@@ -359,8 +365,10 @@ impl World {
             let live = cluster.hyperconvergeds(namespace);
             return live.map_err(|error| cluster::not_listed(error, namespace));
         }
-        let all = self.hyperconvergeds.iter();
-        let all = all.filter(|object| in_namespace(namespace, object));
+        let all = self
+            .hyperconvergeds
+            .iter()
+            .filter(|object| in_namespace(namespace, object));
         Ok(all.cloned().collect())
     }
 
@@ -400,10 +408,14 @@ impl World {
                 "the manifest has no namespace, and --from has several HyperConverged objects: specify -n"
             );
         }
-        let all = self.hyperconvergeds.iter().chain(&self.converted);
-        let all = all.filter(|object| object_name::namespace(object) == namespace);
-        let same = all.filter(|object| Identity::of(object).is_same_object(identity));
-        let same: Vec<&Value> = same.collect();
+        let all = self
+            .hyperconvergeds
+            .iter()
+            .chain(&self.converted)
+            .filter(|object| object_name::namespace(object) == namespace);
+        let same: Vec<&Value> = all
+            .filter(|object| Identity::of(object).is_same_object(identity))
+            .collect();
         let version = |object: &&&Value| Identity::of(object).api_version == identity.api_version;
         match (same.iter().find(version), same.first()) {
             (Some(live), _) => Ok(Some((*live).clone())),
@@ -558,8 +570,9 @@ pub fn hyperconverged(object: &Value) -> Value {
         let object: Value = serde_json::from_str(applied).unwrap_or_default();
         *applied = hyperconverged(&object).to_string();
     }
-    let conditions = reduced.pointer_mut("/status/conditions");
-    let conditions = conditions.and_then(Value::as_array_mut);
+    let conditions = reduced
+        .pointer_mut("/status/conditions")
+        .and_then(Value::as_array_mut);
     for condition in conditions.into_iter().flatten() {
         if let Some(Value::String(message)) = condition.get_mut("message") {
             *message = masked(message);

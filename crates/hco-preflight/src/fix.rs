@@ -64,13 +64,17 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
     let check = match check {
         Ok(check) => check,
         Err(unread) if unread.is_nothing && args.allow_empty => {
-            let failures = unread.failures.iter();
-            failures.for_each(|failure| terminal.note(&failure.to_string()));
+            unread
+                .failures
+                .iter()
+                .for_each(|failure| terminal.note(&failure.to_string()));
             return Ok(Exit::Accepted);
         }
         Err(unread) => {
-            let failures = unread.failures.iter();
-            failures.for_each(|failure| terminal.failure(&failure.to_string()));
+            unread
+                .failures
+                .iter()
+                .for_each(|failure| terminal.failure(&failure.to_string()));
             return Ok(Exit::Unjudged);
         }
     };
@@ -95,10 +99,10 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
         None => files::write_or_show(&mut fixed, args, terminal, &mut failures)?,
     }
     let of = |fixed: &Fixed<'_>, what: &String| fixed.question.failure(what.clone());
-    let manual = fixed
+    let manual: Vec<Failure> = fixed
         .iter()
-        .flat_map(|fixed| fixed.manual.iter().map(move |what| of(fixed, what)));
-    let manual: Vec<Failure> = manual.collect();
+        .flat_map(|fixed| fixed.manual.iter().map(move |what| of(fixed, what)))
+        .collect();
     for failure in manual.iter().chain(&failures) {
         terminal.failure(&failure.to_string());
     }
@@ -205,10 +209,11 @@ impl<'q> Fixed<'q> {
             }
             fixed.report = check.report(question, &fixed.sent)?;
         }
-        let findings = fixed.report.findings.iter();
-        let only_live = findings.filter(|finding| {
-            let mut fixes = finding.fixes.iter();
-            fixes.any(|remedy| fixed.after(remedy, args).is_none())
+        let only_live = fixed.report.findings.iter().filter(|finding| {
+            finding
+                .fixes
+                .iter()
+                .any(|remedy| fixed.after(remedy, args).is_none())
         });
         let manual = only_live.map(|finding| {
             format!(
@@ -231,13 +236,13 @@ impl<'q> Fixed<'q> {
             (&one.rule, &one.template) == (&other.rule, &other.template)
         };
         let before = &self.before.findings;
-        let new = (self.report.findings.iter().filter(denies))
+        let new: Vec<String> = (self.report.findings.iter().filter(denies))
             .filter(|finding| !before.iter().any(|other| is_same(finding, other)))
             .map(|finding| match &finding.template {
                 Some(template) => format!("[{}] {template}", finding.rule),
                 None => format!("[{}]", finding.rule),
-            });
-        let new: Vec<String> = new.collect();
+            })
+            .collect();
         (!new.is_empty()).then(|| {
             format!(
                 "not printed, because this change alone would be denied: {}; add --images, which looks up the images, or --unsafe, which lists every workload architecture",

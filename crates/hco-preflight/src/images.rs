@@ -84,8 +84,11 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     let mut failures = asked.failures;
     let rows = look_up(asked.images, &args.mirror, &registries, &COLUMNS);
     for row in &rows {
-        let errors = row.errors().into_iter();
-        failures.extend(errors.map(|why| one_line(&format!("{}: {why}", row.image))));
+        failures.extend(
+            row.errors()
+                .into_iter()
+                .map(|why| one_line(&format!("{}: {why}", row.image))),
+        );
     }
     for failure in &failures {
         terminal.failure(failure);
@@ -215,8 +218,9 @@ fn read(args: &args::Images) -> Files {
 pub(crate) fn registries(sources: Option<&Path>) -> Result<Registries> {
     let sources = sources.map(|path| {
         let text = File::open(path).and_then(|file| read_up_to(LIMIT, file));
-        let sources = text.map_err(Error::from);
-        let sources = sources.and_then(|text| Sources::from_bytes(&text));
+        let sources = text
+            .map_err(Error::from)
+            .and_then(|text| Sources::from_bytes(&text));
         sources.with_context(|| format!("--sources-path: {}", foreign::path(path)))
     });
     Ok(Registries::new(sources.transpose()?.unwrap_or_default()))
@@ -241,10 +245,12 @@ pub(crate) fn look_up(
     });
     let (mut rows, mut places): (Vec<Row>, Vec<_>) = asked.unzip();
     loop {
-        let next = rows.iter_mut().zip(&mut places);
-        let next = next.filter(|(row, _)| row.contents.is_err());
-        let next = next.filter_map(|(row, at)| Some((row, at.next()?)));
-        let next: Vec<_> = next.collect();
+        let next: Vec<_> = rows
+            .iter_mut()
+            .zip(&mut places)
+            .filter(|(row, _)| row.contents.is_err())
+            .filter_map(|(row, at)| Some((row, at.next()?)))
+            .collect();
         if next.is_empty() {
             return rows;
         }
@@ -330,13 +336,17 @@ fn annotation(architectures: &BTreeSet<&str>) -> String {
 fn in_text(rows: &[Row]) -> String {
     let read = rows.iter().filter_map(|row| row.contents.as_ref().ok());
     let mut columns: Vec<&str> = COLUMNS.to_vec();
-    let others = read.flat_map(|contents| {
-        let supported = contents.supported.iter();
-        let read = contents.availability.iter();
-        let listed = read.filter(|(_, found)| **found != Availability::Absent);
-        supported.chain(listed.map(|(name, _)| name))
-    });
-    let others: BTreeSet<&str> = others.map(String::as_str).collect();
+    let others: BTreeSet<&str> = read
+        .flat_map(|contents| {
+            let supported = contents.supported.iter();
+            let listed = contents
+                .availability
+                .iter()
+                .filter(|(_, found)| **found != Availability::Absent);
+            supported.chain(listed.map(|(name, _)| name))
+        })
+        .map(String::as_str)
+        .collect();
     columns.extend(others.into_iter().filter(|other| !COLUMNS.contains(other)));
     let heads: Vec<String> = columns.iter().map(|column| one_line(column)).collect();
     let names = rows.iter().map(|row| row.image.to_string().chars().count());

@@ -26,12 +26,16 @@ impl Kubectl {
             ("--user", connection.user.clone()),
             ("--as", connection.impersonate.clone()),
         ];
-        let groups = connection.impersonate_groups.iter();
-        let groups = groups.map(|group| ("--as-group", Some(group.clone())));
-        let flags = single.into_iter().chain(groups);
-        let flags = flags.filter_map(|(flag, value)| {
-            Some(format!("{flag} {} ", shell_word(&one_line(&value?))))
-        });
+        let groups = connection
+            .impersonate_groups
+            .iter()
+            .map(|group| ("--as-group", Some(group.clone())));
+        let flags = single
+            .into_iter()
+            .chain(groups)
+            .filter_map(|(flag, value)| {
+                Some(format!("{flag} {} ", shell_word(&one_line(&value?))))
+            });
         Self {
             flags: flags.collect(),
         }
@@ -40,8 +44,10 @@ impl Kubectl {
     /// A report, with the flags in its commands.
     pub(crate) fn complete(&self, mut report: Report) -> Report {
         let texts = report.findings.iter_mut().flat_map(|finding| {
-            let fixes = finding.fixes.iter_mut();
-            fixes.filter_map(|fix| fix.command.as_mut())
+            finding
+                .fixes
+                .iter_mut()
+                .filter_map(|fix| fix.command.as_mut())
         });
         for text in texts.chain(&mut report.message) {
             *text = self.in_fix(text);

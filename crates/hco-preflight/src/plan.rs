@@ -172,9 +172,10 @@ impl<'c> Plan<'c> {
     fn stops(&self) -> impl Iterator<Item = Row> {
         let situation = self.situation;
         let before = situation.before.as_ref().filter(|_| situation.is_asked);
-        let before = before.map(|before| &before.object);
-        let before = before.map(|object| stops::of(situation.forecast_before.as_ref(), object));
-        let before = before.unwrap_or_default();
+        let before = before
+            .map(|before| &before.object)
+            .map(|object| stops::of(situation.forecast_before.as_ref(), object))
+            .unwrap_or_default();
         self.stopped_by.iter().map(move |stop| {
             if before.iter().any(|other| stop.is_same(other)) {
                 stop.row().pending()

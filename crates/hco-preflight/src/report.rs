@@ -51,8 +51,11 @@ impl Conclusions for Report {
     }
 
     fn reason(&self) -> String {
-        let message = self.message.as_deref();
-        lines(message.unwrap_or("the module gives no reason"))
+        lines(
+            self.message
+                .as_deref()
+                .unwrap_or("the module gives no reason"),
+        )
     }
 
     fn version(&self) -> Option<HcoVersion> {
@@ -72,8 +75,10 @@ impl Conclusions for Report {
 
 /// How KubeVirt derives a VM's architecture, for users.
 pub(crate) fn architecture(machine: &Machine) -> String {
-    let architecture = machine.architecture.as_ref();
-    let architecture = architecture.map_or_else(|| "unknown".to_owned(), Foreign::to_string);
+    let architecture = machine
+        .architecture
+        .as_ref()
+        .map_or_else(|| "unknown".to_owned(), Foreign::to_string);
     let why = match (&*machine.reason, &machine.preference, &machine.data_source) {
         ("explicit", ..) => "set in the VM".to_owned(),
         ("preference", Some(name), _) => format!("preferred by preference {name}"),

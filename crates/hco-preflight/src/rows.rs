@@ -329,8 +329,9 @@ fn by_object(text: &mut String, title: &str, rows: &[&Row]) {
     let mut alike: Vec<(Vec<String>, Vec<&Row>)> = Vec::new();
     let mut places: BTreeMap<Vec<_>, usize> = BTreeMap::new();
     for (name, rows) in by_name {
-        let state = rows.iter();
-        let state = state.map(|row| (row.effect, &row.detail, row.command.as_ref()));
+        let state = rows
+            .iter()
+            .map(|row| (row.effect, &row.detail, row.command.as_ref()));
         let place = *places.entry(state.collect()).or_insert(alike.len());
         match alike.get_mut(place) {
             Some((names, _)) => names.push(name.to_string()),

@@ -102,8 +102,9 @@ fn stated(template: &Value) -> Option<Value> {
     let source = template.pointer("/spec/template/spec/source")?;
     let original = text(template, "/status/originalSupportedArchitectures");
     let annotation = "/metadata/annotations/ssp.kubevirt.io~1dict.architectures";
-    let architectures = original.or_else(|| text(template, annotation));
-    let architectures = architectures.filter(|value| !value.is_empty());
+    let architectures = original
+        .or_else(|| text(template, annotation))
+        .filter(|value| !value.is_empty());
     let mut stated = json!({"source": source});
     if let (Some(fields), Some(value)) = (stated.as_object_mut(), architectures) {
         fields.insert("architectures".to_owned(), value.into());

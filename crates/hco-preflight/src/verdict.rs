@@ -179,8 +179,10 @@ impl Judged {
     }
 
     pub(crate) fn of(&self, level: Level) -> impl Iterator<Item = &Finding> {
-        let findings = self.report.findings.iter();
-        findings.filter(move |finding| finding.level == level)
+        self.report
+            .findings
+            .iter()
+            .filter(move |finding| finding.level == level)
     }
 
     /// The message of the module, if no finding gives the reason.
@@ -212,8 +214,12 @@ impl Verdicts {
             all.extend(object.without().map(|flag| format!(
                 "the change affects nothing that the policy checks, so existing problems are not listed; to list them, run this without {flag}"
             )));
-            let repairs = report.repairs.iter();
-            all.extend(repairs.map(|what| format!("the policy would repair this object: {what}")));
+            all.extend(
+                report
+                    .repairs
+                    .iter()
+                    .map(|what| format!("the policy would repair this object: {what}")),
+            );
             let more = Some(report.more_findings).filter(|more| *more > 0);
             all.extend(more.map(|more| format!("{more} more findings are not listed")));
             for note in all {

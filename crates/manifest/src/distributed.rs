@@ -76,8 +76,9 @@ impl Object {
     fn carrier(&self) -> Option<&'static Carrier> {
         let text = |field: &str| self.value.get(field).and_then(Value::as_str);
         let group = text("apiVersion").and_then(|version| version.split('/').next());
-        let mut carriers = CARRIERS.iter();
-        carriers.find(|carrier| Some(carrier.group) == group && Some(carrier.kind) == text("kind"))
+        CARRIERS
+            .iter()
+            .find(|carrier| Some(carrier.group) == group && Some(carrier.kind) == text("kind"))
     }
 
     fn inside(&self) -> Vec<Self> {
@@ -93,8 +94,11 @@ impl Object {
         let line = place.map_or(self.line, |place| place.line);
         let around = self.distributed.unwrap_or_default();
         let objects = items.enumerate().filter_map(|(index, item)| {
-            let compliance = item.get("complianceType").and_then(Value::as_str);
-            let compliance = compliance.unwrap_or_default().to_ascii_lowercase();
+            let compliance = item
+                .get("complianceType")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_ascii_lowercase();
             let place = place.and_then(|place| place.items.get(index));
             let (value, place) = match carrier.field {
                 Some(field) => (

@@ -70,8 +70,9 @@ fn in_json(
             let part = start..before + values.byte_offset();
             let text = file.get(part.clone()).unwrap_or_default();
             if let Err(error) = yaml::documents(file, part.clone(), lines, documents) {
-                let value = serde_json::from_str(text).ok();
-                let value = value.filter(|_| documents.len() < MAX_DOCUMENTS);
+                let value = serde_json::from_str(text)
+                    .ok()
+                    .filter(|_| documents.len() < MAX_DOCUMENTS);
                 let value = as_the_server_has_it(value.ok_or(error)?);
                 documents.push((value, Place::elsewhere(1 + lines)));
             }

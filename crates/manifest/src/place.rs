@@ -87,8 +87,10 @@ impl Place {
         if let Some((index, rest)) = index.filter(|_| !self.items.is_empty()) {
             return Some((self.items.get(index.parse::<usize>().ok()?)?, rest));
         }
-        let fields = self.fields.iter();
-        let fields = fields.filter_map(|(name, place)| Some((place, after(path, name)?)));
+        let fields = self
+            .fields
+            .iter()
+            .filter_map(|(name, place)| Some((place, after(path, name)?)));
         fields.min_by_key(|(_, rest)| rest.len())
     }
 }

@@ -124,12 +124,10 @@ pub(crate) fn name(key: Value) -> Option<String> {
 pub(crate) fn as_the_server_has_it(value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().map(as_the_server_has_it).collect(),
-        Value::Object(fields) => {
-            let fields = fields.into_iter();
-            fields
-                .map(|(name, field)| (name, as_the_server_has_it(field)))
-                .collect()
-        }
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(name, field)| (name, as_the_server_has_it(field)))
+            .collect(),
         Value::Number(number) => match number.as_f64() {
             // Rust writes a float with the digits that Go writes.
             Some(float) if !number.is_i64() => match float.to_string().parse::<i64>() {

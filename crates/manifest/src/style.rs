@@ -25,8 +25,7 @@ impl Style {
         let mut indents = Vec::new();
         indentations(text, place, &mut indents);
         let first = |of_lists| {
-            let mut indents = indents.iter();
-            let found = indents.find(|(is_list, _)| *is_list == of_lists);
+            let found = indents.iter().find(|(is_list, _)| *is_list == of_lists);
             found.map(|(_, indent)| *indent)
         };
         Self {
@@ -67,18 +66,14 @@ impl Style {
 
     fn block(&self, value: &Value, column: usize) -> String {
         let entries: Vec<String> = match value {
-            Value::Object(map) if !map.is_empty() => {
-                let fields = map.iter();
-                fields
-                    .map(|(name, value)| self.block_entry(Some(name), value, column))
-                    .collect()
-            }
-            Value::Array(list) if !list.is_empty() => {
-                let items = list.iter();
-                items
-                    .map(|item| self.block_entry(None, item, column))
-                    .collect()
-            }
+            Value::Object(map) if !map.is_empty() => map
+                .iter()
+                .map(|(name, value)| self.block_entry(Some(name), value, column))
+                .collect(),
+            Value::Array(list) if !list.is_empty() => list
+                .iter()
+                .map(|item| self.block_entry(None, item, column))
+                .collect(),
             _ => return self.flow(value),
         };
         entries.join(&self.line(column))
@@ -95,8 +90,9 @@ impl Style {
     fn flow(&self, value: &Value) -> String {
         match value {
             Value::Object(map) => {
-                let fields = map.iter();
-                let fields = fields.map(|(name, value)| self.flow_entry(Some(name), value));
+                let fields = map
+                    .iter()
+                    .map(|(name, value)| self.flow_entry(Some(name), value));
                 format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
             }
             Value::Array(list) => {

@@ -179,11 +179,12 @@ impl Policy {
         let dispatch = move |_, binding: &str, namespace: &str, operation: &str, payload: &[u8]| {
             dispatch(&*host, binding, namespace, operation, payload).map_err(Into::into)
         };
-        let guest = WapcHost::new(Box::new(provider), Some(Box::new(dispatch)));
-        let guest = guest.map_err(|error| match error.to_string() {
-            text if text.contains(INTERRUPTED) => HostError::Deadline(self.deadline),
-            text => HostError::Start(text),
-        })?;
+        let guest = WapcHost::new(Box::new(provider), Some(Box::new(dispatch))).map_err(
+            |error| match error.to_string() {
+                text if text.contains(INTERRUPTED) => HostError::Deadline(self.deadline),
+                text => HostError::Start(text),
+            },
+        )?;
         guest.call(operation, payload).map_err(|error| {
             let message = match error {
                 wapc::errors::Error::GuestCallFailure(message) => message,

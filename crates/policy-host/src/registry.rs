@@ -68,8 +68,13 @@ impl Registries {
     fn all_contents(&self, image: &Image, architectures: &[&str]) -> Result<Contents, Unknown> {
         let names = architectures.iter().map(|name| (*name).to_owned());
         let mut asked: BTreeSet<String> = names.collect();
-        let listed = image.contents(&asked, self)?.supported.into_iter();
-        asked.extend(listed.filter(|name| is_architecture(name)));
+        asked.extend(
+            image
+                .contents(&asked, self)?
+                .supported
+                .into_iter()
+                .filter(|name| is_architecture(name)),
+        );
         // The answers are cached, so only the look-ups for the other architectures are new.
         image.contents(&asked, self)
     }

@@ -143,8 +143,9 @@ impl<'a> Connection<'a> {
             self.hint()
         );
         // The error omits the cause, which could quote the token.
-        let token = serde_json::from_slice::<Token>(&answer).ok();
-        let token = token.and_then(|answer| answer.token.or(answer.access_token));
+        let token = serde_json::from_slice::<Token>(&answer)
+            .ok()
+            .and_then(|answer| answer.token.or(answer.access_token));
         let token = token.context("the response of the token server has no token")?;
         Ok(Some(token))
     }
@@ -246,16 +247,19 @@ impl<'a> Connection<'a> {
 /// The token server, and the service for it, in the first challenge that requests a token. A challenge that only requests
 /// a password needs no token.
 fn challenge(headers: &HeaderMap) -> Option<(String, Option<String>)> {
-    let values = headers.get_all(WWW_AUTHENTICATE).iter();
-    let challenges = values
+    let challenges = headers
+        .get_all(WWW_AUTHENTICATE)
+        .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| ChallengeParser::new(value).map_while(Result::ok));
     let mut bearers =
         challenges.filter(|challenge| challenge.scheme.eq_ignore_ascii_case("bearer"));
     bearers.find_map(|challenge| {
         let parameter = |wanted: &str| {
-            let mut parameters = challenge.params.iter();
-            let found = parameters.find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+            let found = challenge
+                .params
+                .iter()
+                .find(|(name, _)| name.eq_ignore_ascii_case(wanted));
             found.map(|(_, value)| value.to_unescaped())
         };
         Some((parameter("realm")?, parameter("service")))

@@ -70,8 +70,11 @@ impl Sources {
 
     /// The certificates, as PEM, that are trusted for a host; empty if only the system's are.
     fn authorities(&self, host: &str) -> Result<Vec<Vec<u8>>> {
-        let listed = self.authorities.get(host);
-        let listed = listed.map(Vec::as_slice).unwrap_or_default();
+        let listed = self
+            .authorities
+            .get(host)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         let read = |authority: &Authority| match authority {
             Authority::Data { data } => Ok(data.clone().into_bytes()),
             Authority::Path { path } => std::fs::read(path)

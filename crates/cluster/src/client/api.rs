@@ -186,11 +186,17 @@ impl Cluster {
         let mut pauses = PAUSES.into_iter();
         let is_busy = |code| matches!(code, 429 | 503 | 504);
         let (code, bytes) = loop {
-            let answer = self.client.send(request.clone().map(Body::from)).await;
-            let answer = answer.map_err(|error| self.unreached(error))?;
+            let answer = self
+                .client
+                .send(request.clone().map(Body::from))
+                .await
+                .map_err(|error| self.unreached(error))?;
             let code = answer.status().as_u16();
-            let bytes = answer.into_body().collect_bytes().await;
-            let bytes = bytes.map_err(|error| self.unreached(error))?;
+            let bytes = answer
+                .into_body()
+                .collect_bytes()
+                .await
+                .map_err(|error| self.unreached(error))?;
             match pauses.next().filter(|_| is_busy(code)) {
                 Some(pause) => tokio::time::sleep(pause).await,
                 None => break (code, bytes),

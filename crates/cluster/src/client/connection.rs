@@ -183,8 +183,8 @@ impl Connection {
         let found = kubeconfig
             .contexts
             .iter()
-            .find(|named| named.name == context);
-        let found = found.and_then(|named| named.context.as_ref());
+            .find(|named| named.name == context)
+            .and_then(|named| named.context.as_ref());
         // kube sends requests without credentials if the user does not exist.
         let user = self
             .user

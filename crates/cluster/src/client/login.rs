@@ -91,8 +91,10 @@ fn run(exec: &ExecConfig) -> Result<Credentials, ClusterError> {
         })
         .stderr(Stdio::inherit());
     let output = command.output().map_err(|error| {
-        let hint = exec.install_hint.as_deref();
-        let hint = hint.unwrap_or("install it, or add its directory to PATH");
+        let hint = exec
+            .install_hint
+            .as_deref()
+            .unwrap_or("install it, or add its directory to PATH");
         failed(&format!("cannot be run: {error}"), hint)
     })?;
     if !output.status.success() {

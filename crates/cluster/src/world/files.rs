@@ -115,8 +115,8 @@ impl World {
             return;
         };
         let of_role = |list: &str, prefix: &str, role| {
-            let names = items(only, &format!("/status/nodeInfo/{list}"));
-            let names = names.filter_map(|name| Some((name.as_str()?.to_owned(), 1)));
+            let names = items(only, &format!("/status/nodeInfo/{list}"))
+                .filter_map(|name| Some((name.as_str()?.to_owned(), 1)));
             Node::made_up(&names.collect(), prefix, role)
         };
         let workers = of_role("workloadsArchitectures", "worker-", "worker");

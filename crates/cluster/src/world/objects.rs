@@ -488,9 +488,11 @@ impl Machine {
 
     /// `NAMESPACE/NAME` of the DataSources of its disks.
     pub fn sources(&self) -> impl Iterator<Item = String> {
-        let templates = self.templates.iter();
-        let sources = templates.filter_map(|template| template.source.as_ref());
-        let sources = sources.filter(|source| source.kind == "DataSource");
+        let sources = self
+            .templates
+            .iter()
+            .filter_map(|template| template.source.as_ref())
+            .filter(|source| source.kind == "DataSource");
         sources.map(|source| self.metadata.named_by(source))
     }
 }
@@ -514,8 +516,10 @@ pub const ARTIFACT: &str = "hco-architecture-guard";
 
 /// Whether a policy runs this project's module, from any registry and in any version.
 pub fn is_ours(spec: &Value) -> bool {
-    let module = spec.get("module").and_then(Value::as_str);
-    let module = module.unwrap_or_default();
+    let module = spec
+        .get("module")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     let address = module.split('@').next().unwrap_or_default();
     let file = address.rsplit('/').next().unwrap_or_default();
     file.split(':').next() == Some(ARTIFACT)

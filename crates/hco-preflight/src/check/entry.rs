@@ -156,8 +156,7 @@ impl<'v> Entry<'v> {
 
 /// A path of a field, which stays the same when a template is added before it.
 fn without_indexes(path: &str) -> String {
-    let parts = path.split('[');
-    let names = parts.map(|part| match part.split_once(']') {
+    let names = path.split('[').map(|part| match part.split_once(']') {
         Some((index, rest)) if index.parse::<usize>().is_ok() => rest,
         _ => part,
     });

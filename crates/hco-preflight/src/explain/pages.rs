@@ -31,10 +31,11 @@ pub(crate) fn alert(name: &str) -> Option<Alert> {
 impl Alert {
     /// The section without the comments that name the sources.
     pub(crate) fn text(&self) -> String {
-        let parts = self.section.split("<!--").enumerate();
-        let parts = parts.map(|(index, part)| match part.split_once("-->") {
-            Some((_, rest)) if index > 0 => rest,
-            _ => part,
+        let parts = self.section.split("<!--").enumerate().map(|(index, part)| {
+            match part.split_once("-->") {
+                Some((_, rest)) if index > 0 => rest,
+                _ => part,
+            }
         });
         let section: String = parts.collect();
         format!("# {}\n{}\n", self.name, section.trim_end())

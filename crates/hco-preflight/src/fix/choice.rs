@@ -18,9 +18,7 @@ pub(super) fn chosen(
         .find(|finding| finding.rule == WITH_ALTERNATIVES);
     let prefer = args.prefer();
     if let (Some(prefer), Some(finding)) = (&prefer, with_alternatives) {
-        let mut remedies = finding.fixes.iter();
-        let remedy = remedies.find(|remedy| way(remedy).as_ref() == Some(prefer));
-        let remedy = remedy.ok_or(
+        let remedy = finding.fixes.iter().find(|remedy| way(remedy).as_ref() == Some(prefer)).ok_or(
             "the fix that --enable-import or --place-on selects is not possible here; `check` lists the possible fixes",
         )?;
         if can_be_made(remedy) {
@@ -31,8 +29,12 @@ pub(super) fn chosen(
     let is_placed = matches!(prefer, Some(Prefer::PlaceOn(_)));
     let is_wanted =
         |remedy: &&Remedy| can_be_made(remedy) && !(is_placed && enables_import(remedy));
-    let complete = findings.iter().filter_map(Finding::complete_fix);
-    let complete: Vec<Remedy> = complete.filter(is_wanted).cloned().collect();
+    let complete: Vec<Remedy> = findings
+        .iter()
+        .filter_map(Finding::complete_fix)
+        .filter(is_wanted)
+        .cloned()
+        .collect();
     if !complete.is_empty() || !args.r#unsafe {
         return Ok(complete);
     }
@@ -100,8 +102,7 @@ fn way(remedy: &Remedy) -> Option<Prefer> {
 }
 
 pub(super) fn sets_annotation(remedy: &Remedy) -> bool {
-    let mut operations = remedy.patch.iter();
-    operations.any(|operation| {
+    remedy.patch.iter().any(|operation| {
         operation
             .path
             .contains("/ssp.kubevirt.io~1dict.architectures")

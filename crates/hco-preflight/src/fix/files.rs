@@ -99,8 +99,10 @@ fn diff(file: &str, old: &str, new: &str) -> String {
         // `patch` needs a tab to find the end of the name.
         file.push('\t');
     }
-    let diff = TextDiff::from_lines(old, new);
-    let diff = diff.unified_diff().header(&file, &file).to_string();
+    let diff = TextDiff::from_lines(old, new)
+        .unified_diff()
+        .header(&file, &file)
+        .to_string();
     let mut shown = String::new();
     for line in diff.split_inclusive('\n') {
         let style = match line.chars().next() {

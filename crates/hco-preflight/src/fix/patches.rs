@@ -35,8 +35,7 @@ pub(super) fn print(
         let patch = patch(object)?;
         let (identity, place) = (&object.question.identity, &object.question.place);
         // An empty patch would mean that the object needs no fix.
-        let error = object.report.unexplained();
-        let error = error.filter(|_| patch.0.is_empty());
+        let error = object.report.unexplained().filter(|_| patch.0.is_empty());
         add(json!({
             "context": context,
             "file": place.as_ref().map(|place| &place.file),

@@ -21,8 +21,9 @@ pub(crate) struct DataVolumes(BTreeMap<String, BootImage>);
 impl DataVolumes {
     /// The `DataVolume`s among the objects of files.
     pub(crate) fn of_files<'v>(objects: impl IntoIterator<Item = &'v Value>) -> Self {
-        let volumes = objects.into_iter();
-        let volumes = volumes.filter(|object| text(object, "/kind") == Some("DataVolume"));
+        let volumes = objects
+            .into_iter()
+            .filter(|object| text(object, "/kind") == Some("DataVolume"));
         let images = volumes.filter_map(|volume| {
             let json = volume.to_string();
             let image = BootImage::of_data_volume(Json::parse(json.as_bytes()).ok()?)?;
@@ -32,8 +33,10 @@ impl DataVolumes {
     }
 
     fn of_world(world: &World) -> Self {
-        let images = world.volumes.iter();
-        let images = images.filter_map(|volume| Some((volume.metadata.key(), volume.image()?)));
+        let images = world
+            .volumes
+            .iter()
+            .filter_map(|volume| Some((volume.metadata.key(), volume.image()?)));
         Self(images.collect())
     }
 
@@ -65,11 +68,12 @@ pub(crate) fn read(machine: &Value) -> Option<VirtualMachine> {
 
 /// The note about VMs with these names, and with images whose architecture nothing states.
 pub(crate) fn note(machines: impl Iterator<Item = (String, Option<BootImage>)>) -> Option<String> {
-    let unstated = machines.filter_map(|(name, image)| {
-        let image = image?;
-        Some(one_line(&format!("{name} ({})", masked(&image.name))))
-    });
-    let unstated: Vec<String> = unstated.collect();
+    let unstated: Vec<String> = machines
+        .filter_map(|(name, image)| {
+            let image = image?;
+            Some(one_line(&format!("{name} ({})", masked(&image.name))))
+        })
+        .collect();
     (!unstated.is_empty()).then(|| {
         format!(
             "{}: nothing states the architecture of these boot disks. If an image has several, the node that imports it decides, or KubeVirt's default for a containerDisk. Set `platform.architecture` in the registry source, or the architecture of the VM; `images` shows the architectures of an image",

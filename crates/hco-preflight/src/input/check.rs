@@ -134,8 +134,11 @@ impl<'s> Check<'s> {
             });
             check.host = images::beside(&(registries as _), &check.host);
         }
-        let mut questions = check.questions.iter();
-        if questions.any(|question| question.identity.is_virtual_machine()) {
+        if check
+            .questions
+            .iter()
+            .any(|question| question.identity.is_virtual_machine())
+        {
             let beside = files.beside.iter().map(|found| found.object.value.clone());
             let objects = check.read_surroundings(&beside.collect::<Vec<_>>(), notes)?;
             check.surroundings = Some(Arc::new(objects));
@@ -148,23 +151,31 @@ impl<'s> Check<'s> {
         let decisive = Decisive::of(&self.questions, self.world.as_ref())?;
         let report = decisive
             .question()
-            .map(|question| self.report(question, question.stored()));
-        let report = report.transpose().map_err(|failure| anyhow!("{failure}"))?;
-        let report = report.unwrap_or_default();
-        let workload = report.workload_architectures.as_ref();
-        if workload.is_some_and(|all| all.len() > 1) {
+            .map(|question| self.report(question, question.stored()))
+            .transpose()
+            .map_err(|failure| anyhow!("{failure}"))?
+            .unwrap_or_default();
+        if report
+            .workload_architectures
+            .as_ref()
+            .is_some_and(|all| all.len() > 1)
+        {
             let volumes = DataVolumes::of_files(beside);
             let machines = self.questions.iter().map(|question| {
-                let image = boot_image::read(question.object.value());
-                let image = image.and_then(|machine| volumes.unstated(&machine));
+                let image = boot_image::read(question.object.value())
+                    .and_then(|machine| volumes.unstated(&machine));
                 (question.identity.namespaced_name(), image)
             });
             if let Some(note) = boot_image::note(machines) {
                 notes.push(&note);
             }
         }
-        let named = self.subject.connection.namespace.as_deref();
-        let namespace = named.unwrap_or(&self.policies.namespace);
+        let namespace = self
+            .subject
+            .connection
+            .namespace
+            .as_deref()
+            .unwrap_or(&self.policies.namespace);
         let mut objects = self
             .questions
             .iter()
@@ -218,8 +229,8 @@ impl<'s> Check<'s> {
     /// Each object with all settings that apply to it.
     fn pairs(&self) -> Vec<(&Arc<Question>, &Settings)> {
         let settings = |question| self.policies.settings_for(question);
-        let questions = self.questions.iter();
-        questions
+        self.questions
+            .iter()
             .flat_map(|question| {
                 settings(question)
                     .into_iter()
@@ -473,8 +484,11 @@ impl Sources<'_> {
         namespace: Option<&str>,
     ) -> Result<(Against, Option<Value>)> {
         let Some((path, old)) = &self.old else {
-            let live = self.world.map(|world| world.object(identity, namespace));
-            let live = live.transpose()?.flatten();
+            let live = self
+                .world
+                .map(|world| world.object(identity, namespace))
+                .transpose()?
+                .flatten();
             let against = live.as_ref().map_or(Against::Nothing, |_| Against::Live);
             return Ok((against, live));
         };

@@ -67,8 +67,11 @@ pub(super) fn settings(
         if usable.iter().any(|settings| settings.apply_to(target)) {
             continue;
         }
-        let unusable = unusable.iter().filter(|(it, _)| it.apply_to(target));
-        let unusable: Vec<&str> = unusable.map(|(_, what)| &**what).collect();
+        let unusable: Vec<&str> = unusable
+            .iter()
+            .filter(|(it, _)| it.apply_to(target))
+            .map(|(_, what)| &**what)
+            .collect();
         if !unusable.is_empty() {
             bail!(
                 "{}; use the version of hco-preflight that matches the policy, or specify settings with --settings",

@@ -98,8 +98,11 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
             files.count(found.identity.kind);
         }
     }
-    let kinds = files.others.iter();
-    let kinds: Vec<String> = kinds.map(|(kind, it)| format!("{kind} ({it})")).collect();
+    let kinds: Vec<String> = files
+        .others
+        .iter()
+        .map(|(kind, it)| format!("{kind} ({it})"))
+        .collect();
     if !kinds.is_empty() {
         let documents = count(files.others.values().sum(), "document");
         let what = format!("{documents} of other kinds: {}", kinds.join(", "));
@@ -114,8 +117,12 @@ pub(crate) type Wanted = &'static [&'static str];
 
 /// Rejects a command line that reads standard input more than once.
 pub(crate) fn check_stdin<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<()> {
-    let paths = paths.into_iter();
-    if paths.filter(|path| *path == Path::new(STDIN)).count() > 1 {
+    if paths
+        .into_iter()
+        .filter(|path| *path == Path::new(STDIN))
+        .count()
+        > 1
+    {
         bail!("only one of the files can be - (standard input)");
     }
     Ok(())
@@ -270,10 +277,9 @@ fn has_template(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains("{{"),
         Value::Array(items) => items.iter().any(has_template),
-        Value::Object(fields) => {
-            let mut fields = fields.iter();
-            fields.any(|(name, value)| name.contains("{{") || has_template(value))
-        }
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| name.contains("{{") || has_template(value)),
         _ => false,
     }
 }

@@ -41,8 +41,7 @@ impl Module {
             None => Policy::embedded_with(&options)?,
             Some(path) => {
                 let option = || format!("--policy {}", foreign::path(path));
-                let bytes = File::open(path).and_then(|file| read_up_to(LIMIT, file));
-                let bytes = bytes.with_context(|| {
+                let bytes = File::open(path).and_then(|file| read_up_to(LIMIT, file)).with_context(|| {
                     format!(
                         "{} cannot be read; to download a module, run `kwctl pull --output-path policy.wasm ADDRESS`",
                         option()

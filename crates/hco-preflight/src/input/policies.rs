@@ -47,8 +47,10 @@ impl Policies {
         let (mut deployed, has_unread) = match (world, &*known) {
             (_, Some(known)) => known.clone(),
             (Some(world), None) if subject.settings.is_none() => {
-                let targets = questions.iter().map(|question| question.target(&namespace));
-                let targets: BTreeSet<_> = targets.collect();
+                let targets: BTreeSet<_> = questions
+                    .iter()
+                    .map(|question| question.target(&namespace))
+                    .collect();
                 deployed::settings(world, &targets, module, notes)?
             }
             _ => (Vec::new(), false),
@@ -83,8 +85,9 @@ impl Policies {
     /// The settings for an object: the settings of each policy in the cluster that applies to it.
     pub(super) fn settings_for(&self, question: &Question) -> Vec<&Settings> {
         let target = question.target(&self.namespace);
-        let deployed = self.deployed.iter();
-        let deployed: Vec<&Settings> = deployed
+        let deployed: Vec<&Settings> = self
+            .deployed
+            .iter()
             .filter(|settings| settings.apply_to(&target))
             .collect();
         if deployed.is_empty() {
@@ -129,7 +132,10 @@ fn set_levels(settings: &mut Value, levels: &[(String, String)]) {
     };
     let all = settings.entry("levels").or_insert_with(|| json!({}));
     if let Some(all) = all.as_object_mut() {
-        let levels = levels.iter();
-        all.extend(levels.map(|(rule, level)| (rule.clone(), Value::from(level.as_str()))));
+        all.extend(
+            levels
+                .iter()
+                .map(|(rule, level)| (rule.clone(), Value::from(level.as_str()))),
+        );
     }
 }

@@ -158,8 +158,9 @@ pub(crate) struct NoHyperConverged {
 impl std::fmt::Display for NoHyperConverged {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let namespace = self.namespace.as_deref().map(one_line);
-        let within = namespace.map(|name| format!(" in the namespace `{name}`"));
-        let within = within.unwrap_or_default();
+        let within = namespace
+            .map(|name| format!(" in the namespace `{name}`"))
+            .unwrap_or_default();
         write!(
             f,
             "nothing to check: there is no HyperConverged{within}; specify a manifest with -f"
@@ -210,8 +211,10 @@ impl Reading<'_> {
     fn only(&self, world: &World) -> Result<Value> {
         let unknown = self.unknown();
         let own = self.subject.connection.namespace.as_deref();
-        let all = world.hyperconvergeds.iter();
-        let wanted = all.filter(|object| in_namespace(own, object));
+        let wanted = world
+            .hyperconvergeds
+            .iter()
+            .filter(|object| in_namespace(own, object));
         match wanted.collect::<Vec<_>>().as_slice() {
             [one] => Ok((*one).clone()),
             [] if self.reader == Reader::Plan => {
@@ -332,12 +335,18 @@ fn common_templates(objects: &[&Value]) -> Option<Value> {
     if !is_seen || !templates::of_status(first).any(is_common) {
         return None;
     }
-    let of_specs = objects.iter().copied().flat_map(templates::of_spec);
-    let of_specs = of_specs.map(|(_, template)| template);
-    let names = templates::of_status(first).chain(of_specs).map(name);
-    let names: BTreeSet<&str> = names.collect();
-    let shipped = SHIPPED.iter().filter(|(name, ..)| names.contains(name));
-    let shipped: Map<String, Value> = shipped
+    let of_specs = objects
+        .iter()
+        .copied()
+        .flat_map(templates::of_spec)
+        .map(|(_, template)| template);
+    let names: BTreeSet<&str> = templates::of_status(first)
+        .chain(of_specs)
+        .map(name)
+        .collect();
+    let shipped: Map<String, Value> = SHIPPED
+        .iter()
+        .filter(|(name, ..)| names.contains(name))
         .map(|(name, url, _)| ((*name).to_owned(), Value::from(*url)))
         .collect();
     (shipped.len() < SHIPPED.len()).then_some(Value::Object(shipped))
@@ -490,8 +499,12 @@ fn unchanged(live: Value) -> Question {
 fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) -> Question {
     let place = found.place();
     if live.is_none() {
-        let elsewhere = args.what_is.connection.namespace.as_ref();
-        let elsewhere = elsewhere.map(|_| "; because of -n, other namespaces were not looked at");
+        let elsewhere = args
+            .what_is
+            .connection
+            .namespace
+            .as_ref()
+            .map(|_| "; because of -n, other namespaces were not looked at");
         notes.push(&format!(
             "{}:{}: planned as a new object: there is no HyperConverged with its name{}",
             place.file,

@@ -147,8 +147,11 @@ pub(super) fn surroundings(
             Some(stored) => preferences.extend(stored),
             None if kind == CLUSTER_PREFERENCE => {
                 let kubevirt = report.kubevirt(String::new());
-                let all = SHIPPED.iter();
-                preferences.extend(all.filter_map(|(name, _)| shipped(name, &kubevirt)));
+                preferences.extend(
+                    SHIPPED
+                        .iter()
+                        .filter_map(|(name, _)| shipped(name, &kubevirt)),
+                );
             }
             None => {}
         }

@@ -94,14 +94,20 @@ impl<'c> Wanted<'c> {
 impl<'c> BootSources<'c> {
     /// The difference between the current and the wanted boot sources.
     pub(super) fn new(situation: &'c Situation, wanted: Wanted<'c>) -> Self {
-        let before = situation.forecast_before.as_ref();
-        let forecasts = before.into_iter().chain(wanted.forecast);
+        let forecasts = situation
+            .forecast_before
+            .as_ref()
+            .into_iter()
+            .chain(wanted.forecast);
         let crons = forecasts.clone().flat_map(|forecast| &forecast.crons);
         let sources = forecasts.flat_map(|forecast| &forecast.data_sources);
         let after = wanted.forecast.into_iter();
         let crons_before = crons_before(situation);
-        let sources_after = after.clone().flat_map(|forecast| &forecast.data_sources);
-        let sources_after = sources_after.map(|source| (source.key(), source)).collect();
+        let sources_after = after
+            .clone()
+            .flat_map(|forecast| &forecast.data_sources)
+            .map(|source| (source.key(), source))
+            .collect();
         let claims = situation.world.claims.iter();
         let mut all = Self {
             situation,
@@ -127,8 +133,7 @@ impl<'c> BootSources<'c> {
         };
         for source in all.collected() {
             let (namespace, name) = source.split_once('/').unwrap_or_default();
-            let pointers = all.points_to.iter();
-            let pointers = pointers.filter_map(|(key, target)| {
+            let pointers = all.points_to.iter().filter_map(|(key, target)| {
                 let is_own = key.split_once('/')?.0 == namespace;
                 (is_own && target.as_ref()?.raw() == name).then(|| key.clone())
             });
@@ -149,8 +154,9 @@ impl<'c> BootSources<'c> {
 
     /// The DataImportCrons of the forecast after the change.
     pub(super) fn after(&self) -> impl Iterator<Item = &'c Cron> {
-        let crons = self.crons_after.iter();
-        crons.filter_map(|key| self.crons.get(key).copied())
+        self.crons_after
+            .iter()
+            .filter_map(|key| self.crons.get(key).copied())
     }
 
     /// The DataSources whose disks CDI deletes, because a new DataImportCron has a former name: the `DataVolume`s of former
@@ -175,12 +181,13 @@ impl<'c> BootSources<'c> {
         let labels: BTreeMap<String, Option<String>> = claims
             .map(|claim| (claim.key(), claim.cron_key()))
             .collect();
-        let created = self
+        let created: BTreeSet<&str> = self
             .changes
             .crons
             .iter()
-            .flat_map(|changes| &changes.created);
-        let created: BTreeSet<&str> = created.map(Foreign::raw).collect();
+            .flat_map(|changes| &changes.created)
+            .map(Foreign::raw)
+            .collect();
         for cron in self.after() {
             let (name, source) = (cron.key(), cron.source());
             let Some(former) = volumes.get(&name).filter(|_| created.contains(&*name)) else {
@@ -197,9 +204,11 @@ impl<'c> BootSources<'c> {
                 let label = labels.get(disk);
                 former.contains(disk) && label.is_some_and(|label| label.as_ref() != Some(&name))
             };
-            let others = world.sources.iter();
-            let others = others.filter(|other| other.disks().any(|disk| is_of_other(&disk)));
-            let others = others.map(|other| other.metadata.key());
+            let others = world
+                .sources
+                .iter()
+                .filter(|other| other.disks().any(|disk| is_of_other(&disk)))
+                .map(|other| other.metadata.key());
             collected.extend(others.filter(|other| *other != source));
             if former.len() > kept && self.replaced_by(cron).is_some() {
                 collected.insert(source);
@@ -218,8 +227,12 @@ impl<'c> BootSources<'c> {
     }
 
     pub(super) fn architectures(&self) -> &'c [Foreign] {
-        let architectures = self.wanted.hco.report.workload_architectures.as_deref();
-        architectures.unwrap_or_default()
+        self.wanted
+            .hco
+            .report
+            .workload_architectures
+            .as_deref()
+            .unwrap_or_default()
     }
 
     /// Whether a DataImportCron imports an image. CDI reuses a disk that the DataImportCron has imported, unless the
@@ -266,16 +279,22 @@ impl<'c> BootSources<'c> {
     /// MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, reconcileGoldenImagesNS, which creates only
     /// the namespace of golden images.
     pub(super) fn new_namespaces(&self) -> Vec<Foreign> {
-        let there = self.sources_before.keys().chain(&self.claims);
-        let there: BTreeSet<Foreign> = there.map(|key| parts(key).0).collect();
-        let created = self
+        let there: BTreeSet<Foreign> = self
+            .sources_before
+            .keys()
+            .chain(&self.claims)
+            .map(|key| parts(key).0)
+            .collect();
+        let created: BTreeSet<Foreign> = self
             .changes
             .crons
             .iter()
-            .flat_map(|changes| &changes.created);
-        let created: BTreeSet<Foreign> = created.map(|key| parts(key.raw()).0).collect();
-        let new = created.difference(&there);
-        let new = new.filter(|key| !GOLDEN.contains(&key.raw()));
+            .flat_map(|changes| &changes.created)
+            .map(|key| parts(key.raw()).0)
+            .collect();
+        let new = created
+            .difference(&there)
+            .filter(|key| !GOLDEN.contains(&key.raw()));
         new.cloned().collect()
     }
 
@@ -402,9 +421,13 @@ impl<'c> BootSources<'c> {
 
     /// The DataImportCrons whose DataSources CDI does not update.
     pub(super) fn not_updating(&self) -> impl Iterator<Item = &'c Cron> {
-        let crons = self.changes.crons.iter();
-        let new = crons.flat_map(|changes| changes.created.iter().chain(&changes.recreated));
-        let new: BTreeSet<&str> = new.map(Foreign::raw).collect();
+        let new: BTreeSet<&str> = self
+            .changes
+            .crons
+            .iter()
+            .flat_map(|changes| changes.created.iter().chain(&changes.recreated))
+            .map(Foreign::raw)
+            .collect();
         self.after().filter(move |cron| {
             let key = cron.key();
             let is_shown = new.contains(&*key)
@@ -416,8 +439,11 @@ impl<'c> BootSources<'c> {
     /// The DataSource of a DataImportCron, if it does not manage the DataSource after the change.
     pub(super) fn source_left_by(&self, key: &str) -> Option<String> {
         let after = self.crons.get(key).map(|cron| cron.source());
-        let before = self.crons_before.get(key).map(|cron| cron.source.clone());
-        let before = before.or_else(|| after.clone())?;
+        let before = self
+            .crons_before
+            .get(key)
+            .map(|cron| cron.source.clone())
+            .or_else(|| after.clone())?;
         let is_managed = self.crons_after.contains(key) && after.as_ref() == Some(&before);
         (!is_managed).then_some(before)
     }
@@ -437,8 +463,9 @@ impl<'c> BootSources<'c> {
             let before = self.sources_before.get(source);
             return before.is_some_and(|before| before.keeps_disk);
         }
-        let mut crons = self.crons_before.values();
-        crons.any(|cron| cron.keeps_disks && cron.source == source)
+        self.crons_before
+            .values()
+            .any(|cron| cron.keeps_disks && cron.source == source)
     }
 
     /// Whether a DataSource is one of SSP's VM templates.
@@ -486,10 +513,16 @@ impl<'c> BootSources<'c> {
     }
 
     fn crons(&self, changes: &CronChanges) -> Value {
-        let gone = changes.deleted.iter().chain(&changes.recreated);
-        let gone: BTreeSet<&str> = gone.map(Foreign::raw).collect();
-        let unchanged = self.crons_before.keys();
-        let unchanged = unchanged.filter(|key| !gone.contains(key.as_str()));
+        let gone: BTreeSet<&str> = changes
+            .deleted
+            .iter()
+            .chain(&changes.recreated)
+            .map(Foreign::raw)
+            .collect();
+        let unchanged = self
+            .crons_before
+            .keys()
+            .filter(|key| !gone.contains(key.as_str()));
         let rejected = self.rejected().map(Cron::key);
         let cron = |key: &str| {
             let (namespace, name) = parts(key);
@@ -519,10 +552,17 @@ impl<'c> BootSources<'c> {
     fn data_sources(&self) -> Value {
         let changes = &self.changes.data_sources;
         let retargeted = changes.retargeted.iter().map(|retarget| &retarget.name);
-        let gone = changes.deleted.iter().chain(&changes.created);
-        let gone: BTreeSet<&str> = gone.chain(retargeted).map(Foreign::raw).collect();
-        let unchanged = self.sources_before.keys();
-        let unchanged = unchanged.filter(|key| !gone.contains(key.as_str()));
+        let gone: BTreeSet<&str> = changes
+            .deleted
+            .iter()
+            .chain(&changes.created)
+            .chain(retargeted)
+            .map(Foreign::raw)
+            .collect();
+        let unchanged = self
+            .sources_before
+            .keys()
+            .filter(|key| !gone.contains(key.as_str()));
         let source = |key: &str| {
             let (namespace, name) = parts(key);
             // The forecast leaves out the DataSources that no template names.
@@ -552,8 +592,9 @@ impl<'c> BootSources<'c> {
 pub(crate) fn is_of_bundle(key: &str) -> bool {
     let (_, name) = key.split_once('/').unwrap_or_default();
     let unsuffixed = name.rsplit_once('-').filter(|(_, suffix)| is_known(suffix));
-    let mut names = [Some(name), unsuffixed.map(|(name, _)| name)].into_iter();
-    names.any(|name| name.is_some_and(|name| bundle::source(name).is_some()))
+    [Some(name), unsuffixed.map(|(name, _)| name)]
+        .into_iter()
+        .any(|name| name.is_some_and(|name| bundle::source(name).is_some()))
 }
 
 /// The existing DataImportCrons; if they were not read, the DataImportCrons of the forecast that the cluster accepts.
@@ -577,22 +618,24 @@ fn crons_before(situation: &Situation) -> BTreeMap<String, CronBefore> {
         .as_ref()
         .filter(|forecast| forecast.stopped != Some(Stopped::DataSource));
     let templates = templates(&situation.current().object);
-    let crons = forecast.into_iter().flat_map(|forecast| &forecast.crons);
-    let crons = crons.filter(|cron| cron.rejected.is_none());
-    let crons = crons.map(|cron| {
-        let spec = templates
-            .get(cron.template.raw())
-            .and_then(|template| template.get("spec"));
-        // HCO sets the retention policy `None`.
-        let policy = spec.and_then(retention).unwrap_or("None");
-        let before = CronBefore {
-            source: cron.source(),
-            origin: spec.and_then(origin),
-            keeps_disks: policy != "None",
-            has_imported: true,
-        };
-        (cron.key(), before)
-    });
+    let crons = forecast
+        .into_iter()
+        .flat_map(|forecast| &forecast.crons)
+        .filter(|cron| cron.rejected.is_none())
+        .map(|cron| {
+            let spec = templates
+                .get(cron.template.raw())
+                .and_then(|template| template.get("spec"));
+            // HCO sets the retention policy `None`.
+            let policy = spec.and_then(retention).unwrap_or("None");
+            let before = CronBefore {
+                source: cron.source(),
+                origin: spec.and_then(origin),
+                keeps_disks: policy != "None",
+                has_imported: true,
+            };
+            (cron.key(), before)
+        });
     crons.collect()
 }
 
@@ -605,9 +648,11 @@ fn sources_before(
 ) -> BTreeMap<String, SourceBefore> {
     let world = &situation.world;
     if !world.sources.is_read() {
-        let before = situation.forecast_before.iter();
-        let before = before.flat_map(|forecast| &forecast.data_sources);
-        let before = before.map(|source| (source.key(), source.points_to.clone()));
+        let before = situation
+            .forecast_before
+            .iter()
+            .flat_map(|forecast| &forecast.data_sources)
+            .map(|source| (source.key(), source.points_to.clone()));
         let all = after.keys().map(|key| (key.clone(), None)).chain(before);
         let managed = crons.iter().map(|(key, cron)| (&cron.source, key));
         let owners: BTreeMap<&String, &String> = managed.collect();

@@ -23,8 +23,11 @@ impl Plan<'_> {
             .rows
             .iter()
             .any(|row| severities.contains(&row.severity) && !row.is_pending);
-        let unread = self.of_effects(&[Effect::NotRead]);
-        let unread: Vec<&str> = unread.iter().map(|(kind, ..)| *kind).collect();
+        let unread: Vec<&str> = self
+            .of_effects(&[Effect::NotRead])
+            .iter()
+            .map(|(kind, ..)| *kind)
+            .collect();
         let (mut style, mut what) = match (lost.is_empty(), changes) {
             (false, _) => (BOLD, lost.join(", ")),
             (true, true) => (GREEN, "no disk is lost".to_owned()),
@@ -51,8 +54,12 @@ impl Plan<'_> {
     /// The losses of boot sources and VMs.
     fn lost(&self) -> Vec<String> {
         let changes = &self.sources.changes;
-        let pending = self.rows.iter().filter(|row| row.is_pending);
-        let pending: BTreeSet<_> = pending.map(Row::key).collect();
+        let pending: BTreeSet<_> = self
+            .rows
+            .iter()
+            .filter(|row| row.is_pending)
+            .map(Row::key)
+            .collect();
         let is_new = |source: &str| {
             let (namespace, name) = source.split_once('/').unwrap_or_default();
             !pending.contains(&("DataSource", namespace, name))
@@ -71,7 +78,7 @@ impl Plan<'_> {
             Effect::DiskSourceReplaced,
             Effect::ArchitectureChanges,
         ]);
-        let parts = [
+        let mut parts: Vec<String> = [
             (imports.count(), "import", ""),
             (
                 new(&changes.empty_meanwhile),
@@ -86,11 +93,11 @@ impl Plan<'_> {
             ),
             (orphaned.len(), "running VM", " orphaned"),
             ((&affected - &orphaned).len(), "VM", " affected"),
-        ];
-        let parts = parts.into_iter().filter(|(number, ..)| *number > 0);
-        let mut parts: Vec<String> = parts
-            .map(|(number, what, end)| format!("{}{end}", count(number, what)))
-            .collect();
+        ]
+        .into_iter()
+        .filter(|(number, ..)| *number > 0)
+        .map(|(number, what, end)| format!("{}{end}", count(number, what)))
+        .collect();
         if !self.of_effects(&[Effect::StopsSsp]).is_empty() {
             parts.push("SSP stops".to_owned());
         }
@@ -111,8 +118,10 @@ impl Plan<'_> {
 
     /// The objects with one of these effects because of the change.
     fn of_effects(&self, effects: &[Effect]) -> BTreeSet<(&str, &str, &str)> {
-        let rows = self.rows.iter();
-        let rows = rows.filter(|row| effects.contains(&row.effect) && !row.is_pending);
+        let rows = self
+            .rows
+            .iter()
+            .filter(|row| effects.contains(&row.effect) && !row.is_pending);
         rows.map(Row::key).collect()
     }
 }

@@ -72,8 +72,10 @@ impl Loss {
             return Some(gone(Effect::DiskSourceReplaced, why, true));
         }
         let own = machine.own_architecture()?;
-        let mut moved = changes.data_sources.retargeted.iter();
-        let target = moved
+        let target = changes
+            .data_sources
+            .retargeted
+            .iter()
             .find(|retarget| retarget.name.raw() == source)?
             .to
             .as_ref()?;
@@ -200,8 +202,8 @@ impl<'w> Admission<'w> {
     fn sources(situation: &Situation) -> BTreeMap<String, BootSource> {
         let real = &situation.world.sources;
         if real.is_read() {
-            let real = real.iter();
             return real
+                .iter()
                 .map(|source| (source.metadata.key(), source.boot_source()))
                 .collect();
         }
@@ -242,8 +244,7 @@ impl Lookup for &Admission<'_> {
             None => (&self.world.cluster_preferences, ""),
             Some(namespace) => (&self.world.preferences, &**namespace),
         };
-        let mut stored = stored.iter();
-        let stored = stored.find(|cluster::Preference { metadata, .. }| {
+        let stored = stored.iter().find(|cluster::Preference { metadata, .. }| {
             metadata.name == name.name && metadata.namespace == namespace
         });
         let stored = stored.map(|stored| Preference {
@@ -267,8 +268,10 @@ fn accepted(Hco { report, object, .. }: &Hco) -> Option<Vec<String>> {
         let placement = object.pointer(path).and_then(Value::as_object);
         placement.is_some_and(|placement| !placement.is_empty())
     });
-    let control_plane = report.control_plane_architectures.as_ref();
-    let names = control_plane.filter(|names| rejects && !is_placed && !names.is_empty())?;
+    let names = report
+        .control_plane_architectures
+        .as_ref()
+        .filter(|names| rejects && !is_placed && !names.is_empty())?;
     Some(names.iter().map(|name| name.raw().to_owned()).collect())
 }
 
@@ -390,8 +393,13 @@ impl<'w> Architectures<'w> {
                 && accepted.is_some_and(|accepted| !accepted.contains(architecture))
         };
         if rejects(&self.after, &after) && !rejects(&self.before, &before) {
-            let accepted = self.after.accepted.iter().flatten();
-            let accepted: Vec<&str> = accepted.map(String::as_str).collect();
+            let accepted: Vec<&str> = self
+                .after
+                .accepted
+                .iter()
+                .flatten()
+                .map(String::as_str)
+                .collect();
             let detail = format!(
                 "KubeVirt rejects its architecture {after} while the import is off, because virt-api runs on {}: from then on, it cannot be changed, and once stopped, it cannot start",
                 accepted.join(", ")
@@ -441,9 +449,10 @@ impl<'w> Architectures<'w> {
         let unfinished = unfinished(situation);
         for machine in situation.world.machines.iter() {
             let is_advised = advised.contains(&machine.metadata.key());
-            let effects = self.effects(machine, unfinished.as_ref()).into_iter();
             machines.extend(
-                effects.filter(|row| !is_advised || row.effect != Effect::ArchitectureChanges),
+                self.effects(machine, unfinished.as_ref())
+                    .into_iter()
+                    .filter(|row| !is_advised || row.effect != Effect::ArchitectureChanges),
             );
         }
     }
@@ -478,8 +487,11 @@ fn runs_on(situation: &Situation) -> BTreeMap<String, String> {
             .get(&*node)
             .filter(|node| !node.architecture.is_empty())
         {
-            let machines = machines.into_iter();
-            runs_on.extend(machines.map(|machine| (machine, node.architecture.clone())));
+            runs_on.extend(
+                machines
+                    .into_iter()
+                    .map(|machine| (machine, node.architecture.clone())),
+            );
         }
     }
     runs_on
@@ -505,8 +517,9 @@ const WITHOUT: &str = "without virt-handler, so KubeVirt can neither migrate it 
 
 /// The same for a VM that already runs without virt-handler, with advice.
 pub(crate) fn already_without(situation: &Situation, node: &str) -> String {
-    let mut nodes = situation.nodes_after.iter();
-    let lost = nodes
+    let lost = situation
+        .nodes_after
+        .iter()
         .find(|other| other.name == node)
         .map(|node| &*node.architecture);
     let lost = lost.filter(|lost| !lost.is_empty());
@@ -670,8 +683,7 @@ fn orphans(
 }
 
 fn named<'n>(nodes: impl IntoIterator<Item = &'n Node>) -> BTreeMap<&'n str, &'n Node> {
-    let nodes = nodes.into_iter();
-    nodes.map(|node| (&*node.name, node)).collect()
+    nodes.into_iter().map(|node| (&*node.name, node)).collect()
 }
 
 #[cfg(test)]

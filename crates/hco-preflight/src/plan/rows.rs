@@ -47,8 +47,11 @@ pub(super) fn rows(sources: &BootSources<'_>) -> Rows {
         }
     }
     for key in &changes.empty_meanwhile {
-        let mut recreated = crons.recreated.iter().filter_map(known);
-        let recreated = recreated.find(|cron| cron.source() == key.raw());
+        let recreated = crons
+            .recreated
+            .iter()
+            .filter_map(known)
+            .find(|cron| cron.source() == key.raw());
         let target = sources.points_to.get(key.raw()).copied().flatten();
         let what = match (recreated, target) {
             (Some(cron), _) => format!(
@@ -237,8 +240,11 @@ fn recreated(sources: &BootSources<'_>, cron: &Cron) -> What {
 }
 
 fn rejected(sources: &BootSources<'_>, cron: &Cron) -> What {
-    let why = cron.rejected.as_ref().map(Foreign::to_string);
-    let why = why.unwrap_or_default();
+    let why = cron
+        .rejected
+        .as_ref()
+        .map(Foreign::to_string)
+        .unwrap_or_default();
     if is_deleted_with_its_disk(sources, &cron.source()) {
         // The template and the field are named above.
         let what = format!(
@@ -270,8 +276,9 @@ fn lost(sources: &BootSources<'_>, key: &Foreign) -> Option<String> {
         return None;
     }
     // The previous target is irrelevant if the DataSource now points to another one.
-    let pointed_to = sources.pointed_to(key.raw());
-    let pointed_to = pointed_to.filter(|_| !is_retargeted(sources, key));
+    let pointed_to = sources
+        .pointed_to(key.raw())
+        .filter(|_| !is_retargeted(sources, key));
     Some(match (pointed_to, is_deleted) {
         (Some(other), true) => format!("deleted; it pointed to {other}"),
         (Some(other), false) => format!("has no disk any more: it points to {other}"),
@@ -285,8 +292,12 @@ fn lost(sources: &BootSources<'_>, key: &Foreign) -> Option<String> {
 }
 
 fn is_retargeted(sources: &BootSources<'_>, key: &Foreign) -> bool {
-    let mut retargeted = sources.changes.data_sources.retargeted.iter();
-    retargeted.any(|retarget| retarget.name == *key)
+    sources
+        .changes
+        .data_sources
+        .retargeted
+        .iter()
+        .any(|retarget| retarget.name == *key)
 }
 
 /// The texts about the disk, if the DataSource gets another image and if it does not.

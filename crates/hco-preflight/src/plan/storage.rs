@@ -40,17 +40,22 @@ pub(super) fn requested(sources: &BootSources<'_>) -> Vec<Disks> {
         *numbers.entry((&cron.architecture, size)).or_default() += 1;
     }
     let unknown = Foreign::default();
-    let lost = sources.changes.lost_image.iter();
-    let reimported = lost.filter(|key| sources.is_reimported(key.raw())).count();
+    let reimported = sources
+        .changes
+        .lost_image
+        .iter()
+        .filter(|key| sources.is_reimported(key.raw()))
+        .count();
     if reimported > 0 {
         *numbers.entry((&unknown, None)).or_default() += reimported;
     }
-    let disks = numbers.into_iter();
-    let disks = disks.map(|((architecture, bytes), number)| Disks {
-        architecture: Some(architecture.clone()).filter(|name| !name.raw().is_empty()),
-        number,
-        bytes,
-    });
+    let disks = numbers
+        .into_iter()
+        .map(|((architecture, bytes), number)| Disks {
+            architecture: Some(architecture.clone()).filter(|name| !name.raw().is_empty()),
+            number,
+            bytes,
+        });
     disks.collect()
 }
 

@@ -137,8 +137,9 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
     if !plan.stopped_by.is_empty() && !plan.situation.is_asked {
         line!(text, "      `check` of the cluster shows how to fix this.");
     }
-    let rows = of_kind(&plan.rows, "DataSource").into_iter();
-    let (pending, asked): (Vec<_>, Vec<_>) = rows.partition(|row| row.is_pending);
+    let (pending, asked): (Vec<_>, Vec<_>) = of_kind(&plan.rows, "DataSource")
+        .into_iter()
+        .partition(|row| row.is_pending);
     if asked.is_empty() {
         let what = if has_boot_sources(plan) {
             "  nothing changes"
@@ -179,11 +180,13 @@ fn storage(text: &mut String, plan: &Plan<'_>) {
         let architecture = of_one.first().and_then(|disks| disks.architecture.as_ref());
         let architecture =
             architecture.map_or("unknown architecture".to_owned(), Foreign::to_string);
-        let sizes = of_one.iter().map(|disks| {
-            let size = disks.bytes.map_or("unknown size".to_owned(), readable);
-            format!("{} × {size}", count(disks.number, "disk"))
-        });
-        let sizes: Vec<String> = sizes.collect();
+        let sizes: Vec<String> = of_one
+            .iter()
+            .map(|disks| {
+                let size = disks.bytes.map_or("unknown size".to_owned(), readable);
+                format!("{} × {size}", count(disks.number, "disk"))
+            })
+            .collect();
         line!(text, "  {architecture}: {}", sizes.join(", "));
     }
 }

@@ -93,11 +93,13 @@ impl Fact {
         let shown =
             shown.map(|shown| shown.map_or_else(|| NO_DEFAULT.to_owned(), Foreign::to_string));
         let mut fact = Self::compared("default architecture of new VMs", shown.map(Some));
-        let remarks = [
+        let remarks: Vec<&str> = [
             is_kept.then_some("KubeVirt keeps it, because HCO does not set one"),
             reports[1].reads_data_source_labels().then_some(LABEL_FIRST),
-        ];
-        let remarks: Vec<&str> = remarks.into_iter().flatten().collect();
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
         if !remarks.is_empty() {
             let _ = write!(fact.value, " ({})", remarks.join("; "));
         }

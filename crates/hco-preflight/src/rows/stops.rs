@@ -45,8 +45,11 @@ impl Stop {
 
     fn text(&self) -> String {
         let (kind, namespace, name) = (self.kind, &self.namespace, &self.name);
-        let path = self.path.as_ref().map(|path| format!(", {path}"));
-        let path = path.unwrap_or_default();
+        let path = self
+            .path
+            .as_ref()
+            .map(|path| format!(", {path}"))
+            .unwrap_or_default();
         format!(
             "{kind} {namespace}/{name}: template {}{path}",
             self.template
@@ -107,20 +110,22 @@ pub(crate) fn of(forecast: Option<&Forecast>, object: &Value) -> Vec<Stop> {
             ("DataImportCron", shared.collect())
         }
     };
-    let stops = stops.into_iter().map(|(key, cron, field)| {
-        let (namespace, name) = parts(&key);
-        Stop {
-            kind,
-            namespace,
-            name,
-            template: cron.template.clone(),
-            path: match forecast.stopped {
-                Some(Stopped::DataImportCron) => cron.rejected_path.clone(),
-                _ => path(object, cron.template.raw(), field),
-            },
-        }
-    });
-    let mut stops: Vec<Stop> = stops.collect();
+    let mut stops: Vec<Stop> = stops
+        .into_iter()
+        .map(|(key, cron, field)| {
+            let (namespace, name) = parts(&key);
+            Stop {
+                kind,
+                namespace,
+                name,
+                template: cron.template.clone(),
+                path: match forecast.stopped {
+                    Some(Stopped::DataImportCron) => cron.rejected_path.clone(),
+                    _ => path(object, cron.template.raw(), field),
+                },
+            }
+        })
+        .collect();
     stops.dedup();
     stops
 }
@@ -147,11 +152,12 @@ fn rejected_sources(forecast: &Forecast) -> impl Iterator<Item = (String, &Cron,
 
 /// The DataImportCron that imports for a DataSource, or for the DataSource that it points to.
 pub(crate) fn cron_of<'f>(forecast: &'f Forecast, source: &str) -> Option<&'f Cron> {
-    let mut sources = forecast.data_sources.iter();
-    let pointer = sources.find(|other| other.key() == source && other.points_to.is_some());
+    let pointer = forecast
+        .data_sources
+        .iter()
+        .find(|other| other.key() == source && other.points_to.is_some());
     let other = pointer.and_then(|pointer| pointer.points_to.as_ref());
-    let mut crons = forecast.crons.iter();
-    crons.find(|cron| match other {
+    forecast.crons.iter().find(|cron| match other {
         Some(other) => cron.managed_data_source == *other,
         None => cron.source() == source,
     })
@@ -160,8 +166,9 @@ pub(crate) fn cron_of<'f>(forecast: &'f Forecast, source: &str) -> Option<&'f Cr
 /// The finding about the rejection of a template's object.
 pub(crate) fn finding<'r>(report: &'r Report, template: &Foreign) -> Option<&'r Finding> {
     REJECTIONS.iter().find_map(|rule| {
-        let mut findings = report.findings.iter();
-        findings
+        report
+            .findings
+            .iter()
             .find(|finding| finding.rule == *rule && finding.template.as_ref() == Some(template))
     })
 }

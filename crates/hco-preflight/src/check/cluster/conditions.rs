@@ -65,9 +65,10 @@ fn all(observed: &Situation) -> Vec<Condition> {
 
 /// The problems in the conditions. Several conditions can report the same problem.
 fn rows(all: &[Condition]) -> Vec<Row> {
-    let of_ssp = all.iter().filter(|condition| condition.kind == "SSP");
-    let of_ssp = of_ssp.filter_map(|condition| condition.message.as_ref());
-    let of_ssp: Vec<&str> = of_ssp
+    let of_ssp: Vec<&str> = all
+        .iter()
+        .filter(|condition| condition.kind == "SSP")
+        .filter_map(|condition| condition.message.as_ref())
         .map(Foreign::raw)
         .filter(|message| !message.is_empty())
         .collect();
@@ -80,38 +81,44 @@ fn rows(all: &[Condition]) -> Vec<Row> {
             is_tainted,
         )
     };
-    let rows = all.chunk_by(|one, other| problem(one) == problem(other));
-    let rows = rows.filter_map(|alike| {
-        let condition @ Condition { kind, .. } = alike.first()?;
-        let words = alike.iter().map(|condition| match condition.r#type {
-            "Degraded" => "is degraded",
-            "Available" => "is not available",
-            "TaintedConfiguration" => "has a jsonpatch annotation, which Red Hat does not support",
-            _ => "does not finish reconciling",
+    let rows = all
+        .chunk_by(|one, other| problem(one) == problem(other))
+        .filter_map(|alike| {
+            let condition @ Condition { kind, .. } = alike.first()?;
+            let words = alike
+                .iter()
+                .map(|condition| match condition.r#type {
+                    "Degraded" => "is degraded",
+                    "Available" => "is not available",
+                    "TaintedConfiguration" => {
+                        "has a jsonpatch annotation, which Red Hat does not support"
+                    }
+                    _ => "does not finish reconciling",
+                })
+                .collect::<Vec<_>>()
+                .join(" and ");
+            let since = condition.since.as_ref();
+            let since = since.map_or_else(String::new, |time| format!(" since {time}"));
+            let message = condition.message.as_ref().map_or("", Foreign::raw);
+            // The HyperConverged repeats SSP's message.
+            let mut ends = of_ssp.iter().filter_map(|end| message.strip_suffix(end));
+            let own = ends.next().map(|own| own.trim_end_matches([':', ' ']));
+            let message = own.filter(|own| !own.is_empty()).unwrap_or(message);
+            let colon = if message.is_empty() { "" } else { ": " };
+            let detail = format!("{kind} {words}{since}{colon}{}", one_line(message));
+            let key = format!("{}/{}", condition.namespace.raw(), condition.name.raw());
+            let effect = match condition.r#type {
+                "TaintedConfiguration" => Effect::Caution,
+                _ => Effect::Unhealthy,
+            };
+            let row = Row::new(effect, kind, &key, &detail);
+            let text = |text: &Option<Foreign>| text.as_ref().map(|text| text.raw().to_owned());
+            Some(
+                row.about("condition", Some(condition.r#type))
+                    .about("reason", text(&condition.reason).as_deref())
+                    .about("message", text(&condition.message).as_deref())
+                    .about("since", text(&condition.since).as_deref()),
+            )
         });
-        let words = words.collect::<Vec<_>>().join(" and ");
-        let since = condition.since.as_ref();
-        let since = since.map_or_else(String::new, |time| format!(" since {time}"));
-        let message = condition.message.as_ref().map_or("", Foreign::raw);
-        // The HyperConverged repeats SSP's message.
-        let mut ends = of_ssp.iter().filter_map(|end| message.strip_suffix(end));
-        let own = ends.next().map(|own| own.trim_end_matches([':', ' ']));
-        let message = own.filter(|own| !own.is_empty()).unwrap_or(message);
-        let colon = if message.is_empty() { "" } else { ": " };
-        let detail = format!("{kind} {words}{since}{colon}{}", one_line(message));
-        let key = format!("{}/{}", condition.namespace.raw(), condition.name.raw());
-        let effect = match condition.r#type {
-            "TaintedConfiguration" => Effect::Caution,
-            _ => Effect::Unhealthy,
-        };
-        let row = Row::new(effect, kind, &key, &detail);
-        let text = |text: &Option<Foreign>| text.as_ref().map(|text| text.raw().to_owned());
-        Some(
-            row.about("condition", Some(condition.r#type))
-                .about("reason", text(&condition.reason).as_deref())
-                .about("message", text(&condition.message).as_deref())
-                .about("since", text(&condition.since).as_deref()),
-        )
-    });
     rows.collect()
 }

@@ -114,8 +114,9 @@ struct DataSource {
 impl DataSource {
     fn row(&self) -> Row {
         let shown = |source: &Option<Foreign>| {
-            let source = source.as_ref();
-            source.map_or_else(|| "no DataSource".to_owned(), Foreign::to_string)
+            source
+                .as_ref()
+                .map_or_else(|| "no DataSource".to_owned(), Foreign::to_string)
         };
         let (effect, what) = match self.state {
             Effect::NotCreated => (
@@ -157,18 +158,21 @@ fn of(observed: &Situation) -> Vec<GoldenImage> {
     };
     let world = &observed.world;
     let is_read = world.crons.is_read();
-    let crons = world.crons.iter().map(|cron| (cron.metadata.key(), cron));
-    let crons: BTreeMap<String, &DataImportCron> = crons.collect();
-    let volumes = world
+    let crons: BTreeMap<String, &DataImportCron> = world
+        .crons
+        .iter()
+        .map(|cron| (cron.metadata.key(), cron))
+        .collect();
+    let volumes: BTreeMap<String, &DataVolume> = world
         .volumes
         .iter()
-        .map(|volume| (volume.metadata.key(), volume));
-    let volumes: BTreeMap<String, &DataVolume> = volumes.collect();
-    let sources = world
+        .map(|volume| (volume.metadata.key(), volume))
+        .collect();
+    let sources: BTreeMap<String, &cluster::DataSource> = world
         .sources
         .iter()
-        .map(|source| (source.metadata.key(), source));
-    let sources: BTreeMap<String, &cluster::DataSource> = sources.collect();
+        .map(|source| (source.metadata.key(), source))
+        .collect();
     let empty = changes.empty_meanwhile.as_slice();
     let changes = changes.crons.as_ref();
     // SSP creates the DataSources first: if one is rejected, it creates no DataImportCron.
@@ -265,19 +269,26 @@ fn data_sources(observed: &Situation) -> Vec<DataSource> {
     let of_templates: BTreeSet<String> = forecasts
         .flat_map(|forecast| forecast.data_sources.iter().map(report::DataSource::key))
         .collect();
-    let real = observed.world.sources.iter();
-    let of_crons = real.filter(|source| source.metadata.cron().is_some());
-    let of_crons: BTreeSet<String> = of_crons.map(|source| source.metadata.key()).collect();
+    let of_crons: BTreeSet<String> = observed
+        .world
+        .sources
+        .iter()
+        .filter(|source| source.metadata.cron().is_some())
+        .map(|source| source.metadata.key())
+        .collect();
     let changes = &changes.data_sources;
-    let created = changes.created.iter();
-    let created = created.map(|key| (key, Effect::NotCreated, None, None));
+    let created = changes
+        .created
+        .iter()
+        .map(|key| (key, Effect::NotCreated, None, None));
     // A DataSource that is deleted because its DataImportCron is rejected is still wanted.
     let managed: BTreeSet<String> = forecast.crons.iter().map(Cron::source).collect();
-    let deleted = changes.deleted.iter();
-    let deleted = deleted.filter(|key| !managed.contains(key.raw()));
-    let deleted = deleted.map(|key| (key, Effect::Unwanted, None, None));
-    let retargeted = changes.retargeted.iter();
-    let retargeted = retargeted.map(|retarget| {
+    let deleted = changes
+        .deleted
+        .iter()
+        .filter(|key| !managed.contains(key.raw()))
+        .map(|key| (key, Effect::Unwanted, None, None));
+    let retargeted = changes.retargeted.iter().map(|retarget| {
         let (from, to) = (retarget.from.clone(), retarget.to.clone());
         (&retarget.name, Effect::PointsElsewhere, from, to)
     });

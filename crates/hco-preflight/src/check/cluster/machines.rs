@@ -18,8 +18,11 @@ pub(super) fn affected(observed: &Situation) -> Vec<Row> {
     for (node, machines) in excluded(observed).iter().filter(|_| is_evaluated) {
         let already = already_without(observed, node);
         let detail = format!("the placement excludes its node {node}: {already}");
-        let machines = machines.iter();
-        all.extend(machines.map(|machine| row(Effect::AlreadyOrphaned, machine, &detail)));
+        all.extend(
+            machines
+                .iter()
+                .map(|machine| row(Effect::AlreadyOrphaned, machine, &detail)),
+        );
     }
     let waiting = waiting(observed);
     all.extend(broken(observed, &waiting));
@@ -44,8 +47,7 @@ const NOT_STARTED: [&str; 3] = [
 ///
 /// MIRRORS: kubevirt pkg/virt-controller/watch/vm/vm.go, setPrintableStatus, processFailureCondition.
 fn broken(observed: &Situation, waiting: &BTreeSet<Row>) -> Vec<Row> {
-    let machines = observed.world.machines.iter();
-    let rows = machines.filter_map(|machine| {
+    let rows = observed.world.machines.iter().filter_map(|machine| {
         let key = machine.metadata.key();
         let failure = |kind| condition(&machine.failures.0, kind);
         let (effect, what, reason) = match &*machine.status {
@@ -89,18 +91,23 @@ fn waiting(observed: &Situation) -> BTreeSet<Row> {
     if !sources.is_read() {
         return waiting;
     }
-    let ready = sources.iter().map(|source| {
-        let ready = condition(&source.conditions, "Ready");
-        let is_ready = ready.is_some_and(|condition| condition.status == "True");
-        (source.metadata.key(), is_ready)
-    });
-    let ready: BTreeMap<String, bool> = ready.collect();
+    let ready: BTreeMap<String, bool> = sources
+        .iter()
+        .map(|source| {
+            let ready = condition(&source.conditions, "Ready");
+            let is_ready = ready.is_some_and(|condition| condition.status == "True");
+            (source.metadata.key(), is_ready)
+        })
+        .collect();
     let changes = observed.changes();
     let is_planned =
         |source: &str| changes.is_some_and(|changes| is_in(&changes.data_sources.created, source));
     let unfinished = unfinished(observed);
-    let machines = observed.world.machines.iter();
-    for machine in machines.filter(|machine| machine.has_disks(unfinished.as_ref()) == Some(false))
+    for machine in observed
+        .world
+        .machines
+        .iter()
+        .filter(|machine| machine.has_disks(unfinished.as_ref()) == Some(false))
     {
         for source in machine.sources() {
             let what = match ready.get(&source) {

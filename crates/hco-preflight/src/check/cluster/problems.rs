@@ -18,8 +18,10 @@ pub(super) fn of<'s>(
         .iter()
         .filter_map(|stop| stops::finding(report, &stop.template))
         .collect();
-    let findings = report.findings.iter();
-    findings.filter(move |finding| !shown.contains(finding))
+    report
+        .findings
+        .iter()
+        .filter(move |finding| !shown.contains(finding))
 }
 
 pub(super) fn row(finding: &Finding, object: &str) -> Row {
@@ -28,8 +30,9 @@ pub(super) fn row(finding: &Finding, object: &str) -> Row {
         Outcome::Warn | Outcome::Carried => Effect::MinorProblem,
     };
     let alert = alert(finding);
-    let fires = alert.map(|alert| format!(" The alert {alert} fires."));
-    let fires = fires.unwrap_or_default();
+    let fires = alert
+        .map(|alert| format!(" The alert {alert} fires."))
+        .unwrap_or_default();
     let detail = format!("[{}] {}{fires}", finding.rule, finding.fact);
     Row::new(effect, "HyperConverged", object, &detail)
         .about("rule", Some(&*finding.rule))

@@ -75,8 +75,12 @@ fn stops(text: &mut String, checked: &Checked) {
         .and_then(|forecast| forecast.stopped);
     stops::render(text, "what stops SSP", stopped, &checked.stops);
     let is_rejected = matches!(situation.outlook, Err(NoForecast::RejectedBySsp(_)));
-    let findings = situation.current().report.findings.iter();
-    let of_nodes = findings.filter(|finding| is_rejected && finding.rule == NODES);
+    let of_nodes = situation
+        .current()
+        .report
+        .findings
+        .iter()
+        .filter(|finding| is_rejected && finding.rule == NODES);
     let stops = checked.stops.iter();
     let of_templates =
         stops.filter_map(|stop| stops::finding(&situation.after.report, &stop.template));
@@ -95,8 +99,8 @@ fn closing(text: &mut String, checked: &Checked, program: &str) {
     let findings = &checked.situation.current().report.findings;
     let fixable = findings
         .iter()
-        .filter(|finding| finding.complete_fix().is_some());
-    let fixable = fixable.count();
+        .filter(|finding| finding.complete_fix().is_some())
+        .count();
     let flags = &checked.situation.kubectl.flags;
     let source = match &checked.situation.from {
         Some(from) => format!("--from {from}"),

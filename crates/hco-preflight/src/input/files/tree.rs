@@ -182,8 +182,10 @@ fn listed(root: &Path) -> Option<BTreeSet<PathBuf>> {
         "--exclude-standard",
     ]);
     let output = git.output().ok().filter(|output| output.status.success())?;
-    let files = output.stdout.split(|byte| *byte == 0);
-    let files = files.filter(|file| !file.is_empty());
+    let files = output
+        .stdout
+        .split(|byte| *byte == 0)
+        .filter(|file| !file.is_empty());
     Some(files.map(path_of).collect())
 }
 
