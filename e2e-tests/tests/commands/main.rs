@@ -11,4 +11,5 @@ mod combinations;
 mod install;
 mod kustomizations;
 mod manifests;
+mod real_cluster;
 mod schema;
