@@ -16,7 +16,10 @@ use crate::terminal::{BOLD, CYAN, Terminal, print_json, width};
 pub(crate) fn run(args: &args::Explain, terminal: &Terminal) -> Result<Exit> {
     if let Some(alert) = args.rule.as_deref().and_then(pages::alert) {
         match args.output {
-            PlainFormat::Text => terminal.print(&shown(&alert.text(), width()))?,
+            PlainFormat::Text => {
+                let (text, url) = (shown(&alert.text(), width()), alert.url());
+                terminal.print(&format!("{text}On the web: {url}\n"))?;
+            }
             PlainFormat::Json => print_json(&json!({"alert": alert.name, "page": alert.text()}))?,
         }
         return Ok(Exit::Accepted);
@@ -88,7 +91,8 @@ fn shown(markdown: &str, width: usize) -> String {
         let begins_anew = is_fence || line.is_empty() || line.starts_with(['#', '-']);
         if begins_anew {
             let indent = if prose.starts_with("- ") { "  " } else { "" };
-            for (index, line) in wrap(&prose, width.min(100)).iter().enumerate() {
+            let shown = pages::without_relative_links(&prose);
+            for (index, line) in wrap(&shown, width.min(100)).iter().enumerate() {
                 line!(text, "{}{line}", if index > 0 { indent } else { "" });
             }
             prose.clear();

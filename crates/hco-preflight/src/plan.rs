@@ -168,7 +168,7 @@ impl<'c> Plan<'c> {
         rows
     }
 
-    /// What stops SSP. What stops it already, without the requested change, is pending.
+    /// The objects that stop SSP. Those that stop it already, without the requested change, are pending.
     fn stops(&self) -> impl Iterator<Item = Row> {
         let situation = self.situation;
         let before = situation.before.as_ref().filter(|_| situation.is_asked);

@@ -40,6 +40,37 @@ impl Alert {
         let section: String = parts.collect();
         format!("# {}\n{}\n", self.name, section.trim_end())
     }
+
+    pub(crate) fn url(&self) -> String {
+        format!("{TREE}/docs/alerts.md#{}", self.name.to_ascii_lowercase())
+    }
+}
+
+/// The files of this version on the web.
+const TREE: &str = concat!(
+    env!("CARGO_PKG_REPOSITORY"),
+    "/blob/v",
+    env!("CARGO_PKG_VERSION")
+);
+
+/// A page without the addresses of links to other pages, which a terminal cannot follow.
+pub(crate) fn without_relative_links(text: &str) -> String {
+    let mut parts = text.split("](");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let relative = part
+            .split_once(')')
+            .filter(|(address, _)| !address.contains("://"));
+        let start = shown.rfind('[');
+        if let (Some((_, rest)), Some(start)) = (relative, start) {
+            shown.remove(start);
+            shown += rest;
+        } else {
+            shown += "](";
+            shown += part;
+        }
+    }
+    shown
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -72,11 +103,6 @@ impl Page {
     }
 
     pub(crate) fn url(&self) -> String {
-        let tree = concat!(
-            env!("CARGO_PKG_REPOSITORY"),
-            "/blob/v",
-            env!("CARGO_PKG_VERSION")
-        );
-        format!("{tree}/crates/engine/src/rules/{}.md", self.rule.id)
+        format!("{TREE}/crates/engine/src/rules/{}.md", self.rule.id)
     }
 }

@@ -7,12 +7,13 @@ use cluster::foreign::Foreign;
 use cluster::object_name::parts;
 use cluster::{GOLDEN, Metadata};
 use engine::Stopped;
+use operator_models::hco::version::HcoVersion;
 use operator_models::ssp::architecture::is_known;
 use operator_models::ssp::bundle;
 use serde_json::{Value, json};
 
 use crate::input::{Hco, Situation};
-use crate::report::{Changes, Cron, CronChanges, DataSource, Forecast, is_in};
+use crate::report::{Changes, Conclusions as _, Cron, CronChanges, DataSource, Forecast, is_in};
 use crate::templates;
 
 /// The boot sources before and after the change. Keys are `NAMESPACE/NAME`.
@@ -618,6 +619,9 @@ fn crons_before(situation: &Situation) -> BTreeMap<String, CronBefore> {
         .as_ref()
         .filter(|forecast| forecast.stopped != Some(Stopped::DataSource));
     let templates = templates(&situation.current().object);
+    // HCO's webhook sets the retention policy `None` from 1.18. CDI's own default is `All`.
+    let version = situation.current().report.version();
+    let sets_policy = version.is_none_or(HcoVersion::sets_defaults);
     let crons = forecast
         .into_iter()
         .flat_map(|forecast| &forecast.crons)
@@ -626,12 +630,11 @@ fn crons_before(situation: &Situation) -> BTreeMap<String, CronBefore> {
             let spec = templates
                 .get(cron.template.raw())
                 .and_then(|template| template.get("spec"));
-            // HCO sets the retention policy `None`.
-            let policy = spec.and_then(retention).unwrap_or("None");
+            let policy = spec.and_then(retention);
             let before = CronBefore {
                 source: cron.source(),
                 origin: spec.and_then(origin),
-                keeps_disks: policy != "None",
+                keeps_disks: policy.map_or(!sets_policy, |policy| policy != "None"),
                 has_imported: true,
             };
             (cron.key(), before)

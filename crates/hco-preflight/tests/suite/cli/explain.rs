@@ -37,3 +37,12 @@ fn rules_are_explained_to_programs() {
     let page = rule["page"].as_str().unwrap();
     assert!(page.starts_with("# architectures-missing"));
 }
+
+/// A terminal cannot follow a link to another page.
+#[test]
+fn an_alert_is_explained() {
+    let shown = run("explain HCOMultiArchGoldenImagesDisabled").exits(0);
+    let end = "/docs/alerts.md#hcomultiarchgoldenimagesdisabled\n";
+    let shown = shown.prints(&["[Runbook](https://kubevirt.io/", end]);
+    assert!(!shown.stdout.contains(".md)"), "{shown:?}");
+}
