@@ -2,7 +2,7 @@
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help setup fuzz policy.wasm annotated-policy.wasm artifacthub-pkg.yml hco-preflight static run test test-wasm e2e-tests \
+.PHONY: help setup fuzz fuzz-targets policy.wasm annotated-policy.wasm artifacthub-pkg.yml hco-preflight static run test test-wasm e2e-tests \
 	e2e-cases e2e-registry e2e-commands e2e-cluster alerts playground playground-test handbook fmt lint deny generate \
 	coverage reproducible worst-cases bench chain-drift clean
 
@@ -122,8 +122,12 @@ coverage: setup ## Measure the lines of the module's crates that their tests run
 reproducible: policy.wasm ## Build the policy in another folder, with another Cargo home: the bytes must be the same
 	.ci/reproducible policy.wasm
 
-fuzz: setup ## Fuzz each target for SECONDS=60 (needs cargo-fuzz; ONLY="target ...")
-	SECONDS_EACH=$(or $(SECONDS),60) fuzz/run $(ONLY)
+# There is no sanitizer, because the code is safe Rust, and because a sanitizer needs a nightly toolchain.
+fuzz-targets: setup ## Build the fuzz targets (needs cargo-fuzz and a C++ compiler)
+	$(CARGO) fuzz build --fuzz-dir fuzz --target-dir fuzz/target --sanitizer none
+
+fuzz: fuzz-targets ## Fuzz each target for SECONDS=60, and run CHAINS=20000 chains of updates (ONLY="target ..." SEED=1)
+	SECONDS_EACH=$(or $(SECONDS),60) CHAINS=$(or $(CHAINS),20000) SEED=$(or $(SEED),0) fuzz/run $(ONLY)
 
 worst-cases: setup ## Count the instructions that the worst requests need
 	$(CARGO) test --locked -q --workspace --test suite -- --ignored --exact worst::worst_cases
