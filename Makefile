@@ -2,7 +2,7 @@
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help setup fuzz fuzz-targets policy.wasm annotated-policy.wasm artifacthub-pkg.yml hco-preflight static run test test-wasm e2e-tests \
+.PHONY: help setup fuzz fuzz-targets release-dry-run policy.wasm annotated-policy.wasm artifacthub-pkg.yml hco-preflight static run test test-wasm e2e-tests \
 	e2e-cases e2e-registry e2e-commands e2e-cluster alerts playground playground-test handbook fmt lint deny generate \
 	coverage reproducible worst-cases bench chain-drift clean
 
@@ -128,6 +128,9 @@ fuzz-targets: setup ## Build the fuzz targets (needs cargo-fuzz and a C++ compil
 
 fuzz: fuzz-targets ## Fuzz each target for SECONDS=60, and run CHAINS=20000 chains of updates (ONLY="target ..." SEED=1)
 	SECONDS_EACH=$(or $(SECONDS),60) CHAINS=$(or $(CHAINS),20000) SEED=$(or $(SEED),0) fuzz/run $(ONLY)
+
+release-dry-run: ## Run the steps of a release with small files, and publish nothing (needs git, kubectl, and tar)
+	.ci/release-dry-run
 
 worst-cases: setup ## Count the instructions that the worst requests need
 	$(CARGO) test --locked -q --workspace --test suite -- --ignored --exact worst::worst_cases
