@@ -6,7 +6,7 @@ use e2e_tests::repository::root;
 
 use crate::install::executable;
 
-/// What the script prints, and how it called kubectl, on a machine with these programs. `kubectl` is a script.
+/// The output of the script, and its calls of kubectl, on a machine with these programs. `kubectl` is a script.
 fn refusal(programs: &[&str], kubectl: &str) -> (String, String) {
     let place = tempfile::tempdir().unwrap();
     let log = place.path().join("log");
