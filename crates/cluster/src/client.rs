@@ -54,13 +54,13 @@ impl Cluster {
             let (mut config, context) = connection.config().await?;
             login::log_in(&mut config.auth_info)?;
             let proxy = config.proxy_url.as_ref().map(address);
+            let through =
+                proxy.map_or_else(String::new, |proxy| format!(" through the proxy {proxy}"));
             Ok(Self {
                 server: address(&config.cluster_url),
                 context,
                 warning: connection::warning(&config),
-                through: proxy.map_or_else(String::new, |address| {
-                    format!(" through the proxy {address}")
-                }),
+                through,
                 timeout: connection.request_timeout,
                 until: connection.until,
                 client: Client::try_from(config).map_err(api::unusable)?,
@@ -100,9 +100,13 @@ impl Cluster {
     /// the policy reads it, else in a version that the policy reads.
     pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
         let group = self.group()?.unwrap_or_default();
-        let mut served = group.preferred_version.iter().chain(&group.versions);
-        let version = served.find(|served| VERSIONS.contains(&&*served.version));
-        let version = &version.ok_or(ClusterError::NotServed)?.version;
+        let served = group
+            .preferred_version
+            .iter()
+            .chain(&group.versions)
+            .find(|served| VERSIONS.contains(&&*served.version))
+            .ok_or(ClusterError::NotServed)?;
+        let version = &served.version;
         let api_version = format!("{GROUP}/{version}");
         let mut all = Vec::new();
         if let Some(path) = path(&api_version, namespace, PLURAL) {

@@ -80,9 +80,12 @@ fn manifests(path: &Path) -> Result<Vec<PathBuf>> {
     if path == Path::new(STDIN) || !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let entries = WalkDir::new(path).sort_by_file_name().into_iter();
+    let entries = WalkDir::new(path)
+        .sort_by_file_name()
+        .into_iter()
+        .filter_entry(|entry| !is_of_volume(entry.path()));
     let mut files = Vec::new();
-    for entry in entries.filter_entry(|entry| !is_of_volume(entry.path())) {
+    for entry in entries {
         let entry =
             entry.with_context(|| format!("{}: the directory cannot be read", name(path)))?;
         // Reading a pipe would block until another process writes to it. A link to a missing file is an error later.
@@ -117,7 +120,9 @@ fn is_json(file: &Path) -> bool {
     }
     File::open(file).is_ok_and(|text| {
         let mut text = BufReader::new(text);
-        let begins = text.fill_buf().map(<[u8]>::trim_ascii_start);
-        begins.is_ok_and(|text| text.starts_with(b"{")) && each_in_json(text, &mut drop).is_ok()
+        text.fill_buf()
+            .map(<[u8]>::trim_ascii_start)
+            .is_ok_and(|text| text.starts_with(b"{"))
+            && each_in_json(text, &mut drop).is_ok()
     })
 }

@@ -21,15 +21,19 @@ pub fn lines(text: &str) -> String {
 /// A text without commands for the runner of a pipeline. Azure Pipelines and GitHub read `##vso[` and `##[` anywhere in
 /// a line, GitHub reads `::` and `TeamCity` reads `##teamcity[` at the beginning of a line.
 pub fn inert(text: &str) -> String {
-    let lines = text.split('\n').map(|line| {
-        let plain = anstream::adapter::strip_str(line).to_string();
-        if plain.trim_start().starts_with("::") {
-            line.replacen("::", ": :", 1)
-        } else {
-            line.to_owned()
-        }
-    });
-    inert_anywhere(&lines.collect::<Vec<_>>().join("\n"))
+    let lines = text
+        .split('\n')
+        .map(|line| {
+            let plain = anstream::adapter::strip_str(line).to_string();
+            if plain.trim_start().starts_with("::") {
+                line.replacen("::", ": :", 1)
+            } else {
+                line.to_owned()
+            }
+        })
+        .collect::<Vec<_>>()
+        .join("\n");
+    inert_anywhere(&lines)
 }
 
 /// A text without the commands that a runner reads anywhere in a line.

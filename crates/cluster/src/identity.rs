@@ -22,8 +22,9 @@ impl Identity {
     /// The identity of an object.
     pub fn of(object: &Value) -> Self {
         let text = |pointer: &str| {
-            let text = field::text(object, pointer).filter(|text| !text.is_empty());
-            text.map(str::to_owned)
+            field::text(object, pointer)
+                .filter(|text| !text.is_empty())
+                .map(str::to_owned)
         };
         Self {
             api_version: text("/apiVersion").unwrap_or_default(),

@@ -28,7 +28,6 @@ use tokio::runtime::{Builder, Runtime};
 pub fn runtime() -> Result<&'static Runtime, String> {
     static RUNTIME: LazyLock<std::io::Result<Runtime>> =
         LazyLock::new(|| Builder::new_current_thread().enable_all().build());
-    RUNTIME
-        .as_ref()
-        .map_err(|error| format!("the client cannot be started: {error}"))
+    let runtime = RUNTIME.as_ref();
+    runtime.map_err(|error| format!("the client cannot be started: {error}"))
 }

@@ -136,8 +136,12 @@ impl NodeList {
 
     /// The nodes as a `NodeList` in JSON.
     pub fn to_json(&self) -> String {
-        let items: Vec<&str> = self.items.iter().map(|item| item.get()).collect();
-        let items = items.join(",");
+        let items = self
+            .items
+            .iter()
+            .map(|item| item.get())
+            .collect::<Vec<_>>()
+            .join(",");
         format!(r#"{{"apiVersion":"v1","kind":"NodeList","items":[{items}]}}"#)
     }
 

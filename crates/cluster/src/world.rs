@@ -170,8 +170,10 @@ impl Kind {
     }
 
     fn group(&self) -> &'static str {
-        let group = self.api_version.split_once('/').map(|(group, _)| group);
-        group.unwrap_or_default()
+        self.api_version
+            .split_once('/')
+            .map(|(group, _)| group)
+            .unwrap_or_default()
     }
 
     /// The API path of the list in a namespace, or in all namespaces.
@@ -181,12 +183,11 @@ impl Kind {
         } else {
             "apis"
         };
-        let namespace = namespace.map(|namespace| format!("namespaces/{namespace}/"));
+        let parent = namespace
+            .map(|namespace| format!("namespaces/{namespace}/"))
+            .unwrap_or_default();
         let (version, resource) = (self.api_version, self.resource());
-        format!(
-            "/{root}/{version}/{}{resource}",
-            namespace.unwrap_or_default()
-        )
+        format!("/{root}/{version}/{parent}{resource}")
     }
 
     /// Whether it can be missing from files. A command that needs nodes reports that there are none. Without
@@ -330,12 +331,12 @@ impl World {
         for object in self.hyperconvergeds.iter().chain(&self.converted) {
             writeln!(out, "{},", foreign::json(object.to_string()))?;
         }
-        for (index, list) in self
+        let lists = self
             .lists()
             .into_iter()
             .filter(|list| list.state().is_read)
-            .enumerate()
-        {
+            .enumerate();
+        for (index, list) in lists {
             out.write_all(if index == 0 { b"" } else { b",\n" })?;
             write_list(out, list.state().kind, list.texts())?;
         }
@@ -365,11 +366,12 @@ impl World {
             let live = cluster.hyperconvergeds(namespace);
             return live.map_err(|error| cluster::not_listed(error, namespace));
         }
-        let all = self
+        Ok(self
             .hyperconvergeds
             .iter()
-            .filter(|object| in_namespace(namespace, object));
-        Ok(all.cloned().collect())
+            .filter(|object| in_namespace(namespace, object))
+            .cloned()
+            .collect())
     }
 
     /// Whether there can be objects of this kind.
@@ -392,11 +394,10 @@ impl World {
             Some(cluster) => Ok(cluster.virtual_machine(namespace, name)?),
             None if identity.is_hyperconverged() => self.hyperconverged(identity, namespace),
             None => {
-                let mut machines = self.machines.iter();
-                let is_it = |machine: &&Machine| {
+                let is_named = |machine: &&Machine| {
                     machine.metadata.name == *name && machine.metadata.namespace == namespace
                 };
-                Ok(machines.find(is_it).map(Machine::to_value))
+                Ok(self.machines.iter().find(is_named).map(Machine::to_value))
             }
         }
     }
@@ -408,12 +409,11 @@ impl World {
                 "the manifest has no namespace, and --from has several HyperConverged objects: specify -n"
             );
         }
-        let all = self
+        let same: Vec<&Value> = self
             .hyperconvergeds
             .iter()
             .chain(&self.converted)
-            .filter(|object| object_name::namespace(object) == namespace);
-        let same: Vec<&Value> = all
+            .filter(|object| object_name::namespace(object) == namespace)
             .filter(|object| Identity::of(object).is_same_object(identity))
             .collect();
         let version = |object: &&&Value| Identity::of(object).api_version == identity.api_version;
@@ -481,20 +481,22 @@ impl World {
             return Ok(Vec::new());
         }
         if let Some(cluster) = &self.cluster {
-            return cluster.all(&list.state.kind.path(namespace), |policy| {
-                Some(policy.clone())
+            return cluster.all(&list.state.kind.path(namespace), |object| {
+                Some(object.clone())
             });
         }
-        let policies = list.iter().map(AdmissionPolicy::to_value);
-        Ok(policies
+        Ok(list
+            .iter()
+            .map(AdmissionPolicy::to_value)
             .filter(|policy| in_namespace(namespace, policy))
             .collect())
     }
 
     /// Removes the objects that do not matter, and fields that can contain secrets.
     fn reduce(&mut self) {
-        let sources = self.sources.iter();
-        let mut names: BTreeSet<String> = sources
+        let mut names: BTreeSet<String> = self
+            .sources
+            .iter()
             .flat_map(|source| source.disks().chain([source.metadata.key()]))
             .collect();
         names.extend(self.crons.iter().filter_map(|cron| {

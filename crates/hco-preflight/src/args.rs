@@ -333,8 +333,10 @@ pub(crate) struct Fix {
 impl Fix {
     /// The preferred fix of the rule that has several.
     pub(crate) fn prefer(&self) -> Option<Prefer> {
-        let placed = self.place_on.clone().map(Prefer::PlaceOn);
-        placed.or_else(|| self.enable_import.then_some(Prefer::EnableImport))
+        self.place_on
+            .clone()
+            .map(Prefer::PlaceOn)
+            .or_else(|| self.enable_import.then_some(Prefer::EnableImport))
     }
 }
 

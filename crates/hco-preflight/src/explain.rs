@@ -46,8 +46,8 @@ fn page(typed: &str, program: &str) -> Result<Page> {
     if let Some(page) = pages::all().find(|page| page.rule.id == typed) {
         return Ok(page);
     }
-    let rules = pages::all().map(|page| page.rule.id);
-    let ids: Vec<&str> = rules
+    let ids: Vec<&str> = pages::all()
+        .map(|page| page.rule.id)
         .chain(pages::alerts().map(|alert| alert.name))
         .collect();
     let nearest = nearest(typed, &ids);
@@ -66,8 +66,10 @@ fn in_json(page: Page) -> Value {
 }
 
 fn table() -> String {
-    let widths = pages::all().map(|page| page.rule.id.len());
-    let wide = widths.max().unwrap_or_default();
+    let wide = pages::all()
+        .map(|page| page.rule.id.len())
+        .max()
+        .unwrap_or_default();
     let mut text = String::new();
     for page in pages::all() {
         let (id, level, summary) = (page.rule.id, page.rule.level.name(), page.summary());

@@ -61,11 +61,15 @@ impl std::fmt::Display for Failure {
 /// An error and its causes in one sentence. External text from an API server, a login, a module or a node list is
 /// escaped.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
-    let causes = error.chain().map(|cause| {
-        let is_foreign =
-            cause.is::<ClusterError>() || cause.is::<HostError>() || cause.is::<NodeListError>();
-        let text = cause.to_string();
-        if is_foreign { one_line(&text) } else { text }
-    });
-    causes.collect::<Vec<_>>().join(": ")
+    error
+        .chain()
+        .map(|cause| {
+            let is_foreign = cause.is::<ClusterError>()
+                || cause.is::<HostError>()
+                || cause.is::<NodeListError>();
+            let text = cause.to_string();
+            if is_foreign { one_line(&text) } else { text }
+        })
+        .collect::<Vec<_>>()
+        .join(": ")
 }

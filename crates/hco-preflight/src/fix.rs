@@ -209,19 +209,23 @@ impl<'q> Fixed<'q> {
             }
             fixed.report = check.report(question, &fixed.sent)?;
         }
-        let only_live = fixed.report.findings.iter().filter(|finding| {
-            finding
-                .fixes
-                .iter()
-                .any(|remedy| fixed.after(remedy, args).is_none())
-        });
-        let manual = only_live.map(|finding| {
+        let is_only_live = |finding: &&Finding| {
+            let mut fixes = finding.fixes.iter();
+            fixes.any(|remedy| fixed.after(remedy, args).is_none())
+        };
+        let not_changed = |finding: &Finding| {
             format!(
                 "[{}] not changed: the value is in the live object, but not in the file; add it to the file, or fix the live object with the command that `-o commands` prints without -f",
                 finding.rule
             )
-        });
-        fixed.manual = manual.collect();
+        };
+        fixed.manual = fixed
+            .report
+            .findings
+            .iter()
+            .filter(is_only_live)
+            .map(not_changed)
+            .collect();
         if let Some(what) = fixed.denied_by().filter(|_| args.output.is_some()) {
             fixed.reset();
             fixed.manual.push(what);
@@ -266,8 +270,7 @@ impl<'q> Fixed<'q> {
     fn has_added(&self, operation: &PatchOperation) -> bool {
         let name = operation.path.rsplit('/').next().unwrap_or_default();
         let is_field = name != "-" && name.parse::<usize>().is_err();
-        let mut earlier = self.operations();
-        operation.op == "add" && is_field && earlier.any(|earlier| earlier == operation)
+        operation.op == "add" && is_field && self.operations().any(|earlier| earlier == operation)
     }
 
     /// The object in the file and in the API server after a fix; `None` if the fix cannot be made in the file, because
@@ -316,15 +319,16 @@ fn summarize(verdicts: &Verdicts, made: usize, exit: Exit, args: &args::Fix, ter
         if let Some(message) = object.message() {
             terminal.failure(&format!("{}: {message}", object.at(None)));
         }
-        let mut findings = object.report.findings.iter();
+        let findings = &object.report.findings;
         // In these cases, the import must not be enabled, or another finding already covers it.
         let is_decided = matches!(args.prefer(), Some(Prefer::PlaceOn(_)))
-            || findings.any(|finding| finding.rule == WITH_ALTERNATIVES);
-        for finding in &object.report.findings {
+            || findings
+                .iter()
+                .any(|finding| finding.rule == WITH_ALTERNATIVES);
+        for finding in findings {
             let is_denied = finding.level == Level::Deny;
-            let needs_choice = |fix: &Remedy| needs_choice(&object.report, fix);
-            let review = to_review(finding);
-            let review = review.filter(|review| !args.r#unsafe || needs_choice(review));
+            let needs_choice = |remedy: &Remedy| needs_choice(&object.report, remedy);
+            let review = to_review(finding).filter(|remedy| !args.r#unsafe || needs_choice(remedy));
             let is_open = is_denied || is_choice(finding) && !is_decided;
             let (at, rule, fact) = (object.at(Some(finding)), &finding.rule, &finding.fact);
             let mut text = format!("{at}: [{rule}] {fact}");

@@ -84,11 +84,11 @@ pub(crate) fn run(args: &args::Images, terminal: &Terminal) -> Result<Exit> {
     let mut failures = asked.failures;
     let rows = look_up(asked.images, &args.mirror, &registries, &COLUMNS);
     for row in &rows {
-        failures.extend(
-            row.errors()
-                .into_iter()
-                .map(|why| one_line(&format!("{}: {why}", row.image))),
-        );
+        let errors = row
+            .errors()
+            .into_iter()
+            .map(|why| one_line(&format!("{}: {why}", row.image)));
+        failures.extend(errors);
     }
     for failure in &failures {
         terminal.failure(failure);
@@ -173,10 +173,10 @@ impl Asked {
                     self.fail(&format!("{file}:{line}: template `{name}`: {url}: {why}"));
                 }
                 None => {
-                    let stream = registry
+                    let what = registry
                         .get("imageStream")
-                        .filter(|registry| !registry.is_null());
-                    let what = stream.map_or("without a docker:// URL", |_| WITH_STREAM);
+                        .filter(|stream| !stream.is_null())
+                        .map_or("without a docker:// URL", |_| WITH_STREAM);
                     let name = one_line(&format!("`{}`", place.name));
                     self.unread.entry(what).or_default().insert(name);
                 }
@@ -201,7 +201,7 @@ fn read(args: &args::Images) -> Files {
         for found in from.found {
             if !seen
                 .iter()
-                .any(|other| other.is_same_object(&found.identity))
+                .any(|identity| identity.is_same_object(&found.identity))
             {
                 seen.push(found.identity.clone());
                 files.found.push(found);
@@ -216,14 +216,15 @@ fn read(args: &args::Images) -> Files {
 
 /// The registries that this sources.yml describes.
 pub(crate) fn registries(sources: Option<&Path>) -> Result<Registries> {
-    let sources = sources.map(|path| {
-        let text = File::open(path).and_then(|file| read_up_to(LIMIT, file));
-        let sources = text
+    let read = |path| {
+        File::open(path)
+            .and_then(|file| read_up_to(LIMIT, file))
             .map_err(Error::from)
-            .and_then(|text| Sources::from_bytes(&text));
-        sources.with_context(|| format!("--sources-path: {}", foreign::path(path)))
-    });
-    Ok(Registries::new(sources.transpose()?.unwrap_or_default()))
+            .and_then(|text| Sources::from_bytes(&text))
+            .with_context(|| format!("--sources-path: {}", foreign::path(path)))
+    };
+    let sources = sources.map(read).transpose()?;
+    Ok(Registries::new(sources.unwrap_or_default()))
 }
 
 /// Looks up all images in parallel: each at its first place, then the images that were not found at their next place.
@@ -233,17 +234,19 @@ pub(crate) fn look_up(
     registries: &Registries,
     architectures: &[&str],
 ) -> Vec<Row> {
-    let asked = asked.into_iter().map(|(image, templates)| {
-        let places = mirrors::places(mirrors, &image);
-        let row = Row {
-            image,
-            templates,
-            mirror: None,
-            contents: Err(Vec::new()),
-        };
-        (row, places.into_iter())
-    });
-    let (mut rows, mut places): (Vec<Row>, Vec<_>) = asked.unzip();
+    let (mut rows, mut places): (Vec<Row>, Vec<_>) = asked
+        .into_iter()
+        .map(|(image, templates)| {
+            let places = mirrors::places(mirrors, &image);
+            let row = Row {
+                image,
+                templates,
+                mirror: None,
+                contents: Err(Vec::new()),
+            };
+            (row, places.into_iter())
+        })
+        .unzip();
     loop {
         let next: Vec<_> = rows
             .iter_mut()
@@ -289,8 +292,9 @@ impl Row {
         match &self.contents {
             Ok(contents) => {
                 let unreadable = contents.unreadable();
-                let errors = unreadable.map(|(name, why)| format!("{name}: {}", why_unknown(why)));
-                errors.collect()
+                unreadable
+                    .map(|(name, why)| format!("{name}: {}", why_unknown(why)))
+                    .collect()
             }
             Err(errors) => vec![errors.join("; ")],
         }
@@ -298,59 +302,66 @@ impl Row {
 
     fn notes(&self) -> BTreeMap<&str, String> {
         let contents = self.contents.as_ref().ok();
-        let availability = contents
+        contents
             .into_iter()
-            .flat_map(|contents| contents.availability.iter());
-        let notes = availability.filter_map(|(name, found)| {
-            let note = match found {
-                Availability::Present(ImageKind::ContainerDisk) | Availability::Absent => None,
-                // No release of CDI has this yet: commit 2fb3fd570.
-                Availability::Present(ImageKind::Bootc) => {
-                    Some("a bootc image, which later versions of CDI do not import".to_owned())
-                }
-                Availability::ListedButMissing => {
-                    Some("listed, but not in the registry: mirror it".to_owned())
-                }
-                Availability::Contradicts(other) => {
-                    Some(format!("listed, but its configuration says `{other}`"))
-                }
-                Availability::Unreadable(why) => {
-                    Some(format!("listed, but cannot be read: {}", why_unknown(why)))
-                }
-            };
-            Some((name.as_str(), note?))
-        });
-        notes.collect()
+            .flat_map(|contents| contents.availability.iter())
+            .filter_map(|(name, found)| {
+                let note = match found {
+                    Availability::Present(ImageKind::ContainerDisk) | Availability::Absent => None,
+                    // No release of CDI has this yet: commit 2fb3fd570.
+                    Availability::Present(ImageKind::Bootc) => {
+                        Some("a bootc image, which later versions of CDI do not import".to_owned())
+                    }
+                    Availability::ListedButMissing => {
+                        Some("listed, but not in the registry: mirror it".to_owned())
+                    }
+                    Availability::Contradicts(other) => {
+                        Some(format!("listed, but its configuration says `{other}`"))
+                    }
+                    Availability::Unreadable(why) => {
+                        Some(format!("listed, but cannot be read: {}", why_unknown(why)))
+                    }
+                };
+                Some((name.as_str(), note?))
+            })
+            .collect()
     }
 }
 
 /// The value of the annotation: only names that the policy accepts, starting with the architectures of the columns.
 fn annotation(architectures: &BTreeSet<&str>) -> String {
-    let all = architectures.iter().copied();
-    let (of_columns, others): (Vec<&str>, Vec<&str>) = all
+    let (of_columns, others): (Vec<&str>, Vec<&str>) = architectures
+        .iter()
+        .copied()
         .filter(|name| is_architecture(name))
         .partition(|name| COLUMNS.contains(name));
     [of_columns, others].concat().join(",")
 }
 
 fn in_text(rows: &[Row]) -> String {
-    let read = rows.iter().filter_map(|row| row.contents.as_ref().ok());
-    let mut columns: Vec<&str> = COLUMNS.to_vec();
-    let others: BTreeSet<&str> = read
+    let named: BTreeSet<&str> = rows
+        .iter()
+        .filter_map(|row| row.contents.as_ref().ok())
         .flat_map(|contents| {
-            let supported = contents.supported.iter();
             let listed = contents
                 .availability
                 .iter()
-                .filter(|(_, found)| **found != Availability::Absent);
-            supported.chain(listed.map(|(name, _)| name))
+                .filter(|(_, found)| **found != Availability::Absent)
+                .map(|(name, _)| name);
+            contents.supported.iter().chain(listed)
         })
         .map(String::as_str)
         .collect();
-    columns.extend(others.into_iter().filter(|other| !COLUMNS.contains(other)));
+    let mut columns: Vec<&str> = COLUMNS.to_vec();
+    columns.extend(named.into_iter().filter(|name| !COLUMNS.contains(name)));
     let heads: Vec<String> = columns.iter().map(|column| one_line(column)).collect();
-    let names = rows.iter().map(|row| row.image.to_string().chars().count());
-    let first = names.max().unwrap_or_default().max("image".len()) + 2;
+    let first = rows
+        .iter()
+        .map(|row| row.image.to_string().chars().count())
+        .max()
+        .unwrap_or_default()
+        .max("image".len())
+        + 2;
     let mut text = format!("{BOLD}{:<first$}{}{BOLD:#}\n", "image", heads.join("  "));
     for row in rows {
         let mut line = format!("{:<first$}", row.image.to_string());
@@ -398,22 +409,25 @@ fn in_text(rows: &[Row]) -> String {
 
 /// Unknown values are left out.
 fn in_json(rows: &[Row]) -> Value {
-    let rows = rows.iter().map(|row| {
-        let architectures = row.architectures();
-        let annotation = architectures.as_ref().map(annotation);
-        let mut row = json!({
-            "image": row.image.to_string(),
-            "templates": row.templates,
-            "mirror": row.mirror.as_ref().map(ToString::to_string),
-            "architectures": architectures,
-            "notes": Some(row.notes()).filter(|notes| !notes.is_empty()),
-            "annotations": annotation.map(|value| json!({ANNOTATION: value})),
-            "error": row.contents.as_ref().err().map(|errors| errors.join("; ")),
-        });
-        if let Some(fields) = row.as_object_mut() {
-            fields.retain(|_, value| !value.is_null());
-        }
-        row
-    });
-    json!({"images": rows.collect::<Vec<_>>()})
+    let images = rows
+        .iter()
+        .map(|row| {
+            let architectures = row.architectures();
+            let annotation = architectures.as_ref().map(annotation);
+            let mut row = json!({
+                "image": row.image.to_string(),
+                "templates": row.templates,
+                "mirror": row.mirror.as_ref().map(ToString::to_string),
+                "architectures": architectures,
+                "notes": Some(row.notes()).filter(|notes| !notes.is_empty()),
+                "annotations": annotation.map(|value| json!({ANNOTATION: value})),
+                "error": row.contents.as_ref().err().map(|errors| errors.join("; ")),
+            });
+            if let Some(fields) = row.as_object_mut() {
+                fields.retain(|_, value| !value.is_null());
+            }
+            row
+        })
+        .collect::<Vec<_>>();
+    json!({"images": images})
 }

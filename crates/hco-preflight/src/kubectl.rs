@@ -33,23 +33,24 @@ impl Kubectl {
         let flags = single
             .into_iter()
             .chain(groups)
-            .filter_map(|(flag, value)| {
-                Some(format!("{flag} {} ", shell_word(&one_line(&value?))))
-            });
-        Self {
-            flags: flags.collect(),
-        }
+            .filter_map(|(flag, value)| Some(format!("{flag} {} ", shell_word(&one_line(&value?)))))
+            .collect();
+        Self { flags }
     }
 
     /// A report, with the flags in its commands.
     pub(crate) fn complete(&self, mut report: Report) -> Report {
-        let texts = report.findings.iter_mut().flat_map(|finding| {
-            finding
-                .fixes
-                .iter_mut()
-                .filter_map(|fix| fix.command.as_mut())
-        });
-        for text in texts.chain(&mut report.message) {
+        let texts = report
+            .findings
+            .iter_mut()
+            .flat_map(|finding| {
+                finding
+                    .fixes
+                    .iter_mut()
+                    .filter_map(|fix| fix.command.as_mut())
+            })
+            .chain(&mut report.message);
+        for text in texts {
             *text = self.in_fix(text);
         }
         report

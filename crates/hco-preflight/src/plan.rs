@@ -152,29 +152,31 @@ impl<'c> Plan<'c> {
         if self.sources.changes.crons.is_none() && self.stopped_by.is_empty() {
             rows.push(row(Effect::NeverSettles, NEVER_SETTLES));
         }
-        let cautions = self.no_forecast.is_none().then(|| rows::cautions(self));
-        let cautions = cautions.iter().flatten();
-        rows.extend(cautions.map(|what| row(Effect::Caution, what)));
+        if self.no_forecast.is_none() {
+            let cautions = rows::cautions(self);
+            rows.extend(cautions.iter().map(|what| row(Effect::Caution, what)));
+        }
         let asked = rows::rows(&self.sources);
         let mut pending = self.pending.as_ref().map(rows::rows).unwrap_or_default();
         // Outstanding changes that the requested change prevents are left out.
         pending.retain(|key, rows| asked.get(key) == Some(rows));
-        let asked = asked
+        let asked_only = asked
             .into_iter()
-            .filter(|(key, _)| !pending.contains_key(key));
-        rows.extend(asked.flat_map(|(_, rows)| rows));
-        let pending = pending.into_values().flatten();
-        rows.extend(pending.map(Row::pending));
+            .filter(|(key, _)| !pending.contains_key(key))
+            .flat_map(|(_, rows)| rows);
+        rows.extend(asked_only);
+        rows.extend(pending.into_values().flatten().map(Row::pending));
         rows
     }
 
     /// The objects that stop SSP. Those that stop it already, without the requested change, are pending.
     fn stops(&self) -> impl Iterator<Item = Row> {
         let situation = self.situation;
-        let before = situation.before.as_ref().filter(|_| situation.is_asked);
-        let before = before
-            .map(|before| &before.object)
-            .map(|object| stops::of(situation.forecast_before.as_ref(), object))
+        let before = situation
+            .before
+            .as_ref()
+            .filter(|_| situation.is_asked)
+            .map(|before| stops::of(situation.forecast_before.as_ref(), &before.object))
             .unwrap_or_default();
         self.stopped_by.iter().map(move |stop| {
             if before.iter().any(|other| stop.is_same(other)) {
@@ -202,18 +204,18 @@ impl<'c> Plan<'c> {
         let is_same = |one: &Finding, other: &Finding| {
             (&one.rule, &one.template) == (&other.rule, &other.template)
         };
-        let before = self.situation.before.iter();
-        before
+        self.situation
+            .before
+            .iter()
             .flat_map(|before| &before.report.findings)
             .filter(|finding| finding.level == Level::Deny)
             .filter(move |ended| !after.findings.iter().any(|other| is_same(ended, other)))
     }
 
     fn unknown(&self) -> Option<String> {
-        let unknown = self
-            .no_forecast
-            .filter(|reason| **reason != NoForecast::NotDeployed);
-        unknown.map(NoForecast::why)
+        self.no_forecast
+            .filter(|reason| **reason != NoForecast::NotDeployed)
+            .map(NoForecast::why)
     }
 }
 
@@ -268,11 +270,10 @@ fn denied(situation: &Situation, by_hco: &[String]) -> Option<String> {
     if report.allowed && by_hco.is_empty() {
         return None;
     }
-    let denies = report
+    let mut facts: Vec<String> = report
         .findings
         .iter()
-        .filter(|finding| finding.level == Level::Deny);
-    let mut facts: Vec<String> = denies
+        .filter(|finding| finding.level == Level::Deny)
         .map(|finding| format!("[{}] {}", finding.rule, finding.fact))
         .collect();
     for fact in by_hco {

@@ -26,8 +26,10 @@ fn options<'o>(width: usize) -> Options<'o> {
 /// Breaks a text into lines of at most `width` characters. Only lines with a longer word can be longer.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let options = options(width.max(20));
-    let lines = text.lines().flat_map(|line| textwrap::wrap(line, &options));
-    lines.map(std::borrow::Cow::into_owned).collect()
+    text.lines()
+        .flat_map(|line| textwrap::wrap(line, &options))
+        .map(std::borrow::Cow::into_owned)
+        .collect()
 }
 
 /// Breaks a line of a plan or of a check of a cluster, and indents its further lines.

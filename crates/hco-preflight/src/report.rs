@@ -51,11 +51,8 @@ impl Conclusions for Report {
     }
 
     fn reason(&self) -> String {
-        lines(
-            self.message
-                .as_deref()
-                .unwrap_or("the module gives no reason"),
-        )
+        let message = self.message.as_deref();
+        lines(message.unwrap_or("the module gives no reason"))
     }
 
     fn version(&self) -> Option<HcoVersion> {
@@ -90,16 +87,19 @@ pub(crate) fn architecture(machine: &Machine) -> String {
 
 /// `amd64, arm64`.
 pub(crate) fn listed(names: &[Foreign]) -> String {
-    let names: Vec<String> = names.iter().map(Foreign::to_string).collect();
-    names.join(", ")
+    names
+        .iter()
+        .map(Foreign::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The maximum number of objects that are named for one reason.
 pub(crate) const NAMED: usize = 20;
 
 pub(crate) fn some(names: &[Foreign]) -> String {
-    let names: Vec<String> = names.iter().map(Foreign::to_string).collect();
-    list(&names, NAMED)
+    let shown: Vec<String> = names.iter().map(Foreign::to_string).collect();
+    list(&shown, NAMED)
 }
 
 pub(crate) fn is_in(names: &[Foreign], name: &str) -> bool {
@@ -108,9 +108,9 @@ pub(crate) fn is_in(names: &[Foreign], name: &str) -> bool {
 
 /// `amd64 (3), arm64 (2)`.
 pub(crate) fn counted(nodes: &BTreeMap<String, usize>) -> String {
-    let nodes: Vec<String> = nodes
+    nodes
         .iter()
         .map(|(name, count)| format!("{} ({count})", one_line(name)))
-        .collect();
-    nodes.join(", ")
+        .collect::<Vec<_>>()
+        .join(", ")
 }

@@ -267,9 +267,9 @@ impl Row {
 
     /// With a fact for programs, unless it is missing or empty.
     pub(crate) fn about(mut self, name: &'static str, fact: Option<&str>) -> Self {
-        let fact = fact.filter(|fact| !fact.is_empty());
-        self.about
-            .extend(fact.map(|fact| (name, Foreign::from(fact))));
+        if let Some(fact) = fact.filter(|fact| !fact.is_empty()) {
+            self.about.insert(name, Foreign::from(fact));
+        }
         self
     }
 
@@ -296,10 +296,9 @@ pub(crate) fn exit(rows: &[Row], fails: Severity) -> Exit {
 const OF_OTHER_SECTIONS: [Effect; 2] = [Effect::NotRead, Effect::StopsSsp];
 
 pub(crate) fn of_kind<'r>(rows: &'r [Row], kind: &str) -> Vec<&'r Row> {
-    let rows = rows
-        .iter()
-        .filter(|row| row.kind == kind && !OF_OTHER_SECTIONS.contains(&row.effect));
-    rows.collect()
+    rows.iter()
+        .filter(|row| row.kind == kind && !OF_OTHER_SECTIONS.contains(&row.effect))
+        .collect()
 }
 
 /// Sections by namespace, with a line for all objects in the same state.
@@ -331,23 +330,30 @@ fn by_object(text: &mut String, title: &str, rows: &[&Row]) {
     for (name, rows) in by_name {
         let state = rows
             .iter()
-            .map(|row| (row.effect, &row.detail, row.command.as_ref()));
-        let place = *places.entry(state.collect()).or_insert(alike.len());
+            .map(|row| (row.effect, &row.detail, row.command.as_ref()))
+            .collect();
+        let place = *places.entry(state).or_insert(alike.len());
         match alike.get_mut(place) {
             Some((names, _)) => names.push(name.to_string()),
             None => alike.push((vec![name.to_string()], rows)),
         }
     }
-    let alone = alike.iter().filter(|(names, _)| names.len() == 1);
-    let widths = alone
+    let width = alike
+        .iter()
+        .filter(|(names, _)| names.len() == 1)
         .flat_map(|(names, _)| names)
-        .map(|name| name.chars().count());
-    let width = widths.max().unwrap_or_default().min(40);
+        .map(|name| name.chars().count())
+        .max()
+        .unwrap_or_default()
+        .min(40);
     for (names, rows) in alike {
         let effect = rows.iter().map(|row| row.effect).max();
         let (style, sign) = effect.unwrap_or(Effect::Unknown).sign();
-        let details: Vec<String> = rows.iter().map(|row| row.detail.to_string()).collect();
-        let details = details.join("; ");
+        let details = rows
+            .iter()
+            .map(|row| row.detail.to_string())
+            .collect::<Vec<_>>()
+            .join("; ");
         let subject = match names.as_slice() {
             [name] => format!("{name:<width$} "),
             names => names.join(", ") + ":",
@@ -381,15 +387,15 @@ pub(crate) fn by_effect(text: &mut String, title: &str, rows: &[&Row], limit: us
     for ((effect, detail, decides), names) in alike {
         let (style, sign) = effect.sign();
         let hint = if names.len() > limit { hint } else { "" };
-        let decides = decides.map_or_else(String::new, |decider| format!(" ({decider} decides)"));
+        let reason = decides.map_or_else(String::new, |field| format!(" ({field} decides)"));
         let names = list(&names, limit);
-        let line = format!("  {style}{sign}{style:#} {names}{hint}: {detail}{decides}");
+        let line = format!("  {style}{sign}{style:#} {names}{hint}: {detail}{reason}");
         line!(text, "{}", folded(&line, 6));
     }
 }
 
 /// A section with the rows of one effect.
 pub(crate) fn of_effect(text: &mut String, title: &str, rows: &[Row], effect: Effect) {
-    let rows = rows.iter().filter(|row| row.effect == effect);
-    by_effect(text, title, &rows.collect::<Vec<_>>(), usize::MAX, "");
+    let of_effect: Vec<&Row> = rows.iter().filter(|row| row.effect == effect).collect();
+    by_effect(text, title, &of_effect, usize::MAX, "");
 }

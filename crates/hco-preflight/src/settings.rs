@@ -33,9 +33,12 @@ pub(crate) fn run(args: &args::Settings, terminal: &Terminal) -> Result<Exit> {
 
 /// Valid settings with all defaults. The module validates them; this function only knows the defaults.
 fn with_defaults(settings: &Value) -> Value {
-    let levels = RULES.iter().map(|rule| (rule.id, rule.level.name()));
+    let levels = RULES
+        .iter()
+        .map(|rule| (rule.id, rule.level.name()))
+        .collect();
     let mut all = Map::from_iter([
-        ("levels".to_owned(), levels.collect()),
+        ("levels".to_owned(), levels),
         ("updates".to_owned(), "ratchet".into()),
         ("images".to_owned(), "ignore".into()),
         ("goldenImages".to_owned(), "auto".into()),

@@ -12,8 +12,9 @@ const FIELDS: [&str; 2] = [
 /// The templates of the spec, each with its path.
 pub(crate) fn of_spec(object: &Value) -> impl Iterator<Item = (String, &Value)> {
     FIELDS.iter().flat_map(|field| {
-        let templates = items(object, &format!("/spec/{}", field.replace('.', "/"))).enumerate();
-        templates.map(move |(index, template)| (format!("spec.{field}[{index}]"), template))
+        items(object, &format!("/spec/{}", field.replace('.', "/")))
+            .enumerate()
+            .map(move |(index, template)| (format!("spec.{field}[{index}]"), template))
     })
 }
 

@@ -194,12 +194,15 @@ impl Judged {
 impl Verdicts {
     pub(crate) fn exit(&self) -> Exit {
         let failed = self.failures.iter().map(|_| Exit::Unjudged);
-        let exits = self.deciding().map(Judged::exit).chain(failed);
-        exits.max().unwrap_or(if self.may_be_empty {
-            Exit::Accepted
-        } else {
-            Exit::Unjudged
-        })
+        self.deciding()
+            .map(Judged::exit)
+            .chain(failed)
+            .max()
+            .unwrap_or(if self.may_be_empty {
+                Exit::Accepted
+            } else {
+                Exit::Unjudged
+            })
     }
 
     pub(crate) fn warns(&self) -> bool {
@@ -214,14 +217,15 @@ impl Verdicts {
             all.extend(object.without().map(|flag| format!(
                 "the change affects nothing that the policy checks, so existing problems are not listed; to list them, run this without {flag}"
             )));
-            all.extend(
-                report
-                    .repairs
-                    .iter()
-                    .map(|what| format!("the policy would repair this object: {what}")),
-            );
-            let more = Some(report.more_findings).filter(|more| *more > 0);
-            all.extend(more.map(|more| format!("{more} more findings are not listed")));
+            let repairs = report
+                .repairs
+                .iter()
+                .map(|repair| format!("the policy would repair this object: {repair}"));
+            all.extend(repairs);
+            if report.more_findings > 0 {
+                let number = report.more_findings;
+                all.push(format!("{number} more findings are not listed"));
+            }
             for note in all {
                 notes.push(&format!("{at}: {note}"));
             }

@@ -87,37 +87,40 @@ impl Object {
         };
         let (mut list, mut place) = (Some(&self.value), Some(&self.place));
         for field in carrier.list {
-            list = list.and_then(|list| list.get(field));
+            list = list.and_then(|object| object.get(field));
             place = place.and_then(|place| place.fields.get(*field));
         }
-        let items = list.and_then(Value::as_array).into_iter().flatten();
         let line = place.map_or(self.line, |place| place.line);
         let around = self.distributed.unwrap_or_default();
-        let objects = items.enumerate().filter_map(|(index, item)| {
-            let compliance = item
-                .get("complianceType")
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_ascii_lowercase();
-            let place = place.and_then(|place| place.items.get(index));
-            let (value, place) = match carrier.field {
-                Some(field) => (
-                    item.get(field)?,
-                    place.and_then(|place| place.fields.get(field)),
-                ),
-                None => (item, place),
-            };
-            let place = place.cloned().unwrap_or_else(|| Place::elsewhere(line));
-            (value.is_object() && compliance != "mustnothave").then(|| Self {
-                value: value.clone(),
-                line: place.line,
-                place,
-                distributed: Some(Distributed {
-                    has_templates: around.has_templates || carrier.group == POLICY,
-                    is_merged: around.is_merged || compliance == "musthave",
-                }),
+        list.and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .enumerate()
+            .filter_map(|(index, item)| {
+                let compliance = item
+                    .get("complianceType")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_ascii_lowercase();
+                let place_of_item = place.and_then(|place| place.items.get(index));
+                let (value, known) = match carrier.field {
+                    Some(field) => (
+                        item.get(field)?,
+                        place_of_item.and_then(|place| place.fields.get(field)),
+                    ),
+                    None => (item, place_of_item),
+                };
+                let place = known.cloned().unwrap_or_else(|| Place::elsewhere(line));
+                (value.is_object() && compliance != "mustnothave").then(|| Self {
+                    value: value.clone(),
+                    line: place.line,
+                    place,
+                    distributed: Some(Distributed {
+                        has_templates: around.has_templates || carrier.group == POLICY,
+                        is_merged: around.is_merged || compliance == "musthave",
+                    }),
+                })
             })
-        });
-        objects.collect()
+            .collect()
     }
 }

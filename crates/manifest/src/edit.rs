@@ -66,8 +66,11 @@ pub fn edited(text: &str, objects_of_text: &[(&Object, &Value)]) -> Result<Edite
         if are_distributed {
             read = read.into_iter().flat_map(Object::unwrapped).collect();
         }
-        let values = read.iter().map(|object| &object.value);
-        if !values.eq(all.iter().map(|object| &object.value)) {
+        if !read
+            .iter()
+            .map(|object| &object.value)
+            .eq(all.iter().map(|object| &object.value))
+        {
             return Err(EditError(line));
         }
         all = read;
@@ -124,11 +127,19 @@ impl Editor<'_> {
                 if place.items.len() != old.len() {
                     return Err(unusual());
                 }
-                let same = old.iter().zip(new).take_while(|(old, new)| old == new);
-                let first = same.count();
-                let rest = old.iter().skip(first).rev();
-                let same = rest.zip(new.iter().skip(first).rev());
-                let behind = first + same.take_while(|(old, new)| old == new).count();
+                let first = old
+                    .iter()
+                    .zip(new)
+                    .take_while(|(old, new)| old == new)
+                    .count();
+                let same_at_end = old
+                    .iter()
+                    .skip(first)
+                    .rev()
+                    .zip(new.iter().skip(first).rev())
+                    .take_while(|(old, new)| old == new)
+                    .count();
+                let behind = first + same_at_end;
                 let item = place.items.get(first);
                 match new.get(first) {
                     Some(value) if old.len() == behind => {
@@ -144,8 +155,13 @@ impl Editor<'_> {
                     }
                     _ => {
                         let count = old.len().min(new.len()) - behind;
-                        let values = old.iter_mut().zip(new).zip(&place.items);
-                        for ((old, new), item) in values.skip(first).take(count) {
+                        let values = old
+                            .iter_mut()
+                            .zip(new)
+                            .zip(&place.items)
+                            .skip(first)
+                            .take(count);
+                        for ((old, new), item) in values {
                             self.change(item, Some(place), old, new)?;
                         }
                         Ok(())
@@ -220,8 +236,8 @@ impl Editor<'_> {
             _ if !is_flow && self.is_blank(line..start) => {
                 // Also remove the line break before it, so that a comment after the value stays in place.
                 let before = self.text.get(..line).unwrap_or_default();
-                let before = before.strip_suffix(self.style.newline).unwrap_or(before);
-                before.len()..end
+                let kept = before.strip_suffix(self.style.newline).unwrap_or(before);
+                kept.len()..end
             }
             // In a block, it shares its line with the dash of the surrounding list.
             (Some(next), _) if is_flow || self.is_blank(end..next.start()) => start..next.start(),
@@ -263,10 +279,13 @@ impl Editor<'_> {
                 (start..end, self.style.like(old, new, is_flow))
             }
             Form::Literal | Form::Block => {
-                let header = self.text.get(from..self.line_end(from).min(start));
-                let comment = header.and_then(|header| Some(header.split_once('#')?.1));
-                let comment = comment.map(|comment| format!(" #{comment}"));
-                let text = format!(" {in_line}{}", comment.unwrap_or_default());
+                let comment = self
+                    .text
+                    .get(from..self.line_end(from).min(start))
+                    .and_then(|header| header.split_once('#'))
+                    .map(|(_, comment)| format!(" #{comment}"))
+                    .unwrap_or_default();
+                let text = format!(" {in_line}{comment}");
                 (from..self.line_end(end), text)
             }
             Form::Flow | Form::Elsewhere => (start..end, in_line),

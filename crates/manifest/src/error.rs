@@ -22,8 +22,11 @@ pub struct ManifestError {
 impl ManifestError {
     /// An error at this position.
     pub fn new(line: usize, column: usize, what: impl Into<String>) -> Self {
-        let what = what.into();
-        Self { line, column, what }
+        Self {
+            line,
+            column,
+            what: what.into(),
+        }
     }
 
     pub(crate) fn too_many(line: usize) -> Self {

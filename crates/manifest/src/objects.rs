@@ -151,8 +151,8 @@ pub(crate) fn typed(item: Value, list: &Map<String, Value>) -> Value {
     };
     let text = |key: &str| list.get(key).and_then(Value::as_str).unwrap_or_default();
     if !item.contains_key("kind") && !item.contains_key("apiVersion") {
-        let kind = text("kind");
-        let kind = kind.strip_suffix("List").unwrap_or(kind);
+        let kind_of_list = text("kind");
+        let kind = kind_of_list.strip_suffix("List").unwrap_or(kind_of_list);
         for (key, text) in [("kind", kind), ("apiVersion", text("apiVersion"))] {
             if !text.is_empty() {
                 item.insert(key.to_owned(), Value::from(text));

@@ -83,15 +83,14 @@ impl Place {
     }
 
     fn step<'p>(&self, path: &'p str) -> Option<(&Self, &'p str)> {
-        let index = path.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        let index = path.strip_prefix('[').and_then(|path| path.split_once(']'));
         if let Some((index, rest)) = index.filter(|_| !self.items.is_empty()) {
             return Some((self.items.get(index.parse::<usize>().ok()?)?, rest));
         }
-        let fields = self
-            .fields
+        self.fields
             .iter()
-            .filter_map(|(name, place)| Some((place, after(path, name)?)));
-        fields.min_by_key(|(_, rest)| rest.len())
+            .filter_map(|(name, place)| Some((place, after(path, name)?)))
+            .min_by_key(|(_, rest)| rest.len())
     }
 }
 

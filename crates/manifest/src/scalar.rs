@@ -13,8 +13,7 @@ const CORE: &str = "tag:yaml.org,2002:";
 ///
 /// DIVERGES: a scalar with the tag `!!timestamp` is not checked. It is a string, as in kubectl.
 pub(crate) fn resolve(text: &str, plain: bool, tag: Option<&str>) -> Result<Value, String> {
-    let tag = tag.map(|tag| tag.strip_prefix(CORE).unwrap_or_default());
-    let tag = match tag {
+    let tag = match tag.map(|tag| tag.strip_prefix(CORE).unwrap_or_default()) {
         None if plain => return untagged(text),
         Some(tag @ ("bool" | "int" | "float" | "null")) => tag,
         Some("binary") => return Err("values tagged !!binary are not supported".to_owned()),
@@ -29,8 +28,10 @@ pub(crate) fn resolve(text: &str, plain: bool, tag: Option<&str>) -> Result<Valu
         ("int", Value::Number(number)) if !number.is_f64() => Ok(number.into()),
         ("bool", found @ Value::Bool(_)) | ("null", found @ Value::Null) => Ok(found),
         _ => {
-            let text: String = text.chars().take(40).collect();
-            Err(format!("`{text}` is tagged !!{tag}, but has another type"))
+            let beginning: String = text.chars().take(40).collect();
+            Err(format!(
+                "`{beginning}` is tagged !!{tag}, but has another type"
+            ))
         }
     }
 }
@@ -70,10 +71,10 @@ fn is_number(text: &str) -> bool {
 
 /// MIRRORS: Go `strconv.ParseInt` and `ParseUint` with base 0, for a text without its underscores.
 fn int(text: &str) -> Option<Number> {
-    let text = text.replace('_', "");
-    let (sign, digits) = match text.strip_prefix(['+', '-']) {
-        Some(digits) => (text.get(..1)?, digits),
-        None => ("", &*text),
+    let plain = text.replace('_', "");
+    let (sign, digits) = match plain.strip_prefix(['+', '-']) {
+        Some(digits) => (plain.get(..1)?, digits),
+        None => ("", &*plain),
     };
     let (base, digits) = match digits.as_bytes() {
         [b'0', b'x' | b'X', ..] => (16, digits.get(2..)?),
@@ -96,11 +97,14 @@ fn int(text: &str) -> Option<Number> {
 /// MIRRORS: Go `strconv.ParseFloat`, for text that begins like a decimal number: a number that is too large is a string, and
 /// one that is too small is zero.
 fn float(text: &str) -> Option<Number> {
-    let text = text.replace('_', "");
+    let plain = text.replace('_', "");
     // Rust also parses words such as `inf`. Go does, too, but they do not begin like a decimal number.
     let is_of_decimal = |character: char| character.is_ascii_digit() || "+-.eE".contains(character);
-    let float = text.chars().all(is_of_decimal).then(|| text.parse().ok());
-    Number::from_f64(float??)
+    let float = plain
+        .chars()
+        .all(is_of_decimal)
+        .then(|| plain.parse().ok())?;
+    Number::from_f64(float?)
 }
 
 /// The name of a field whose key has this value; `None` if it is not a name.

@@ -21,7 +21,9 @@ impl Style {
     /// The style of an object.
     pub(crate) fn of(text: &str, place: &Place) -> Self {
         let first = place.entries().first().map_or(0, |first| first.start());
-        let is_quoted = text.get(first..).is_some_and(|rest| rest.starts_with('"'));
+        let is_quoted = text
+            .get(first..)
+            .is_some_and(|scalar| scalar.starts_with('"'));
         let mut indents = Vec::new();
         indentations(text, place, &mut indents);
         let first = |of_lists| {
@@ -92,12 +94,18 @@ impl Style {
             Value::Object(map) => {
                 let fields = map
                     .iter()
-                    .map(|(name, value)| self.flow_entry(Some(name), value));
-                format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
+                    .map(|(name, value)| self.flow_entry(Some(name), value))
+                    .collect::<Vec<_>>()
+                    .join(", ");
+                format!("{{{fields}}}")
             }
             Value::Array(list) => {
-                let items = list.iter().map(|item| self.flow(item));
-                format!("[{}]", items.collect::<Vec<_>>().join(", "))
+                let items = list
+                    .iter()
+                    .map(|item| self.flow(item))
+                    .collect::<Vec<_>>()
+                    .join(", ");
+                format!("[{items}]")
             }
             Value::String(text) => self.text(text),
             _ => value.to_string(),

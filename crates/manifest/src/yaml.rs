@@ -150,8 +150,8 @@ impl Reader<'_> {
                 if is_key {
                     let merges = |tag: &String| tag == "tag:yaml.org,2002:merge";
                     let is_merge = scalar == "<<" && tag.as_ref().map_or(is_plain, merges);
-                    let value = value.ok().filter(|_| anchor == 0);
-                    let name = (!is_merge).then(|| value.and_then(name).ok_or(NO_NAME.to_owned()));
+                    let key = value.ok().filter(|_| anchor == 0);
+                    let name = (!is_merge).then(|| key.and_then(name).ok_or(NO_NAME.to_owned()));
                     self.set_key(name.transpose().map_err(wrong)?, line, text);
                     return Ok(None);
                 }
@@ -185,9 +185,12 @@ impl Reader<'_> {
         let rest = self.file.get(text.end..).unwrap_or_default();
         let behind = rest.trim_start().strip_prefix(':');
         let colon = behind.map_or(0, |behind| rest.len() - behind.len());
-        let text = text.start..text.end + colon;
         if let Some(open) = self.open.last_mut() {
-            open.key = Some(Key { name, line, text });
+            open.key = Some(Key {
+                name,
+                line,
+                text: text.start..text.end + colon,
+            });
         }
     }
 
@@ -237,8 +240,12 @@ impl Reader<'_> {
     }
 
     fn byte(&self, mark: &Marker) -> usize {
-        let byte = self.bytes.get(mark.index()).copied();
-        self.start + byte.unwrap_or(mark.index())
+        let byte = self
+            .bytes
+            .get(mark.index())
+            .copied()
+            .unwrap_or(mark.index());
+        self.start + byte
     }
 
     fn alias(&mut self, anchor: usize, line: usize, column: usize) -> Result<Value, ManifestError> {
@@ -294,12 +301,15 @@ fn measure(value: &Value) -> (usize, usize) {
 
 /// The length of a scalar in these quotation marks, after which the parser also marks blanks and a comment.
 fn behind_quote(text: &str, quote: char) -> usize {
-    let mut quotes = text.match_indices(quote).map(|(at, _)| at + 1).skip(1);
     let is_end = |at: &usize| {
         let rest = text.get(*at..).unwrap_or_default().trim_start();
         rest.is_empty() || rest.starts_with('#')
     };
-    quotes.find(is_end).unwrap_or(text.len())
+    text.match_indices(quote)
+        .map(|(at, _)| at + 1)
+        .skip(1)
+        .find(is_end)
+        .unwrap_or(text.len())
 }
 
 impl Open {

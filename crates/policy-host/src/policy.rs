@@ -190,13 +190,12 @@ impl Policy {
                 wapc::errors::Error::GuestCallFailure(message) => message,
                 other => other.to_string(),
             };
-            let operation = operation.to_owned();
             if message.contains(INTERRUPTED) {
                 HostError::Deadline(self.deadline)
             } else if message.starts_with(TRAPPED) {
-                HostError::Trap(operation, message)
+                HostError::Trap(operation.to_owned(), message)
             } else {
-                HostError::Guest(operation, message)
+                HostError::Guest(operation.to_owned(), message)
             }
         })
     }

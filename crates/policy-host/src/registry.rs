@@ -66,15 +66,16 @@ impl Registries {
     }
 
     fn all_contents(&self, image: &Image, architectures: &[&str]) -> Result<Contents, Unknown> {
-        let names = architectures.iter().map(|name| (*name).to_owned());
-        let mut asked: BTreeSet<String> = names.collect();
-        asked.extend(
-            image
-                .contents(&asked, self)?
-                .supported
-                .into_iter()
-                .filter(|name| is_architecture(name)),
-        );
+        let mut asked: BTreeSet<String> = architectures
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect();
+        let listed = image
+            .contents(&asked, self)?
+            .supported
+            .into_iter()
+            .filter(|name| is_architecture(name));
+        asked.extend(listed);
         // The answers are cached, so only the look-ups for the other architectures are new.
         image.contents(&asked, self)
     }
@@ -110,9 +111,10 @@ impl Registries {
         if let Some(answer) = lock(&self.answers).get(&key) {
             return answer.clone();
         }
-        let answer = self.read(question, image);
         // The error is printed to a terminal, or to the log of a cluster.
-        let answer = answer.map_err(|error| engine::escape(&format!("{error:#}"), LONGEST_ERROR));
+        let answer = self
+            .read(question, image)
+            .map_err(|error| engine::escape(&format!("{error:#}"), LONGEST_ERROR));
         lock(&self.answers).insert(key, answer.clone());
         answer
     }

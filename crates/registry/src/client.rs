@@ -89,8 +89,8 @@ impl<'a> Connection<'a> {
 
     /// The response to a request, as policy-server passes it to a module.
     pub async fn answer(&self, question: Question) -> Result<Vec<u8>> {
-        let token = self.token().await?;
-        let token = token.as_deref();
+        let received = self.token().await?;
+        let token = received.as_deref();
         let answer = match question {
             Question::Manifest => {
                 let (manifest, _) = self.manifest(self.reference, token).await?;
@@ -122,8 +122,11 @@ impl<'a> Connection<'a> {
             return Ok(None);
         };
         let scope = format!("repository:{}:pull", self.reference.repository());
-        let service = service.iter().map(|service| ("service", service));
-        let url = Url::parse_with_params(&realm, service.chain([("scope", &scope)]))
+        let parameters = service
+            .iter()
+            .map(|service| ("service", service))
+            .chain([("scope", &scope)]);
+        let url = Url::parse_with_params(&realm, parameters)
             .context("the address of the token server is not valid")?;
         ensure!(
             self.scheme == "http" || url.scheme() == "https",
@@ -145,8 +148,8 @@ impl<'a> Connection<'a> {
         // The error omits the cause, which could quote the token.
         let token = serde_json::from_slice::<Token>(&answer)
             .ok()
-            .and_then(|answer| answer.token.or(answer.access_token));
-        let token = token.context("the response of the token server has no token")?;
+            .and_then(|answer| answer.token.or(answer.access_token))
+            .context("the response of the token server has no token")?;
         Ok(Some(token))
     }
 
@@ -247,23 +250,22 @@ impl<'a> Connection<'a> {
 /// The token server, and the service for it, in the first challenge that requests a token. A challenge that only requests
 /// a password needs no token.
 fn challenge(headers: &HeaderMap) -> Option<(String, Option<String>)> {
-    let challenges = headers
+    headers
         .get_all(WWW_AUTHENTICATE)
         .iter()
         .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| ChallengeParser::new(value).map_while(Result::ok));
-    let mut bearers =
-        challenges.filter(|challenge| challenge.scheme.eq_ignore_ascii_case("bearer"));
-    bearers.find_map(|challenge| {
-        let parameter = |wanted: &str| {
-            let found = challenge
-                .params
-                .iter()
-                .find(|(name, _)| name.eq_ignore_ascii_case(wanted));
-            found.map(|(_, value)| value.to_unescaped())
-        };
-        Some((parameter("realm")?, parameter("service")))
-    })
+        .flat_map(|value| ChallengeParser::new(value).map_while(Result::ok))
+        .filter(|challenge| challenge.scheme.eq_ignore_ascii_case("bearer"))
+        .find_map(|challenge| {
+            let parameter = |wanted: &str| {
+                let found = challenge
+                    .params
+                    .iter()
+                    .find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+                found.map(|(_, value)| value.to_unescaped())
+            };
+            Some((parameter("realm")?, parameter("service")))
+        })
 }
 
 /// The answer of a token server.

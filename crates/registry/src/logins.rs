@@ -87,8 +87,8 @@ impl Logins {
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 file => file.map_err(Error::from),
             };
-            let credentials = file.and_then(|file| stored(&file, reference.registry()));
-            let credentials = credentials
+            let credentials = file
+                .and_then(|file| stored(&file, reference.registry()))
                 .with_context(|| format!("the credentials in {} cannot be used", path.display()))?;
             if let Some(credentials) = credentials {
                 let file = Some(path.clone());
@@ -169,8 +169,12 @@ mod tests {
         let files = |set: &[(&str, &str)]| {
             let value = |name: &str| set.iter().find(|(set, _)| *set == name);
             let logins = Logins::of(|name| value(name).map(|(_, value)| OsString::from(value)));
-            let files = logins.0.iter().map(|file| file.display().to_string());
-            files.collect::<Vec<_>>().join(" ")
+            logins
+                .0
+                .iter()
+                .map(|file| file.display().to_string())
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         assert_eq!(
             files(&[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/r")]),

@@ -206,11 +206,15 @@ impl Cluster {
         if code == 200 {
             return value.ok_or_else(|| self.foreign(&asked, "it is not valid JSON"));
         }
-        let message = value
-            .as_ref()
-            .and_then(|value| value.get("message")?.as_str());
         let text = String::from_utf8_lossy(&bytes);
-        let message: String = message.unwrap_or(&text).trim().chars().take(600).collect();
+        let message: String = value
+            .as_ref()
+            .and_then(|value| value.get("message")?.as_str())
+            .unwrap_or(&text)
+            .trim()
+            .chars()
+            .take(600)
+            .collect();
         Err(match code {
             401 => ClusterError::Other(format!(
                 "the API server {server} rejects the credentials (status 401); log in again, or choose another context with --context"
@@ -257,7 +261,7 @@ fn resource(path: &str) -> String {
     let resource = path.rsplit('/').next().unwrap_or_default();
     let group = path
         .strip_prefix("/apis/")
-        .and_then(|rest| rest.split('/').next());
+        .and_then(|path| path.split('/').next());
     group.map_or(resource.to_owned(), |group| format!("{resource}.{group}"))
 }
 

@@ -64,9 +64,11 @@ pub struct Connection {
 
 /// A time, as kubectl reads it: seconds, or a duration of Go such as `1m30s`.
 pub fn timeout(text: &str) -> Result<Duration, &'static str> {
-    let seconds = text.parse().ok().map(Duration::from_secs);
-    let time = seconds.or_else(|| text.parse::<SignedDuration>().ok()?.try_into().ok());
-    time.ok_or("use a value such as 30, 30s, 1m30s, or 1h")
+    text.parse()
+        .ok()
+        .map(Duration::from_secs)
+        .or_else(|| text.parse::<SignedDuration>().ok()?.try_into().ok())
+        .ok_or("use a value such as 30, 30s, 1m30s, or 1h")
 }
 
 impl Connection {
@@ -96,9 +98,9 @@ impl Connection {
         };
         if let Some(server) = &self.server {
             config.tls_server_name = None;
-            let server = server.parse();
-            config.cluster_url =
-                server.map_err(|error| ClusterError::Other(format!("--server: {error}")))?;
+            config.cluster_url = server
+                .parse()
+                .map_err(|error| ClusterError::Other(format!("--server: {error}")))?;
         }
         let scheme = config.cluster_url.scheme_str();
         if !matches!(scheme, Some("http" | "https")) {
@@ -158,14 +160,15 @@ impl Connection {
             [] if is_named => Err(none(&format!("{} does not exist", named.join(", ")))),
             [] => Ok(None),
             paths => {
-                let merged = paths
+                let merge = |merged: Kubeconfig, path: &PathBuf| {
+                    merged
+                        .merge(read(path)?)
+                        .map_err(ClusterError::of_kubeconfig)
+                };
+                paths
                     .iter()
-                    .try_fold(Kubeconfig::default(), |merged, path| {
-                        merged
-                            .merge(read(path)?)
-                            .map_err(ClusterError::of_kubeconfig)
-                    });
-                merged.map(Some)
+                    .try_fold(Kubeconfig::default(), merge)
+                    .map(Some)
             }
         }
     }
@@ -175,9 +178,13 @@ impl Connection {
         &self,
         kubeconfig: Kubeconfig,
     ) -> Result<(Config, Option<String>, bool), ClusterError> {
-        let current = kubeconfig.current_context.as_ref();
-        let context = self.context.as_ref().or(current).cloned();
-        let context = context.filter(|name| !name.is_empty()).ok_or_else(|| {
+        let named = self
+            .context
+            .as_ref()
+            .or(kubeconfig.current_context.as_ref())
+            .cloned()
+            .filter(|name| !name.is_empty());
+        let context = named.ok_or_else(|| {
             ClusterError::Other("the kubeconfig has no current context; choose one with `kubectl config use-context`".to_owned())
         })?;
         let found = kubeconfig
@@ -185,33 +192,33 @@ impl Connection {
             .iter()
             .find(|named| named.name == context)
             .and_then(|named| named.context.as_ref());
+        let user_of_context = found.and_then(|context| context.user.as_ref());
         // kube sends requests without credentials if the user does not exist.
-        let user = self
-            .user
-            .as_ref()
-            .or(found.and_then(|found| found.user.as_ref()));
-        if let Some(user) = user.filter(|user| !user.is_empty())
+        if let Some(user) = self.user.as_ref().or(user_of_context)
+            && !user.is_empty()
             && !kubeconfig
                 .auth_infos
                 .iter()
-                .any(|auth_info| auth_info.name == *user)
+                .any(|named| named.name == *user)
         {
             return Err(ClusterError::Other(format!(
                 "user \"{user}\" does not exist in the kubeconfig"
             )));
         }
-        let mut clusters = kubeconfig.clusters.iter();
-        let cluster =
-            found.and_then(|found| clusters.find(|cluster| cluster.name == found.cluster));
-        let proxy = cluster.and_then(|named| named.cluster.as_ref()?.proxy_url.as_ref());
+        let cluster = kubeconfig
+            .clusters
+            .iter()
+            .find(|named| found.is_some_and(|context| context.cluster == named.name))
+            .and_then(|named| named.cluster.as_ref());
+        let proxy = cluster.and_then(|cluster| cluster.proxy_url.as_ref());
         let has_proxy = proxy.is_some_and(|proxy| !proxy.is_empty());
         let options = KubeConfigOptions {
             context: Some(context.clone()),
             user: self.user.clone(),
             ..KubeConfigOptions::default()
         };
-        let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
-        let config = config.map_err(|error| match error {
+        let read = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+        let config = read.map_err(|error| match error {
             KubeconfigError::LoadContext(context) => ClusterError::Other(format!(
                 "the kubeconfig has no context `{context}`; to list its contexts, run `kubectl config get-contexts`"
             )),
@@ -241,8 +248,8 @@ fn is_plain(config: &Config) -> bool {
 /// Reads a file. The error has only the first line: the others quote the file, which can contain a token.
 fn read(path: &Path) -> Result<Kubeconfig, ClusterError> {
     Kubeconfig::read_from(path).map_err(|error| {
-        let error = error.to_string();
-        let why = error.lines().next().unwrap_or_default();
+        let message = error.to_string();
+        let why = message.lines().next().unwrap_or_default();
         ClusterError::Other(format!(
             "the kubeconfig `{}` cannot be read: {why}; correct the file, and check with `kubectl get nodes`",
             path.display()
@@ -258,8 +265,11 @@ fn none(why: &str) -> ClusterError {
 
 fn proxy_of_environment(server: &Uri) -> Result<Option<Uri>, ClusterError> {
     let variable = |name: &str| {
-        let values = [name.to_ascii_uppercase(), name.to_owned()].map(std::env::var);
-        values.into_iter().flatten().find(|value| !value.is_empty())
+        [name.to_ascii_uppercase(), name.to_owned()]
+            .map(std::env::var)
+            .into_iter()
+            .flatten()
+            .find(|value| !value.is_empty())
     };
     let exceptions = variable("no_proxy").unwrap_or_default();
     let is_used = server.scheme_str() == Some("https") && !is_exempt(server, &exceptions);
@@ -269,8 +279,10 @@ fn proxy_of_environment(server: &Uri) -> Result<Option<Uri>, ClusterError> {
     if !proxy.contains("://") {
         proxy.insert_str(0, "http://");
     }
-    let proxy = proxy.parse().map(Some);
-    proxy.map_err(|error| ClusterError::Other(format!("HTTPS_PROXY is not an address: {error}")))
+    proxy
+        .parse()
+        .map(Some)
+        .map_err(|error| ClusterError::Other(format!("HTTPS_PROXY is not an address: {error}")))
 }
 
 /// Whether `NO_PROXY` excludes a server.

@@ -76,13 +76,15 @@ fn run(exec: &ExecConfig) -> Result<Credentials, ClusterError> {
         "kind": "ExecCredential",
         "spec": {"interactive": is_interactive, "cluster": cluster},
     });
-    let variables = exec.env.iter().flatten();
+    let variables = exec
+        .env
+        .iter()
+        .flatten()
+        .filter_map(|variable| Some((variable.get("name")?, variable.get("value")?)));
     let mut command = Command::new(program);
     command
         .args(exec.args.iter().flatten())
-        .envs(
-            variables.filter_map(|variable| Some((variable.get("name")?, variable.get("value")?))),
-        )
+        .envs(variables)
         .env("KUBERNETES_EXEC_INFO", information.to_string())
         .stdin(if is_interactive {
             Stdio::inherit()
@@ -102,16 +104,12 @@ fn run(exec: &ExecConfig) -> Result<Credentials, ClusterError> {
         return Err(failed(&what, "log in again"));
     }
     let credential: Option<ExecCredential> = yaml_serde::from_slice(&output.stdout).ok();
-    let credentials = credential
+    credential
         .map(|credential| credential.status)
-        .filter(|credential| {
-            let has_certificate = credential.client_certificate_data.is_some()
-                && credential.client_key_data.is_some();
-            credential
-                .token
-                .as_ref()
-                .is_some_and(|token| !token.is_empty())
-                || has_certificate
-        });
-    credentials.ok_or_else(|| failed("did not print credentials", "log in again"))
+        .filter(|status| {
+            let has_certificate =
+                status.client_certificate_data.is_some() && status.client_key_data.is_some();
+            status.token.as_ref().is_some_and(|token| !token.is_empty()) || has_certificate
+        })
+        .ok_or_else(|| failed("did not print credentials", "log in again"))
 }

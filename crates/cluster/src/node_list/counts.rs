@@ -30,8 +30,8 @@ impl FromStr for Counts {
                     "`{architecture}` is not the name of a node architecture: nodes use the names of Go, such as `amd64`, `arm64`, `s390x`, or `ppc64le`"
                 ));
             }
-            let number = count.parse().ok().filter(|&count| count <= MAX_NODES);
-            let number: usize = number.ok_or_else(|| {
+            let parsed = count.parse().ok().filter(|&number| number <= MAX_NODES);
+            let number: usize = parsed.ok_or_else(|| {
                 format!(
                     "`{count}` nodes of {architecture}: the count must be a whole number up to {MAX_NODES}"
                 )

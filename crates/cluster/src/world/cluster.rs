@@ -66,11 +66,13 @@ fn connected(connection: &Connection, notes: &mut Notes) -> Result<Cluster> {
         Some(context) => format!("the context `{context}`"),
         None => "the service account of this Pod, because there is no kubeconfig".to_owned(),
     };
-    let user = connection.impersonate.as_ref();
-    let user = user.map(|user| format!(", as the user `{user}`"));
+    let user = connection
+        .impersonate
+        .as_ref()
+        .map(|user| format!(", as the user `{user}`"))
+        .unwrap_or_default();
     notes.push(&format!(
-        "using {whose}{}; API server {}",
-        user.unwrap_or_default(),
+        "using {whose}{user}; API server {}",
         cluster.server()
     ));
     if let Some(warning) = cluster.warning() {

@@ -40,7 +40,7 @@ impl World {
             let item = kind.strip_suffix("List").unwrap_or(kind);
             if item == CLAIM {
                 let gathered = gathered_namespace(file);
-                let is_golden = gathered.is_none_or(|gathered| GOLDEN.contains(&gathered));
+                let is_golden = gathered.is_none_or(|namespace| GOLDEN.contains(&namespace));
                 has_claims |= is_golden;
                 has_other_claims |= !is_golden;
             }
@@ -73,12 +73,12 @@ impl World {
         for node in &mut world.nodes.objects {
             node.keep(&labels);
         }
-        let path = path.display().to_string();
+        let shown = path.display().to_string();
         if let Some(gap) = &world.nodes.state.gap {
-            bail!("{}: Node {}", one_line(&path), one_line(&gap.reason));
+            bail!("{}: Node {}", one_line(&shown), one_line(&gap.reason));
         }
-        notes.push(&format!("{path} {}", world.found(reader, &seen)));
-        seen.note(&path, notes);
+        notes.push(&format!("{shown} {}", world.found(reader, &seen)));
+        seen.note(&shown, notes);
         for list in world.lists_mut() {
             let (kind, is_read) = (list.state().kind, list.state().is_read);
             if kind.is_read_by(reader) && !kind.is_optional() && !is_read {
@@ -88,7 +88,7 @@ impl World {
                     "has no objects and no empty list of this kind"
                 };
                 list.state_mut()
-                    .set_gap(one_line(&format!("{path} {what}")), false);
+                    .set_gap(one_line(&format!("{shown} {what}")), false);
             }
         }
         Ok(world)
@@ -96,8 +96,11 @@ impl World {
 
     /// Adds a HyperConverged of a file, unless its version was already added.
     fn add(&mut self, object: Value) {
-        let mut known = self.hyperconvergeds.iter();
-        if known.any(|known| key(known) == key(&object)) {
+        if self
+            .hyperconvergeds
+            .iter()
+            .any(|known| key(known) == key(&object))
+        {
             self.converted.push(object);
         } else {
             self.hyperconvergeds.push(object);
@@ -116,8 +119,9 @@ impl World {
         };
         let of_role = |list: &str, prefix: &str, role| {
             let names = items(only, &format!("/status/nodeInfo/{list}"))
-                .filter_map(|name| Some((name.as_str()?.to_owned(), 1)));
-            Node::made_up(&names.collect(), prefix, role)
+                .filter_map(|name| Some((name.as_str()?.to_owned(), 1)))
+                .collect();
+            Node::made_up(&names, prefix, role)
         };
         let workers = of_role("workloadsArchitectures", "worker-", "worker");
         let control_plane = of_role("controlPlaneArchitectures", "cp-", "control-plane");
@@ -149,12 +153,14 @@ impl World {
                 missing.push(kind.name);
             }
         }
-        let found = found.join(", ");
         if missing.is_empty() {
-            return format!("has {found}");
+            return format!("has {}", found.join(", "));
         }
-        let missing = missing.join(", ");
-        format!("has only {found}; checks that need other kinds are skipped: {missing}")
+        format!(
+            "has only {}; checks that need other kinds are skipped: {}",
+            found.join(", "),
+            missing.join(", ")
+        )
     }
 }
 
@@ -197,8 +203,11 @@ impl Seen {
 
     /// The number of objects of a kind.
     fn count(&self, kind: &str) -> usize {
-        let kinds = self.objects.keys().map(|(kind, _)| kind);
-        kinds.filter(|other| *other == kind).count()
+        self.objects
+            .keys()
+            .map(|(kind, _)| kind)
+            .filter(|other| *other == kind)
+            .count()
     }
 
     /// Notes that only one of several states of an object is used.

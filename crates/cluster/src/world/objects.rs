@@ -389,7 +389,7 @@ impl Node {
         let nodes = NodeList::made_up(counts, prefix, role);
         nodes
             .objects()
-            .flat_map(|object| Self::from_value(&object))
+            .flat_map(|node| Self::from_value(&node))
             .collect()
     }
 
@@ -397,20 +397,23 @@ impl Node {
     pub(super) fn keep(&mut self, labels: &Labels) {
         let mut all = self.labels.read();
         all.retain(|key, _| labels.keeps(key));
-        let kept = Compact::new(&all).ok().filter(|_| !all.is_empty());
-        self.labels = kept.unwrap_or_default();
+        self.labels = Compact::new(&all)
+            .ok()
+            .filter(|_| !all.is_empty())
+            .unwrap_or_default();
     }
 
     /// Whether the fields that placements read meet a condition.
     pub fn matches(&self, condition: impl FnOnce(&node_list::Node<'_>) -> bool) -> bool {
-        let labels = self.labels.read();
-        let labels = labels.iter();
+        let all = self.labels.read();
+        let labels = all
+            .iter()
+            .map(|(key, value)| (&**key, value.as_deref().unwrap_or_default().into()))
+            .collect();
         condition(&node_list::Node {
             architecture: (&self.architecture).into(),
             name: (&self.name).into(),
-            labels: labels
-                .map(|(key, value)| (&**key, value.as_deref().unwrap_or_default().into()))
-                .collect(),
+            labels,
         })
     }
 }
@@ -428,8 +431,10 @@ impl DataImportCron {
 impl DataSource {
     /// The disks that it names.
     pub fn disks(&self) -> impl Iterator<Item = String> {
-        let disks = [&self.claim, &self.snapshot].into_iter().flatten();
-        disks.map(|disk| self.metadata.named_by(disk))
+        [&self.claim, &self.snapshot]
+            .into_iter()
+            .flatten()
+            .map(|disk| self.metadata.named_by(disk))
     }
 
     /// The fields that KubeVirt reads. A DataSource that KubeVirt cannot read has no label.
@@ -488,12 +493,11 @@ impl Machine {
 
     /// `NAMESPACE/NAME` of the DataSources of its disks.
     pub fn sources(&self) -> impl Iterator<Item = String> {
-        let sources = self
-            .templates
+        self.templates
             .iter()
             .filter_map(|template| template.source.as_ref())
-            .filter(|source| source.kind == "DataSource");
-        sources.map(|source| self.metadata.named_by(source))
+            .filter(|source| source.kind == "DataSource")
+            .map(|source| self.metadata.named_by(source))
     }
 }
 

@@ -50,12 +50,16 @@ impl Args {
 /// An option that is also the name of a file. A shell may have expanded it from `*.yaml`, so the name of a file would
 /// change the check.
 fn option_and_file(words: &[OsString]) -> Option<&OsString> {
-    let mut options = words.split(|word| word == "--").next()?.iter().skip(1);
-    options.find(|word| {
-        word.len() > 1
-            && word.as_encoded_bytes().starts_with(b"-")
-            && Path::new(word).symlink_metadata().is_ok()
-    })
+    words
+        .split(|word| word == "--")
+        .next()?
+        .iter()
+        .skip(1)
+        .find(|word| {
+            word.len() > 1
+                && word.as_encoded_bytes().starts_with(b"-")
+                && Path::new(word).symlink_metadata().is_ok()
+        })
 }
 
 fn command_of(name: &str) -> clap::Command {
@@ -66,7 +70,7 @@ fn command_of(name: &str) -> clap::Command {
         .mut_subcommand("fix", |fix| fix.mut_arg("old", |old| old.hide(true)))
         // The positional arguments are all of one kind.
         .mut_subcommand("images", |images| {
-            images.mut_args(|argument| argument.help_heading(None))
+            images.mut_args(|arg| arg.help_heading(None))
         })
         .name("hco-preflight")
         .version(version)
@@ -77,11 +81,11 @@ fn command_of(name: &str) -> clap::Command {
 /// The name with which the program was called. For a kubectl plugin, the file of the program is
 /// `kubectl-hco_preflight`.
 fn typed(first: Option<&OsString>) -> String {
-    let stem = first
+    let file = first
         .and_then(|path| Path::new(path).file_name())
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default();
-    let stem = stem.strip_suffix(".exe").unwrap_or(&stem);
+        .unwrap_or_default()
+        .to_string_lossy();
+    let stem = file.strip_suffix(".exe").unwrap_or(&file);
     match stem.strip_prefix("kubectl-") {
         Some(plugin) => format!("kubectl {}", plugin.replace('-', " ").replace('_', "-")),
         None if stem.is_empty() => "hco-preflight".to_owned(),

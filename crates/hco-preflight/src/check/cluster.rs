@@ -105,10 +105,7 @@ fn wait(args: &args::Check, terminal: &Terminal) -> Result<Checked> {
         let seen = observed.map(|situation| Checked::new(situation, args.allow_unread));
         let is_open = match &seen {
             Ok(checked) => checked.is_outstanding(),
-            Err(error) => {
-                let error = error.downcast_ref::<ClusterError>();
-                error.is_some_and(ClusterError::is_transient)
-            }
+            Err(error) => error.downcast_ref().is_some_and(ClusterError::is_transient),
         };
         // If the clock cannot represent the end, there is no limit.
         let left = until.map_or(LONGEST_PAUSE * 2, |end| {
@@ -186,9 +183,9 @@ impl Checked {
 
     /// Whether another poll may find more.
     fn is_outstanding(&self) -> bool {
-        let mut rows = self.rows.iter();
         let gaps = self.situation.world.gaps();
-        rows.any(|row| row.effect.is_outstanding()) || gaps.iter().any(|gap: &Gap| gap.is_transient)
+        self.rows.iter().any(|row| row.effect.is_outstanding())
+            || gaps.iter().any(|gap: &Gap| gap.is_transient)
     }
 
     fn json(&self) -> Json<'_> {

@@ -51,15 +51,16 @@ pub(crate) struct Entry<'v> {
 impl<'v> Entry<'v> {
     /// All entries of a check: the objects in their order, then everything that could not be evaluated.
     pub(crate) fn all(verdicts: &'v Verdicts) -> Vec<Self> {
-        let objects = verdicts.objects.iter().flat_map(Self::of_object);
-        let failures = verdicts.failures.iter().map(Self::of_failure);
-        let mut entries: Vec<Self> = objects.chain(failures).collect();
+        let mut entries: Vec<Self> = verdicts
+            .objects
+            .iter()
+            .flat_map(Self::of_object)
+            .chain(verdicts.failures.iter().map(Self::of_failure))
+            .collect();
         // An object can be in several files, and can have two templates without a name.
         let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
         for entry in &mut entries {
-            let file = entry
-                .in_repository()
-                .map_or(String::new(), |(file, _)| file);
+            let file = entry.in_repository().map_or(String::new(), |file| file.0);
             let here = fingerprint(&[&file, &entry.fingerprint]);
             let number = numbers.entry(here.clone()).or_default();
             entry.fingerprint = match *number {
@@ -156,11 +157,12 @@ impl<'v> Entry<'v> {
 
 /// A path of a field, which stays the same when a template is added before it.
 fn without_indexes(path: &str) -> String {
-    let names = path.split('[').map(|part| match part.split_once(']') {
-        Some((index, rest)) if index.parse::<usize>().is_ok() => rest,
-        _ => part,
-    });
-    names.collect()
+    path.split('[')
+        .map(|part| match part.split_once(']') {
+            Some((index, rest)) if index.parse::<usize>().is_ok() => rest,
+            _ => part,
+        })
+        .collect()
 }
 
 fn fingerprint(parts: &[&str]) -> String {

@@ -16,8 +16,7 @@ pub(crate) struct Alert {
 
 /// The alerts of the operators, in the order of the page. Other sections have titles of several words.
 pub(crate) fn alerts() -> impl Iterator<Item = Alert> {
-    let sections = ALERTS.split("\n## ").skip(1);
-    sections.filter_map(|section| {
+    ALERTS.split("\n## ").skip(1).filter_map(|section| {
         let (name, section) = section.split_once('\n')?;
         let is_alert = !name.contains(' ') && name.starts_with(char::is_uppercase);
         is_alert.then_some(Alert { name, section })
@@ -31,13 +30,15 @@ pub(crate) fn alert(name: &str) -> Option<Alert> {
 impl Alert {
     /// The section without the comments that name the sources.
     pub(crate) fn text(&self) -> String {
-        let parts = self.section.split("<!--").enumerate().map(|(index, part)| {
-            match part.split_once("-->") {
+        let section: String = self
+            .section
+            .split("<!--")
+            .enumerate()
+            .map(|(index, part)| match part.split_once("-->") {
                 Some((_, rest)) if index > 0 => rest,
                 _ => part,
-            }
-        });
-        let section: String = parts.collect();
+            })
+            .collect();
         format!("# {}\n{}\n", self.name, section.trim_end())
     }
 

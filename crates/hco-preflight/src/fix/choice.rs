@@ -18,7 +18,11 @@ pub(super) fn chosen(
         .find(|finding| finding.rule == WITH_ALTERNATIVES);
     let prefer = args.prefer();
     if let (Some(prefer), Some(finding)) = (&prefer, with_alternatives) {
-        let remedy = finding.fixes.iter().find(|remedy| way(remedy).as_ref() == Some(prefer)).ok_or(
+        let selected = finding
+            .fixes
+            .iter()
+            .find(|remedy| way(remedy).as_ref() == Some(prefer));
+        let remedy = selected.ok_or(
             "the fix that --enable-import or --place-on selects is not possible here; `check` lists the possible fixes",
         )?;
         if can_be_made(remedy) {
@@ -39,12 +43,15 @@ pub(super) fn chosen(
         return Ok(complete);
     }
     let mut first = None;
-    let to_review = findings.iter().filter_map(|finding| {
-        let remedy = to_review(finding).filter(is_wanted)?;
-        let is_first = *first.get_or_insert(&finding.rule) == &finding.rule;
-        (is_first && !needs_choice(report, remedy)).then_some(remedy)
-    });
-    Ok(to_review.cloned().collect())
+    Ok(findings
+        .iter()
+        .filter_map(|finding| {
+            let remedy = to_review(finding).filter(is_wanted)?;
+            let is_first = *first.get_or_insert(&finding.rule) == &finding.rule;
+            (is_first && !needs_choice(report, remedy)).then_some(remedy)
+        })
+        .cloned()
+        .collect())
 }
 
 pub(super) fn to_review(finding: &Finding) -> Option<&Remedy> {
@@ -110,17 +117,18 @@ pub(super) fn sets_annotation(remedy: &Remedy) -> bool {
 }
 
 fn enables_import(remedy: &Remedy) -> bool {
-    let mut operations = remedy
+    remedy
         .patch
         .iter()
-        .filter(|operation| is_of_import(operation));
-    operations.any(|operation| {
-        let value = operation.value.as_ref();
-        let state = value.map(|value| value.get("state").unwrap_or(value));
-        state.is_none_or(|state| {
-            state.as_str() != Some("Disabled") && state.as_bool() != Some(false)
+        .filter(|operation| is_of_import(operation))
+        .any(|operation| {
+            let value = operation.value.as_ref();
+            value
+                .map(|value| value.get("state").unwrap_or(value))
+                .is_none_or(|state| {
+                    state.as_str() != Some("Disabled") && state.as_bool() != Some(false)
+                })
         })
-    })
 }
 
 /// A corrected gate name does not count, because the gate keeps the state that the user set.

@@ -27,8 +27,9 @@ pub(super) fn write_or_show(
     failures: &mut Vec<Failure>,
 ) -> Result<()> {
     let is_same = |one: &Fixed<'_>, other: &Fixed<'_>| {
-        let sources = one.source().zip(other.source());
-        sources.is_some_and(|(one, other)| Arc::ptr_eq(one, other))
+        one.source()
+            .zip(other.source())
+            .is_some_and(|(one, other)| Arc::ptr_eq(one, other))
     };
     for of_file in fixed.chunk_by_mut(is_same) {
         let Some(source) = of_file.first().and_then(Fixed::source) else {
@@ -58,7 +59,7 @@ pub(super) fn write_or_show(
             continue;
         }
         for (before, after) in source.objects.iter().zip(objects) {
-            if let Some(fixed) = of_file.iter_mut().find(|object| object.is(before)) {
+            if let Some(fixed) = of_file.iter_mut().find(|fixed| fixed.is(before)) {
                 fixed.written = Some(after);
             }
         }
@@ -69,11 +70,18 @@ pub(super) fn write_or_show(
 /// The text of a file with the fixed objects in it. An object that the editor cannot change stays unchanged.
 fn edit(source: &Source, of_file: &mut [Fixed<'_>]) -> Result<Edited> {
     fn with(source: &Source, fixed: &[Fixed<'_>]) -> Result<Edited, EditError> {
-        let objects = source.objects.iter().map(|object| {
-            let fixed = fixed.iter().find(|fixed| fixed.is(object));
-            (&**object, fixed.map_or(&object.value, |fixed| &fixed.value))
-        });
-        edited(&source.text, &objects.collect::<Vec<_>>())
+        let objects = source
+            .objects
+            .iter()
+            .map(|object| {
+                let value = fixed
+                    .iter()
+                    .find(|fixed| fixed.is(object))
+                    .map_or(&object.value, |fixed| &fixed.value);
+                (&**object, value)
+            })
+            .collect::<Vec<_>>();
+        edited(&source.text, &objects)
     }
     if let Ok(edited) = with(source, of_file) {
         return Ok(edited);

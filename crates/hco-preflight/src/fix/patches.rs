@@ -93,20 +93,26 @@ fn guarded(base: &Value, mut patch: Patch) -> Patch {
             paths.push(path);
         }
     }
-    let tests = paths.iter().filter_map(|path| {
-        let value = base.pointer(path)?.clone();
-        let path = path.parse().ok()?;
-        Some(PatchOperation::Test(TestOperation { path, value }))
-    });
-    patch.0.splice(0..0, tests.collect::<Vec<_>>());
+    let tests = paths
+        .iter()
+        .filter_map(|path| {
+            Some(PatchOperation::Test(TestOperation {
+                path: path.parse().ok()?,
+                value: base.pointer(path)?.clone(),
+            }))
+        })
+        .collect::<Vec<_>>();
+    patch.0.splice(0..0, tests);
     patch
 }
 
 /// The command that makes the changes in the cluster.
 fn command(fixed: &Fixed<'_>, kubectl: &Kubectl) -> Result<String> {
     let identity = &fixed.question.identity;
-    let name = identity.name.as_deref();
-    let name = name.context("the object has no name, so there is no command for it")?;
+    let name = identity
+        .name
+        .as_deref()
+        .context("the object has no name, so there is no command for it")?;
     let version = identity.api_version.rsplit('/').next().unwrap_or_default();
     let resource = format!("hyperconvergeds.{version}.hco.kubevirt.io");
     let resource = shell_word(&one_line(&resource));

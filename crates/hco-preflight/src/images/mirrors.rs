@@ -67,10 +67,12 @@ mod tests {
     use super::*;
 
     fn names(mirrors: &[&str], name: &str) -> Vec<String> {
-        let mirrors: Vec<Mirror> = mirrors.iter().map(|text| text.parse().unwrap()).collect();
+        let parsed: Vec<Mirror> = mirrors.iter().map(|text| text.parse().unwrap()).collect();
         let image = Image::at(&format!("docker://{name}")).unwrap().unwrap();
-        let places = places(&mirrors, &image);
-        places.iter().map(ToString::to_string).collect()
+        places(&parsed, &image)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     #[test]

@@ -31,10 +31,10 @@ pub(crate) fn edited(file: &Value, operation: &PatchOperation) -> Option<Value> 
         let (parents, _) = operation.path.rsplit_once('/')?;
         let mut parent = &mut edited;
         for token in parents.split('/').skip(1) {
-            let token = token.replace("~1", "/").replace("~0", "~");
+            let name = token.replace("~1", "/").replace("~0", "~");
             parent = match parent {
                 Value::Object(fields) => {
-                    let field = fields.entry(token).or_insert(Value::Null);
+                    let field = fields.entry(name).or_insert(Value::Null);
                     if field.is_null() {
                         *field = Value::Object(Map::new());
                     }
@@ -58,8 +58,7 @@ pub(crate) fn edited(file: &Value, operation: &PatchOperation) -> Option<Value> 
 pub(crate) fn json_patch_of<'o>(
     operations: impl IntoIterator<Item = &'o PatchOperation>,
 ) -> Result<json_patch::Patch> {
-    let operations: Vec<&PatchOperation> = operations.into_iter().collect();
-    serde_json::to_value(operations)
+    serde_json::to_value(Vec::from_iter(operations))
         .and_then(serde_json::from_value)
         .context("a fix from the module is not a valid JSON Patch")
 }

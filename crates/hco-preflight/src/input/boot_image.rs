@@ -21,23 +21,25 @@ pub(crate) struct DataVolumes(BTreeMap<String, BootImage>);
 impl DataVolumes {
     /// The `DataVolume`s among the objects of files.
     pub(crate) fn of_files<'v>(objects: impl IntoIterator<Item = &'v Value>) -> Self {
-        let volumes = objects
+        let images = objects
             .into_iter()
-            .filter(|object| text(object, "/kind") == Some("DataVolume"));
-        let images = volumes.filter_map(|volume| {
-            let json = volume.to_string();
-            let image = BootImage::of_data_volume(Json::parse(json.as_bytes()).ok()?)?;
-            Some((key(volume), image))
-        });
-        Self(images.collect())
+            .filter(|object| text(object, "/kind") == Some("DataVolume"))
+            .filter_map(|volume| {
+                let json = volume.to_string();
+                let image = BootImage::of_data_volume(Json::parse(json.as_bytes()).ok()?)?;
+                Some((key(volume), image))
+            })
+            .collect();
+        Self(images)
     }
 
     fn of_world(world: &World) -> Self {
         let images = world
             .volumes
             .iter()
-            .filter_map(|volume| Some((volume.metadata.key(), volume.image()?)));
-        Self(images.collect())
+            .filter_map(|volume| Some((volume.metadata.key(), volume.image()?)))
+            .collect();
+        Self(images)
     }
 
     /// The image of a VM's boot disk.
@@ -61,8 +63,8 @@ pub(crate) fn read(machine: &Value) -> Option<VirtualMachine> {
     if text(machine, "/kind") != Some("VirtualMachine") {
         return None;
     }
-    let machine = machine.to_string();
-    let json = Json::parse(machine.as_bytes()).ok()?;
+    let text = machine.to_string();
+    let json = Json::parse(text.as_bytes()).ok()?;
     VirtualMachine::read(json).ok()
 }
 
@@ -91,12 +93,12 @@ pub(crate) fn note_of(situation: &Situation) -> Option<String> {
     let unfinished = unfinished(situation);
     let volumes = DataVolumes::of_world(&situation.world);
     let machines = situation.world.machines.iter().map(|machine| {
-        let image = machine.read().and_then(|read| volumes.unstated(&read));
-        let image = image.filter(|image| {
-            // Snapshots have no DataVolumes whose disk is complete.
-            let is_incomplete = || machine.has_disks(unfinished.as_ref()) == Some(false);
-            !matches!(image.named_by, NamedBy::Template(_)) || is_incomplete()
-        });
+        // Snapshots have no DataVolumes whose disk is complete.
+        let is_incomplete = || machine.has_disks(unfinished.as_ref()) == Some(false);
+        let image = machine
+            .read()
+            .and_then(|machine| volumes.unstated(&machine))
+            .filter(|image| !matches!(image.named_by, NamedBy::Template(_)) || is_incomplete());
         (machine.metadata.key(), image)
     });
     note(machines)

@@ -139,8 +139,12 @@ impl<'s> Check<'s> {
             .iter()
             .any(|question| question.identity.is_virtual_machine())
         {
-            let beside = files.beside.iter().map(|found| found.object.value.clone());
-            let objects = check.read_surroundings(&beside.collect::<Vec<_>>(), notes)?;
+            let beside = files
+                .beside
+                .iter()
+                .map(|found| found.object.value.clone())
+                .collect::<Vec<_>>();
+            let objects = check.read_surroundings(&beside, notes)?;
             check.surroundings = Some(Arc::new(objects));
         }
         Ok(check)
@@ -155,11 +159,8 @@ impl<'s> Check<'s> {
             .transpose()
             .map_err(|failure| anyhow!("{failure}"))?
             .unwrap_or_default();
-        if report
-            .workload_architectures
-            .as_ref()
-            .is_some_and(|all| all.len() > 1)
-        {
+        let workload = report.workload_architectures.as_ref();
+        if workload.is_some_and(|all| all.len() > 1) {
             let volumes = DataVolumes::of_files(beside);
             let machines = self.questions.iter().map(|question| {
                 let image = boot_image::read(question.object.value())
@@ -170,17 +171,13 @@ impl<'s> Check<'s> {
                 notes.push(&note);
             }
         }
-        let namespace = self
-            .subject
-            .connection
-            .namespace
-            .as_deref()
-            .unwrap_or(&self.policies.namespace);
-        let mut objects = self
+        let named = self.subject.connection.namespace.as_deref();
+        let namespace = named.unwrap_or(&self.policies.namespace);
+        let has_preferences = self
             .questions
             .iter()
-            .map(|question| question.object.value());
-        let has_preferences = objects.any(|object| object.pointer("/spec/preference").is_some());
+            .map(|question| question.object.value())
+            .any(|object| object.pointer("/spec/preference").is_some());
         Ok(surroundings(
             &decisive,
             &report,
@@ -257,8 +254,8 @@ impl<'s> Check<'s> {
     pub(crate) fn report(&self, question: &Question, object: &Value) -> Result<Report, Failure> {
         let host = || Arc::clone(&self.host);
         self.policies
-            .worst(question, |policy| {
-                self.evaluate(question, object, policy, host())
+            .worst(question, |settings| {
+                self.evaluate(question, object, settings, host())
             })
             .map_err(|error| question.failure(chain(&error)))
     }
@@ -330,9 +327,9 @@ impl Unread {
 }
 
 fn nothing(files: &[PathBuf], notes: &Notes, purpose: Purpose) -> String {
-    let files: Vec<String> = files.iter().map(|file| foreign::path(file)).collect();
-    let (kinds, files) = (kinds(purpose), files.join(", "));
-    let first = format!("nothing to check: no {kinds} in {files}");
+    let named: Vec<String> = files.iter().map(|file| foreign::path(file)).collect();
+    let (kinds, named) = (kinds(purpose), named.join(", "));
+    let first = format!("nothing to check: no {kinds} in {named}");
     let lines: Vec<&str> = std::iter::once(&*first).chain(notes.iter()).collect();
     lines.join("\n  ")
 }
@@ -372,8 +369,11 @@ fn check_usage(subject: &Subject) -> Result<()> {
         from,
         ..
     } = subject;
-    let named = [old, nodes, settings, from].into_iter().flatten();
-    files::check_stdin(named.chain(&subject.filename))
+    let named = [old, nodes, settings, from]
+        .into_iter()
+        .flatten()
+        .chain(&subject.filename);
+    files::check_stdin(named)
 }
 
 /// The live objects, evaluated as new objects, so that existing problems are reported too.
@@ -381,11 +381,13 @@ fn of_cluster(world: Option<&World>, namespace: Option<&str>) -> Result<Vec<Ques
     let source = world.context("no cluster is specified to read HyperConverged objects from")?;
     let live = source.hyperconvergeds(namespace)?;
     if live.is_empty() {
-        let namespace = namespace.map(|namespace| format!(" in the namespace `{namespace}`"));
+        let place = namespace
+            .map(|namespace| format!(" in the namespace `{namespace}`"))
+            .unwrap_or_default();
         let what = format!(
             "nothing to check: {} has no HyperConverged{}; specify a manifest with -f",
             source.name(),
-            one_line(&namespace.unwrap_or_default())
+            one_line(&place)
         );
         return Err(Unread::nothing(what));
     }
@@ -457,8 +459,8 @@ impl Sources<'_> {
                 apply::sent(self.subject.as_if.unwrap_or_default(), live, &submitted)
             }
             (_, _, Some(world)) if identity.is_virtual_machine() && self.old.is_none() => {
-                let namespace = namespace.unwrap_or(world.namespace());
-                with_namespace(&submitted, namespace).unwrap_or(submitted)
+                let default = namespace.unwrap_or(world.namespace());
+                with_namespace(&submitted, default).unwrap_or(submitted)
             }
             _ => submitted,
         };

@@ -67,15 +67,15 @@ pub(super) fn settings(
         if usable.iter().any(|settings| settings.apply_to(target)) {
             continue;
         }
-        let unusable: Vec<&str> = unusable
+        let mistakes: Vec<&str> = unusable
             .iter()
-            .filter(|(it, _)| it.apply_to(target))
+            .filter(|(settings, _)| settings.apply_to(target))
             .map(|(_, what)| &**what)
             .collect();
-        if !unusable.is_empty() {
+        if !mistakes.is_empty() {
             bail!(
                 "{}; use the version of hco-preflight that matches the policy, or specify settings with --settings",
-                unusable.join("\n")
+                mistakes.join("\n")
             );
         }
         notes.push(&defaults(&format!(
@@ -106,7 +106,7 @@ fn applying(
             None => drop(applies_to.insert(target.clone())),
         }
     }
-    let value = spec.get("settings").filter(|spec| !spec.is_null());
+    let value = spec.get("settings").filter(|settings| !settings.is_null());
     (!applies_to.is_empty()).then(|| Settings {
         value: value.cloned().unwrap_or_else(|| json!({})),
         policy: Some(policy),
@@ -133,8 +133,9 @@ fn note_use(object: &Value, policy: &Policy, notes: &mut Notes) {
 /// Why the API server does not send requests for an object to a policy.
 fn excludes(spec: &Value, target: &Target) -> Option<String> {
     let covers = |rule: &Value| {
-        let mut resources = items(rule, "/resources").filter_map(Value::as_str);
-        resources.any(|resource| ["*", "*/*", target.resource].contains(&resource))
+        items(rule, "/resources")
+            .filter_map(Value::as_str)
+            .any(|resource| ["*", "*/*", target.resource].contains(&resource))
     };
     let rules = spec.get("rules").and_then(Value::as_array);
     if rules.is_some_and(|rules| !rules.iter().any(covers)) {
@@ -175,7 +176,7 @@ fn named_namespaces(spec: &Value) -> Option<impl Iterator<Item = &str>> {
     let labels = spec.pointer("/namespaceSelector/matchLabels");
     let has_labels = labels
         .and_then(Value::as_object)
-        .is_some_and(|label| !label.is_empty());
+        .is_some_and(|labels| !labels.is_empty());
     let lists_names = text(only, "/key") == Some("kubernetes.io/metadata.name")
         && text(only, "/operator") == Some("In");
     (lists_names && !has_labels).then(|| items(only, "/values").filter_map(Value::as_str))
@@ -219,8 +220,10 @@ mod tests {
     #[test]
     fn the_artifact_is_called_so() {
         let metadata = include_str!("../../../../policy-metadata.yml");
-        let mut lines = metadata.lines().map(str::trim);
-        let address = lines.find_map(|line| line.strip_prefix("io.kubewarden.policy.ociUrl: "));
+        let address = metadata
+            .lines()
+            .map(str::trim)
+            .find_map(|line| line.strip_prefix("io.kubewarden.policy.ociUrl: "));
         assert!(is_ours(&json!({"module": address})), "{address:?}");
     }
 

@@ -88,12 +88,16 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     files.failures.append(&mut tree.failures);
     files.notes.append(std::mem::take(&mut tree.notes));
     for (what, names) in std::mem::take(&mut files.skipped) {
-        let names = names.join(", ");
-        files.notes.push(&format!("skipped {what}: {names}"));
+        files
+            .notes
+            .push(&format!("skipped {what}: {}", names.join(", ")));
     }
     // Only a VirtualMachine depends on other objects in the files.
-    let mut found = files.found.iter();
-    if !found.any(|found| found.identity.is_virtual_machine()) {
+    if !files
+        .found
+        .iter()
+        .any(|found| found.identity.is_virtual_machine())
+    {
         for found in std::mem::take(&mut files.beside) {
             files.count(found.identity.kind);
         }
@@ -101,7 +105,7 @@ pub(crate) fn read(paths: &[PathBuf], walk: Walk, wanted: Wanted) -> Files {
     let kinds: Vec<String> = files
         .others
         .iter()
-        .map(|(kind, it)| format!("{kind} ({it})"))
+        .map(|(kind, number)| format!("{kind} ({number})"))
         .collect();
     if !kinds.is_empty() {
         let documents = count(files.others.values().sum(), "document");
@@ -305,10 +309,12 @@ fn is_template(text: &[u8]) -> bool {
 
 /// The directory of the Helm chart that a file of a directory is a template of.
 fn chart_of<'p>(file: &'p Path, root: Option<&Path>) -> Option<&'p Path> {
-    let mut parents = file.ancestors().skip(1);
     root?;
-    let templates = parents.find(|parent| parent.ends_with("templates"))?;
-    let chart = templates.parent()?;
+    let chart = file
+        .ancestors()
+        .skip(1)
+        .find(|parent| parent.ends_with("templates"))?
+        .parent()?;
     chart.join("Chart.yaml").is_file().then_some(chart)
 }
 

@@ -25,9 +25,9 @@ impl ShownVersion {
             VersionSource::Settings | VersionSource::Default => None,
         };
         // The version as it was written, if the module uses another number for it.
-        let written = written.map(|written| written.strip_prefix('v').unwrap_or(written));
         let written = written
-            .filter(|written| *written != number && !written.starts_with(&format!("{number}.")))
+            .map(|version| version.strip_prefix('v').unwrap_or(version))
+            .filter(|version| *version != number && !version.starts_with(&format!("{number}.")))
             .map(one_line);
         let of = match version.source {
             VersionSource::Given => Some("--hco-version".to_owned()),
@@ -46,8 +46,12 @@ impl ShownVersion {
             Some(format!("HCO {written} is {what}: HCO {known} is assumed"))
         });
         let evaluated = unknown.as_ref().map_or("", |_| "evaluated as ");
-        let evaluated = written.as_ref().map(|_| format!("{evaluated}HCO {known}"));
-        let more: Vec<String> = evaluated.into_iter().chain(of).collect();
+        let more: Vec<String> = written
+            .as_ref()
+            .map(|_| format!("{evaluated}HCO {known}"))
+            .into_iter()
+            .chain(of)
+            .collect();
         let mut text = written.unwrap_or(known);
         if !more.is_empty() {
             text = format!("{text} ({})", more.join(", "));

@@ -17,9 +17,7 @@ pub(super) fn verify<'v>(
     notes: &mut Notes,
 ) -> Result<Option<Arc<Registries>>> {
     for settings in settings.filter_map(Value::as_object_mut) {
-        let is_verified = settings
-            .get("images")
-            .is_some_and(|settings| settings != "ignore");
+        let is_verified = settings.get("images").is_some_and(|mode| mode != "ignore");
         if subject.images && !is_verified {
             settings.insert("images".to_owned(), Value::from("verify"));
         } else if !subject.images && is_verified {

@@ -61,22 +61,31 @@ const OF_SPEC: [&str; 6] = [
 
 /// A sentence about each field of a HyperConverged that the API server drops, and where it belongs.
 pub(crate) fn of(object: &Value) -> Vec<String> {
-    let (moved, other): (&[Moved], _) = match object.pointer("/apiVersion").and_then(Value::as_str)
+    let (table, other): (&[Moved], _) = match object.pointer("/apiVersion").and_then(Value::as_str)
     {
         Some("hco.kubevirt.io/v1") => (&OF_V1BETA1, "v1beta1"),
         Some("hco.kubevirt.io/v1beta1") => (&OF_V1, "v1"),
         _ => return Vec::new(),
     };
     let has = |path: &str| object.pointer(path).is_some_and(|value| !value.is_null());
-    let moved = moved.iter().filter(|(path, _)| has(path));
-    let moved = moved.map(|(path, place)| {
-        let field = path.replace('/', ".");
-        let field = field.trim_start_matches('.');
-        format!("{field} has no effect: it is a field of {other}, and the API server drops it; write {place}")
-    });
-    let beside = OF_SPEC.iter().filter(|field| has(&format!("/{field}")));
-    let beside = beside.map(|field| {
-        format!("{field} has no effect: it stands beside spec, and the API server drops it; write spec.{field}")
-    });
+    let in_other_version = |(path, place): &Moved| {
+        let field = path.trim_start_matches('/').replace('/', ".");
+        format!(
+            "{field} has no effect: it is a field of {other}, and the API server drops it; write {place}"
+        )
+    };
+    let beside_spec = |field: &&str| {
+        format!(
+            "{field} has no effect: it stands beside spec, and the API server drops it; write spec.{field}"
+        )
+    };
+    let moved = table
+        .iter()
+        .filter(|(path, _)| has(path))
+        .map(in_other_version);
+    let beside = OF_SPEC
+        .iter()
+        .filter(|field| has(&format!("/{field}")))
+        .map(beside_spec);
     moved.chain(beside).collect()
 }

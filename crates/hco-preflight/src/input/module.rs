@@ -18,11 +18,11 @@ pub(crate) struct Module(Policy);
 
 /// Why a module, or else the engine in this program, rejects settings; `None` if they are valid.
 pub(crate) fn mistakes(module: Option<&Module>, settings: &Value) -> Result<Option<String>> {
-    let settings = settings.to_string();
+    let json = settings.to_string();
     let Some(Module(policy)) = module else {
-        return Ok(engine::validate_settings(settings.as_bytes()).err());
+        return Ok(engine::validate_settings(json.as_bytes()).err());
     };
-    let verdict = policy.validate_settings(settings.as_bytes())?;
+    let verdict = policy.validate_settings(json.as_bytes())?;
     let no_reason = || "the module does not report a reason".to_owned();
     Ok((!verdict.valid).then(|| verdict.message.unwrap_or_else(no_reason)))
 }
@@ -41,7 +41,8 @@ impl Module {
             None => Policy::embedded_with(&options)?,
             Some(path) => {
                 let option = || format!("--policy {}", foreign::path(path));
-                let bytes = File::open(path).and_then(|file| read_up_to(LIMIT, file)).with_context(|| {
+                let read = File::open(path).and_then(|file| read_up_to(LIMIT, file));
+                let bytes = read.with_context(|| {
                     format!(
                         "{} cannot be read; to download a module, run `kwctl pull --output-path policy.wasm ADDRESS`",
                         option()
@@ -69,8 +70,12 @@ impl Module {
 
 /// A report whose sentences can be printed. The embedded module has escaped them; another module may not have.
 fn escaped(mut report: Report) -> Report {
-    let sentences = report.repairs.iter_mut().chain(&mut report.not_checked);
-    for sentence in sentences.chain(&mut report.message) {
+    let sentences = report
+        .repairs
+        .iter_mut()
+        .chain(&mut report.not_checked)
+        .chain(&mut report.message);
+    for sentence in sentences {
         *sentence = foreign::lines(sentence);
     }
     for finding in &mut report.findings {

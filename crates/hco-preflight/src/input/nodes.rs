@@ -56,8 +56,8 @@ pub(super) fn read(
 }
 
 fn of_nodes<'n>(nodes: impl IntoIterator<Item = &'n Node>) -> NodeList {
-    let nodes = nodes.into_iter().map(Node::to_value);
-    NodeList::of_objects(&nodes.collect::<Vec<_>>())
+    let objects: Vec<_> = nodes.into_iter().map(Node::to_value).collect();
+    NodeList::of_objects(&objects)
 }
 
 pub(super) fn of_file(path: &Path, labels: &Labels) -> Result<NodeList> {

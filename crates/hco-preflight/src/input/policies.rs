@@ -78,8 +78,10 @@ impl Policies {
     }
 
     pub(super) fn all_settings(&mut self) -> impl Iterator<Item = &mut Value> {
-        let all = self.deployed.iter_mut().chain([&mut self.settings]);
-        all.map(|settings| &mut settings.value)
+        self.deployed
+            .iter_mut()
+            .chain([&mut self.settings])
+            .map(|settings| &mut settings.value)
     }
 
     /// The settings for an object: the settings of each policy in the cluster that applies to it.
@@ -100,8 +102,11 @@ impl Policies {
     /// Whether settings determine the exit code: the settings of policies in protect mode, or of all policies without
     /// such a policy.
     pub(super) fn decides(&self, settings: &Settings, question: &Question) -> bool {
-        let mut all = self.settings_for(question).into_iter();
-        settings.protects() || !all.any(Settings::protects)
+        settings.protects()
+            || !self
+                .settings_for(question)
+                .into_iter()
+                .any(Settings::protects)
     }
 
     /// The report with the most severe verdict, among all settings that determine the exit code.
@@ -132,10 +137,9 @@ fn set_levels(settings: &mut Value, levels: &[(String, String)]) {
     };
     let all = settings.entry("levels").or_insert_with(|| json!({}));
     if let Some(all) = all.as_object_mut() {
-        all.extend(
-            levels
-                .iter()
-                .map(|(rule, level)| (rule.clone(), Value::from(level.as_str()))),
-        );
+        let by_rule = levels
+            .iter()
+            .map(|(rule, level)| (rule.clone(), Value::from(level.as_str())));
+        all.extend(by_rule);
     }
 }

@@ -77,9 +77,12 @@ fn read(documents: &[Object]) -> Result<(Value, Option<&'static str>), String> {
             ));
         }
     };
-    let settings = settings.filter(|settings| !settings.is_null());
     let note = policy.and_then(|policy| without_effect(&policy.value));
-    Ok((settings.cloned().unwrap_or_else(|| json!({})), note))
+    let stated = settings
+        .filter(|settings| !settings.is_null())
+        .cloned()
+        .unwrap_or_else(|| json!({}));
+    Ok((stated, note))
 }
 
 pub(crate) fn without_effect(policy: &Value) -> Option<&'static str> {
@@ -88,8 +91,11 @@ pub(crate) fn without_effect(policy: &Value) -> Option<&'static str> {
     let repairs = policy.pointer("/spec/settings/repair")?.as_object()?;
     let is_mutating = policy.pointer("/spec/mutating") == Some(&Value::Bool(true));
     let is_monitoring = text(policy, "/spec/mode") == Some("monitor");
-    let why = is_monitoring.then_some(MONITORING);
-    let why = if is_mutating { why } else { Some(VALIDATING) };
+    let why = if is_mutating {
+        is_monitoring.then_some(MONITORING)
+    } else {
+        Some(VALIDATING)
+    };
     why.filter(|_| !repairs.is_empty())
 }
 
@@ -101,10 +107,11 @@ fn policy(documents: &[Object]) -> Result<Option<&Object>, String> {
         matches!(kind, Some("ClusterAdmissionPolicy" | "AdmissionPolicy"))
     };
     let is_ours = |policy: &&Object| {
-        let rules = items(&policy.value, "/spec/rules");
-        let mut resources = rules.flat_map(|rule| items(rule, "/resources"));
         let is_mutating = policy.value.pointer("/spec/mutating") == Some(&Value::Bool(true));
-        !is_mutating && resources.any(|resource| resource == "hyperconvergeds")
+        !is_mutating
+            && items(&policy.value, "/spec/rules")
+                .flat_map(|rule| items(rule, "/resources"))
+                .any(|resource| resource == "hyperconvergeds")
     };
     let all: Vec<&Object> = documents.iter().filter(is_policy).collect();
     let ours: Vec<&Object> = all.iter().copied().filter(is_ours).collect();

@@ -157,8 +157,10 @@ pub(crate) struct NoHyperConverged {
 
 impl std::fmt::Display for NoHyperConverged {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let namespace = self.namespace.as_deref().map(one_line);
-        let within = namespace
+        let within = self
+            .namespace
+            .as_deref()
+            .map(one_line)
             .map(|name| format!(" in the namespace `{name}`"))
             .unwrap_or_default();
         write!(
@@ -211,12 +213,13 @@ impl Reading<'_> {
     fn only(&self, world: &World) -> Result<Value> {
         let unknown = self.unknown();
         let own = self.subject.connection.namespace.as_deref();
-        let wanted = world
+        let wanted: Vec<&Value> = world
             .hyperconvergeds
             .iter()
-            .filter(|object| in_namespace(own, object));
-        match wanted.collect::<Vec<_>>().as_slice() {
-            [one] => Ok((*one).clone()),
+            .filter(|hyperconverged| in_namespace(own, hyperconverged))
+            .collect();
+        match *wanted {
+            [one] => Ok(one.clone()),
             [] if self.reader == Reader::Plan => {
                 bail!("{unknown}: there is no HyperConverged; specify a manifest with -f")
             }
@@ -224,9 +227,9 @@ impl Reading<'_> {
                 namespace: own.map(str::to_owned),
             }
             .into()),
-            several => bail!(
+            _ => bail!(
                 "{unknown}: there are {} HyperConvergeds, and HCO reconciles one; specify its namespace with -n",
-                several.len()
+                wanted.len()
             ),
         }
     }
@@ -312,9 +315,13 @@ impl Situation {
             kubectl,
             from: (subject.from.as_ref()).map(|path| foreign::shell_word(&foreign::path(path))),
         };
-        let states = situation.before.iter().chain([&situation.after]);
-        let unknown = states.filter_map(|state| situation.version(&state.report)?.unknown);
-        for note in unknown.collect::<BTreeSet<_>>() {
+        let unknown = situation
+            .before
+            .iter()
+            .chain([&situation.after])
+            .filter_map(|hco| situation.version(&hco.report)?.unknown)
+            .collect::<BTreeSet<_>>();
+        for note in unknown {
             notes.push(&note);
         }
         Ok(situation)
@@ -330,7 +337,7 @@ fn common_templates(objects: &[&Value]) -> Option<Value> {
     let first = objects.first()?;
     let seen = first.pointer("/status/observedGeneration")?;
     let is_common =
-        |object: &Value| object.pointer("/status/commonTemplate") == Some(&Value::Bool(true));
+        |template: &Value| template.pointer("/status/commonTemplate") == Some(&Value::Bool(true));
     let is_seen = first.pointer("/metadata/generation") == Some(seen);
     if !is_seen || !templates::of_status(first).any(is_common) {
         return None;
@@ -421,16 +428,19 @@ impl Situation {
         // MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, ValidateUpdate, which checks nothing
         // if neither the spec nor the annotations change.
         let is_same = |field: &str| {
-            let before = before.map(|before| before.object.pointer(field));
-            before == Some(object.pointer(field))
+            before.is_some_and(|before| before.object.pointer(field) == object.pointer(field))
         };
         if is_same("/spec") && is_same("/metadata/annotations") {
             return facts;
         }
         // The webhook crashes, so the request fails.
         let crashes = |finding: &&Finding| finding.consequence == Some(Consequence::HcoCrashes);
-        let crashes = report.findings.iter().filter(crashes);
-        facts.extend(crashes.map(|finding| format!("[{}] {}", finding.rule, finding.fact)));
+        let crashes = report
+            .findings
+            .iter()
+            .filter(crashes)
+            .map(|finding| format!("[{}] {}", finding.rule, finding.fact));
+        facts.extend(crashes);
         if facts.is_empty()
             && report.templates.is_some()
             && let Some(before) = before
@@ -504,12 +514,11 @@ fn changed(args: &Plan, found: Found, live: Option<Value>, notes: &mut Notes) ->
             .connection
             .namespace
             .as_ref()
-            .map(|_| "; because of -n, other namespaces were not looked at");
+            .map(|_| "; because of -n, other namespaces were not looked at")
+            .unwrap_or_default();
         notes.push(&format!(
             "{}:{}: planned as a new object: there is no HyperConverged with its name{}",
-            place.file,
-            place.line,
-            elsewhere.unwrap_or_default()
+            place.file, place.line, elsewhere
         ));
     }
     let how = args.as_if.unwrap_or_default();
@@ -538,6 +547,6 @@ fn nodes_of(path: &Path, question: &Question) -> Result<Vec<Node>> {
 
 /// The nodes as a list in JSON.
 fn list<'n>(nodes: impl Iterator<Item = &'n Node>) -> Result<String> {
-    let nodes = nodes.collect::<Vec<_>>();
-    Ok(serde_json::to_string(&BTreeMap::from([("items", nodes)]))?)
+    let items: Vec<&Node> = nodes.collect();
+    Ok(serde_json::to_string(&BTreeMap::from([("items", items)]))?)
 }

@@ -82,14 +82,14 @@ pub(super) fn surroundings(
     notes: &mut Notes,
 ) -> Objects {
     let in_files = |kind: &'static str| {
-        let of_kind = beside
+        beside
             .iter()
-            .filter(move |object| text(object, "/kind") == Some(kind));
-        of_kind.map(move |object| {
-            let namespaced =
-                with_namespace(object, namespace).filter(|_| kind != CLUSTER_PREFERENCE);
-            namespaced.unwrap_or_else(|| object.clone())
-        })
+            .filter(move |object| text(object, "/kind") == Some(kind))
+            .map(move |object| {
+                let namespaced =
+                    with_namespace(object, namespace).filter(|_| kind != CLUSTER_PREFERENCE);
+                namespaced.unwrap_or_else(|| object.clone())
+            })
     };
     let mut kubevirts: Vec<Value> = in_files("KubeVirt").collect();
     if let Some(world) = world.filter(|_| kubevirts.is_empty()) {
@@ -109,18 +109,20 @@ pub(super) fn surroundings(
     let known = world.and_then(|world| world.all(&world.sources, notes));
     // The operators created the stored objects from a stored HyperConverged, so they need no forecast.
     let is_forecast = matches!(decisive, Decisive::New(_)) || known.is_none() && world.is_some();
-    let forecast = report.forecast.as_ref().filter(|_| is_forecast);
-    let forecast = forecast
+    let forecast = report
+        .forecast
+        .as_ref()
+        .filter(|_| is_forecast)
         .into_iter()
         .flat_map(|forecast| &forecast.data_sources);
     sources.extend(
         known
             .into_iter()
             .flatten()
-            .map(|object| (key(&object), object)),
+            .map(|source| (key(&source), source)),
     );
     sources.extend(forecast.map(|source| (source.key(), of_forecast(source))));
-    sources.extend(in_files("DataSource").map(|object| (key(&object), object)));
+    sources.extend(in_files("DataSource").map(|source| (key(&source), source)));
 
     let mut objects = Objects::default()
         .with(
@@ -147,11 +149,10 @@ pub(super) fn surroundings(
             Some(stored) => preferences.extend(stored),
             None if kind == CLUSTER_PREFERENCE => {
                 let kubevirt = report.kubevirt(String::new());
-                preferences.extend(
-                    SHIPPED
-                        .iter()
-                        .filter_map(|(name, _)| shipped(name, &kubevirt)),
-                );
+                let all = SHIPPED
+                    .iter()
+                    .filter_map(|(name, _)| shipped(name, &kubevirt));
+                preferences.extend(all);
             }
             None => {}
         }
@@ -163,7 +164,8 @@ pub(super) fn surroundings(
 /// An object without a namespace, with the namespace in which it will be created. The DataSources of a VirtualMachine
 /// are also read there.
 pub(super) fn with_namespace(object: &Value, namespace: &str) -> Option<Value> {
-    let is_stated = text(object, "/metadata/namespace").is_some_and(|text| !text.is_empty());
+    let is_stated =
+        text(object, "/metadata/namespace").is_some_and(|namespace| !namespace.is_empty());
     let mut object = Some(object.clone()).filter(|_| !is_stated && !namespace.is_empty())?;
     let metadata = object.get_mut("metadata")?.as_object_mut()?;
     metadata.insert("namespace".to_owned(), Value::from(namespace));
@@ -185,8 +187,10 @@ fn shipped(name: &str, kubevirt: &installation::KubeVirt) -> Option<Value> {
 /// The HyperConverged with the status that HCO will write.
 fn hyperconverged(decisive: &Decisive<'_>, report: &Report) -> Value {
     let names = |list: &Option<Vec<Foreign>>| -> Vec<String> {
-        let names = list.iter().flatten();
-        names.map(|name| name.raw().to_owned()).collect()
+        list.iter()
+            .flatten()
+            .map(|name| name.raw().to_owned())
+            .collect()
     };
     let object = decisive.question().map(|question| question.object.value());
     // v1 has the infrastructure placement at another path.

@@ -48,8 +48,10 @@ impl FromStr for WhatIf {
                 .map_err(|error: String| one_line(&error))?;
             for (architecture, number) in counts.0 {
                 let who = (is_control_plane, &architecture);
-                let mut known = parts.iter();
-                if known.any(|known| (known.is_control_plane, &known.architecture) == who) {
+                if parts
+                    .iter()
+                    .any(|part| (part.is_control_plane, &part.architecture) == who)
+                {
                     return Err(format!("{architecture} is listed twice"));
                 }
                 parts.push(Part {
@@ -74,8 +76,11 @@ impl WhatIf {
                 joined.extend(part.made_up());
                 continue;
             }
-            let own = nodes.iter().filter(|node| part.matches(node));
-            let mut names: Vec<&String> = own.map(|node| &node.name).collect();
+            let mut names: Vec<&String> = nodes
+                .iter()
+                .filter(|node| part.matches(node))
+                .map(|node| &node.name)
+                .collect();
             names.sort_unstable();
             let Some(stay) = names.len().checked_sub(part.number) else {
                 let role = if part.is_control_plane {

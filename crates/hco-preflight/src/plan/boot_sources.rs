@@ -13,7 +13,9 @@ use operator_models::ssp::bundle;
 use serde_json::{Value, json};
 
 use crate::input::{Hco, Situation};
-use crate::report::{Changes, Conclusions as _, Cron, CronChanges, DataSource, Forecast, is_in};
+use crate::report::{
+    Changes, Conclusions as _, Cron, CronChanges, DataSource, Forecast, Retarget, is_in,
+};
 use crate::templates;
 
 /// The boot sources before and after the change. Keys are `NAMESPACE/NAME`.
@@ -95,11 +97,8 @@ impl<'c> Wanted<'c> {
 impl<'c> BootSources<'c> {
     /// The difference between the current and the wanted boot sources.
     pub(super) fn new(situation: &'c Situation, wanted: Wanted<'c>) -> Self {
-        let forecasts = situation
-            .forecast_before
-            .as_ref()
-            .into_iter()
-            .chain(wanted.forecast);
+        let before = situation.forecast_before.as_ref();
+        let forecasts = before.into_iter().chain(wanted.forecast);
         let crons = forecasts.clone().flat_map(|forecast| &forecast.crons);
         let sources = forecasts.flat_map(|forecast| &forecast.data_sources);
         let after = wanted.forecast.into_iter();
@@ -109,7 +108,12 @@ impl<'c> BootSources<'c> {
             .flat_map(|forecast| &forecast.data_sources)
             .map(|source| (source.key(), source))
             .collect();
-        let claims = situation.world.claims.iter();
+        let claims = situation
+            .world
+            .claims
+            .iter()
+            .map(|claim| claim.metadata.key())
+            .collect();
         let mut all = Self {
             situation,
             wanted,
@@ -130,7 +134,7 @@ impl<'c> BootSources<'c> {
                 .map(|source| (source.key(), source.points_to.as_ref()))
                 .collect(),
             templates: templates(&wanted.hco.object),
-            claims: claims.map(|claim| claim.metadata.key()).collect(),
+            claims,
         };
         for source in all.collected() {
             let (namespace, name) = source.split_once('/').unwrap_or_default();
@@ -178,15 +182,16 @@ impl<'c> BootSources<'c> {
         if volumes.is_empty() {
             return collected;
         }
-        let claims = world.claims.iter().map(|claim| &claim.metadata);
-        let labels: BTreeMap<String, Option<String>> = claims
-            .map(|claim| (claim.key(), claim.cron_key()))
+        let labels: BTreeMap<String, Option<String>> = world
+            .claims
+            .iter()
+            .map(|claim| (claim.metadata.key(), claim.metadata.cron_key()))
             .collect();
         let created: BTreeSet<&str> = self
             .changes
             .crons
             .iter()
-            .flat_map(|changes| &changes.created)
+            .flat_map(|crons| &crons.created)
             .map(Foreign::raw)
             .collect();
         for cron in self.after() {
@@ -209,8 +214,9 @@ impl<'c> BootSources<'c> {
                 .sources
                 .iter()
                 .filter(|other| other.disks().any(|disk| is_of_other(&disk)))
-                .map(|other| other.metadata.key());
-            collected.extend(others.filter(|other| *other != source));
+                .map(|other| other.metadata.key())
+                .filter(|other| *other != source);
+            collected.extend(others);
             if former.len() > kept && self.replaced_by(cron).is_some() {
                 collected.insert(source);
             }
@@ -228,12 +234,8 @@ impl<'c> BootSources<'c> {
     }
 
     pub(super) fn architectures(&self) -> &'c [Foreign] {
-        self.wanted
-            .hco
-            .report
-            .workload_architectures
-            .as_deref()
-            .unwrap_or_default()
+        let architectures = self.wanted.hco.report.workload_architectures.as_deref();
+        architectures.unwrap_or_default()
     }
 
     /// Whether a DataImportCron imports an image. CDI reuses a disk that the DataImportCron has imported, unless the
@@ -248,7 +250,7 @@ impl<'c> BootSources<'c> {
                         || self
                             .crons_before
                             .get(&key)
-                            .is_some_and(|cron| !cron.keeps_disks)
+                            .is_some_and(|before| !before.keeps_disks)
                         || is_in(&self.changes.empty_meanwhile, &cron.source()))
         })
     }
@@ -290,13 +292,14 @@ impl<'c> BootSources<'c> {
             .changes
             .crons
             .iter()
-            .flat_map(|changes| &changes.created)
+            .flat_map(|crons| &crons.created)
             .map(|key| parts(key.raw()).0)
             .collect();
-        let new = created
+        created
             .difference(&there)
-            .filter(|key| !GOLDEN.contains(&key.raw()));
-        new.cloned().collect()
+            .filter(|namespace| !GOLDEN.contains(&namespace.raw()))
+            .cloned()
+            .collect()
     }
 
     /// The DataSource that a DataSource points to before the change.
@@ -315,18 +318,17 @@ impl<'c> BootSources<'c> {
     /// The deleted DataImportCron that manages the same DataSource.
     fn predecessor(&self, cron: &Cron) -> Option<&str> {
         let source = cron.source();
-        let mut deleted = self
-            .changes
+        self.changes
             .crons
             .as_ref()?
             .deleted
             .iter()
-            .map(Foreign::raw);
-        deleted.find(|key| {
-            self.crons_before
-                .get(*key)
-                .is_some_and(|cron| cron.source == source)
-        })
+            .map(Foreign::raw)
+            .find(|key| {
+                self.crons_before
+                    .get(*key)
+                    .is_some_and(|before| before.source == source)
+            })
     }
 
     /// Whether a new DataImportCron finds the disk that a deleted one has imported.
@@ -347,16 +349,15 @@ impl<'c> BootSources<'c> {
     /// MIRRORS: containerized-data-importer c07cdb6f pkg/controller/dataimportcron-controller.go, shouldReconcileCron: it
     /// does not try again.
     pub(super) fn often_missed(&self) -> Vec<Foreign> {
-        let created = self
-            .changes
+        self.changes
             .crons
             .iter()
-            .flat_map(|changes| &changes.created);
-        let crons = created.filter_map(|key| self.crons.get(key.raw()));
-        let missed = crons
+            .flat_map(|crons| &crons.created)
+            .filter_map(|key| self.crons.get(key.raw()))
             .filter(|cron| cron.rejected.is_none() && cron.never_runs.is_none())
-            .filter(|cron| self.predecessor(cron).is_some() && !self.is_of_ssp(&cron.source()));
-        missed.map(|cron| cron.name.clone()).collect()
+            .filter(|cron| self.predecessor(cron).is_some() && !self.is_of_ssp(&cron.source()))
+            .map(|cron| cron.name.clone())
+            .collect()
     }
 
     /// Whether an existing DataImportCron has imported its image, and its DataSource has the disk.
@@ -368,13 +369,13 @@ impl<'c> BootSources<'c> {
     /// Whether a DataSource has a disk; assumed if DataSources were not read.
     fn has_disk(&self, source: &str) -> bool {
         let before = self.sources_before.get(source);
-        !self.situation.world.sources.is_read() || before.is_some_and(|before| before.has_disk)
+        !self.situation.world.sources.is_read() || before.is_some_and(|source| source.has_disk)
     }
 
     /// Whether the disk of a DataSource is deleted with its DataImportCron, and then imported again.
     pub(super) fn is_reimported(&self, source: &str) -> bool {
         let before = self.sources_before.get(source);
-        before.is_some_and(|before| before.is_reimported)
+        before.is_some_and(|source| source.is_reimported)
     }
 
     /// Whether CDI deletes each disk of a DataImportCron after its import.
@@ -426,7 +427,7 @@ impl<'c> BootSources<'c> {
             .changes
             .crons
             .iter()
-            .flat_map(|changes| changes.created.iter().chain(&changes.recreated))
+            .flat_map(|crons| crons.created.iter().chain(&crons.recreated))
             .map(Foreign::raw)
             .collect();
         self.after().filter(move |cron| {
@@ -462,7 +463,7 @@ impl<'c> BootSources<'c> {
     pub(super) fn keeps_disk(&self, source: &str) -> bool {
         if self.situation.world.sources.is_read() {
             let before = self.sources_before.get(source);
-            return before.is_some_and(|before| before.keeps_disk);
+            return before.is_some_and(|source| source.keeps_disk);
         }
         self.crons_before
             .values()
@@ -473,7 +474,7 @@ impl<'c> BootSources<'c> {
     fn is_of_ssp(&self, source: &str) -> bool {
         if self.situation.world.sources.is_read() {
             let before = self.sources_before.get(source);
-            return before.is_some_and(|before| before.is_of_ssp);
+            return before.is_some_and(|source| source.is_of_ssp);
         }
         is_of_bundle(source)
     }
@@ -481,25 +482,31 @@ impl<'c> BootSources<'c> {
     /// Whether a recreated DataImportCron imports another image although its disk stays. CDI reuses a disk with the
     /// same digest, which does not depend on the platform.
     pub(super) fn imports_again(&self, key: &str) -> bool {
-        let mut fields = self.changed_fields(key).iter().map(Foreign::raw);
-        fields.any(|field| {
-            field == "managedDataSource"
-                || field.starts_with("template.spec.source") && !field.contains("platform")
-        })
+        self.changed_fields(key)
+            .iter()
+            .map(Foreign::raw)
+            .any(|field| {
+                field == "managedDataSource"
+                    || field.starts_with("template.spec.source") && !field.contains("platform")
+            })
     }
 
     /// Whether a DataSource has an uploaded disk, so that SSP does not create a DataImportCron for it. The disk has the
     /// name of the DataSource or, for the default architecture, the name without the suffix.
     pub(super) fn is_uploaded(&self, key: &str) -> bool {
         let known = |name: &str| is_in(self.architectures(), name);
-        let unsuffixed = key.rsplit_once('-').filter(|(_, suffix)| known(suffix));
-        self.claims.contains(key) || unsuffixed.is_some_and(|(name, _)| self.claims.contains(name))
+        self.claims.contains(key)
+            || key
+                .rsplit_once('-')
+                .filter(|(_, suffix)| known(suffix))
+                .is_some_and(|(name, _)| self.claims.contains(name))
     }
 
     pub(super) fn json(&self) -> Value {
-        let not_updated = self
+        let not_updated: Vec<Foreign> = self
             .not_updating()
-            .map(|cron| Foreign::from(&*cron.source()));
+            .map(|cron| Foreign::from(&*cron.source()))
+            .collect();
         json!({
             "crons": self.changes.crons.as_ref().map(|changes| self.crons(changes)),
             "dataSources": self.data_sources(),
@@ -507,7 +514,7 @@ impl<'c> BootSources<'c> {
             "emptyMeanwhile": self.changes.empty_meanwhile,
             "lostImage": self.changes.lost_image,
             // DataSources of templates that CDI no longer updates.
-            "notUpdated": not_updated.collect::<Vec<_>>(),
+            "notUpdated": not_updated,
             // Namespaces that no operator creates.
             "newNamespaces": self.new_namespaces(),
         })
@@ -520,11 +527,6 @@ impl<'c> BootSources<'c> {
             .chain(&changes.recreated)
             .map(Foreign::raw)
             .collect();
-        let unchanged = self
-            .crons_before
-            .keys()
-            .filter(|key| !gone.contains(key.as_str()));
-        let rejected = self.rejected().map(Cron::key);
         let cron = |key: &str| {
             let (namespace, name) = parts(key);
             let cron = self.crons.get(key);
@@ -541,29 +543,34 @@ impl<'c> BootSources<'c> {
         let all = |names: &[Foreign]| -> Vec<Value> {
             names.iter().map(|name| cron(name.raw())).collect()
         };
+        let unchanged: Vec<Value> = self
+            .crons_before
+            .keys()
+            .filter(|key| !gone.contains(key.as_str()))
+            .map(|key| cron(key))
+            .collect();
+        let rejected: Vec<Value> = self
+            .rejected()
+            .map(|rejected| cron(&rejected.key()))
+            .collect();
         json!({
             "created": all(&changes.created),
             "deleted": all(&changes.deleted),
             "recreated": all(&changes.recreated),
-            "unchanged": unchanged.map(|key| cron(key)).collect::<Vec<_>>(),
-            "rejected": rejected.map(|key| cron(&key)).collect::<Vec<_>>(),
+            "unchanged": unchanged,
+            "rejected": rejected,
         })
     }
 
     fn data_sources(&self) -> Value {
         let changes = &self.changes.data_sources;
-        let retargeted = changes.retargeted.iter().map(|retarget| &retarget.name);
         let gone: BTreeSet<&str> = changes
             .deleted
             .iter()
             .chain(&changes.created)
-            .chain(retargeted)
+            .chain(changes.retargeted.iter().map(|pointer| &pointer.name))
             .map(Foreign::raw)
             .collect();
-        let unchanged = self
-            .sources_before
-            .keys()
-            .filter(|key| !gone.contains(key.as_str()));
         let source = |key: &str| {
             let (namespace, name) = parts(key);
             // The forecast leaves out the DataSources that no template names.
@@ -573,18 +580,25 @@ impl<'c> BootSources<'c> {
             };
             json!({"namespace": namespace, "name": name, "pointsTo": points_to})
         };
-        let retargeted = changes.retargeted.iter().map(|retarget| {
-            let (namespace, name) = parts(retarget.name.raw());
-            json!({"namespace": namespace, "name": name, "from": retarget.from, "to": retarget.to})
-        });
+        let pointer = |pointer: &Retarget| {
+            let (namespace, name) = parts(pointer.name.raw());
+            json!({"namespace": namespace, "name": name, "from": pointer.from, "to": pointer.to})
+        };
+        let retargeted: Vec<Value> = changes.retargeted.iter().map(pointer).collect();
+        let unchanged: Vec<Value> = self
+            .sources_before
+            .keys()
+            .filter(|key| !gone.contains(key.as_str()))
+            .map(|key| source(key))
+            .collect();
         let all = |names: &[Foreign]| -> Vec<Value> {
             names.iter().map(|name| source(name.raw())).collect()
         };
         json!({
             "created": all(&changes.created),
             "deleted": all(&changes.deleted),
-            "retargeted": retargeted.collect::<Vec<_>>(),
-            "unchanged": unchanged.map(|key| source(key)).collect::<Vec<_>>(),
+            "retargeted": retargeted,
+            "unchanged": unchanged,
         })
     }
 }
@@ -592,8 +606,11 @@ impl<'c> BootSources<'c> {
 /// Whether a DataSource belongs to SSP's VM templates. Its name may have the suffix of an architecture.
 pub(crate) fn is_of_bundle(key: &str) -> bool {
     let (_, name) = key.split_once('/').unwrap_or_default();
-    let unsuffixed = name.rsplit_once('-').filter(|(_, suffix)| is_known(suffix));
-    [Some(name), unsuffixed.map(|(name, _)| name)]
+    let unsuffixed = name
+        .rsplit_once('-')
+        .filter(|(_, suffix)| is_known(suffix))
+        .map(|(name, _)| name);
+    [Some(name), unsuffixed]
         .into_iter()
         .any(|name| name.is_some_and(|name| bundle::source(name).is_some()))
 }
@@ -602,27 +619,28 @@ pub(crate) fn is_of_bundle(key: &str) -> bool {
 fn crons_before(situation: &Situation) -> BTreeMap<String, CronBefore> {
     let crons = &situation.world.crons;
     if crons.is_read() {
-        let crons = crons.iter().map(|cron| {
-            let managed = cron.managed_data_source().unwrap_or_default();
-            let before = CronBefore {
-                source: cron.metadata.beside(managed),
-                origin: origin(&cron.spec),
-                keeps_disks: retention(&cron.spec) != Some("None"),
-                has_imported: cron.last_imported.is_some(),
-            };
-            (cron.metadata.key(), before)
-        });
-        return crons.collect();
+        return crons
+            .iter()
+            .map(|cron| {
+                let managed = cron.managed_data_source().unwrap_or_default();
+                let before = CronBefore {
+                    source: cron.metadata.beside(managed),
+                    origin: origin(&cron.spec),
+                    keeps_disks: retention(&cron.spec) != Some("None"),
+                    has_imported: cron.last_imported.is_some(),
+                };
+                (cron.metadata.key(), before)
+            })
+            .collect();
     }
-    let forecast = situation
-        .forecast_before
-        .as_ref()
-        .filter(|forecast| forecast.stopped != Some(Stopped::DataSource));
     let templates = templates(&situation.current().object);
     // HCO's webhook sets the retention policy `None` from 1.18. CDI's own default is `All`.
     let version = situation.current().report.version();
     let sets_policy = version.is_none_or(HcoVersion::sets_defaults);
-    let crons = forecast
+    situation
+        .forecast_before
+        .as_ref()
+        .filter(|forecast| forecast.stopped != Some(Stopped::DataSource))
         .into_iter()
         .flat_map(|forecast| &forecast.crons)
         .filter(|cron| cron.rejected.is_none())
@@ -638,8 +656,8 @@ fn crons_before(situation: &Situation) -> BTreeMap<String, CronBefore> {
                 has_imported: true,
             };
             (cron.key(), before)
-        });
-    crons.collect()
+        })
+        .collect()
 }
 
 /// The existing DataSources; if they were not read, the DataSources of the forecasts. The DataSources of VM templates
@@ -656,25 +674,33 @@ fn sources_before(
             .iter()
             .flat_map(|forecast| &forecast.data_sources)
             .map(|source| (source.key(), source.points_to.clone()));
-        let all = after.keys().map(|key| (key.clone(), None)).chain(before);
-        let managed = crons.iter().map(|(key, cron)| (&cron.source, key));
-        let owners: BTreeMap<&String, &String> = managed.collect();
-        let all = all.map(|(key, points_to)| {
-            let before = SourceBefore {
-                points_to,
-                owner: owners.get(&key).map(|owner| (*owner).clone()),
-                ..SourceBefore::default()
-            };
-            (key, before)
-        });
-        return all.collect();
+        let owners: BTreeMap<&String, &String> = crons
+            .iter()
+            .map(|(key, cron)| (&cron.source, key))
+            .collect();
+        return after
+            .keys()
+            .map(|key| (key.clone(), None))
+            .chain(before)
+            .map(|(key, points_to)| {
+                let before = SourceBefore {
+                    points_to,
+                    owner: owners.get(&key).map(|owner| (*owner).clone()),
+                    ..SourceBefore::default()
+                };
+                (key, before)
+            })
+            .collect();
     }
     let keys = |disks: &mut dyn Iterator<Item = &Metadata>| -> BTreeSet<String> {
         disks.map(Metadata::key).collect()
     };
     let disks = || {
-        let claims = world.claims.iter().map(|claim| &claim.metadata);
-        claims.chain(world.snapshots.iter().map(|snapshot| &snapshot.metadata))
+        world
+            .claims
+            .iter()
+            .map(|claim| &claim.metadata)
+            .chain(world.snapshots.iter().map(|snapshot| &snapshot.metadata))
     };
     let existing = keys(&mut disks());
     let kept = keys(&mut disks().filter(|disk| !disk.is_cleaned_up()));
@@ -682,31 +708,38 @@ fn sources_before(
     // MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, updateSource.
     let volumes = world.volumes.iter().map(|volume| &volume.metadata);
     let volumes = keys(&mut volumes.filter(|volume| !volume.is_cleaned_up()));
-    let claims = world.claims.iter().map(|claim| &claim.metadata);
-    let mut reimported = keys(&mut claims.filter(|claim| claim.is_cleaned_up()));
+    let mut claims = world
+        .claims
+        .iter()
+        .map(|claim| &claim.metadata)
+        .filter(|claim| claim.is_cleaned_up());
+    let mut reimported = keys(&mut claims);
     reimported.retain(|claim| volumes.contains(claim));
     let are_disks_read = world.claims.is_read() && world.snapshots.is_read();
-    let sources = world.sources.iter().map(|source| {
-        let is_any = |of: &BTreeSet<String>| source.disks().any(|disk| of.contains(&disk));
-        let has_disk = source.disks().next().is_some();
-        let before = SourceBefore {
-            points_to: source
-                .points_to
-                .as_ref()
-                .map(|points_to| Foreign::from(&*points_to.name)),
-            owner: source.metadata.cron_key(),
-            is_of_ssp: source.metadata.is_of_ssp(),
-            has_disk: has_disk && (!are_disks_read || is_any(&existing)),
-            keeps_disk: if world.claims.is_read() {
-                is_any(&kept)
-            } else {
-                has_disk && !source.metadata.is_cleaned_up()
-            },
-            is_reimported: is_any(&reimported),
-        };
-        (source.metadata.key(), before)
-    });
-    sources.collect()
+    world
+        .sources
+        .iter()
+        .map(|source| {
+            let is_any = |of: &BTreeSet<String>| source.disks().any(|disk| of.contains(&disk));
+            let has_disk = source.disks().next().is_some();
+            let before = SourceBefore {
+                points_to: source
+                    .points_to
+                    .as_ref()
+                    .map(|target| Foreign::from(&*target.name)),
+                owner: source.metadata.cron_key(),
+                is_of_ssp: source.metadata.is_of_ssp(),
+                has_disk: has_disk && (!are_disks_read || is_any(&existing)),
+                keeps_disk: if world.claims.is_read() {
+                    is_any(&kept)
+                } else {
+                    has_disk && !source.metadata.is_cleaned_up()
+                },
+                is_reimported: is_any(&reimported),
+            };
+            (source.metadata.key(), before)
+        })
+        .collect()
 }
 
 fn retention(spec: &Value) -> Option<&str> {
@@ -725,10 +758,11 @@ fn origin(spec: &Value) -> Option<Value> {
 /// them.
 fn templates(object: &Value) -> BTreeMap<&str, &Value> {
     let of_spec = templates::of_spec(object).map(|(_, template)| template);
-    let all = templates::of_status(object).chain(of_spec);
-    let named = all.filter_map(|template| {
-        let name = text(template, "/metadata/name")?;
-        template.pointer("/spec").map(|_| (name, template))
-    });
-    named.collect()
+    templates::of_status(object)
+        .chain(of_spec)
+        .filter_map(|template| {
+            let name = text(template, "/metadata/name")?;
+            template.pointer("/spec").map(|_| (name, template))
+        })
+        .collect()
 }

@@ -47,8 +47,8 @@ impl Plan<'_> {
         }
         let new = count(problems.len(), "new problem");
         let rules: BTreeSet<&str> = problems.iter().map(|finding| &*finding.rule).collect();
-        let rules: Vec<&str> = rules.into_iter().collect();
-        (RED, format!("{new}: {}; {what}", rules.join(", ")))
+        let named = Vec::from_iter(rules).join(", ");
+        (RED, format!("{new}: {named}; {what}"))
     }
 
     /// The losses of boot sources and VMs.
@@ -69,7 +69,8 @@ impl Plan<'_> {
         let imports = self
             .sources
             .imported()
-            .filter(|cron| is_new(&cron.source()));
+            .filter(|cron| is_new(&cron.source()))
+            .count();
         let orphaned = self.of_effects(&[Effect::Orphaned]);
         let affected = self.of_effects(&[
             Effect::NoNode,
@@ -79,7 +80,7 @@ impl Plan<'_> {
             Effect::ArchitectureChanges,
         ]);
         let mut parts: Vec<String> = [
-            (imports.count(), "import", ""),
+            (imports, "import", ""),
             (
                 new(&changes.empty_meanwhile),
                 "boot source",
@@ -118,10 +119,10 @@ impl Plan<'_> {
 
     /// The objects with one of these effects because of the change.
     fn of_effects(&self, effects: &[Effect]) -> BTreeSet<(&str, &str, &str)> {
-        let rows = self
-            .rows
+        self.rows
             .iter()
-            .filter(|row| effects.contains(&row.effect) && !row.is_pending);
-        rows.map(Row::key).collect()
+            .filter(|row| effects.contains(&row.effect) && !row.is_pending)
+            .map(Row::key)
+            .collect()
     }
 }

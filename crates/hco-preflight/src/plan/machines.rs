@@ -76,14 +76,15 @@ impl Loss {
             .data_sources
             .retargeted
             .iter()
-            .find(|retarget| retarget.name.raw() == source)?
+            .find(|pointer| pointer.name.raw() == source)?
             .to
             .as_ref()?;
-        let forecast = situation.forecast_after().into_iter();
         let (namespace, _) = source.split_once('/')?;
-        let mut sources = forecast.flat_map(|forecast| &forecast.data_sources);
-        let target =
-            sources.find(|source| source.namespace.raw() == namespace && source.name == *target)?;
+        let target = situation
+            .forecast_after()
+            .into_iter()
+            .flat_map(|forecast| &forecast.data_sources)
+            .find(|source| source.namespace.raw() == namespace && source.name == *target)?;
         let label = &target.architecture_label;
         let is_moved = !label.raw().is_empty() && label.raw() != own;
         let why = format!("now points to {}, which is for {label}", target.name);
@@ -106,11 +107,13 @@ const AGAIN: &str =
 /// The UIDs of VMs with a disk that does not exist yet; `None` if that is unknown.
 pub(crate) fn unfinished(situation: &Situation) -> Option<BTreeSet<&str>> {
     let volumes = &situation.world.volumes;
-    let unfinished = volumes
-        .iter()
-        .map(|volume| &*volume.machine)
-        .filter(|machine| !machine.is_empty());
-    volumes.is_read().then(|| unfinished.collect())
+    volumes.is_read().then(|| {
+        volumes
+            .iter()
+            .map(|volume| &*volume.machine)
+            .filter(|machine| !machine.is_empty())
+            .collect()
+    })
 }
 
 /// Adds the VMs whose disks use a boot source that is deleted or replaced.
@@ -164,8 +167,10 @@ fn disks(situation: &Situation, machines: &mut BTreeSet<Row>) {
 /// The architectures that no workload node has after the change.
 fn gone(situation: &Situation) -> BTreeSet<String> {
     let of = |hco: &Hco| -> BTreeSet<String> {
-        let architectures = hco.report.workload_architectures.iter().flatten();
-        architectures
+        hco.report
+            .workload_architectures
+            .iter()
+            .flatten()
             .map(|architecture| architecture.raw().to_owned())
             .collect()
     };
@@ -189,10 +194,12 @@ impl<'w> Admission<'w> {
         default: Option<&Foreign>,
         sources: BTreeMap<String, BootSource>,
     ) -> Self {
-        let default = default.map(|name| name.raw().to_owned());
+        let architecture = default
+            .map(|name| name.raw().to_owned())
+            .unwrap_or_default();
         Self {
             world: &situation.world,
-            kubevirt: hco.report.kubevirt(default.unwrap_or_default()),
+            kubevirt: hco.report.kubevirt(architecture),
             sources,
             accepted: accepted(hco),
         }
@@ -204,7 +211,7 @@ impl<'w> Admission<'w> {
         if real.is_read() {
             return real
                 .iter()
-                .map(|source| (source.metadata.key(), source.boot_source()))
+                .map(|machine| (machine.metadata.key(), machine.boot_source()))
                 .collect();
         }
         forecast_sources(situation.forecast_before.as_ref()).collect()
@@ -244,14 +251,16 @@ impl Lookup for &Admission<'_> {
             None => (&self.world.cluster_preferences, ""),
             Some(namespace) => (&self.world.preferences, &**namespace),
         };
-        let stored = stored.iter().find(|cluster::Preference { metadata, .. }| {
-            metadata.name == name.name && metadata.namespace == namespace
-        });
-        let stored = stored.map(|stored| Preference {
-            preferred: stored.preferred.clone(),
-            required: stored.required.clone(),
-        });
-        stored.or_else(|| self.kubevirt.shipped_preference(name))
+        stored
+            .iter()
+            .find(|cluster::Preference { metadata, .. }| {
+                metadata.name == name.name && metadata.namespace == namespace
+            })
+            .map(|stored| Preference {
+                preferred: stored.preferred.clone(),
+                required: stored.required.clone(),
+            })
+            .or_else(|| self.kubevirt.shipped_preference(name))
     }
 }
 
@@ -313,19 +322,19 @@ fn with_stale_label(
 }
 
 fn forecast_sources(forecast: Option<&Forecast>) -> impl Iterator<Item = (String, BootSource)> {
-    let sources = forecast
+    forecast
         .into_iter()
-        .flat_map(|forecast| &forecast.data_sources);
-    sources.map(|source| {
-        let namespace = || source.namespace.raw().to_owned();
-        let points_to = source.points_to.as_ref();
-        let known = BootSource {
-            architecture_label: Some(source.architecture_label.raw().to_owned()),
-            points_to: points_to.map(|name| (namespace(), name.raw().to_owned())),
-            ..BootSource::default()
-        };
-        (source.key(), known)
-    })
+        .flat_map(|forecast| &forecast.data_sources)
+        .map(|source| {
+            let namespace = || source.namespace.raw().to_owned();
+            let points_to = source.points_to.as_ref();
+            let known = BootSource {
+                architecture_label: Some(source.architecture_label.raw().to_owned()),
+                points_to: points_to.map(|name| (namespace(), name.raw().to_owned())),
+                ..BootSource::default()
+            };
+            (source.key(), known)
+        })
 }
 
 struct Architectures<'w> {
@@ -348,9 +357,12 @@ impl<'w> Architectures<'w> {
             .or(old_default);
         let old = Admission::sources(situation);
         let mut new = old.clone();
-        let changes = situation.changes().into_iter();
-        for deleted in changes.flat_map(|changes| &changes.data_sources.deleted) {
-            new.remove(deleted.raw());
+        let deleted = situation
+            .changes()
+            .into_iter()
+            .flat_map(|changes| &changes.data_sources.deleted);
+        for source in deleted {
+            new.remove(source.raw());
         }
         let forecast = forecast_sources(situation.forecast_after());
         new.extend(forecast.map(|(key, source)| with_stale_label(&old, key, source)));
@@ -390,7 +402,7 @@ impl<'w> Architectures<'w> {
         let rejects = |side: &Admission<'_>, architecture: &String| {
             let accepted = side.accepted.as_ref();
             !architecture.is_empty()
-                && accepted.is_some_and(|accepted| !accepted.contains(architecture))
+                && accepted.is_some_and(|architectures| !architectures.contains(architecture))
         };
         if rejects(&self.after, &after) && !rejects(&self.before, &before) {
             let accepted: Vec<&str> = self
@@ -449,11 +461,11 @@ impl<'w> Architectures<'w> {
         let unfinished = unfinished(situation);
         for machine in situation.world.machines.iter() {
             let is_advised = advised.contains(&machine.metadata.key());
-            machines.extend(
-                self.effects(machine, unfinished.as_ref())
-                    .into_iter()
-                    .filter(|row| !is_advised || row.effect != Effect::ArchitectureChanges),
-            );
+            let effects = self
+                .effects(machine, unfinished.as_ref())
+                .into_iter()
+                .filter(|effect| !is_advised || effect.effect != Effect::ArchitectureChanges);
+            machines.extend(effects);
         }
     }
 }
@@ -487,11 +499,10 @@ fn runs_on(situation: &Situation) -> BTreeMap<String, String> {
             .get(&*node)
             .filter(|node| !node.architecture.is_empty())
         {
-            runs_on.extend(
-                machines
-                    .into_iter()
-                    .map(|machine| (machine, node.architecture.clone())),
-            );
+            let with_architecture = machines
+                .into_iter()
+                .map(|machine| (machine, node.architecture.clone()));
+            runs_on.extend(with_architecture);
         }
     }
     runs_on
@@ -520,9 +531,9 @@ pub(crate) fn already_without(situation: &Situation, node: &str) -> String {
     let lost = situation
         .nodes_after
         .iter()
-        .find(|other| other.name == node)
-        .map(|node| &*node.architecture);
-    let lost = lost.filter(|lost| !lost.is_empty());
+        .find(|after| after.name == node)
+        .map(|node| &*node.architecture)
+        .filter(|architecture| !architecture.is_empty());
     let workload = situation.after.report.workload_architectures.as_deref();
     let then = match lost.filter(|lost| !is_in(workload.unwrap_or_default(), lost)) {
         None => ", or shut it down inside the guest".to_owned(),
@@ -561,7 +572,7 @@ impl WaysOut<'_> {
     /// The architecture of a node, if no workload node has it after the change. A VM cannot be migrated to a node with
     /// another architecture.
     fn lost<'n>(&self, node: &'n Node) -> Option<&'n str> {
-        Some(&*node.architecture).filter(|name| self.gone.contains(*name))
+        Some(&*node.architecture).filter(|architecture| self.gone.contains(*architecture))
     }
 
     /// The advice for a VM on a node. `unless` is the condition for a node of its architecture, without which it cannot
@@ -607,10 +618,13 @@ fn orphans(
     machines: &mut BTreeSet<Row>,
 ) -> BTreeSet<String> {
     let all = &situation.world.machines;
-    let all_by_name = all.iter().map(|machine| (machine.metadata.key(), machine));
+    let all_by_name = all
+        .iter()
+        .map(|machine| (machine.metadata.key(), machine))
+        .collect();
     let mut ways_out = WaysOut {
         architectures,
-        machines: all.is_read().then(|| all_by_name.collect()),
+        machines: all.is_read().then_some(all_by_name),
         gone: gone(situation),
         advised: BTreeSet::new(),
     };
@@ -628,10 +642,10 @@ fn orphans(
         let Some(is) = before.get(&*node) else {
             continue;
         };
-        let pinned = pinned.get(&node).unwrap_or(&none);
+        let pinned_here = pinned.get(&node).unwrap_or(&none);
         // The running VMs are already included. VMs of an architecture that also leaves are reported elsewhere.
         let is_lost = ways_out.lost(is).is_some();
-        let idle = pinned
+        let idle = pinned_here
             .iter()
             .filter(|(machine, _)| !instances.contains(machine) && !is_lost);
         let [what, goes, unless] = if let Some(will_be) = after.get(&*node) {

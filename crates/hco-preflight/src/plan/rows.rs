@@ -93,8 +93,12 @@ pub(super) fn rows(sources: &BootSources<'_>) -> Rows {
 
 /// Adds the DataSources that keep their disk, without a DataImportCron that updates it.
 fn add_left(sources: &BootSources<'_>, crons: &CronChanges, rows: &mut Rows) {
-    let deleted = crons.deleted.iter().chain(&crons.recreated);
-    for key in deleted.filter_map(|key| sources.source_left_by(key.raw())) {
+    let deleted = crons
+        .deleted
+        .iter()
+        .chain(&crons.recreated)
+        .filter_map(|key| sources.source_left_by(key.raw()));
+    for key in deleted {
         let is_deleted = is_in(&sources.changes.data_sources.deleted, &key);
         if !is_deleted && sources.is_there(&key) && !rows.contains_key(&key) {
             let what = "keeps its disk; not updated any more";
@@ -253,8 +257,10 @@ fn rejected(sources: &BootSources<'_>, cron: &Cron) -> What {
         );
         return (Effect::Lost, what);
     }
-    let path = cron.rejected_path.as_ref();
-    let path = path.map_or_else(String::new, |path| format!(", {path}"));
+    let path = cron
+        .rejected_path
+        .as_ref()
+        .map_or_else(String::new, |path| format!(", {path}"));
     let is_kept = sources.is_there(&cron.source()) && sources.keeps_disk(&cron.source());
     let disk = if is_kept {
         "; its disk stays, and is not updated any more"
@@ -297,7 +303,7 @@ fn is_retargeted(sources: &BootSources<'_>, key: &Foreign) -> bool {
         .data_sources
         .retargeted
         .iter()
-        .any(|retarget| retarget.name == *key)
+        .any(|pointer| pointer.name == *key)
 }
 
 /// The texts about the disk, if the DataSource gets another image and if it does not.
@@ -325,15 +331,15 @@ fn kept_disk(sources: &BootSources<'_>, cron: &Cron) -> String {
 
 /// The source of a DataImportCron's image, and its architecture.
 fn origin(sources: &BootSources<'_>, cron: &Cron) -> String {
-    let own = Some(&cron.architecture).filter(|own| !own.raw().is_empty());
+    let own = Some(&cron.architecture).filter(|architecture| !architecture.raw().is_empty());
     let field = |path| Some(Foreign::from(text(sources.registry(cron)?, path)?));
     let Some(url) = field("/url") else {
         return own.map_or_else(String::new, |architecture| format!(" for {architecture}"));
     };
     // Without a platform, CDI imports the image for the architecture of its importer, a pod on a workload node.
-    let own = own.cloned().or_else(|| field("/platform/architecture"));
-    let architecture = match (own, sources.architectures()) {
-        (Some(own), _) => own.to_string(),
+    let stated = own.cloned().or_else(|| field("/platform/architecture"));
+    let architecture = match (stated, sources.architectures()) {
+        (Some(stated), _) => stated.to_string(),
         (None, [one]) => one.to_string(),
         (None, several) => format!(
             "one architecture: that of the image, or for a multi-architecture image, that of the importer's node ({})",
@@ -342,11 +348,12 @@ fn origin(sources: &BootSources<'_>, cron: &Cron) -> String {
     };
     // SSP sets the default architecture in the label of its DataSource, which can differ from the image's architecture.
     let source = sources.sources_after.get(&cron.source());
-    let label = source.map(|source| &source.architecture_label);
-    let label = label.filter(|label| !label.raw().is_empty() && architecture != label.to_string());
-    let label = label.map_or_else(String::new, |name| {
-        format!("; its label says {name} in any case")
-    });
+    let label = source
+        .map(|source| &source.architecture_label)
+        .filter(|label| !label.raw().is_empty() && architecture != label.to_string())
+        .map_or_else(String::new, |label| {
+            format!("; its label says {label} in any case")
+        });
     format!(" from {url} for {architecture}{label}")
 }
 

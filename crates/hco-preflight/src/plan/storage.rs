@@ -34,8 +34,8 @@ pub(super) fn requested(sources: &BootSources<'_>) -> Vec<Disks> {
     for cron in sources.imported() {
         let size = sources.template(cron).and_then(|template| {
             let volume = template.pointer("/spec/template/spec")?;
-            let volume = volume.get("storage").or(volume.get("pvc"))?;
-            bytes(volume.pointer("/resources/requests/storage")?)
+            let disk = volume.get("storage").or(volume.get("pvc"))?;
+            bytes(disk.pointer("/resources/requests/storage")?)
         });
         *numbers.entry((&cron.architecture, size)).or_default() += 1;
     }
@@ -44,19 +44,20 @@ pub(super) fn requested(sources: &BootSources<'_>) -> Vec<Disks> {
         .changes
         .lost_image
         .iter()
-        .filter(|key| sources.is_reimported(key.raw()))
+        .filter(|source| sources.is_reimported(source.raw()))
         .count();
     if reimported > 0 {
         *numbers.entry((&unknown, None)).or_default() += reimported;
     }
-    let disks = numbers
+    numbers
         .into_iter()
         .map(|((architecture, bytes), number)| Disks {
-            architecture: Some(architecture.clone()).filter(|name| !name.raw().is_empty()),
+            architecture: Some(architecture.clone())
+                .filter(|architecture| !architecture.raw().is_empty()),
             number,
             bytes,
-        });
-    disks.collect()
+        })
+        .collect()
 }
 
 /// A quantity in bytes; `None` if it is invalid.

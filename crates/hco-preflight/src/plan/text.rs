@@ -55,13 +55,13 @@ pub(super) fn render(plan: &Plan<'_>, all: bool) -> String {
 
 /// The VMs that the change affects. VMs that keep their disks are only counted, unless the user wants all names.
 fn machines(text: &mut String, rows: &[Row], all: bool) {
-    let (keep, affected): (Vec<&Row>, Vec<&Row>) = of_kind(rows, "VirtualMachine")
+    let (unchanged, affected): (Vec<&Row>, Vec<&Row>) = of_kind(rows, "VirtualMachine")
         .into_iter()
         .partition(|row| row.effect == Effect::DiskStays && !all);
     let limit = if all { usize::MAX } else { NAMED };
     let hint = " (--all-vms names them)";
     by_effect(text, "virtual machines", &affected, limit, hint);
-    let keep: BTreeSet<_> = keep.into_iter().map(Row::key).collect();
+    let keep: BTreeSet<_> = unchanged.into_iter().map(Row::key).collect();
     if keep.is_empty() {
         return;
     }
@@ -124,11 +124,12 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
         .situation
         .forecast_after()
         .and_then(|forecast| forecast.stopped);
-    let mut stops = plan
+    let are_all_pending = plan
         .rows
         .iter()
-        .filter(|row| row.effect == Effect::StopsSsp);
-    let title = if stops.all(|row| row.is_pending) {
+        .filter(|row| row.effect == Effect::StopsSsp)
+        .all(|row| row.is_pending);
+    let title = if are_all_pending {
         "what stops SSP: still outstanding without this change"
     } else {
         "what stops SSP"

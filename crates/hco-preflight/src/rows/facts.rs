@@ -61,8 +61,11 @@ impl Fact {
             Some(word.to_owned())
         };
         let nodes = |report: &Report| {
-            let nodes = report.nodes.as_ref().filter(|node| !node.is_empty());
-            nodes.map(counted)
+            report
+                .nodes
+                .as_ref()
+                .filter(|nodes| !nodes.is_empty())
+                .map(counted)
         };
         let version = |report| situation.version(report).map(|version| version.text);
         let mut facts = vec![
@@ -89,10 +92,12 @@ impl Fact {
     fn default_architecture(reports: [&Report; 2]) -> Self {
         let [before, after] = reports.map(|report| report.default_architecture.as_ref());
         let is_kept = after.is_none() && before.is_some();
-        let shown = [before, after.or(before)];
-        let shown =
-            shown.map(|shown| shown.map_or_else(|| NO_DEFAULT.to_owned(), Foreign::to_string));
-        let mut fact = Self::compared("default architecture of new VMs", shown.map(Some));
+        let shown = [before, after.or(before)]
+            .map(|architecture| {
+                architecture.map_or_else(|| NO_DEFAULT.to_owned(), Foreign::to_string)
+            })
+            .map(Some);
+        let mut fact = Self::compared("default architecture of new VMs", shown);
         let remarks: Vec<&str> = [
             is_kept.then_some("KubeVirt keeps it, because HCO does not set one"),
             reports[1].reads_data_source_labels().then_some(LABEL_FIRST),
@@ -126,5 +131,5 @@ impl Fact {
 }
 
 fn some(names: Option<&[Foreign]>) -> Option<String> {
-    names.filter(|name| !name.is_empty()).map(listed)
+    names.filter(|names| !names.is_empty()).map(listed)
 }

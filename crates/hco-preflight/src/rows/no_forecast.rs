@@ -62,8 +62,10 @@ impl NoForecast {
 /// webhook denies report this, except for its schema.
 pub(crate) fn denied_by_hco(report: &Report) -> Vec<String> {
     let denies = |finding: &&Finding| finding.consequence == Some(Consequence::HcoDenies);
-    let findings = report.findings.iter().filter(denies);
-    let mut facts: Vec<String> = findings
+    let mut facts: Vec<String> = report
+        .findings
+        .iter()
+        .filter(denies)
         .map(|finding| format!("[{}] {}", finding.rule, finding.fact))
         .collect();
     if let Some(NoForecastReport::ContentType(template)) = &report.no_forecast {
@@ -79,11 +81,13 @@ pub(crate) fn denied_by_hco(report: &Report) -> Vec<String> {
 /// MIRRORS: hyperconverged-cluster-operator pkg/webhooks/validator/validator.go, checkOperands.
 pub(crate) fn unknown_in_status(stored: &Value) -> Option<String> {
     let lists = ["workloadsArchitectures", "controlPlaneArchitectures"];
-    let mut names = lists.iter().flat_map(|list| {
-        let names = items(stored, &format!("/status/nodeInfo/{list}"));
-        names.filter_map(Value::as_str)
-    });
-    let unknown = names.find(|name| !is_known(name))?;
+    let unknown = lists
+        .iter()
+        .flat_map(|list| {
+            let names = items(stored, &format!("/status/nodeInfo/{list}"));
+            names.filter_map(Value::as_str)
+        })
+        .find(|name| !is_known(name))?;
     Some(format!(
         "HCO denies every change while its status lists the architecture `{}`, which SSP rejects: first remove its nodes, or, if they are workers, take the worker label off them.",
         Foreign::from(unknown)
@@ -94,8 +98,11 @@ pub(crate) fn unknown_in_status(stored: &Value) -> Option<String> {
 ///
 /// MIRRORS: ssp-operator `webhooks/ssp_webhook.go`, validateSspObject.
 fn of_architecture(name: &Foreign, nodes: &[Node]) -> String {
-    let nodes = nodes.iter().filter(|node| node.architecture == name.raw());
-    let names: Vec<Foreign> = nodes.map(|node| Foreign::from(&*node.name)).collect();
+    let names: Vec<Foreign> = nodes
+        .iter()
+        .filter(|node| node.architecture == name.raw())
+        .map(|node| Foreign::from(&*node.name))
+        .collect();
     match names.as_slice() {
         [one] => format!("node {one} ({name})"),
         several => format!("nodes {} ({name})", listed(several)),

@@ -41,8 +41,10 @@ impl State {
 
     /// After a change: KubeVirt keeps its default architecture if HCO sets none.
     pub(crate) fn or(mut self, before: &Self) -> Self {
-        let kept = self.default_architecture.take();
-        self.default_architecture = kept.or_else(|| before.default_architecture.clone());
+        self.default_architecture = self
+            .default_architecture
+            .take()
+            .or_else(|| before.default_architecture.clone());
         self
     }
 }

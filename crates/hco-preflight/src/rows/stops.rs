@@ -98,19 +98,21 @@ pub(crate) fn of(forecast: Option<&Forecast>, object: &Value) -> Vec<Stop> {
             .map(|cron| (cron.key(), cron, ".metadata.name"))
     };
     let number = |key: &str| crons().filter(|(other, ..)| other == key).count();
-    let (kind, stops): (_, Vec<(String, &Cron, &str)>) = match forecast.stopped {
+    let (kind, objects): (_, Vec<(String, &Cron, &str)>) = match forecast.stopped {
         None => return Vec::new(),
         Some(Stopped::DataSource) => ("DataSource", rejected_sources(forecast).collect()),
         Some(Stopped::DataImportCron) => {
-            let rejected = crons().filter(|(_, cron, _)| cron.rejected.is_some());
-            ("DataImportCron", rejected.collect())
+            let rejected = crons()
+                .filter(|(_, cron, _)| cron.rejected.is_some())
+                .collect();
+            ("DataImportCron", rejected)
         }
         Some(Stopped::SameName) => {
-            let shared = crons().filter(|(key, ..)| number(key) > 1);
-            ("DataImportCron", shared.collect())
+            let shared = crons().filter(|(key, ..)| number(key) > 1).collect();
+            ("DataImportCron", shared)
         }
     };
-    let mut stops: Vec<Stop> = stops
+    let mut stops: Vec<Stop> = objects
         .into_iter()
         .map(|(key, cron, field)| {
             let (namespace, name) = parts(&key);
@@ -155,7 +157,7 @@ pub(crate) fn cron_of<'f>(forecast: &'f Forecast, source: &str) -> Option<&'f Cr
     let pointer = forecast
         .data_sources
         .iter()
-        .find(|other| other.key() == source && other.points_to.is_some());
+        .find(|pointer| pointer.key() == source && pointer.points_to.is_some());
     let other = pointer.and_then(|pointer| pointer.points_to.as_ref());
     forecast.crons.iter().find(|cron| match other {
         Some(other) => cron.managed_data_source == *other,
@@ -174,7 +176,6 @@ pub(crate) fn finding<'r>(report: &'r Report, template: &Foreign) -> Option<&'r 
 }
 
 pub(crate) fn path(object: &Value, template: &str, field: &str) -> Option<Foreign> {
-    let mut templates = templates::of_spec(object);
-    let (path, _) = templates.find(|(_, it)| name(it) == template)?;
+    let (path, _) = templates::of_spec(object).find(|(_, listed)| name(listed) == template)?;
     Some(Foreign::from(&*format!("{path}{field}")))
 }

@@ -81,8 +81,7 @@ fn rows(all: &[Condition]) -> Vec<Row> {
             is_tainted,
         )
     };
-    let rows = all
-        .chunk_by(|one, other| problem(one) == problem(other))
+    all.chunk_by(|one, other| problem(one) == problem(other))
         .filter_map(|alike| {
             let condition @ Condition { kind, .. } = alike.first()?;
             let words = alike
@@ -97,13 +96,18 @@ fn rows(all: &[Condition]) -> Vec<Row> {
                 })
                 .collect::<Vec<_>>()
                 .join(" and ");
-            let since = condition.since.as_ref();
-            let since = since.map_or_else(String::new, |time| format!(" since {time}"));
+            let since = condition
+                .since
+                .as_ref()
+                .map_or_else(String::new, |time| format!(" since {time}"));
             let message = condition.message.as_ref().map_or("", Foreign::raw);
             // The HyperConverged repeats SSP's message.
-            let mut ends = of_ssp.iter().filter_map(|end| message.strip_suffix(end));
-            let own = ends.next().map(|own| own.trim_end_matches([':', ' ']));
-            let message = own.filter(|own| !own.is_empty()).unwrap_or(message);
+            let message = of_ssp
+                .iter()
+                .find_map(|ending| message.strip_suffix(ending))
+                .map(|own| own.trim_end_matches([':', ' ']))
+                .filter(|own| !own.is_empty())
+                .unwrap_or(message);
             let colon = if message.is_empty() { "" } else { ": " };
             let detail = format!("{kind} {words}{since}{colon}{}", one_line(message));
             let key = format!("{}/{}", condition.namespace.raw(), condition.name.raw());
@@ -119,6 +123,6 @@ fn rows(all: &[Condition]) -> Vec<Row> {
                     .about("message", text(&condition.message).as_deref())
                     .about("since", text(&condition.since).as_deref()),
             )
-        });
-    rows.collect()
+        })
+        .collect()
 }

@@ -67,11 +67,13 @@ impl GoldenImage {
     }
 
     fn detail(&self, is_stopped: bool) -> String {
-        let message = self.message.as_ref();
-        let message = message.map_or_else(String::new, |message| match self.state {
-            Effect::Outdated => format!(" ({message})"),
-            _ => format!(": {message}"),
-        });
+        let message = self
+            .message
+            .as_ref()
+            .map_or_else(String::new, |message| match self.state {
+                Effect::Outdated => format!(" ({message})"),
+                _ => format!(": {message}"),
+            });
         let cron = &self.cron;
         match self.state {
             Effect::Ready => "disk".to_owned(),
@@ -142,12 +144,11 @@ impl DataSource {
 
 /// The rows of the golden images, of the templates without a DataImportCron, and of DataSources.
 pub(super) fn rows(observed: &Situation, is_stopped: bool) -> Vec<Row> {
-    let images = of(observed);
-    let images = images.iter().map(|image| image.row(is_stopped));
-    let others = data_sources(observed);
-    images
+    of(observed)
+        .iter()
+        .map(|image| image.row(is_stopped))
         .chain(not_imported(observed))
-        .chain(others.iter().map(DataSource::row))
+        .chain(data_sources(observed).iter().map(DataSource::row))
         .collect()
 }
 
@@ -246,7 +247,11 @@ fn not_imported(observed: &Situation) -> Vec<Row> {
             .iter()
             .any(|cron| cron.template == **template)
     };
-    let lost = forecast.lost.iter().filter(is_lost).map(|key| (key, lost));
+    let lost = forecast
+        .lost
+        .iter()
+        .filter(is_lost)
+        .map(|template| (template, lost));
     let left_out = forecast
         .left_out
         .iter()
@@ -265,8 +270,9 @@ fn data_sources(observed: &Situation) -> Vec<DataSource> {
         return Vec::new();
     };
     let Outlook { forecast, changes } = outlook;
-    let forecasts = [forecast].into_iter().chain(&observed.forecast_before);
-    let of_templates: BTreeSet<String> = forecasts
+    let of_templates: BTreeSet<String> = [forecast]
+        .into_iter()
+        .chain(&observed.forecast_before)
         .flat_map(|forecast| forecast.data_sources.iter().map(report::DataSource::key))
         .collect();
     let of_crons: BTreeSet<String> = observed
@@ -288,26 +294,28 @@ fn data_sources(observed: &Situation) -> Vec<DataSource> {
         .iter()
         .filter(|key| !managed.contains(key.raw()))
         .map(|key| (key, Effect::Unwanted, None, None));
-    let retargeted = changes.retargeted.iter().map(|retarget| {
-        let (from, to) = (retarget.from.clone(), retarget.to.clone());
-        (&retarget.name, Effect::PointsElsewhere, from, to)
+    let retargeted = changes.retargeted.iter().map(|pointer| {
+        let (from, to) = (pointer.from.clone(), pointer.to.clone());
+        (&pointer.name, Effect::PointsElsewhere, from, to)
     });
-    let all = created.chain(retargeted).chain(deleted);
-    let expected = all.filter(|(key, state, ..)| {
-        let is_told = !is_of_bundle(key.raw()) || of_crons.contains(key.raw());
-        of_templates.contains(key.raw()) || *state == Effect::Unwanted && is_told
-    });
-    let sources = expected.map(|(key, state, from, to)| {
-        let (namespace, name) = parts(key.raw());
-        DataSource {
-            namespace,
-            name,
-            state,
-            from,
-            to,
-        }
-    });
-    sources.collect()
+    created
+        .chain(retargeted)
+        .chain(deleted)
+        .filter(|(key, state, ..)| {
+            let is_told = !is_of_bundle(key.raw()) || of_crons.contains(key.raw());
+            of_templates.contains(key.raw()) || *state == Effect::Unwanted && is_told
+        })
+        .map(|(key, state, from, to)| {
+            let (namespace, name) = parts(key.raw());
+            DataSource {
+                namespace,
+                name,
+                state,
+                from,
+                to,
+            }
+        })
+        .collect()
 }
 
 impl GoldenImage {
@@ -357,14 +365,18 @@ impl GoldenImage {
         if let Some(done) = up_to_date.filter(|condition| condition.status == "True") {
             return self.shown(Effect::Ready, done).with(Effect::Ready, None);
         }
-        let volume = cron.current_imports.first();
-        let volume = volume.and_then(|volume| volumes.get(&cron.metadata.beside(&volume.volume)));
+        let volume = cron
+            .current_imports
+            .first()
+            .and_then(|import| volumes.get(&cron.metadata.beside(&import.volume)));
         if let Some(running) = volume.and_then(|volume| failure(volume)) {
             let failing = self.shown(Effect::Failing, running);
-            let message = failing.message.clone();
-            let message = message.filter(|message| !message.raw().is_empty());
-            let reason = running.reason.as_deref().map(Foreign::from);
-            return failing.with(Effect::Failing, message.or(reason));
+            let message = failing
+                .message
+                .clone()
+                .filter(|message| !message.raw().is_empty())
+                .or_else(|| running.reason.as_deref().map(Foreign::from));
+            return failing.with(Effect::Failing, message);
         }
         let reason = progressing.and_then(|condition| condition.reason.as_deref());
         // Without an import, the other condition gives the reason.
@@ -385,10 +397,16 @@ impl GoldenImage {
         }
         let mut details = Vec::new();
         if let Some(volume) = volume {
-            let progress = [&volume.progress].into_iter().cloned();
-            details.extend(progress.filter(|progress| !progress.is_empty() && progress != "N/A"));
-            let restarts = [volume.restarts].into_iter().filter(|number| *number > 0);
-            details.extend(restarts.map(|number| format!("the importer restarted {number} times")));
+            let progress = [&volume.progress]
+                .into_iter()
+                .cloned()
+                .filter(|progress| !progress.is_empty() && progress != "N/A");
+            details.extend(progress);
+            let restarts = [volume.restarts]
+                .into_iter()
+                .filter(|restarts| *restarts > 0)
+                .map(|restarts| format!("the importer restarted {restarts} times"));
+            details.extend(restarts);
         }
         let details = (!details.is_empty()).then(|| Foreign::from(&*details.join(", ")));
         let importing = self.shown(Effect::Importing, shown);

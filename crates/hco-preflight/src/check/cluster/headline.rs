@@ -93,21 +93,22 @@ pub(super) fn of(checked: &Checked) -> (Style, String) {
         parts.push(disks(checked));
     }
     parts.extend((!unread.is_empty()).then_some(unread));
-    let parts = parts.join("; ");
+    let what = parts.join("; ");
     let worst = rows.iter().map(|row| row.severity).max();
     match (number, worst) {
-        (1.., _) => (RED, format!("{}: {parts}", count(number, "problem"))),
-        (0, Some(Severity::Unknown)) => (YELLOW, format!("not everything is known: {parts}")),
-        (0, _) => (GREEN, format!("no problem: {parts}")),
+        (1.., _) => (RED, format!("{}: {what}", count(number, "problem"))),
+        (0, Some(Severity::Unknown)) => (YELLOW, format!("not everything is known: {what}")),
+        (0, _) => (GREEN, format!("no problem: {what}")),
     }
 }
 
 /// A boot source counts once, whatever is wrong with it.
 fn number_of_problems(rows: &[Row]) -> usize {
-    let problems = rows.iter().filter(|row| row.severity == Severity::Loss);
-    let (sources, others): (Vec<&Row>, Vec<&Row>) =
-        problems.partition(|row| row.kind == "DataSource");
-    let sources: BTreeSet<_> = sources.into_iter().map(Row::key).collect();
+    let (of_sources, others): (Vec<&Row>, Vec<&Row>) = rows
+        .iter()
+        .filter(|row| row.severity == Severity::Loss)
+        .partition(|row| row.kind == "DataSource");
+    let sources: BTreeSet<_> = of_sources.into_iter().map(Row::key).collect();
     others.len() + sources.len()
 }
 

@@ -18,11 +18,10 @@ pub(super) fn affected(observed: &Situation) -> Vec<Row> {
     for (node, machines) in excluded(observed).iter().filter(|_| is_evaluated) {
         let already = already_without(observed, node);
         let detail = format!("the placement excludes its node {node}: {already}");
-        all.extend(
-            machines
-                .iter()
-                .map(|machine| row(Effect::AlreadyOrphaned, machine, &detail)),
-        );
+        let rows = machines
+            .iter()
+            .map(|machine| row(Effect::AlreadyOrphaned, machine, &detail));
+        all.extend(rows);
     }
     let waiting = waiting(observed);
     all.extend(broken(observed, &waiting));
@@ -47,39 +46,43 @@ const NOT_STARTED: [&str; 3] = [
 ///
 /// MIRRORS: kubevirt pkg/virt-controller/watch/vm/vm.go, setPrintableStatus, processFailureCondition.
 fn broken(observed: &Situation, waiting: &BTreeSet<Row>) -> Vec<Row> {
-    let rows = observed.world.machines.iter().filter_map(|machine| {
-        let key = machine.metadata.key();
-        let failure = |kind| condition(&machine.failures.0, kind);
-        let (effect, what, reason) = match &*machine.status {
-            "Running" | "Migrating" | "Paused" => return None,
-            "ErrorUnschedulable" => (
-                Effect::Unschedulable,
-                "no node accepts it",
-                failure("PodScheduled"),
-            ),
-            _ => {
-                let failure = failure("Failure")?;
-                let reason = failure.reason.as_deref().unwrap_or_default();
-                if !NOT_STARTED.contains(&reason) {
-                    return None;
+    observed
+        .world
+        .machines
+        .iter()
+        .filter_map(|machine| {
+            let key = machine.metadata.key();
+            let failure = |kind| condition(&machine.failures.0, kind);
+            let (effect, what, reason) = match &*machine.status {
+                "Running" | "Migrating" | "Paused" => return None,
+                "ErrorUnschedulable" => (
+                    Effect::Unschedulable,
+                    "no node accepts it",
+                    failure("PodScheduled"),
+                ),
+                _ => {
+                    let failure = failure("Failure")?;
+                    let reason = failure.reason.as_deref().unwrap_or_default();
+                    if !NOT_STARTED.contains(&reason) {
+                        return None;
+                    }
+                    (
+                        Effect::CannotStart,
+                        "KubeVirt cannot start it",
+                        Some(failure),
+                    )
                 }
-                (
-                    Effect::CannotStart,
-                    "KubeVirt cannot start it",
-                    Some(failure),
-                )
-            }
-        };
-        let message = reason
-            .and_then(|reason| reason.message.as_ref())
-            .map(|reason| &*reason.0);
-        let message = message.filter(|message| !message.is_empty());
-        let message = message.map_or_else(String::new, |message| format!(": {message}"));
-        let row = row(effect, &key, &format!("{what}{message}"));
-        let is_told = waiting.iter().any(|other| other.key() == row.key());
-        (!is_told).then_some(row)
-    });
-    rows.collect()
+            };
+            let message = reason
+                .and_then(|condition| condition.message.as_ref())
+                .map(|message| &*message.0)
+                .filter(|message| !message.is_empty())
+                .map_or_else(String::new, |message| format!(": {message}"));
+            let row = row(effect, &key, &format!("{what}{message}"));
+            let is_told = waiting.iter().any(|other| other.key() == row.key());
+            (!is_told).then_some(row)
+        })
+        .collect()
 }
 
 /// The VMs whose disks do not exist yet and use a DataSource without a disk. Empty if DataSources were not read.
@@ -103,12 +106,12 @@ fn waiting(observed: &Situation) -> BTreeSet<Row> {
     let is_planned =
         |source: &str| changes.is_some_and(|changes| is_in(&changes.data_sources.created, source));
     let unfinished = unfinished(observed);
-    for machine in observed
+    let machines = observed
         .world
         .machines
         .iter()
-        .filter(|machine| machine.has_disks(unfinished.as_ref()) == Some(false))
-    {
+        .filter(|machine| machine.has_disks(unfinished.as_ref()) == Some(false));
+    for machine in machines {
         for source in machine.sources() {
             let what = match ready.get(&source) {
                 None if is_planned(&source) => "is not created yet",

@@ -42,10 +42,9 @@ pub(super) fn row(finding: &Finding, object: &str) -> Row {
 
 /// The problems that deny, for the headline: the alerts that fire, and the rules without an alert.
 pub(super) fn names(findings: &[Finding]) -> Vec<String> {
-    let denying = findings
+    let mut names: Vec<String> = findings
         .iter()
-        .filter(|finding| finding.level == Outcome::Deny);
-    let mut names: Vec<String> = denying
+        .filter(|finding| finding.level == Outcome::Deny)
         .map(|finding| match alert(finding) {
             Some(alert) => format!("{alert} fires"),
             None => finding.rule.to_string(),

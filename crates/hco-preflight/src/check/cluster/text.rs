@@ -81,11 +81,13 @@ fn stops(text: &mut String, checked: &Checked) {
         .findings
         .iter()
         .filter(|finding| is_rejected && finding.rule == NODES);
-    let stops = checked.stops.iter();
-    let of_templates =
-        stops.filter_map(|stop| stops::finding(&situation.after.report, &stop.template));
+    let findings = checked
+        .stops
+        .iter()
+        .filter_map(|stop| stops::finding(&situation.after.report, &stop.template))
+        .chain(of_nodes);
     let mut shown: Vec<(&str, String)> = Vec::new();
-    for finding in of_templates.chain(of_nodes) {
+    for finding in findings {
         let advice = (&*finding.rule, finding.fix_text());
         if !shown.contains(&advice) {
             fix(text, &advice.1, width());

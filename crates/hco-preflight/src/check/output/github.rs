@@ -22,8 +22,11 @@ pub(crate) fn render(verdicts: &Verdicts) -> String {
             let file = property(&file);
             format!("file={file},line={line},")
         });
-        let path = entry.finding.map(|finding| format!("\n{}", finding.path));
-        let message = entry.named() + &path.unwrap_or_default();
+        let path = entry
+            .finding
+            .map(|finding| format!("\n{}", finding.path))
+            .unwrap_or_default();
+        let message = entry.named() + &path;
         line!(
             text,
             "::{word} {}title={}::{}",

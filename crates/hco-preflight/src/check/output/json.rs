@@ -6,13 +6,15 @@ use crate::exit::Exit;
 use crate::verdict::{Judged, Verdicts};
 
 pub(crate) fn render(verdicts: &Verdicts) -> Value {
-    let errors = verdicts.failures.iter();
-    let errors =
-        errors.map(|error| json!({"file": error.file, "line": error.line, "what": error.what}));
+    let errors = verdicts
+        .failures
+        .iter()
+        .map(|failure| json!({"file": failure.file, "line": failure.line, "what": failure.what}))
+        .collect::<Vec<_>>();
     let mut document = json!({
         "allowed": verdicts.exit() == Exit::Accepted,
         "objects": verdicts.objects.iter().map(object).collect::<Vec<_>>(),
-        "errors": errors.collect::<Vec<_>>(),
+        "errors": errors,
     });
     if let (Some(cluster), Some(fields)) = (&verdicts.cluster, document.as_object_mut()) {
         fields.insert("cluster".to_owned(), json!(cluster));

@@ -14,9 +14,9 @@ use crate::verdict::{Judged, Verdicts};
 
 pub(crate) fn render(verdicts: &Verdicts) -> Value {
     let entries = Entry::all(verdicts);
-    let (results, others): (Vec<&Entry<'_>>, Vec<_>) =
+    let (of_objects, others): (Vec<&Entry<'_>>, Vec<_>) =
         entries.iter().partition(|entry| entry.object.is_some());
-    let results: Value = results.into_iter().map(result).collect();
+    let results: Value = of_objects.into_iter().map(result).collect();
     let notifications: Value = others.into_iter().map(notification).collect();
     let of_object = json!({
         "id": OBJECT,
@@ -24,7 +24,10 @@ pub(crate) fn render(verdicts: &Verdicts) -> Value {
         "help": {"text": "The result contains the message of the module."},
         "defaultConfiguration": {"level": "error"},
     });
-    let rules = pages::all().map(|page| rule(&page)).chain([of_object]);
+    let rules = pages::all()
+        .map(|page| rule(&page))
+        .chain([of_object])
+        .collect::<Value>();
     json!({
         "$schema": "https://raw.githubusercontent.com/oasis-tcs/sarif-spec/master/Schemata/sarif-schema-2.1.0.json",
         "version": "2.1.0",
@@ -33,7 +36,7 @@ pub(crate) fn render(verdicts: &Verdicts) -> Value {
                 "name": "hco-preflight",
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
                 "informationUri": env!("CARGO_PKG_HOMEPAGE"),
-                "rules": rules.collect::<Value>(),
+                "rules": rules,
             }},
             "invocations": [{
                 "executionSuccessful": verdicts.exit() != Exit::Unjudged,
@@ -84,12 +87,16 @@ fn result(entry: &Entry<'_>) -> Value {
 }
 
 fn notification(entry: &Entry<'_>) -> Value {
-    let place = entry.in_repository().map(physical);
-    let locations = place.map(|place| json!({"physicalLocation": place}));
+    let locations: Vec<Value> = entry
+        .in_repository()
+        .map(physical)
+        .map(|place| json!({"physicalLocation": place}))
+        .into_iter()
+        .collect();
     json!({
         "level": "error",
         "message": {"text": without_links(&entry.named())},
-        "locations": locations.into_iter().collect::<Vec<_>>(),
+        "locations": locations,
     })
 }
 

@@ -87,19 +87,24 @@ fn images(text: &mut String, object: &Judged) {
         return;
     };
     let wide = |text: &str| text.chars().count();
-    let names = templates
+    let first = templates
         .iter()
-        .map(|template| wide(&template.name.to_string()));
-    let first = names.chain([LABEL.len()]).max().unwrap_or_default().min(48) + 2;
+        .map(|template| wide(&template.name.to_string()))
+        .chain([LABEL.len()])
+        .max()
+        .unwrap_or_default()
+        .min(48)
+        + 2;
     let mut row = format!("{LABEL:<first$}");
     let mut columns = Vec::new();
     for (name, count) in nodes {
         let head = format!("{} ({count})", one_line(name));
-        let boots = templates
+        let widest = templates
             .iter()
-            .filter_map(|template| template.architectures.get(name));
-        let cells = boots.chain([&Boot::NotImported]);
-        let widest = cells.map(|boot| wide(&cell(name, *boot).1)).max();
+            .filter_map(|template| template.architectures.get(name))
+            .chain([&Boot::NotImported])
+            .map(|boot| wide(&cell(name, *boot).1))
+            .max();
         let pad = wide(&head).max(widest.unwrap_or_default()) + 2;
         let _ = write!(row, "{head:<pad$}");
         columns.push((name, pad));
@@ -107,10 +112,14 @@ fn images(text: &mut String, object: &Judged) {
     line!(text, "  {BOLD}{}{BOLD:#}", row.trim_end());
     for template in templates {
         let mut row = format!("  {:<first$}", template.name);
-        for (name, pad) in &columns {
-            let boot = template.architectures.get(*name).copied();
-            let (style, cell) = cell(name, boot.unwrap_or(Boot::Unknown));
-            let pad = pad.saturating_sub(wide(&cell));
+        for (name, width) in &columns {
+            let boot = template
+                .architectures
+                .get(*name)
+                .copied()
+                .unwrap_or(Boot::Unknown);
+            let (style, cell) = cell(name, boot);
+            let pad = width.saturating_sub(wide(&cell));
             let _ = write!(row, "{style}{cell}{style:#}{:pad$}", "");
         }
         line!(text, "{}", row.trim_end());
@@ -150,9 +159,12 @@ const LEGEND: [(Boot, &str); 4] = [
 
 fn legend(text: &mut String, objects: &[Judged]) {
     for (boot, meaning) in LEGEND {
-        let tables = objects.iter().filter_map(|object| object.images());
-        let mut cells = tables.flat_map(|(templates, _)| templates);
-        if cells.any(|template| template.architectures.values().any(|cell| *cell == boot)) {
+        if objects
+            .iter()
+            .filter_map(|object| object.images())
+            .flat_map(|(templates, _)| templates)
+            .any(|template| template.architectures.values().any(|cell| *cell == boot))
+        {
             line!(text, "{DIM}{meaning}{DIM:#}");
         }
     }
@@ -229,8 +241,9 @@ fn closing(text: &mut String, verdicts: &Verdicts, name: &str) {
             let _ = write!(summary, ", {}", count(number, what));
         }
     }
-    let findings = objects.iter().flat_map(|object| &object.report.findings);
-    let fixable = findings
+    let fixable = objects
+        .iter()
+        .flat_map(|object| &object.report.findings)
         .filter(|finding| finding.complete_fix().is_some())
         .count();
     if fixable > 0 {

@@ -47,12 +47,11 @@ impl Kustomizations {
             name if name.is_empty() => ".".to_owned(),
             name => name.into_owned(),
         };
-        let lists = objects.iter().flat_map(|object| {
-            let lists = FIELDS.iter().filter_map(|field| object.value.get(*field));
-            lists.filter_map(Value::as_array).flatten()
-        });
         // The deprecated fields contain only file names, or inline patches.
-        let patches = lists.filter_map(|patch| patch.get("path").unwrap_or(patch).as_str());
+        let patches = objects
+            .iter()
+            .flat_map(|object| patches_of(&object.value))
+            .filter_map(|patch| patch.get("path").unwrap_or(patch).as_str());
         // kustomize loads no file from elsewhere by default, and another directory's file may be used without it.
         let own = std::fs::canonicalize(directory.join(""));
         for patch in patches.chain([name]) {
@@ -69,4 +68,13 @@ impl Kustomizations {
         let path = std::fs::canonicalize(file).ok()?;
         self.files.get(&path).map(String::as_str)
     }
+}
+
+/// The patches that a kustomization lists.
+fn patches_of(kustomization: &Value) -> impl Iterator<Item = &Value> {
+    FIELDS
+        .iter()
+        .filter_map(|field| kustomization.get(*field))
+        .filter_map(Value::as_array)
+        .flatten()
 }

@@ -68,14 +68,14 @@ impl Tree {
 
     /// Whether the user excludes a path, or a directory around it.
     fn is_excluded(&self, path: &Path) -> bool {
-        let path = path.strip_prefix(".").unwrap_or(path);
+        let plain = path.strip_prefix(".").unwrap_or(path);
         let is_match = |path: &Path| {
             self.walk
                 .exclude
                 .iter()
                 .any(|pattern| pattern.is_match(path))
         };
-        path != Path::new(STDIN) && path.ancestors().any(is_match)
+        plain != Path::new(STDIN) && plain.ancestors().any(is_match)
     }
 
     /// Adds a file, unless a link or another argument led to it before.
@@ -185,8 +185,10 @@ fn listed(root: &Path) -> Option<BTreeSet<PathBuf>> {
     let files = output
         .stdout
         .split(|byte| *byte == 0)
-        .filter(|file| !file.is_empty());
-    Some(files.map(path_of).collect())
+        .filter(|file| !file.is_empty())
+        .map(path_of)
+        .collect();
+    Some(files)
 }
 
 #[cfg(unix)]
