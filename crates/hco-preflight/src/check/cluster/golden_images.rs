@@ -397,16 +397,14 @@ impl GoldenImage {
         }
         let mut details = Vec::new();
         if let Some(volume) = volume {
-            let progress = [&volume.progress]
-                .into_iter()
-                .cloned()
-                .filter(|progress| !progress.is_empty() && progress != "N/A");
-            details.extend(progress);
-            let restarts = [volume.restarts]
-                .into_iter()
-                .filter(|restarts| *restarts > 0)
-                .map(|restarts| format!("the importer restarted {restarts} times"));
-            details.extend(restarts);
+            let progress = &volume.progress;
+            if !progress.is_empty() && progress != "N/A" {
+                details.push(progress.clone());
+            }
+            if volume.restarts > 0 {
+                let restarts = volume.restarts;
+                details.push(format!("the importer restarted {restarts} times"));
+            }
         }
         let details = (!details.is_empty()).then(|| Foreign::from(&*details.join(", ")));
         let importing = self.shown(Effect::Importing, shown);
