@@ -9,7 +9,7 @@ use super::DockerRegistry;
 use crate::http;
 
 /// Longer than a push takes, so that a failing test does not hang.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// The media types of an index, a manifest and a configuration.
 #[derive(Debug, Clone, Copy)]

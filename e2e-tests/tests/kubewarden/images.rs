@@ -27,7 +27,7 @@ const ANNOTATION: &str = "amd64,arm64,s390x,ppc64le";
 const DEADLINE: Duration = Duration::from_secs(2);
 
 /// Longer than anything takes, so that a failing test does not hang.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(10);
 
 pub(crate) fn run(programs: &Programs, docker_registry: &Path) -> Results {
     let mut results = Results::default();

@@ -16,7 +16,7 @@ use crate::Programs;
 use crate::results::Results;
 
 /// The time limit for a policy-server to notice a change.
-const START: Duration = Duration::from_mins(1);
+const START: Duration = Duration::from_mins(10);
 
 /// The case in which a node joins.
 const ON_ONE_ARCHITECTURE: &str = "documentation/defaults-on-one-architecture";
