@@ -19,13 +19,16 @@ mod machines;
 #[path = "../../crates/policy-host/benches/requests.rs"]
 mod requests;
 
+use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use std::process::Command;
 
-use e2e_tests::{DockerRegistry, NodeServer, Objects, PolicyServer, Starter, http, module, nodes};
+use e2e_tests::{
+    DockerRegistry, NodeServer, Objects, PolicyServer, Starter, figures, http, module, nodes,
+};
 use policy_host::Policy;
 use serde_json::{Map, Value, json};
 
@@ -46,13 +49,35 @@ fn main() {
         println!("policy-server is not on PATH");
         return;
     };
-    nodes_table(program.clone());
-    updates_table(&program);
-    machines_table(program.clone());
-    images_table(program);
+    let version = Command::new(&program).arg("--version").output().unwrap();
+    let version = String::from_utf8(version.stdout).unwrap();
+    let version = version.lines().next().unwrap_or_default();
+    let mut text = format!("The program is {version}.\n\n");
+    text += &nodes_table(program.clone());
+    text += &updates_table(&program);
+    text += &machines_table(program.clone());
+    if let Some(docker_registry) = DockerRegistry::installed() {
+        text += &images_table(program, &docker_registry);
+        figures::publish("policy-server", &text);
+    } else {
+        println!(
+            "\n{text}\nThe page would lose rows: {}",
+            DockerRegistry::MISSING
+        );
+    }
 }
 
-fn nodes_table(program: PathBuf) {
+/// A row of a table with the minimum and the median.
+fn row(name: &str, times: &[Duration]) -> String {
+    let milliseconds: Vec<f64> = times.iter().map(|time| time.as_secs_f64() * 1e3).collect();
+    let least = milliseconds.iter().copied().fold(f64::INFINITY, f64::min);
+    format!(
+        "| {name} | {least:.1} ms | {:.1} ms |",
+        median(milliseconds)
+    )
+}
+
+fn nodes_table(program: PathBuf) -> String {
     let starter = Starter {
         program,
         module: String::new(),
@@ -60,7 +85,7 @@ fn nodes_table(program: PathBuf) {
         docker_config: None,
         directory: module::scratch("bench-policy-server").unwrap(),
     };
-    let ours = std::fs::read(module::built(Policy::embedded_module()).unwrap()).unwrap();
+    let ours = ours();
     let blind = wat::parse_str(include_str!("../../crates/policy-host/benches/blind.wat")).unwrap();
     let policies = Map::from_iter([
         ("ours".to_owned(), policy(&starter, "ours", &ours)),
@@ -88,19 +113,18 @@ fn nodes_table(program: PathBuf) {
         }
     }
 
-    println!(
-        "| {NODES} nodes | least | median | times the first row |\n| --- | ---: | ---: | ---: |"
+    let mut table = format!(
+        "| {NODES} nodes, a new object | minimum | median | times the first row |\n| --- | ---: | ---: | ---: |\n"
     );
     for (of_row, (name, ..)) in times.iter().zip(&rows) {
-        let milliseconds: Vec<f64> = of_row.iter().map(|time| time.as_secs_f64() * 1e3).collect();
         // Round by round, because the machine changes between rounds more than within one.
         let ratios = of_row.iter().zip(&times[0]);
         let ratios = ratios.map(|(time, first)| time.as_secs_f64() / first.as_secs_f64());
-        println!(
-            "| {name} | {:.1} ms | {:.1} ms | {:.2} |",
-            milliseconds.iter().copied().fold(f64::INFINITY, f64::min),
-            median(milliseconds),
-            median(ratios.collect()),
+        let _ = writeln!(
+            table,
+            "{} {:.2} |",
+            row(name, of_row),
+            median(ratios.collect())
         );
     }
 
@@ -114,12 +138,16 @@ fn nodes_table(program: PathBuf) {
         }
     });
     let (peak, limit) = (peak_memory(server.child.id()), memory_limit());
-    println!("Memory at the peak: {peak} MiB; the limit in deploy/ is {limit} MiB");
     assert!(2 * peak <= limit, "the limit must be twice the peak");
+    let _ = writeln!(
+        table,
+        "\nWith 20 requests at a time, policy-server needs up to {peak} MiB; the limit in `deploy/` is {limit} MiB.\n"
+    );
+    table
 }
 
 /// For a stored object with the same placement, the policy lists no nodes, however many there are.
-fn updates_table(program: &Path) {
+fn updates_table(program: &Path) -> String {
     let payload = requests::update(&requests::imported(10), &requests::imported(11));
     let mut payload: Value = serde_json::from_slice(&payload).unwrap();
     let old = &mut payload["request"]["oldObject"];
@@ -130,7 +158,9 @@ fn updates_table(program: &Path) {
         "controlPlaneArchitectures": ["amd64"],
     });
     let payload = payload.to_string().into_bytes();
-    println!("\n| an update with the same placement | least | median |\n| --- | ---: | ---: |");
+    let mut table = String::from(
+        "| an update with the same placement, 11 templates | minimum | median |\n| --- | ---: | ---: |\n",
+    );
     for number in [5, NODES] {
         let starter = Starter {
             program: program.to_owned(),
@@ -139,24 +169,21 @@ fn updates_table(program: &Path) {
             docker_config: None,
             directory: module::scratch("bench-updates").unwrap(),
         };
-        let ours = std::fs::read(module::built(Policy::embedded_module()).unwrap()).unwrap();
+        let ours = ours();
         let policies = Map::from_iter([("ours".to_owned(), policy(&starter, "ours", &ours))]);
         let list: Value = serde_json::from_slice(&nodes::node_list(number)).unwrap();
         let api_server = NodeServer::start(&list, Vec::new()).unwrap();
         let server = starter.start(&policies, Some(api_server.address)).unwrap();
         answer(&server, "ours", &payload, true);
         let times = (0..ROUNDS).map(|_| answer(&server, "ours", &payload, true));
-        let milliseconds: Vec<f64> = times.map(|time| time.as_secs_f64() * 1e3).collect();
-        println!(
-            "| {number} nodes | {:.1} ms | {:.1} ms |",
-            milliseconds.iter().copied().fold(f64::INFINITY, f64::min),
-            median(milliseconds)
-        );
+        let times: Vec<Duration> = times.collect();
+        let _ = writeln!(table, "{}", row(&format!("{number} nodes"), &times));
     }
+    table + "\n"
 }
 
 /// The policy for VirtualMachines lists no nodes, however many there are.
-fn machines_table(program: PathBuf) {
+fn machines_table(program: PathBuf) -> String {
     let starter = Starter {
         program,
         module: String::new(),
@@ -164,7 +191,7 @@ fn machines_table(program: PathBuf) {
         docker_config: None,
         directory: module::scratch("bench-machines").unwrap(),
     };
-    let ours = std::fs::read(module::built(Policy::embedded_module()).unwrap()).unwrap();
+    let ours = ours();
     let policy = for_machines(policy(&starter, "vms", &ours));
     let policies = Map::from_iter([("vms".to_owned(), policy)]);
     let list: Value = serde_json::from_slice(&nodes::node_list(NODES)).unwrap();
@@ -172,29 +199,27 @@ fn machines_table(program: PathBuf) {
     let api_server = NodeServer::with_objects(&list, Vec::new(), objects).unwrap();
     let server = starter.start(&policies, Some(api_server.address)).unwrap();
     let rows = [
-        ("a VirtualMachine that passes", machines::created()),
+        ("a new one that passes", machines::created()),
         (
             "an update that changes nothing that is checked",
             machines::unchanged(),
         ),
     ];
-    println!("\n| {NODES} nodes in the cluster | least | median |\n| --- | ---: | ---: |");
+    let mut table =
+        format!("| VirtualMachines, {NODES} nodes | minimum | median |\n| --- | ---: | ---: |\n");
     for (name, payload) in &rows {
         // The first request lists HyperConverged and KubeVirt.
         answer(&server, "vms", payload, true);
         let times = (0..ROUNDS).map(|_| answer(&server, "vms", payload, true));
-        let milliseconds: Vec<f64> = times.map(|time| time.as_secs_f64() * 1e3).collect();
-        println!(
-            "| {name} | {:.1} ms | {:.1} ms |",
-            milliseconds.iter().copied().fold(f64::INFINITY, f64::min),
-            median(milliseconds)
-        );
+        let times: Vec<Duration> = times.collect();
+        let _ = writeln!(table, "{}", row(name, &times));
     }
     let asked = api_server.asked();
     assert!(
         asked.iter().all(|line| !line.contains("/nodes")),
         "{asked:?}"
     );
+    table + "\n"
 }
 
 /// How often images are looked up.
@@ -203,13 +228,9 @@ const LOOK_UPS: usize = 20;
 /// The maximum number of images that one request looks up.
 const IMAGES: usize = 10;
 
-fn images_table(program: PathBuf) {
-    let Some(docker_registry) = DockerRegistry::installed() else {
-        println!("images: not run: {}", DockerRegistry::MISSING);
-        return;
-    };
+fn images_table(program: PathBuf, docker_registry: &Path) -> String {
     let directory = module::scratch("bench-images").unwrap();
-    let registry = DockerRegistry::start(&docker_registry, &directory, &json!({})).unwrap();
+    let registry = DockerRegistry::start(docker_registry, &directory, &json!({})).unwrap();
     let tag = |round: usize, number: usize| format!("{round}-{number}");
     for round in 0..=LOOK_UPS {
         for number in 0..=IMAGES {
@@ -228,7 +249,7 @@ fn images_table(program: PathBuf) {
         docker_config: None,
         directory,
     };
-    let ours = std::fs::read(module::built(Policy::embedded_module()).unwrap()).unwrap();
+    let ours = ours();
     let mut verify = policy(&starter, "ours", &ours);
     let ignore = verify.clone();
     verify["settings"] = json!({"images": "verify"});
@@ -272,8 +293,8 @@ fn images_table(program: PathBuf) {
             }
         }
     }
-    println!(
-        "\n| 3 nodes, images in a registry on loopback | least | median |\n| --- | ---: | ---: |"
+    let mut table = String::from(
+        "| 3 nodes, images in a registry on loopback | minimum | median |\n| --- | ---: | ---: |\n",
     );
     let names = [
         "a request to the registry alone",
@@ -284,13 +305,9 @@ fn images_table(program: PathBuf) {
         "10 lookups, within a minute again",
     ];
     for (name, times) in names.iter().zip(&times) {
-        let milliseconds: Vec<f64> = times.iter().map(|time| time.as_secs_f64() * 1e3).collect();
-        println!(
-            "| {name} | {:.1} ms | {:.1} ms |",
-            milliseconds.iter().copied().fold(f64::INFINITY, f64::min),
-            median(milliseconds)
-        );
+        let _ = writeln!(table, "{}", row(name, times));
     }
+    table
 }
 
 /// A request with a template for each of these images.
@@ -324,6 +341,13 @@ fn memory_limit() -> u64 {
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
+}
+
+/// The embedded module, or another build of the policy (`HCO_BENCH_MODULE=policy.wasm`).
+fn ours() -> Vec<u8> {
+    let other = std::env::var_os("HCO_BENCH_MODULE").map(PathBuf::from);
+    let path = other.unwrap_or_else(|| module::built(Policy::embedded_module()).unwrap());
+    std::fs::read(path).unwrap()
 }
 
 /// The entry of a module in policies.yml.

@@ -19,6 +19,8 @@ mod certificate;
 mod cluster;
 mod crd;
 mod docker_registry;
+#[cfg(not(target_family = "wasm"))]
+pub mod figures;
 mod folds;
 pub mod http;
 mod images;

@@ -27,7 +27,7 @@ mod measure;
 mod requests;
 mod tables;
 
-use e2e_tests::nodes;
+use e2e_tests::{figures, nodes};
 use policy_host::Policy;
 use serde_json::json;
 
@@ -59,7 +59,6 @@ fn main() {
         small_request(&mut measured, &policy, usual_policy.as_ref(), name, payload);
     }
     let names: Vec<&str> = small.iter().map(|(name, _)| *name).collect();
-    // Otherwise, the tables in the page would lose rows.
     let is_all = measured.is_complete() && usual.is_some();
     let text = [
         tables::growth(&measured),
@@ -68,15 +67,10 @@ fn main() {
         tables::small(&measured, &names),
     ]
     .join("\n");
-    println!("\n{text}");
-    if std::env::var_os("HCO_BENCH_WRITE").is_some() {
-        if is_all {
-            tables::write(&text);
-        } else {
-            println!(
-                "not written: something was not run, and the tables in docs/developers/performance.md have it"
-            );
-        }
+    if is_all {
+        figures::publish("module", &text);
+    } else {
+        println!("\n{text}\nThe page would lose rows, because something was not run.");
     }
 }
 

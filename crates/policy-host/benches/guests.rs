@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use policy_host::{HostCalls, Options, Policy};
+use serde_json::Value;
 
 use crate::measure::timed;
 
@@ -89,11 +90,18 @@ impl HostCalls for Host {
     }
 }
 
-/// Calls a guest once, in a new instance.
+/// Calls a guest once, in a new instance. It must evaluate the request.
 pub(crate) fn judge(policy: &Policy, payload: &[u8], host: &Arc<Host>) -> Duration {
     *host.ready.lock().unwrap() = Some(host.list.clone());
     let calls: Arc<dyn HostCalls> = Arc::clone(host) as _;
-    timed(|| drop(policy.call("validate", payload, calls).unwrap()))
+    let mut answer = Vec::new();
+    let time = timed(|| answer = policy.call("validate", payload, calls).unwrap());
+    let answer: Value = serde_json::from_slice(&answer).unwrap();
+    assert!(
+        answer["accepted"] == true || answer["code"] == 403,
+        "{answer}"
+    );
+    time
 }
 
 /// The minimum linear memory with which a module still answers. It is found by trial: the provider does not expose

@@ -1,7 +1,6 @@
 //! The tables, as the benchmark prints them and as docs/developers/performance.md contains them.
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::time::Duration;
 
 use e2e_tests::nodes;
@@ -128,17 +127,6 @@ pub(crate) fn small(measured: &Measurements, names: &[&str]) -> String {
         );
     }
     table
-}
-
-/// Writes the tables into docs/developers/performance.md.
-pub(crate) fn write(text: &str) {
-    const BEGIN: &str = "<!-- bench -->\n";
-    const END: &str = "<!-- /bench -->";
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/developers/performance.md");
-    let page = std::fs::read_to_string(&path).unwrap();
-    let (before, rest) = page.split_once(BEGIN).unwrap();
-    let (_, after) = rest.split_once(END).unwrap();
-    std::fs::write(path, format!("{before}{BEGIN}{text}{END}{after}")).unwrap();
 }
 
 fn thousands(count: usize) -> String {
