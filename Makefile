@@ -122,7 +122,7 @@ coverage: setup ## Measure the lines of the module's crates that their tests run
 reproducible: policy.wasm ## Build the policy in another folder, with another Cargo home: the bytes must be the same
 	.ci/reproducible policy.wasm
 
-# There is no sanitizer, because the code is safe Rust, and because a sanitizer needs a nightly toolchain.
+# Without a sanitizer: the code is safe Rust, and a sanitizer needs a nightly toolchain.
 fuzz-targets: setup ## Build the fuzz targets (needs cargo-fuzz and a C++ compiler)
 	$(CARGO) fuzz build --fuzz-dir fuzz --target-dir fuzz/target --sanitizer none
 
