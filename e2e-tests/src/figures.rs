@@ -11,6 +11,7 @@ use crate::module::ROOT;
 /// # Panics
 ///
 /// If the page cannot be read or written, or has no such markers.
+#[expect(clippy::print_stdout, reason = "a bench prints its figures")]
 pub fn publish(name: &str, figures: &str) {
     println!("\n{figures}");
     if std::env::var_os("HCO_BENCH_WRITE").is_none() {
