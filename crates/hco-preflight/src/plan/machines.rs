@@ -677,7 +677,7 @@ fn orphans(
             ]
         };
         for instance in &instances {
-            let is_pinned = pinned.contains_key(instance);
+            let is_pinned = pinned_here.contains_key(instance);
             let way_out = ways_out.of_machine(instance, is, is_pinned, unless);
             add(
                 machines,
