@@ -94,8 +94,7 @@ impl BootSources<'_> {
             1,
             &[
                 "multi-architecture import           on → off",
-                "- mine-amd64  deleted with its disk",
-                "- mine-arm64  deleted with its disk",
+                "- mine-amd64, mine-arm64: deleted with its disk",
             ],
         );
     }
@@ -128,10 +127,7 @@ impl BootSources<'_> {
         self.plans_file(
             &self.hyperconverged(&[weekly], true, &json!({})),
             1,
-            &[
-                &format!("! mine-amd64  {again}"),
-                &format!("! mine-arm64  {again}"),
-            ],
+            &[&format!("! mine-amd64, mine-arm64: {again}")],
         );
         let mut elsewhere = template();
         elsewhere["metadata"]["namespace"] = json!("team-images");
