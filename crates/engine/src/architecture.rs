@@ -154,7 +154,7 @@ impl Mistake {
         let distances = KNOWN_BY_SSP.map(|name| (distance(lower, name, 2), name));
         let nearest = |most| {
             let is_near =
-                |(distance, _): &&(Option<usize>, _)| distance.is_some_and(|it| it <= most);
+                |(distance, _): &&(Option<usize>, _)| distance.is_some_and(|edits| edits <= most);
             let mut names = distances.iter().filter(is_near);
             let first = names.next();
             first.filter(|_| names.next().is_none())

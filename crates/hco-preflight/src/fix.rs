@@ -25,7 +25,7 @@ use crate::input::files::Source;
 use crate::input::{Check, Purpose, Question, Written};
 use crate::kubectl::Kubectl;
 use crate::prose::count;
-use crate::report::{Finding, Level, Remedy, Report};
+use crate::report::{Finding, Level, Remedy, Report, is_same};
 use crate::terminal::Terminal;
 use crate::verdict::{Judged, Verdicts};
 
@@ -236,9 +236,6 @@ impl<'q> Fixed<'q> {
     /// Why a request with only these fixes would be denied: they cause problems that are not fixed.
     fn denied_by(&self) -> Option<String> {
         let denies = |finding: &&Finding| finding.level == Level::Deny;
-        let is_same = |one: &Finding, other: &Finding| {
-            (&one.rule, &one.template) == (&other.rule, &other.template)
-        };
         let before = &self.before.findings;
         let new: Vec<String> = (self.report.findings.iter().filter(denies))
             .filter(|finding| !before.iter().any(|other| is_same(finding, other)))

@@ -21,7 +21,7 @@ use crate::args::{self, PlanFailOn, PlanFormat};
 use crate::exit::Exit;
 use crate::input::boot_image;
 use crate::input::{self, Situation};
-use crate::report::{Conclusions as _, Finding, Level, Report};
+use crate::report::{Conclusions as _, Finding, Level, Report, is_same};
 use crate::rows::facts::Fact;
 use crate::rows::no_forecast::NoForecast;
 use crate::rows::state::State;
@@ -201,9 +201,6 @@ impl<'c> Plan<'c> {
     /// The problems of the current object that the change ends.
     fn ended(&self) -> impl Iterator<Item = &'c Finding> {
         let after = &self.situation.after.report;
-        let is_same = |one: &Finding, other: &Finding| {
-            (&one.rule, &one.template) == (&other.rule, &other.template)
-        };
         self.situation
             .before
             .iter()

@@ -85,6 +85,11 @@ pub(crate) fn architecture(machine: &Machine) -> String {
     format!("{architecture} ({why})")
 }
 
+/// Whether two findings are about the same problem of the same template.
+pub(crate) fn is_same(one: &Finding, other: &Finding) -> bool {
+    (&one.rule, &one.template) == (&other.rule, &other.template)
+}
+
 /// `amd64, arm64`.
 pub(crate) fn listed(names: &[Foreign]) -> String {
     names

@@ -12,9 +12,8 @@ use anstyle::Style;
 use cluster::Gap;
 use cluster::foreign::Foreign;
 use cluster::object_name::parts;
-use serde::Serialize;
-
 use kube_objects::text::list;
+use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::prose::{count, folded, line};

@@ -62,11 +62,13 @@ fn of_cluster(args: &args::Settings, notes: &mut Notes) -> Result<Value> {
         None => World::of_cluster(None, connection, None, Reader::Check, notes)?,
     };
     let all = world.hyperconvergeds(connection.namespace.as_deref())?;
-    let [object] = all.as_slice() else {
-        bail!(
-            "the settings describe one HyperConverged, but there are {}: specify its namespace with -n",
-            all.len()
-        );
+    let object = match all.as_slice() {
+        [object] => object,
+        [] => bail!("there is no HyperConverged to describe"),
+        several => bail!(
+            "there are {} HyperConverged objects: specify the namespace of one with -n",
+            several.len()
+        ),
     };
     let mut settings = Map::new();
     if let Some(version) = operator_version(object) {

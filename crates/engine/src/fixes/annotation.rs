@@ -186,7 +186,7 @@ impl<'f> Fixes<'_, 'f> {
             && self.workload().contains_key(only)
         {
             let summary = format!(
-                "{summary} with {only} alone, which is what its default preference {} is for",
+                "{summary} with {only} only, because its default preference {} is for {only}",
                 quote(preference)
             );
             return self.annotate(summary, template, ARCHITECTURES, only);

@@ -56,7 +56,7 @@ impl<'f> Violation<'f> for PartialArchitectures<'f> {
         {
             let preference = quote(preference);
             return vec![Proposal::advice(format!(
-                "leave it: the default preference {preference} is for {only} alone"
+                "leave it, because the default preference {preference} is for {only} only"
             ))];
         }
         vec![

@@ -130,7 +130,7 @@ fn boot_sources(text: &mut String, plan: &Plan<'_>) {
         .filter(|row| row.effect == Effect::StopsSsp)
         .all(|row| row.is_pending);
     let title = if are_all_pending {
-        "what stops SSP: still outstanding without this change"
+        "what stops SSP, even without this change"
     } else {
         "what stops SSP"
     };
