@@ -132,5 +132,5 @@ pub(crate) fn find_changes(
         (_, Some(objects)) => State::default().with(objects),
         (_, None) => return None,
     };
-    Some(forecast::changes(&before, Ok(forecast)))
+    Some(forecast::changes(&before, forecast))
 }

@@ -6,11 +6,13 @@ use std::rc::Rc;
 use kube_objects::path::FieldPath;
 use operator_models::hco::api_version::ApiVersion;
 use operator_models::hco::architectures::Architectures;
-use operator_models::hco::golden_image::{self, Annotation, CommonTemplates, GoldenImage};
+use operator_models::hco::golden_image::{
+    self, Annotation, CommonTemplates, GoldenImage, StatusTemplate,
+};
 use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
-use operator_models::hco::template::{ARCHITECTURES, StatusTemplate, Template};
+use operator_models::hco::template::{ARCHITECTURES, Template};
 
 use crate::version::Version;
 

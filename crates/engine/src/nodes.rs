@@ -2,7 +2,6 @@
 
 use kube_objects::node_list::ListError;
 use kube_objects::placement::Placement;
-use operator_models::hco::default_architecture::default_architecture;
 use operator_models::hco::node::{self, Census};
 use operator_models::hco::node_info::NodeInfo;
 
@@ -54,7 +53,7 @@ impl NodesSource {
     /// The architecture that HCO chooses as the default for these nodes.
     pub(crate) fn default_architecture<'c>(&'c self, census: &'c Census) -> Option<&'c str> {
         match self {
-            Self::List => default_architecture(census),
+            Self::List => census.default_architecture(),
             Self::Status {
                 default_architecture: Some(default),
             } => Some(default),

@@ -4,19 +4,10 @@ use crate::name::is_dns1123_subdomain;
 
 const NAME_MAX: usize = 63;
 
-/// Whether a string can be the key of a label, or of an annotation in lowercase.
-pub fn is_label_key(key: &str) -> bool {
-    key_error(key).is_none()
-}
-
-pub fn is_label_value(value: &str) -> bool {
-    value_error(value).is_none()
-}
-
 /// Why a string is not a valid label key; `None` if it is valid.
 ///
 /// MIRRORS: k8s.io/apimachinery/pkg/api/validate/content/kube.go, `IsLabelKey`.
-pub(crate) fn key_error(key: &str) -> Option<&'static str> {
+pub fn key_error(key: &str) -> Option<&'static str> {
     let name = match key.split_once('/') {
         None => key,
         Some((_, name)) if name.contains('/') => {
@@ -47,7 +38,7 @@ pub(crate) fn key_error(key: &str) -> Option<&'static str> {
 /// Why a string is not a valid label value; `None` if it is valid. The empty string is valid.
 ///
 /// MIRRORS: k8s.io/apimachinery/pkg/api/validate/content/kube.go, `IsLabelValue`.
-pub(crate) fn value_error(value: &str) -> Option<&'static str> {
+pub fn value_error(value: &str) -> Option<&'static str> {
     if value.len() > NAME_MAX {
         Some("a label value can have at most 63 characters")
     } else if !value.is_empty() && !is_name(value) {

@@ -196,18 +196,6 @@ impl Placement {
     }
 }
 
-/// Everything in a required affinity that Kubernetes rejects, for an affinity that is only validated.
-///
-/// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
-/// `NewNodeSelector`.
-pub fn check_required(affinity: &NodeAffinity) -> Vec<SelectorError> {
-    let required = &affinity.required_during_scheduling_ignored_during_execution;
-    required
-        .as_ref()
-        .map(|required| parse_terms(required).1)
-        .unwrap_or_default()
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectorError {
     /// The field, relative to the required affinity: `nodeSelectorTerms[0].matchExpressions[1].values[0]`.
@@ -222,67 +210,5 @@ pub struct SelectorError {
 impl fmt::Display for SelectorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.reason)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    /// A placement with these required terms. `fuzz/corpus/placement` compares placements with a model.
-    fn required(terms: &Value) -> Placement {
-        let affinity = json!({REQUIRED: {"nodeSelectorTerms": terms}});
-        Placement::parse([], serde_json::from_value(affinity).unwrap())
-    }
-
-    #[test]
-    fn a_requirement_is_invalid() {
-        let expression = json!({"key": "/", "operator": "in", "values": ["_"]});
-        let field = json!({"key": "metadata.name", "operator": "Exists", "values": ["x"]});
-        for (terms, expected) in [
-            (
-                json!([{"matchExpressions": [expression]}]),
-                "nodeSelectorTerms[0].matchExpressions[0].operator: the operator must be \
-                 In, NotIn, Exists, DoesNotExist, Gt, or Lt (/ in [_])",
-            ),
-            (
-                json!([{"matchFields": [field]}]),
-                "nodeSelectorTerms[0].matchFields[0].operator: matchFields supports only \
-                 the operators In and NotIn (metadata.name Exists [x])",
-            ),
-        ] {
-            let placement = required(&terms);
-            let [error] = placement.errors() else {
-                panic!("{terms}")
-            };
-            assert_eq!(format!("{error} ({})", error.requirement), expected);
-            assert!(!placement.affinity_excludes("arm64"));
-        }
-        let values = vec!["-"; 100_000];
-        let expression = json!({"key": "a", "operator": "In", "values": values});
-        let placement = required(&json!([{"matchExpressions": [expression]}]));
-        assert_eq!(placement.errors().len(), 8);
-    }
-
-    #[test]
-    fn an_architecture_is_named() {
-        let label = "beta.kubernetes.io/arch";
-        let selector = [(label.to_owned(), "arm64".to_owned())];
-        assert!(Placement::parse(selector, None).names_architecture());
-        let field = json!({"key": ARCHITECTURE_LABEL, "operator": "In", "values": ["x"]});
-        assert!(!required(&json!([{"matchFields": [field]}])).names_architecture());
-        let preferred = ["a", label].map(|key| {
-            let expression = json!({"key": key, "operator": "Exists"});
-            json!({"weight": 0, "preference": {"matchExpressions": [expression]}})
-        });
-        let affinity = serde_json::from_value(json!({PREFERRED: preferred})).unwrap();
-        let placement = Placement::parse([], affinity);
-        assert!(!placement.names_architecture());
-        assert_eq!(placement.architecture_preference(), Some(1));
     }
 }

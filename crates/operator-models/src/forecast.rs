@@ -18,7 +18,7 @@ use crate::hco::import::Import;
 use crate::hco::jsonpatch::{SspPatch, Uncertain};
 use crate::hco::rejection::{HcoRejection, rejection};
 use crate::ssp::architecture::{Architecture, Unusable, architectures, check_architectures};
-use crate::ssp::data_sources::{Key, LostCron, Wanted, WantedSource};
+use crate::ssp::data_sources::{Key, LostCron, Wanted};
 use crate::ssp::template::ssp_templates;
 
 pub use self::changes::{
@@ -28,7 +28,7 @@ pub use self::effects::Stop;
 pub use self::objects::Objects;
 pub use self::state::{Disk, State};
 pub use crate::cdi::data_import_cron::Origin;
-pub use crate::ssp::data_sources::Cron;
+pub use crate::ssp::data_sources::{CreatedBy, Cron, DataSource};
 pub use crate::ssp::template::{Given, SspTemplate};
 
 /// The component that rejects the object, so that the cluster does not change.
@@ -40,31 +40,6 @@ pub enum Rejected<'a> {
     ContentType(&'a str),
     Architectures(Unusable<'a>),
     NameMissing,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum CreatedBy {
-    /// SSP creates it for a VM template of its bundle.
-    #[default]
-    Bundle,
-    /// SSP creates it so that users can use the name without a suffix.
-    Pointer,
-    /// CDI creates it for its cron.
-    Cdi,
-}
-
-#[derive(Debug, Clone, Default)]
-pub struct DataSource {
-    pub creator: CreatedBy,
-    /// The DataSource that it points to, in the same namespace.
-    pub points_to: Option<String>,
-    /// Its architecture label, empty if it has none.
-    pub architecture_label: Cow<'static, str>,
-    /// The index of the cron that manages it in [`Forecast::crons`].
-    pub cron: Option<usize>,
-    pub rejected: Option<data_source::Rejection>,
-    /// Whether a disk will exist for it; `None` if two crons have the same name.
-    pub filled: Option<bool>,
 }
 
 /// Why SSP stops, or why the result is undetermined.
@@ -153,14 +128,14 @@ impl<'a> Forecast<'a> {
         let patch = ssp_patch(given, &templates);
         let is_multi_arch = patch.enables_import(given.import);
         let architectures = architectures(given.census, is_multi_arch);
-        let mut wanted = Wanted::new(
+        let wanted = Wanted::new(
             &templates,
             &architectures,
             is_multi_arch,
             given.golden_namespace,
         );
         // The crons of one template have different names, unless their name is invalid.
-        let mut crons: Vec<Cron> = std::mem::take(&mut wanted.crons).into_values().collect();
+        let mut crons: Vec<Cron> = wanted.crons.into_values().collect();
         crons.sort_by_cached_key(|cron| (cron.template, cron.key.clone(), cron.source.clone()));
         let mut forecast = Self {
             import: is_multi_arch.into(),
@@ -170,55 +145,33 @@ impl<'a> Forecast<'a> {
             templates,
             left_out,
             crons,
-            data_sources: BTreeMap::new(),
-            pointers: Vec::new(),
-            lost: Vec::new(),
+            data_sources: wanted.data_sources,
+            pointers: wanted.pointers,
+            lost: wanted.lost,
             stopped: None,
             uncertain: patch.uncertain,
         };
-        forecast.add_data_sources(&wanted);
-        forecast.lost = wanted.lost;
+        forecast.complete_data_sources();
         forecast.stopped = forecast.find_stop();
         forecast
     }
 
-    fn add_data_sources(&mut self, wanted: &Wanted) {
-        let golden = Key::new(Rc::clone(self.golden_namespace), "");
-        let mut sources = BTreeMap::new();
-        for (name, wanted) in &wanted.bundle_sources {
-            let key = golden.beside(name.as_str());
-            let (points_to, index, own_label) = match wanted {
-                WantedSource::Pointer(to) => (Some(to.clone()), None, None),
-                WantedSource::Own(label) => {
-                    let index = self.crons.iter().position(|cron| cron.source == key);
-                    (None, index, *label)
-                }
-            };
-            let cron = index.and_then(|index| self.crons.get(index));
-            let source = DataSource {
-                creator: CreatedBy::Bundle,
-                points_to,
-                architecture_label: cron
-                    .filter(|cron| cron.verdict.manages_source())
-                    .and_then(|cron| self.label_of(cron))
-                    .or(own_label.map(|label| label.name().into()))
-                    .unwrap_or_default(),
-                cron: index,
-                rejected: data_source::examine_names(name, cron.map(|cron| &*cron.key.name)),
-                filled: None,
-            };
-            sources.insert(key, source);
-        }
-        for (name, to) in &wanted.pointers {
-            let key = golden.beside(name.as_str());
-            let source = DataSource {
-                creator: CreatedBy::Pointer,
-                points_to: Some(to.clone()),
-                rejected: data_source::examine_names(name, None),
-                ..DataSource::default()
-            };
-            self.pointers.push(key.clone());
-            sources.insert(key, source);
+    /// Adds the crons to the DataSources of SSP, and the DataSources that CDI creates.
+    fn complete_data_sources(&mut self) {
+        let mut sources = std::mem::take(&mut self.data_sources);
+        for (key, source) in &mut sources {
+            if source.points_to.is_none() {
+                source.cron = self.crons.iter().position(|cron| cron.source == *key);
+            }
+            let cron = source.cron.and_then(|index| self.crons.get(index));
+            if let Some(label) = cron
+                .filter(|cron| cron.verdict.manages_source())
+                .and_then(|cron| self.label_of(cron))
+            {
+                source.architecture_label = label;
+            }
+            let label_of_cron = cron.map(|cron| &*cron.key.name);
+            source.rejected = data_source::examine_names(&key.name, label_of_cron);
         }
         // SSP's client does not send an object without a name, so SSP stops there.
         let reaches_crons = !sources

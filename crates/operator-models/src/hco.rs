@@ -3,7 +3,6 @@
 
 pub mod api_version;
 pub mod architectures;
-pub mod default_architecture;
 pub mod golden_image;
 pub mod hyperconverged;
 pub mod import;

@@ -87,8 +87,8 @@ pub(super) fn changes(changes: &Changes) -> ChangesReport {
         crons: crons.map(|crons| CronChangesReport {
             created: names(&crons.created),
             deleted: names(&crons.deleted),
-            recreated: names(&crons.recreated),
-            changed_fields: crons.changed_fields.iter().map(names).collect(),
+            recreated: names(crons.recreated.keys()),
+            changed_fields: crons.recreated.values().map(names).collect(),
         }),
         data_sources: DataSourceChangesReport {
             created: names(&sources.created),

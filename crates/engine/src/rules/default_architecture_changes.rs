@@ -1,4 +1,3 @@
-use operator_models::hco::default_architecture::default_architecture;
 use operator_models::hco::jsonpatch;
 
 use super::prelude::*;
@@ -34,8 +33,8 @@ pub(crate) fn check<'f>(
         jsonpatch::overrides(patches.kubevirt.as_deref(), &[DEFAULT])
     });
     let [before, after] = [
-        default_architecture(before.census?)?,
-        default_architecture(after.census?)?,
+        before.census?.default_architecture()?,
+        after.census?.default_architecture()?,
     ];
     let is_violation = sets_defaults && !is_patched && before != after;
     is_violation.then_some(DefaultChanges { before, after })

@@ -28,7 +28,7 @@ pub(crate) fn check<'f>(
     [
         (workloads, false, hco.placement.errors()),
         (workloads, true, &hco.preferred_errors),
-        (infra, false, &hco.infra_errors),
+        (infra, false, hco.infra.errors()),
         (infra, true, &hco.infra_preferred_errors),
     ]
     .into_iter()

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::NodeAffinity;
 
 use super::SelectorError;
-use super::requirement::{errors, mistake};
+use super::requirement::{NAME_FIELD, errors, mistake};
 use crate::label::key_error;
 use crate::path::FieldPath;
 
@@ -34,7 +34,7 @@ pub fn check_preferred(affinity: &NodeAffinity) -> Vec<SelectorError> {
             let list = path.keys(&["preference", list]);
             for (index, requirement) in requirements.iter().flatten().enumerate() {
                 let in_key = if is_about_fields {
-                    (requirement.key != "metadata.name")
+                    (requirement.key != NAME_FIELD)
                         .then_some("matchFields supports only the key metadata.name")
                 } else {
                     key_error(&requirement.key)

@@ -14,8 +14,13 @@ use crate::path::FieldPath;
 /// values can be as long as the request.
 const ERRORS_PER_REQUIREMENT: usize = 8;
 
+/// The only field of a node that a requirement can be about.
+pub(super) const NAME_FIELD: &str = "metadata.name";
+
+/// A requirement for a label, or for a field.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct LabelRequirement {
+pub(super) struct Requirement {
+    /// The key of a label, or `metadata.name`. It is empty for every other field, because nodes have no other field.
     pub(super) key: String,
     pub(super) test: Test,
 }
@@ -30,55 +35,61 @@ pub(super) enum Test {
     Lt(i64),
 }
 
-impl LabelRequirement {
+impl Requirement {
     /// Parses the requirement at `path`, or reports everything that is wrong with it.
     ///
     /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
-    /// `nodeSelectorRequirementsAsSelector`, and k8s.io/apimachinery/pkg/labels/selector.go,
-    /// `NewRequirement`: an unknown operator hides all other errors. Otherwise the key is checked first, then
-    /// the number and type of the values, then each value as a label value.
+    /// `nodeSelectorRequirementsAsFieldSelector`, which accepts any key and any value, and
+    /// `nodeSelectorRequirementsAsSelector`; k8s.io/apimachinery/pkg/labels/selector.go, `NewRequirement`: an unknown
+    /// operator hides all other errors. Otherwise the key is checked first, then the number and type of the values, then
+    /// each value as a label value.
     ///
     /// DIVERGES: Go adds the key to the path of a value (`values[0][kubernetes.io/arch]`). This is not the path of
     /// a field, and a key can have any length, so the path ends with the index here.
     pub(super) fn parse(
         requirement: &NodeSelectorRequirement,
+        is_about_fields: bool,
         path: &FieldPath,
     ) -> Result<Self, Vec<SelectorError>> {
+        let NodeSelectorRequirement { key, operator, .. } = requirement;
         let values = requirement.values.as_deref().unwrap_or_default();
-        let mistake = mistake(requirement, false);
-        if let Some((field @ "operator", reason)) = mistake {
-            return Err(errors(requirement, false, vec![(path.key(field), reason)]));
-        }
-        let is_number = ["Gt", "Lt"].contains(&requirement.operator.as_str());
-        let mut found: Vec<_> = key_error(&requirement.key)
+        let mistake = mistake(requirement, is_about_fields);
+        let are_labels = !is_about_fields && mistake.is_none_or(|(field, _)| field != "operator");
+        let mut found: Vec<_> = are_labels
+            .then(|| key_error(key))
+            .flatten()
             .map(|reason| ("key", reason))
             .into_iter()
             .chain(mistake)
             .map(|(field, reason)| (path.key(field), reason))
             .collect();
-        let path_of_values = path.key("values");
-        let in_values = |error: fn(&str) -> Option<&'static str>| {
-            values
-                .iter()
-                .enumerate()
-                .filter_map(move |(index, value)| Some((index, error(value)?)))
-        };
-        found.extend(
-            in_values(integer_error)
-                .filter(|_| is_number)
-                .chain(in_values(value_error))
-                .map(|(index, error)| (path_of_values.index(index), error))
-                .take(ERRORS_PER_REQUIREMENT - found.len()),
-        );
+        if are_labels {
+            let is_number = ["Gt", "Lt"].contains(&operator.as_str());
+            let path = path.key("values");
+            let in_values = |error: fn(&str) -> Option<&'static str>| {
+                values
+                    .iter()
+                    .enumerate()
+                    .filter_map(move |(index, value)| Some((index, error(value)?)))
+            };
+            found.extend(
+                in_values(integer_error)
+                    .filter(|_| is_number)
+                    .chain(in_values(value_error))
+                    .map(|(index, error)| (path.index(index), error))
+                    .take(ERRORS_PER_REQUIREMENT - found.len()),
+            );
+        }
         if !found.is_empty() {
-            return Err(errors(requirement, false, found));
+            return Err(errors(requirement, is_about_fields, found));
         }
         let listed = values.iter().cloned().collect();
         // MIRRORS: strconv, `ParseInt(s, 10, 64)`: an optional sign, then digits.
         let bound = values.first().and_then(|value| value.parse().ok());
+        let is_known = !is_about_fields || key == NAME_FIELD;
         Ok(Self {
-            key: requirement.key.clone(),
-            test: match requirement.operator.as_str() {
+            key: if is_known { key.clone() } else { String::new() },
+            test: match operator.as_str() {
                 "In" => Test::In(listed),
                 "NotIn" => Test::NotIn(listed),
                 "Exists" => Test::Exists,
@@ -171,36 +182,6 @@ impl Test {
 
     pub(super) fn is_met_by(&self, value: &str) -> bool {
         !self.met_by(&NodeValues::new(1, [(value, 0)])).is_empty()
-    }
-}
-
-/// The requirement of a term for one field. Nodes have only the field for the name; every other field is parsed and is empty.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct FieldRequirement {
-    pub(super) is_name: bool,
-    pub(super) test: Test,
-}
-
-impl FieldRequirement {
-    /// Parses the requirement at `path`. Any key and any value are valid.
-    ///
-    /// MIRRORS: k8s.io/component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go,
-    /// `nodeSelectorRequirementsAsFieldSelector`.
-    pub(super) fn parse(
-        requirement: &NodeSelectorRequirement,
-        path: &FieldPath,
-    ) -> Result<Self, Vec<SelectorError>> {
-        if let Some((field, reason)) = mistake(requirement, true) {
-            return Err(errors(requirement, true, vec![(path.key(field), reason)]));
-        }
-        let listed = requirement.values.iter().flatten().cloned().collect();
-        Ok(Self {
-            is_name: requirement.key == "metadata.name",
-            test: match requirement.operator.as_str() {
-                "In" => Test::In(listed),
-                _ => Test::NotIn(listed),
-            },
-        })
     }
 }
 

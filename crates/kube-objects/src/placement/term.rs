@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_openapi::api::core::v1::{NodeSelector, NodeSelectorRequirement, NodeSelectorTerm};
 
 use super::node_set::NodeSet;
-use super::requirement::{FieldRequirement, LabelRequirement, NodeValues, Test};
+use super::requirement::{NAME_FIELD, NodeValues, Requirement, Test};
 use super::{ARCHITECTURE_LABELS, SelectorError};
 use crate::node_list::Node;
 use crate::path::FieldPath;
@@ -13,8 +13,8 @@ use crate::path::FieldPath;
 /// A valid term. At least one of the lists has an entry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Term {
-    pub(super) labels: Vec<LabelRequirement>,
-    pub(super) fields: Vec<FieldRequirement>,
+    pub(super) labels: Vec<Requirement>,
+    pub(super) fields: Vec<Requirement>,
 }
 
 /// The nodes of a list by the values of their labels, so that a requirement is compared with few values.
@@ -71,7 +71,7 @@ impl Term {
         }
         for field in &self.fields {
             let mut by_field = match field {
-                field if field.is_name => field.test.met_by(&index.names),
+                field if field.key == NAME_FIELD => field.test.met_by(&index.names),
                 field if field.test.is_met_by("") => NodeSet::all(index.nodes),
                 _ => NodeSet::none(index.nodes),
             };
@@ -97,18 +97,11 @@ pub(super) fn parse_terms(selector: &NodeSelector) -> (BTreeSet<Term>, Vec<Selec
         }
         let before = errors.len();
         let path = FieldPath::new(&["nodeSelectorTerms"]).index(index);
-        let labels = parse_all(
-            expressions,
-            &path.key("matchExpressions"),
-            &mut errors,
-            LabelRequirement::parse,
-        );
-        let fields = parse_all(
-            fields,
-            &path.key("matchFields"),
-            &mut errors,
-            FieldRequirement::parse,
-        );
+        let mut parse = |requirements, is_about_fields, list| {
+            parse_all(requirements, is_about_fields, &path.key(list), &mut errors)
+        };
+        let labels = parse(expressions, false, "matchExpressions");
+        let fields = parse(fields, true, "matchFields");
         if errors.len() == before {
             terms.insert(Term { labels, fields });
         }
@@ -123,12 +116,12 @@ pub(super) fn names_architecture(term: &NodeSelectorTerm) -> bool {
         .any(|requirement| ARCHITECTURE_LABELS.contains(&requirement.key.as_str()))
 }
 
-fn parse_all<R>(
+fn parse_all(
     requirements: &[NodeSelectorRequirement],
+    is_about_fields: bool,
     list: &FieldPath,
     errors: &mut Vec<SelectorError>,
-    parse: fn(&NodeSelectorRequirement, &FieldPath) -> Result<R, Vec<SelectorError>>,
-) -> Vec<R> {
+) -> Vec<Requirement> {
     let mut parsed = Vec::new();
     let mut previous = None;
     for (index, requirement) in requirements.iter().enumerate() {
@@ -136,7 +129,7 @@ fn parse_all<R>(
         if previous.replace(requirement) == Some(requirement) {
             continue;
         }
-        match parse(requirement, &list.index(index)) {
+        match Requirement::parse(requirement, is_about_fields, &list.index(index)) {
             Ok(requirement) => parsed.push(requirement),
             Err(found) => errors.extend(found),
         }

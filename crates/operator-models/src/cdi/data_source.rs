@@ -1,6 +1,6 @@
 //! The names of `DataSource`s, which the API server checks.
 
-use kube_objects::label::is_label_value;
+use kube_objects::label::value_error;
 use kube_objects::name::is_dns1123_subdomain;
 
 /// Why the API server rejects a `DataSource`. If SSP creates the `DataSource`, SSP then creates no `DataImportCron` at
@@ -33,5 +33,5 @@ pub fn examine_names(name: &str, cron: Option<&str>) -> Option<Rejection> {
     if cron.len() > 63 {
         return Some(Rejection::CronLabelTooLong);
     }
-    (!is_label_value(cron)).then_some(Rejection::CronLabelInvalid)
+    value_error(cron).map(|_| Rejection::CronLabelInvalid)
 }

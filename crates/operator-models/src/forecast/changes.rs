@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::state::{Disk, ReconcileLog, SourceState, State};
-use super::{Forecast, Rejected};
+use super::Forecast;
+use super::state::{Disk, State};
 use crate::ssp::data_sources::Key;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,10 +22,8 @@ pub struct Changes {
 pub struct CronChanges {
     pub created: Vec<Key>,
     pub deleted: Vec<Key>,
-    pub recreated: Vec<Key>,
-    /// The changed fields of the spec that cause this, for each recreated cron.
-    pub changed_fields: Vec<Vec<String>>,
-    pub unchanged: Vec<Key>,
+    /// The crons that are deleted and created again, and the changed fields of their specs that cause this.
+    pub recreated: BTreeMap<Key, Vec<String>>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,20 +48,14 @@ pub struct DiskChanges {
     pub deleted: BTreeSet<Disk>,
     /// Disks that are imported, for the first time or again.
     pub imported: BTreeSet<Disk>,
-    /// Disks that no DataSource uses in the end.
+    /// Disks that no DataSource uses in the end. Only the comparison with the operators' own code reads them.
     pub leftover: BTreeSet<Disk>,
 }
 
-/// The changes when a cluster reaches the forecast. A rejected object changes nothing.
-pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected<'_>>) -> Changes {
+/// The changes when a cluster reaches the forecast.
+pub fn changes<'a>(before: &State<'a>, after: &'a Forecast<'a>) -> Changes {
     let mut state = before.clone();
-    let log = match after {
-        Ok(after) => state.reconcile(after),
-        Err(_) => ReconcileLog {
-            filled_meanwhile: before.filled(),
-            ..ReconcileLog::default()
-        },
-    };
+    let log = state.reconcile(after);
     let (filled_before, filled_after) = (before.filled(), state.filled());
     let kept_disks = &filled_before & &filled_after;
     // A disk that already exists is attached again within a second.
@@ -74,13 +66,31 @@ pub fn changes<'a>(before: &State<'a>, after: Result<&'a Forecast<'a>, &Rejected
     let empty_meanwhile = kept_disks
         .difference(&log.filled_meanwhile)
         .filter(is_imported);
+    let used: BTreeSet<&Disk> = state
+        .sources
+        .values()
+        .filter_map(|source| source.disk.as_ref())
+        .collect();
+    let leftover = state.disks.keys().filter(|disk| !used.contains(disk));
     Changes {
-        crons: (!state.never_settles).then(|| cron_changes(before, &state, &log)),
+        crons: (!state.never_settles).then(|| CronChanges {
+            created: only_in(&state.crons, &before.crons),
+            deleted: only_in(&before.crons, &state.crons),
+            recreated: log
+                .deleted_crons
+                .into_iter()
+                .filter(|(key, _)| before.crons.contains_key(key) && state.crons.contains_key(key))
+                .collect(),
+        }),
         data_sources: source_changes(before, &state),
         empty_meanwhile: empty_meanwhile.cloned().collect(),
         kept_disks,
         lost_image: lost(&filled_before, &filled_after),
-        disks: disk_changes(before, &state, log.imported),
+        disks: DiskChanges {
+            deleted: only_in(&before.disks, &state.disks),
+            imported: log.imported,
+            leftover: leftover.cloned().collect(),
+        },
     }
 }
 
@@ -95,25 +105,6 @@ fn lost(filled_before: &BTreeSet<Key>, filled_after: &BTreeSet<Key>) -> Vec<Key>
     filled_before.difference(filled_after).cloned().collect()
 }
 
-fn cron_changes(before: &State<'_>, after: &State<'_>, log: &ReconcileLog) -> CronChanges {
-    let existed = |key: &Key| before.crons.contains_key(key);
-    let recreated = keys(&after.crons, |key| {
-        existed(key) && log.deleted_crons.contains_key(key)
-    });
-    CronChanges {
-        created: keys(&after.crons, |key| !existed(key)),
-        deleted: keys(&before.crons, |key| !after.crons.contains_key(key)),
-        changed_fields: recreated
-            .iter()
-            .filter_map(|key| log.deleted_crons.get(key).cloned())
-            .collect(),
-        recreated,
-        unchanged: keys(&after.crons, |key| {
-            existed(key) && !log.deleted_crons.contains_key(key)
-        }),
-    }
-}
-
 fn source_changes(before: &State<'_>, after: &State<'_>) -> DataSourceChanges {
     let retargeted = after.sources.iter().filter_map(|(key, source)| {
         let old = before.sources.get(key)?;
@@ -124,28 +115,19 @@ fn source_changes(before: &State<'_>, after: &State<'_>) -> DataSourceChanges {
         })
     });
     DataSourceChanges {
-        created: keys(&after.sources, |key| !before.sources.contains_key(key)),
-        deleted: keys(&before.sources, |key| !after.sources.contains_key(key)),
+        created: only_in(&after.sources, &before.sources),
+        deleted: only_in(&before.sources, &after.sources),
         retargeted: retargeted.collect(),
     }
 }
 
-fn keys<V>(map: &BTreeMap<Key, V>, is_wanted: impl Fn(&Key) -> bool) -> Vec<Key> {
-    map.keys().filter(|key| is_wanted(key)).cloned().collect()
-}
-
-fn disk_changes<'a>(
-    before: &State<'_>,
-    after: &'a State<'_>,
-    imported: BTreeSet<Disk>,
-) -> DiskChanges {
-    let of_source = |source: &'a SourceState| source.disk.as_ref();
-    let used: BTreeSet<&Disk> = after.sources.values().filter_map(of_source).collect();
-    let is_deleted = |disk: &&Disk| !after.disks.contains_key(*disk);
-    let is_leftover = |disk: &&Disk| !used.contains(disk);
-    DiskChanges {
-        deleted: before.disks.keys().filter(is_deleted).cloned().collect(),
-        leftover: after.disks.keys().filter(is_leftover).cloned().collect(),
-        imported,
-    }
+/// The keys that the other map does not have.
+fn only_in<K: Ord + Clone, V, C: FromIterator<K>>(
+    map: &BTreeMap<K, V>,
+    other: &BTreeMap<K, V>,
+) -> C {
+    map.keys()
+        .filter(|key| !other.contains_key(*key))
+        .cloned()
+        .collect()
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::hco::architectures::Architectures;
 use crate::hco::hyperconverged::HyperConverged;
-use crate::hco::template::{Enable, RegistrySource, Source, StatusTemplate, Template};
+use crate::hco::template::{Enable, RegistrySource, Source, Template};
 
 /// The templates that HCO ships, by name.
 pub type CommonTemplates = BTreeMap<String, CommonTemplate>;
@@ -25,6 +25,44 @@ pub struct CommonTemplate {
     pub spec: Option<String>,
     /// Whether the schedule, which HCO chooses for each cluster, is the one in the status.
     pub is_schedule_known: bool,
+}
+
+/// A template that HCO ships, as the status shows it.
+#[derive(Debug)]
+pub struct StatusTemplate {
+    pub name: String,
+    /// Whether the spec overrides it, so that the status shows the user's version.
+    modified: bool,
+    template: CommonTemplate,
+}
+
+impl StatusTemplate {
+    /// Reads an entry of the status; `None` if it is not a common template.
+    pub(super) fn read<'a>(index: usize, item: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
+        let status = item.object().object("status");
+        let is_common = status.field("commonTemplate").boolean()?;
+        let modified = status.field("modified").boolean()?;
+        let original = status.field("originalSupportedArchitectures").string()?;
+        if is_common != Some(true) {
+            return Ok(None);
+        }
+        let template = Template::read(index, item)?;
+        let spec = item.object().field("spec").json();
+        Ok(Some(Self {
+            name: template.name,
+            modified: modified.unwrap_or(false),
+            template: CommonTemplate {
+                registry: Some(template.source.registry().cloned().unwrap_or_default()),
+                // With the import on, the annotation is filtered, but the original is not.
+                architectures: original
+                    .filter(|original| !original.is_empty())
+                    .or(template.architectures),
+                is_annotation_known: true,
+                spec: spec.map(|spec| spec.text().to_owned()),
+                is_schedule_known: spec.is_some(),
+            },
+        }))
+    }
 }
 
 /// A template that HCO ships, as the settings state it.
@@ -134,21 +172,18 @@ pub fn common_templates(
         let unknown = |name: &str| (name.to_owned(), CommonTemplate::default());
         table.extend(SHIPPED_BY_OPENSHIFT.map(unknown));
     }
-    for template in status {
-        let name = template.name.clone();
-        if template.modified {
-            // The status shows the user's version of the template, so the original comes from the table.
-            table.entry(name).or_default();
-            continue;
+    for StatusTemplate {
+        name,
+        modified,
+        template,
+    } in status
+    {
+        if *modified {
+            // The original comes from the table.
+            table.entry(name.clone()).or_default();
+        } else {
+            table.insert(name.clone(), template.clone());
         }
-        let shown = CommonTemplate {
-            registry: Some(template.registry.clone().unwrap_or_default()),
-            architectures: template.architectures.clone(),
-            is_annotation_known: true,
-            spec: template.spec.clone(),
-            is_schedule_known: template.spec.is_some(),
-        };
-        table.insert(name, shown);
     }
     table
 }

@@ -1,12 +1,13 @@
 //! A HyperConverged of either version, reduced to the fields that rules evaluate. All rules use the same view.
 
 use kube_objects::json::{Field, Json, Object, WrongType};
-use kube_objects::placement::{Placement, SelectorError, check_preferred, check_required};
+use kube_objects::placement::{Placement, SelectorError, check_preferred};
 
 use crate::hco::api_version::ApiVersion;
+use crate::hco::golden_image::StatusTemplate;
 use crate::hco::import::{GATE, Gate, ImportFields, V1Only};
 use crate::hco::node_info::{NodeInfo, places};
-use crate::hco::template::{StatusTemplate, Template};
+use crate::hco::template::Template;
 
 /// The annotation in which HCO's conversion stores the fields that only v1 has.
 const V1_ONLY: &str = "hco.kubevirt.io/v1-only-fields";
@@ -149,7 +150,7 @@ impl<'a> LocatedFields<'a> {
             placement: Placement::parse(node_selector, affinity),
             places_infra: places(&judged.infra),
             infra_preferred_errors: infra.as_ref().map(check_preferred).unwrap_or_default(),
-            infra_errors: infra.as_ref().map(check_required).unwrap_or_default(),
+            infra: Placement::parse([], infra),
             patches: Patches {
                 ssp: judged.patches.ssp.string()?,
                 kubevirt: judged.patches.kubevirt.string()?,
@@ -249,9 +250,8 @@ pub struct HyperConverged<'a> {
     pub infra_preferred_errors: Vec<SelectorError>,
     /// Whether the placement of the infrastructure restricts its nodes.
     pub places_infra: bool,
-    /// The errors that Kubernetes' parser reports for the infrastructure affinity. HCO does not use it to place
-    /// workloads.
-    pub infra_errors: Vec<SelectorError>,
+    /// The node affinity of the infrastructure. HCO does not use it to place workloads.
+    pub infra: Placement,
     pub patches: Patches<Option<String>>,
     pub status_templates: Vec<StatusTemplate>,
     pub status_version: Option<String>,

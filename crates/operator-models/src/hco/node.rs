@@ -83,6 +83,22 @@ impl Census {
         }
         census
     }
+
+    /// KubeVirt's default architecture, as HCO sets it since 1.18, whether the import is on or off; `None` if no workload
+    /// node has an architecture. HCO then writes an empty one, and KubeVirt keeps its current default.
+    ///
+    /// MIRRORS: hyperconverged-cluster-operator pkg/internal/nodeinfo/nodeinfo.go, `Architectures.set`;
+    /// controllers/handlers/kubevirt.go, `NewKubeVirt`.
+    pub fn default_architecture(&self) -> Option<&str> {
+        let first = self.control_plane.first();
+        if let Some(first) = first.filter(|first| self.workload.contains_key(*first)) {
+            return Some(first);
+        }
+        // The first name among those with the most nodes.
+        let workload = self.workload.iter().rev();
+        let (name, _) = workload.max_by_key(|(_, count)| *count)?;
+        Some(name)
+    }
 }
 
 /// The longest architecture. The kubelet also sets the label `kubernetes.io/arch` to it, so a longer one is invalid, and
@@ -90,92 +106,3 @@ impl Census {
 ///
 /// DIVERGES: HCO accepts any string. Without the limit, a kubelet could make each finding as long as a list of nodes.
 const LONGEST: usize = 63;
-
-#[cfg(test)]
-mod tests {
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    use super::*;
-
-    const WORKER: &str = r#"{"metadata":{"name":"w","labels":{"node-role.kubernetes.io/worker":""}},
-        "status":{"nodeInfo":{"architecture":"amd64"}}}"#;
-
-    fn counted(list: &[u8]) -> Result<BTreeMap<String, usize>, String> {
-        match census(list, &[&Placement::default()]) {
-            Ok(censuses) => Ok(censuses[0].workload.clone()),
-            Err(error) => Err(error.to_string()),
-        }
-    }
-
-    /// `fuzz/corpus/node_list` compares the other forms of a list with a model.
-    #[test]
-    fn a_list_is_read_as_go_reads_it() {
-        for (list, count) in [
-            (r#"{"items":[NODE],"kind":"NodeList"}"#, 1),
-            (r#"{"kind":"List","metadata":{},"items":[NODE,NODE]}"#, 2),
-            (r#"{"items":[NODE,NODE],"items":[NODE]}"#, 1),
-            (r#"{"items":[NODE,NODE],"items":null}"#, 0),
-            (r#"{"kind":"PodList","items":[NODE],"k\u0069nd":"List"}"#, 1),
-        ] {
-            let counted = counted(list.replace("NODE", WORKER).as_bytes()).unwrap();
-            assert_eq!(counted.values().sum::<usize>(), count, "{list}");
-        }
-        for (from, to) in [
-            (r#""name":"w""#, r#""l\u0061bels":{},"name":null"#),
-            (r#"worker":"""#, r#"worker":null"#),
-            (
-                r#""nodeInfo":"#,
-                r#""nodeInfo":{"architecture":"x"},"nodeInfo":"#,
-            ),
-            (
-                r#""labels":"#,
-                r#""labels":{"node-role.kubernetes.io/master":""},"labels":"#,
-            ),
-            (r#""amd64""#, r#""x","architecture":"\u0061md64""#),
-        ] {
-            let list = format!(r#"{{"items":[{WORKER}]}}"#).replace(from, to);
-            let counted = counted(list.as_bytes());
-            assert_eq!(counted, Ok([("amd64".to_owned(), 1)].into()), "{list}");
-        }
-    }
-
-    #[test]
-    fn an_architecture_has_at_most_63_bytes() {
-        let list = format!(r#"{{"items":[{WORKER}]}}"#).replace("amd64", &"x".repeat(64));
-        let shortened = "x".repeat(60) + "…";
-        assert_eq!(counted(list.as_bytes()), Ok([(shortened, 1)].into()));
-    }
-
-    #[test]
-    fn an_error_has_the_index_of_the_node_and_a_position() {
-        const ERRORS: &str = r#"[] | invalid type: sequence, expected a list of nodes at line 1 column 2
-{} | items is missing
-{"kind":"Status"} | kind is `Status`, expected NodeList
-{"kind":1} | invalid type: integer `1`, expected a string at line 1 column 9
-{"items":[]} x | trailing characters at line 1 column 14
-{"items":[{},null]} | items[1]: invalid type: null, expected a node at line 1 column 17
-{"items":[{"metadata":{"labels":""}}]} | items[0]: invalid type: string "", expected the labels of a node at line 1 column 34
-{"items":[{"metadata":{"labels":{"node-role.kubernetes.io/worker":true}}}]} | items[0]: invalid type: boolean `true`, expected a string at line 1 column 70
-{"items":[{"status":{"nodeInfo":{"architecture":{}}}}]} | items[0]: invalid type: map, expected a string at line 1 column 48"#;
-        for line in ERRORS.lines() {
-            let (list, error) = line.split_once(" | ").unwrap();
-            assert_eq!(counted(list.as_bytes()), Err(error.to_owned()), "{list}");
-        }
-        let long = format!(r#"{{"kind":"{}\n","items":[]}}"#, "é\\n".repeat(10_000));
-        let error = counted(long.as_bytes()).unwrap_err();
-        assert!(error.len() < 400 && !error.contains('\n'), "{error}");
-    }
-
-    #[test]
-    fn a_string_that_is_not_unicode_is_read_as_go_reads_it() {
-        for field in [
-            b"\"name\":\"\xff\"".as_slice(),
-            b"\"name\":\"\\ud800\"",
-            b"\"uid\":\"\xff\",\"\xff\":1,\"\\udc00\":2",
-        ] {
-            let list = [b"{\"items\":[{\"metadata\":{", field, b"}}]}"].concat();
-            assert_eq!(counted(&list), Ok(BTreeMap::new()), "{field:?}");
-        }
-    }
-}

@@ -36,7 +36,7 @@ pub fn rejection(
     if hco.import.unreadable_v1_only(version).is_some() {
         return Some(HcoRejection::V1OnlyFieldsUnreadable);
     }
-    if !hco.placement.errors().is_empty() || !hco.infra_errors.is_empty() {
+    if !hco.placement.errors().is_empty() || !hco.infra.errors().is_empty() {
         return Some(HcoRejection::PlacementInvalid);
     }
     let mut names = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! The entries of dataImportCronTemplates, in the spec and in the status.
+//! The entries of dataImportCronTemplates.
 
 use kube_objects::json::{Field, Json, WrongType};
 use kube_objects::text::ascii_lower;
@@ -147,41 +147,5 @@ impl RegistrySource {
             platform_architecture: platform.is_present().then_some(architecture),
         };
         Ok(field.is_present().then_some(read))
-    }
-}
-
-#[derive(Debug)]
-pub struct StatusTemplate {
-    pub name: String,
-    pub modified: bool,
-    pub registry: Option<RegistrySource>,
-    /// Its architectures, before HCO filtered them.
-    pub architectures: Option<String>,
-    /// Its spec, as it is written.
-    pub spec: Option<String>,
-}
-
-impl StatusTemplate {
-    /// Reads an entry of the status; `None` if it is not a common template.
-    pub fn read<'a>(index: usize, item: &Field<'a>) -> Result<Option<Self>, WrongType<'a>> {
-        let status = item.object().object("status");
-        let is_common = status.field("commonTemplate").boolean()?;
-        let modified = status.field("modified").boolean()?;
-        let original = status.field("originalSupportedArchitectures").string()?;
-        if is_common != Some(true) {
-            return Ok(None);
-        }
-        let template = Template::read(index, item)?;
-        let spec = item.object().field("spec").json();
-        Ok(Some(Self {
-            name: template.name,
-            modified: modified.unwrap_or(false),
-            registry: template.source.registry().cloned(),
-            // With the import on, the annotation is filtered, but the original is not.
-            architectures: original
-                .filter(|original| !original.is_empty())
-                .or(template.architectures),
-            spec: spec.map(|spec| spec.text().to_owned()),
-        }))
     }
 }

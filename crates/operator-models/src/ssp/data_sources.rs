@@ -3,14 +3,17 @@
 //!
 //! MIRRORS: ssp-operator internal/operands/data-sources/reconcile.go, getDataSourcesAndCrons.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 use std::rc::Rc;
 
 use super::architecture::Architecture;
 use super::bundle;
 use crate::cdi::data_import_cron::{Rejection, Verdict, examine_names};
+use crate::cdi::data_source;
 use crate::hco::version::HcoVersion;
 use crate::ssp::template::SspTemplate;
 
@@ -96,12 +99,39 @@ impl Cron {
     }
 }
 
-/// A DataSource that SSP wants, in the namespace for golden images.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WantedSource {
-    Pointer(String),
-    /// It has its own image, if a cron imports one, and this architecture label.
-    Own(Option<Architecture>),
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CreatedBy {
+    /// SSP creates it for a VM template of its bundle.
+    #[default]
+    Bundle,
+    /// SSP creates it so that users can use the name without a suffix.
+    Pointer,
+    /// CDI creates it for its cron.
+    Cdi,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct DataSource {
+    pub creator: CreatedBy,
+    /// The DataSource that it points to, in the same namespace.
+    pub points_to: Option<String>,
+    /// Its architecture label, empty if it has none.
+    pub architecture_label: Cow<'static, str>,
+    /// The index of the cron that manages it in the list of the forecast.
+    pub cron: Option<usize>,
+    pub rejected: Option<data_source::Rejection>,
+    /// Whether a disk will exist for it; `None` if two crons have the same name.
+    pub filled: Option<bool>,
+}
+
+impl DataSource {
+    fn pointer(creator: CreatedBy, to: String) -> Self {
+        Self {
+            creator,
+            points_to: Some(to),
+            ..Self::default()
+        }
+    }
 }
 
 /// A cron that SSP would create from a template alone, but does not create because of the other templates.
@@ -116,10 +146,10 @@ pub struct LostCron {
 #[derive(Debug, Default)]
 pub struct Wanted {
     pub crons: BTreeMap<Key, Cron>,
-    /// The DataSources in the namespace for golden images that belong to VM templates of the bundle.
-    pub bundle_sources: BTreeMap<String, WantedSource>,
-    /// The other DataSources, each of which points to another one, in the order in which SSP creates them.
-    pub pointers: Vec<(String, String)>,
+    /// The DataSources in the namespace for golden images, without their crons.
+    pub data_sources: BTreeMap<Key, DataSource>,
+    /// The DataSources that do not belong to the bundle, in the order in which SSP creates them.
+    pub pointers: Vec<Key>,
     /// The crons that SSP does not create, sorted by template and name.
     pub lost: Vec<LostCron>,
 }
@@ -157,10 +187,11 @@ impl Wanted {
             let to = wanted.crons.get(&cron.source).map(|cron| cron.template);
             wanted.lost.push(LostCron { cron, to });
         }
-        wanted.add_bundle_sources(architectures, is_multi_arch);
+        let golden = Key::new(Rc::clone(golden_namespace), "");
+        wanted.add_bundle_sources(&golden, architectures, is_multi_arch);
         if is_multi_arch {
-            wanted.add_pointers(templates, architectures);
-            wanted.drop_crons_of_pointers(golden_namespace);
+            wanted.add_pointers(&golden, templates, architectures);
+            wanted.drop_crons_of_pointers();
         }
         wanted
             .lost
@@ -169,54 +200,69 @@ impl Wanted {
     }
 
     /// MIRRORS: getDataSourceInfos, getDataSourceInfosMultiArch.
-    fn add_bundle_sources(&mut self, architectures: &[Architecture], is_multi_arch: bool) {
+    fn add_bundle_sources(
+        &mut self,
+        golden: &Key,
+        architectures: &[Architecture],
+        is_multi_arch: bool,
+    ) {
         for (source, of_source) in bundle::SOURCES {
             let Some(default) = first_common(architectures, of_source) else {
                 continue;
             };
-            let sources = &mut self.bundle_sources;
+            let key = golden.beside(source);
+            let sources = &mut self.data_sources;
             if !is_multi_arch {
-                sources.insert(source.to_owned(), WantedSource::Own(None));
+                sources.insert(key, DataSource::default());
                 continue;
             }
-            let pointer = WantedSource::Pointer(default.suffixed(source));
-            sources.insert(source.to_owned(), pointer);
+            let pointer = DataSource::pointer(CreatedBy::Bundle, default.suffixed(source));
+            sources.insert(key, pointer);
             for known in of_source
                 .iter()
                 .filter(|known| architectures.contains(known))
             {
-                sources.insert(known.suffixed(source), WantedSource::Own(Some(*known)));
+                let own = DataSource {
+                    architecture_label: known.name().into(),
+                    ..DataSource::default()
+                };
+                sources.insert(golden.beside(known.suffixed(source)), own);
             }
         }
     }
 
     /// MIRRORS: addDataSourceReferenceForCrons, which compares names regardless of the namespace.
-    fn add_pointers(&mut self, templates: &[SspTemplate<'_>], architectures: &[Architecture]) {
-        let mut seen = BTreeSet::new();
+    fn add_pointers(
+        &mut self,
+        golden: &Key,
+        templates: &[SspTemplate<'_>],
+        architectures: &[Architecture],
+    ) {
         for template in templates {
-            let name = template.spec.managed_data_source.as_str();
-            if seen.contains(name) || self.bundle_sources.contains_key(name) {
-                continue;
-            }
             let annotated = template.architectures.as_deref().unwrap_or_default();
-            if let Some(default) = first_common(architectures, annotated) {
-                seen.insert(name);
-                self.pointers
-                    .push((name.to_owned(), default.suffixed(name)));
+            let Some(default) = first_common(architectures, annotated) else {
+                continue;
+            };
+            let name = template.spec.managed_data_source.as_str();
+            let key = golden.beside(name);
+            if let Entry::Vacant(vacant) = self.data_sources.entry(key.clone()) {
+                vacant.insert(DataSource::pointer(
+                    CreatedBy::Pointer,
+                    default.suffixed(name),
+                ));
+                self.pointers.push(key);
             }
         }
     }
 
     /// MIRRORS: getDataSourcesAndCrons, which omits the cron of a DataSource that is not updated automatically.
-    fn drop_crons_of_pointers(&mut self, golden_namespace: &Rc<str>) {
-        let of_bundle = self.bundle_sources.iter().filter_map(|(name, source)| {
-            matches!(source, WantedSource::Pointer(_)).then_some(name)
-        });
-        for name in of_bundle.chain(self.pointers.iter().map(|(name, _)| name)) {
-            let key = Key::new(Rc::clone(golden_namespace), name.as_str());
-            let dropped = self.crons.remove(&key);
-            self.lost
-                .extend(dropped.map(|cron| LostCron { cron, to: None }));
+    fn drop_crons_of_pointers(&mut self) {
+        for (key, source) in &self.data_sources {
+            if source.points_to.is_some() {
+                let dropped = self.crons.remove(key);
+                self.lost
+                    .extend(dropped.map(|cron| LostCron { cron, to: None }));
+            }
         }
     }
 }

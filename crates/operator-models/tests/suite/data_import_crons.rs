@@ -1,6 +1,7 @@
 //! Compares the checks of the API server and CDI for the `DataImportCron`s that SSP wants, in every row.
 
 use kube_objects::json::{Json, Object};
+use operator_models::cdi::data_import_cron::schedule::Schedule;
 use operator_models::cdi::data_import_cron::{
     DataImportCron, NeverRuns, Rejection, Spec, Verdict, examine_metadata, examine_names,
     examine_spec,
@@ -239,5 +240,92 @@ pub(super) fn rejecter(rejection: &Rejection) -> &'static str {
         | Rejection::AnnotationInvalid(_)
         | Rejection::AnnotationsTooLong => "api-server",
         _ => "cdi-webhook",
+    }
+}
+
+#[test]
+fn annotations_have_at_most_256_kibibytes() {
+    for (length, rejected) in [
+        ((256 << 10) - 3, None),
+        ((256 << 10) - 2, Some(Rejection::AnnotationsTooLong)),
+    ] {
+        let metadata = json!({"annotations": {"key": "x".repeat(length)}}).to_string();
+        let metadata = Object::root(Json::parse(metadata.as_bytes()).unwrap());
+        assert_eq!(examine_metadata(&metadata).unwrap(), rejected);
+    }
+}
+
+/// The forms that the rows do not contain.
+#[test]
+fn a_schedule_is_read_as_cdi_reads_it() {
+    for (expected, schedules) in [
+        (
+            Schedule::Valid,
+            "  0\t3\u{a0}* * *  |0,30 0-6,22 1-31 jan-Dec SUN-sat|? 7/12 3/5 * *|1-59/2 * * * *\
+             |*/99 *-x-y/3 * * *|, ,1, * * *|+5 0 31 2 *|@yearly|@midnight|@every -1.5h|@every .5s|@every 5.s\
+             |@every 0|@every -0|@every 1ns2us3\u{b5}s4\u{3bc}s5ms",
+        ),
+        (
+            Schedule::Invalid,
+            "0 3 * *|0 0 0 * *|0 0 32 * *|0 * 0 *|0 0 * 0 *|0 0 * 13 *|0 0 * * 7|@|@Daily|@daily | @daily|@every\
+             |@every |@every +|@every -+1h|@every 1d|@every 1h 30m|@every  1h|@every h|@every .h|@every 1.2.3h\
+             |60 * * * *|5-1 * * * *|0-60 * * * *|*/0 * * * *|*/-1 * * * *|*/ * * * *|1/2/3 * * * *|*/1/2 * * * *\
+             |1-2-3 * * * *|-5 * * * *|5- * * * *|x * * * *|1.5 * * * *|jan * * * *|99999999999999999999 * * * *",
+        ),
+        (
+            Schedule::WithTimeZone,
+            "TZ=America/Argentina/Ushuaia 0 3 * * *|TZ=Etc/GMT+12 0 3 * * *|TZ= 0 4 * * *|TZ=Local @daily\
+             |TZ=UTC   @every 1h  ",
+        ),
+        (
+            Schedule::Invalid,
+            "TZ=Europe/ 0 3 * * *|TZ=../etc/passwd 0 3 * * *|TZ=UTC|TZ=UTC |TZ=UTC\t0 4 * * *|TZ=UTC 0 4 * *\
+             |tz=UTC 0 4 * * *| TZ=UTC 0 4 * * *|TZ=UTC TZ=UTC 0 4 * * *|XTZ=UTC 0 4 * * *",
+        ),
+    ] {
+        for schedule in schedules.split('|') {
+            assert_eq!(Schedule::read(schedule), expected, "{schedule}");
+        }
+    }
+}
+
+/// The scheme of a URL that Go parses, and the URLs that it does not.
+#[test]
+fn a_url_is_read_as_go_reads_it() {
+    const DOCKER: &str = "docker://quay.io/x:latest|DOCKER://quay.io/x|docker:quay.io/x|docker:|docker:/x\
+        |docker:///x|docker://|docker://quay.io:/x|docker://quay.io/a b|docker://quay.io/x?%zz\
+        |docker://quay.io/x#\n|docker://a:1:2/x|docker://\u{fc}/x|docker://%c3%bc/x|docker://user:p@ss@quay.io/x\
+        |docker://[fd00::1]:5000/x|docker://[fe80::1%25en%200]/x|docker://[::ffff:1.2.3.4]/x|docker:a:b%zz\
+        |oci-archive://x";
+    const WITHOUT: &str = "//quay.io/x|///a:b/x|quay.io/x:latest|quay.io/x|docker||*|?a:b";
+    const INVALID: &str = ":x| docker://quay.io/x|1docker://x|doc ker://quay.io/x|\u{fc}:x|docker://quay.io/x\n\
+        |docker://quay.io/\u{7f}|docker://quay.io:port/x|docker://a b/c|docker://a\\b/c|docker://a{b/c\
+        |docker://%zz|docker://%20/x|docker://quay.io/%|docker://quay.io/%2|docker://quay.io/x#%g0\
+        |docker://u ser@quay.io/x|docker://\u{fc}@quay.io/x|docker://u%g0@quay.io/x|docker://[::1|docker://a[::1]/x\
+        |docker://[[::1]/x|docker://[]/x|docker://[1.2.3.4]/x|docker://[::1]x/x|docker://[::1]:x/x\
+        |docker://[::1%25]/x|docker://[::1%25%01]/x|docker://[::1%25%c3%bc]/x|docker://[::1%en0]/x|quay.io/%zz";
+    let scheme = |scheme: &str| Some(Rejection::UrlScheme(scheme.to_owned()));
+    let rows = [
+        (DOCKER, None),
+        ("a+b-c.1:x", scheme("a+b-c.1")),
+        (WITHOUT, scheme("")),
+        ("quay.io:5000/x", scheme("quay.io")),
+        ("http://a:1:2/x", scheme("http")),
+    ];
+    let valid = rows
+        .into_iter()
+        .flat_map(|(urls, rejected)| urls.split('|').map(move |url| (url, rejected.clone())));
+    let invalid = INVALID
+        .split('|')
+        .map(|url| (url, Some(Rejection::UrlInvalid(url.to_owned()))));
+    for (url, rejected) in valid.chain(invalid) {
+        let spec = json!({"template": {"spec": {
+            "source": {"registry": {"url": url}},
+            "storage": {"resources": {"requests": {"storage": "1Gi"}}},
+        }}})
+        .to_string();
+        let spec = Object::root(Json::parse(spec.as_bytes()).unwrap());
+        let verdict = examine_spec(&Spec::read(&spec).unwrap(), None).unwrap();
+        assert_eq!(verdict.rejected, rejected, "{url}");
     }
 }

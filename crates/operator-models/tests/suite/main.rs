@@ -15,6 +15,9 @@ mod cluster;
 mod data_import_crons;
 #[cfg(not(target_arch = "wasm32"))]
 mod forecast;
+mod images;
+mod jsonpatch;
+mod nodes;
 #[cfg(not(target_arch = "wasm32"))]
 mod objects;
 #[cfg(not(target_arch = "wasm32"))]

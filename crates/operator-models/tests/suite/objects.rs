@@ -1,7 +1,7 @@
 //! Objects that exist in the cluster, which the rows do not have, and patches of SSP.
 
 use kube_objects::json::{Field, Json};
-use operator_models::forecast::{Changes, Objects, Rejected, State, Stopped, changes};
+use operator_models::forecast::{Changes, CronChanges, Objects, Rejected, State, Stopped, changes};
 use operator_models::hco::import::Import;
 use operator_models::hco::rejection::HcoRejection;
 use operator_models::ssp::data_sources::Key;
@@ -18,7 +18,7 @@ fn objects_that_are_as_the_forecast_says_change_nothing() {
         disk("golden-1", Some("golden-cron")),
     ];
     let changes = from(&objects, &[template("@daily")]);
-    assert_eq!(names(&changes.crons.unwrap().unchanged), ["golden-cron"]);
+    assert_eq!(changes.crons, Some(CronChanges::default()));
     assert!(changes.disks.imported.is_empty());
     assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
     assert!(!names(&changes.data_sources.deleted).contains(&"golden"));
@@ -33,8 +33,8 @@ fn a_cron_of_another_owner_stays() {
     ];
     let changes = from(&objects, &[]);
     let crons = changes.crons.unwrap();
-    assert_eq!(names(&crons.unchanged), ["mine"]);
     assert_eq!(names(&crons.deleted), ["theirs"]);
+    assert!(crons.recreated.is_empty());
 }
 
 /// Only a `PersistentVolumeClaim` prevents SSP from importing, not a `VolumeSnapshot`.
@@ -144,7 +144,7 @@ fn a_data_source_is_deleted_if_its_new_cron_is_never_created() {
         let [before, after] = texts.each_ref().map(|texts| texts.cluster().unwrap());
         let (before, after) = (before.forecast().unwrap(), after.forecast().unwrap());
         assert_eq!(after.stopped, stopped);
-        let changes = changes(&State::new(&before), Ok(&after));
+        let changes = changes(&State::new(&before), &after);
         assert_eq!(names(&changes.lost_image), lost, "{stopped:?}");
     }
 }
@@ -162,7 +162,10 @@ fn a_cron_without_a_schedule_that_has_imported_nothing_has_no_disk() {
     let mut never = cron("golden-cron", &template("")["spec"], "", true);
     never["status"] = json!({});
     let changes = from(&[never], &[template("@daily")]);
-    assert_eq!(names(&changes.crons.unwrap().recreated), ["golden-cron"]);
+    assert_eq!(
+        names(changes.crons.unwrap().recreated.keys()),
+        ["golden-cron"]
+    );
     assert!(changes.empty_meanwhile.is_empty() && changes.lost_image.is_empty());
     assert_eq!(changes.disks.imported.len(), 1);
 }
@@ -209,41 +212,108 @@ fn lists_in_lists_are_read() {
 }
 
 #[test]
-fn a_patch_of_ssp_makes_the_forecast_of_the_templates_uncertain_that_it_changes() {
-    let template_path = "/spec/commonTemplates/dataImportCronTemplates/0";
-    for (path, value, is_on, is_uncertain) in [
-        (
-            format!("{template_path}/metadata/labels/team"),
-            json!("a"),
-            false,
-            false,
-        ),
-        (
-            format!("{template_path}/spec/schedule"),
-            json!("@weekly"),
-            false,
-            true,
-        ),
-        (
-            "/spec/enableMultipleArchitectures".to_owned(),
-            json!(true),
-            true,
-            false,
-        ),
-        ("/spec/cluster".to_owned(), json!({}), false, true),
+fn a_patch_of_ssp_changes_the_forecast() {
+    for (path, is_on, is_uncertain) in [
+        ("/spec/enableMultipleArchitectures", true, false),
+        ("/spec/cluster", false, true),
     ] {
-        let patch = json!([{"op": "add", "path": path, "value": value}]).to_string();
+        let patch = json!([{"op": "add", "path": path, "value": true}]).to_string();
         let texts = texts(&[template("@daily")], |hco| {
             hco["metadata"]["annotations"] = json!({"ssp.kubevirt.io/jsonpatch": patch});
         });
         let cluster = texts.cluster().unwrap();
         let forecast = cluster.forecast().unwrap();
-        assert_eq!(forecast.import == Import::Enabled, is_on, "{path}");
+        let is_as_expected = forecast.uncertain.contains("golden-cron") == is_uncertain;
         assert_eq!(
-            forecast.uncertain.contains("golden-cron"),
-            is_uncertain,
-            "{path}"
+            (forecast.import == Import::Enabled, is_as_expected),
+            (is_on, true)
         );
+    }
+}
+
+/// Specs that the rows of the operators' code do not contain.
+#[test]
+fn specs_are_compared_as_go_stores_them() {
+    type Change = fn(&mut Value);
+    let changes: [(Change, &[&str]); 6] = [
+        (|spec| spec["unknown"] = json!(1), &[]),
+        (|spec| spec["garbageCollect"] = Value::Null, &[]),
+        (
+            |spec| spec["serviceAccountName"] = json!("x"),
+            &["serviceAccountName"],
+        ),
+        // An empty value equals a missing one.
+        (
+            |spec| {
+                spec["template"]["kind"] = json!("");
+                let volume = &mut spec["template"]["spec"];
+                volume["checkpoints"] = json!([]);
+                volume["finalCheckpoint"] = json!(false);
+                volume["contentType"] = json!("");
+            },
+            &[],
+        ),
+        (
+            |spec| spec["template"]["spec"]["pvc"] = json!({"resources": {"limits": {}}}),
+            &["template.spec.pvc"],
+        ),
+        // The order of a list matters.
+        (
+            |spec| {
+                let storage = &mut spec["template"]["spec"]["storage"];
+                storage["accessModes"] = json!(["ReadWriteMany", "ReadWriteOnce"]);
+            },
+            &["template.spec.storage.accessModes"],
+        ),
+    ];
+    let mut template = template("@daily");
+    template["spec"]["template"]["spec"]["storage"]["accessModes"] =
+        json!(["ReadWriteOnce", "ReadWriteMany"]);
+    for (change, fields) in changes {
+        let mut spec = template["spec"].clone();
+        change(&mut spec);
+        let there = cron("golden-cron", &spec, "golden-1", true);
+        let changes = from(&[there], std::slice::from_ref(&template));
+        let recreated = changes.crons.unwrap().recreated;
+        let changed: Vec<_> = recreated.into_values().flatten().collect();
+        assert_eq!(changed, fields, "{spec}");
+    }
+}
+
+/// The platform comes from SSP, or from the template.
+#[test]
+fn a_cron_of_another_platform_is_recreated() {
+    let registry = |platform: Value| {
+        let url = "docker://quay.io/golden";
+        json!({"registry": {"url": url, "platform": platform}})
+    };
+    let [plain, empty] = [Value::Null, json!({})].map(registry);
+    let [amd64, arm64] = ["amd64", "arm64"].map(|name| registry(json!({"architecture": name})));
+    let pvc = json!({"pvc": {"namespace": "x", "name": "x"}});
+    for (of_template, has_suffix, there, is_same) in [
+        (&plain, true, &amd64, true),
+        (&empty, true, &amd64, true),
+        (&amd64, true, &arm64, false),
+        (&plain, false, &arm64, false),
+        (&plain, false, &empty, false),
+        (&pvc, true, &pvc, true),
+    ] {
+        let mut template = annotated();
+        template["spec"]["template"]["spec"]["source"] = of_template.clone();
+        let mut spec = template["spec"].clone();
+        spec["template"]["spec"]["source"] = there.clone();
+        let suffix = if has_suffix { "-amd64" } else { "" };
+        spec["managedDataSource"] = json!(format!("fedora{suffix}"));
+        let cron = cron(&format!("golden-cron{suffix}"), &spec, "golden-1", true);
+        let edit = |hco: &mut Value| {
+            if has_suffix {
+                import(hco)
+            }
+        };
+        let texts = [texts(&[], edit), texts(&[template], edit)];
+        let changes = between(&json!([cron]), texts.each_ref());
+        let recreated = changes.crons.unwrap().recreated;
+        assert_eq!(recreated.is_empty(), is_same, "{of_template} {there}");
     }
 }
 
@@ -292,7 +362,7 @@ fn between(objects: &Value, texts: [&Texts; 2]) -> Changes {
     let objects = objects.to_string();
     let objects = Field::root(Json::parse(objects.as_bytes()).unwrap());
     let objects = Objects::read(&objects).unwrap();
-    changes(&State::new(&before).with(&objects), Ok(&after))
+    changes(&State::new(&before).with(&objects), &after)
 }
 
 fn texts(templates: &[Value], edit: impl Fn(&mut Value)) -> Texts {

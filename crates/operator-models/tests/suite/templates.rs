@@ -2,7 +2,6 @@
 //! HCO's own code. The engine's suite compares the same rows with the rules.
 
 use operator_models::forecast::Rejected;
-use operator_models::hco::default_architecture::default_architecture;
 use operator_models::hco::import::Import;
 use operator_models::ssp::architecture::Architecture;
 use serde_json::{Value, json};
@@ -85,7 +84,7 @@ fn compare(row: &Value) -> Result<Option<&'static str>, Difference> {
 fn compare_nodes(expected: &Value, cluster: &Cluster<'_>) -> Result<(), Difference> {
     let census = &cluster.census;
     let workload: Vec<_> = census.workload.keys().collect();
-    let default = default_architecture(census).unwrap_or_default();
+    let default = census.default_architecture().unwrap_or_default();
     for (column, ours) in [
         ("multiArchEnabled", json!(cluster.import == Import::Enabled)),
         ("workloadsArchitectures", json!(workload)),

@@ -1,0 +1,102 @@
+//! JSON, as Go reads it.
+
+use std::collections::BTreeMap;
+
+use kube_objects::json::Field;
+#[cfg(target_arch = "wasm32")]
+use wasm_bindgen_test::wasm_bindgen_test as test;
+
+use super::{json, object};
+
+#[test]
+fn null_is_absent_and_the_last_of_two_equal_keys_wins() {
+    let object = object(r#"{"a":1,"b":null,"a":"2","\u0063":true}"#);
+    assert_eq!(object.field("a").string(), Ok(Some("2".to_owned())));
+    assert!(!object.field("b").is_present());
+    assert_eq!(object.field("c").boolean(), Ok(Some(true)));
+    assert_eq!(object.fields().unwrap().len(), 3);
+}
+
+#[test]
+fn half_of_a_surrogate_pair_is_not_an_error() {
+    for (written, text) in [
+        (r"\ud83d", "\u{fffd}\u{fffd}\u{fffd}"),
+        (r"a\ud83dx", "a\u{fffd}\u{fffd}\u{fffd}x"),
+        (r"\ud83d\ud83d\ude00", "\u{fffd}\u{fffd}\u{fffd}\u{1f600}"),
+        (r"\ud83d\u0061", "\u{fffd}\u{fffd}\u{fffd}a"),
+    ] {
+        let document = format!(r#"{{"{written}":"{written}"}}"#);
+        let (key, value) = json(&document).members().unwrap().remove(0);
+        assert_eq!((&*key, value.string().as_deref()), (text, Some(text)));
+    }
+}
+
+#[test]
+fn a_name_of_any_case_folds_as_in_go() {
+    let object = object(r#"{"\u212aIND\u017f":"a","k\u0130nds":"b"}"#);
+    let field = object.field_of_any_case("kinds");
+    assert_eq!(field.string(), Ok(Some("a".to_owned())));
+    assert!(!object.field_of_any_case("kind").is_present());
+}
+
+#[test]
+fn a_value_of_the_wrong_type_is_an_error_with_its_path() {
+    type Map = BTreeMap<String, Vec<String>>;
+    let object = object(r#"{"list":[],"items":[{"x":1}],"a":{"b":["x",{}]}}"#);
+    let items = object.field("items");
+    for (error, text) in [
+        (
+            object.object("list").object("y").string("z").err(),
+            "list must be an object, not a list",
+        ),
+        (
+            items.list(|_, item| item.object().string("x")).err(),
+            "items[0].x must be a string, not a number",
+        ),
+        (
+            Field::root(json("1.5")).integer().err(),
+            "the document must be an integer, not `1.5`",
+        ),
+        (
+            object.field("a").parse::<Map>().err(),
+            "a.b[1] must not be an object",
+        ),
+    ] {
+        assert_eq!(error.unwrap().to_string(), text);
+    }
+}
+
+/// A parent that is not an object is compared instead of the field.
+#[test]
+fn fields_are_equal_if_their_values_mean_the_same() {
+    for (one, other, are_equal) in [
+        (
+            r#"{"a":{"b":{"x":[1,2],"y":{}}}}"#,
+            r#"{"a":{"b":{ "y": {}, "x": [1, 2] }}}"#,
+            true,
+        ),
+        (r#"{"a":{"b":[1,2]}}"#, r#"{"a":{"b":[2,1]}}"#, false),
+        (r#"{"a":{"b":{}}}"#, r#"{"a":{"b":{"z":null}}}"#, false),
+        (r#"{"a":{"b":{}}}"#, r#"{"a":{}}"#, false),
+        (r#"{"a":{"b":null}}"#, "{}", true),
+        (r#"{"a":[1]}"#, r#"{"a":[1],"c":2}"#, true),
+        (r#"{"a":[1]}"#, r#"{"a":[2]}"#, false),
+        (r#"{"a":[1]}"#, "{}", false),
+        (r#"{"a":[1]}"#, "[1]", false),
+    ] {
+        let [left, right] = [one, other].map(|text| object(text).object("a").field("b"));
+        assert_eq!(left == right, are_equal, "{one} {other}");
+    }
+}
+
+#[test]
+fn deeply_nested_values_are_different() {
+    for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+        let same = |depth: usize| {
+            let nested = |inner| open.repeat(depth) + inner + &close.repeat(depth);
+            let (one, other) = (nested("1"), nested(" 1"));
+            Field::root(json(&one)) == Field::root(json(&other))
+        };
+        assert!(same(8) && !same(1_000), "{open}");
+    }
+}
