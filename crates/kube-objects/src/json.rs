@@ -293,8 +293,8 @@ impl<'a> Object<'a> {
     /// The string of an entry in a map of strings. Go reads null as an empty string.
     pub fn entry(&self, key: &'static str) -> Result<Option<String>, WrongType<'a>> {
         let field = self.field(key);
-        let is_there = matches!(field.value, Ok(Some(_)));
-        Ok(field.string()?.or_else(|| is_there.then(String::new)))
+        let string = field.string()?;
+        Ok(string.or_else(|| field.is_null().then(String::new)))
     }
 
     pub fn string(&self, key: &'static str) -> Result<Option<String>, WrongType<'a>> {

@@ -34,8 +34,11 @@ pub struct Placement {
     node_selector: Vec<(String, String)>,
     required: Option<BTreeSet<Term>>,
     errors: Vec<SelectorError>,
-    architecture_preference: Option<usize>,
-    names_architecture: bool,
+    /// The index of the first preferred term, of any weight, that names an architecture label.
+    pub architecture_preference: Option<usize>,
+    /// Whether the nodeSelector or the required affinity names an architecture label. Terms that cannot be parsed count
+    /// too.
+    pub names_architecture: bool,
 }
 
 impl Placement {
@@ -62,16 +65,13 @@ impl Placement {
             .iter()
             .position(|term| names_architecture(&term.preference));
 
-        let (required, errors) = match required.as_ref().map(parse_terms) {
-            Some((terms, errors)) => (Some(terms), errors),
-            None => (None, Vec::new()),
-        };
+        let (required, errors) = required.as_ref().map(parse_terms).unzip();
         Self {
             // Keys and values are not validated.
             // MIRRORS: k8s.io/apimachinery/pkg/labels/selector.go, `SelectorFromValidatedSet`.
             node_selector,
             required,
-            errors,
+            errors: errors.unwrap_or_default(),
             architecture_preference,
             names_architecture: is_named,
         }
@@ -182,17 +182,6 @@ impl Placement {
             .flatten()
             .map(String::as_str);
         in_selector.chain(in_terms)
-    }
-
-    /// The index of the first preferred term, of any weight, that names an architecture label.
-    pub fn architecture_preference(&self) -> Option<usize> {
-        self.architecture_preference
-    }
-
-    /// Whether the nodeSelector or the required affinity names an architecture label. Terms that cannot be
-    /// parsed count too.
-    pub fn names_architecture(&self) -> bool {
-        self.names_architecture
     }
 }
 

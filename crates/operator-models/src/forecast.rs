@@ -90,10 +90,9 @@ impl<'a> Forecast<'a> {
         }
         let images = golden_images(given.hco, given.common);
         let (templates, left_out) = ssp_templates(given, &images);
-        let is_mistyped = |template: &&SspTemplate<'_>| template.is_mistyped();
         if let Some(index) = templates
             .iter()
-            .filter(is_mistyped)
+            .filter(|template| template.is_mistyped())
             .find_map(|template| template.index)
         {
             return Err(Rejected::ByHco(HcoRejection::WrongType(index)));

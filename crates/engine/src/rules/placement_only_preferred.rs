@@ -17,10 +17,10 @@ pub(crate) fn check<'f>(
     census: &'f Census,
 ) -> Option<OnlyPreferred<'f>> {
     let placement = &configuration.hco.placement;
-    let term = placement.architecture_preference()?;
+    let term = placement.architecture_preference?;
     let is_violation = configuration.has_golden_images()
         && census.workload.len() > 1
-        && !placement.names_architecture();
+        && !placement.names_architecture;
     is_violation.then_some(OnlyPreferred { term, census })
 }
 

@@ -1,6 +1,6 @@
 //! Paths, and changes of objects.
 
-use kube_objects::edit::{Edit, Edits, apply};
+use kube_objects::edit::{Edit, Edits, PatchOperation, apply};
 use kube_objects::json::Field;
 use kube_objects::path::FieldPath;
 use serde_json::json;
@@ -39,67 +39,56 @@ fn field<'a>(text: &'a str, parents: &[&'static str], key: &'static str) -> Fiel
         .field(key)
 }
 
-fn edited(text: &str, edits: Edits) -> Option<String> {
-    apply(super::json(text), &edits.finish())
-}
-
 #[test]
 fn missing_parents_are_added_by_edits_of_their_own() {
     let text = r#"{"spec":null}"#;
-    let set = |edits: Edits, key, value| edits.set(&field(text, &["spec", "a"], key), value);
-    let edits = set(Edits::default(), "b/c", json!("x")).finish();
+    let set = |edits: Edits, key| edits.set(&field(text, &["spec", "a"], key), true);
+    let edits = set(set(Edits::default(), "b/c"), "d").finish();
     let operations: Vec<_> = edits.iter().map(Edit::operation).collect();
     let expected = json!([
         {"op": "replace", "path": "/spec", "value": {}},
         {"op": "add", "path": "/spec/a", "value": {}},
-        {"op": "add", "path": "/spec/a/b~1c", "value": "x"},
+        {"op": "add", "path": "/spec/a/b~1c", "value": true},
+        {"op": "add", "path": "/spec/a/d", "value": true},
     ]);
     assert_eq!(json!(operations), expected);
-    let both = set(set(Edits::default(), "b/c", json!("x")), "d", json!(true));
-    let expected = r#"{"spec":{"a":{"b/c":"x","d":true}}}"#;
-    assert_eq!(edited(text, both).as_deref(), Some(expected));
+    let edited = apply(super::json(text), &edits);
+    assert_eq!(
+        edited.as_deref(),
+        Some(r#"{"spec":{"a":{"b/c":true,"d":true}}}"#)
+    );
 }
 
+/// The object, the operations, and the object after them, empty if one of them cannot be applied. Of several equal keys,
+/// the last one counts.
 #[test]
 fn only_what_an_edit_names_changes() {
-    let edits = Edits::default;
-    let path = FieldPath::new;
-    let items = FieldPath::default();
-    let text = r#"{"z":1.50,"a":{"n":123456789012345678901234567890,"x": [1, 2 ,3]},"u":"\u00e9"}"#;
-    let set = text.replace(r#""x": [1, 2 ,3]"#, r#""x":[1, 2 ,3],"b":true"#);
-    // The last of several equal keys counts.
-    let twice = r#"{"a":null,"a":1}"#;
-    let list = r#"["a","b"]"#;
-    for (text, edits, after) in [
-        (
-            text,
-            edits().set(&field(text, &["a"], "b"), true),
-            Some(&*set),
-        ),
-        (
-            twice,
-            edits().set(&field(twice, &[], "a"), "2"),
-            Some(r#"{"a":null,"a":"2"}"#),
-        ),
-        (twice, edits().remove(path(&["a"])), Some("{}")),
-        (
-            list,
-            edits()
-                .add(items.index(2), "c")
-                .replace(items.index(0), "x")
-                .remove(items.index(1)),
-            Some(r#"["x","c"]"#),
-        ),
-        ("{}", edits().remove(path(&["a"])), None),
-        ("{}", edits().replace(path(&["a", "b"]), true), None),
-        ("{}", edits().add(path(&["a", "b"]), true), None),
-        (r#"{"a":1}"#, edits().replace(path(&["a", "b"]), true), None),
-        ("[1]", edits().replace(items.index(1), true), None),
-        ("[1]", edits().remove(items.index(1)), None),
-        ("[1]", edits().add(items.index(2), true), None),
-        ("[1]", edits().replace(path(&["a"]), true), None),
-        ("{}", edits().remove(FieldPath::default()), None),
-    ] {
-        assert_eq!(edited(text, edits).as_deref(), after, "{text}");
+    const TABLE: &str = r#"{"z":1.50,"a":{"n":123456789012345678901234567890,"x": [1, 2 ,3]},"u":"\u00e9"} | add /a/b | {"z":1.50,"a":{"n":123456789012345678901234567890,"x":[1, 2 ,3],"b":true},"u":"\u00e9"}
+{"a":null,"a":1} | replace /a | {"a":null,"a":true}
+{"a":null,"a":1} | remove /a | {}
+["a","b"] | add /2;replace /0;remove /1 | [true,true]
+{} | remove /a |
+{} | replace /a/b |
+{} | add /a/b |
+{"a":1} | replace /a/b |
+[1] | replace /1 |
+[1] | remove /1 |
+[1] | add /2 |
+[1] | replace /a |
+{} | remove  |"#;
+    for line in TABLE.lines() {
+        let parts: Vec<&str> = line.split(" |").map(str::trim_start).collect();
+        let edits = parts[1].split(';').map(|operation| {
+            let (op, path) = operation.split_once(' ').unwrap();
+            let operation = PatchOperation {
+                op: op.to_owned().into(),
+                path: path.to_owned(),
+                value: (op != "remove").then(|| json!(true)),
+            };
+            operation.edit().unwrap()
+        });
+        let edits: Vec<Edit> = edits.collect();
+        let edited = apply(super::json(parts[0]), &edits);
+        assert_eq!(edited.unwrap_or_default(), parts[2], "{line}");
     }
 }

@@ -8,9 +8,7 @@ use kube_objects::json::{Field, Object, WrongType};
 use crate::cdi::data_import_cron::Spec;
 use crate::ssp::data_sources::Key;
 
-/// The label with the name of the cron that a DataSource or a disk belongs to.
 const CRON: &str = "cdi.kubevirt.io/dataImportCron";
-/// The label for CDI's clean-up after a cron is deleted.
 const CLEAN_UP: &str = "cdi.kubevirt.io/dataImportCron.cleanup";
 /// The annotation with the type of an object's owner.
 const OWNER: &str = "operator-sdk/primary-resource-type";
@@ -40,8 +38,25 @@ pub(super) struct Real<'a> {
     pub(super) points_to: Option<String>,
     /// The name of a DataSource's disk, or of the disk that a cron imported last.
     pub(super) disk: Option<String>,
+    pub(super) labels: Labels,
+}
+
+/// The labels that CDI sets on a DataSource or on a disk.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Labels {
+    /// The name of its cron.
     pub(super) cron: Option<Rc<str>>,
+    /// Whether CDI's clean-up deletes it after the cron.
     pub(super) is_cleaned_up: bool,
+}
+
+impl Labels {
+    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, setDataImportCronResourceLabels:
+    /// only None sets the label for the clean-up; any other value counts as All.
+    pub(super) fn set(&mut self, cron: &Key, spec: &Spec<'_>) {
+        self.cron = Some(Rc::clone(&cron.name));
+        self.is_cleaned_up |= spec.retention_policy.as_deref() == Some("None");
+    }
 }
 
 impl<'a> Objects<'a> {
@@ -104,11 +119,13 @@ impl<'a> Objects<'a> {
             is_of_ssp: metadata.object("annotations").entry(OWNER)?.as_deref() == Some(SSP),
             points_to,
             disk,
-            cron: labels
-                .entry(CRON)?
-                .filter(|cron| !cron.is_empty())
-                .map(Rc::from),
-            is_cleaned_up: labels.entry(CLEAN_UP)?.as_deref() == Some("true"),
+            labels: Labels {
+                cron: labels
+                    .entry(CRON)?
+                    .filter(|cron| !cron.is_empty())
+                    .map(Rc::from),
+                is_cleaned_up: labels.entry(CLEAN_UP)?.as_deref() == Some("true"),
+            },
             spec: match kind {
                 Kind::Cron => Some(Spec::read(&object.object("spec"))?),
                 Kind::Source | Kind::Claim | Kind::Snapshot => None,

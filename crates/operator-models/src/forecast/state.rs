@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::objects::{Kind, Objects, Real};
+use super::objects::{Kind, Labels, Objects, Real};
 use super::{CreatedBy, Cron, DataSource, Forecast};
 use crate::cdi::data_import_cron::{self as cdi, Origin};
 use crate::ssp::data_sources::Key;
@@ -58,18 +58,12 @@ pub(super) struct SourceState {
     /// Its own disk; `None` if it points to another DataSource.
     pub(super) disk: Option<Disk>,
     pub(super) is_of_ssp: bool,
-    /// The label with the name of its cron.
-    pub(super) cron: Option<Rc<str>>,
-    /// The label for CDI's clean-up.
-    pub(super) is_cleaned_up: bool,
+    labels: Labels,
 }
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct DiskState {
-    /// The label with the name of its cron.
-    pub(super) cron: Option<Rc<str>>,
-    /// The label for CDI's clean-up.
-    pub(super) is_cleaned_up: bool,
+    labels: Labels,
     pub(super) last_use: usize,
 }
 
@@ -117,16 +111,13 @@ impl<'a> State<'a> {
                 data_source: key.clone(),
                 origin: Rc::default(),
             });
-            if real.kind == Kind::Claim && real.cron.is_none() {
+            if real.kind == Kind::Claim && real.labels.cron.is_none() {
                 self.uploaded.insert(key.clone(), disk.clone());
             }
             names.insert(key.clone(), disk.clone());
-            let state = DiskState {
-                cron: real.cron.clone(),
-                is_cleaned_up: real.is_cleaned_up,
-                last_use: 0,
-            };
-            self.disks.insert(disk, state);
+            let labels = real.labels.clone();
+            let last_use = 0;
+            self.disks.insert(disk, DiskState { labels, last_use });
         }
         if let Some(sources) = objects.of_kind(Kind::Source) {
             self.sources.clear();
@@ -136,8 +127,7 @@ impl<'a> State<'a> {
                     points_to: real.points_to.clone(),
                     disk: disk.and_then(|name| names.get(&real.key.beside(name)).cloned()),
                     is_of_ssp: real.is_of_ssp,
-                    cron: real.cron.clone(),
-                    is_cleaned_up: real.is_cleaned_up,
+                    labels: real.labels.clone(),
                 };
                 self.sources.insert(real.key.clone(), source);
             }
@@ -146,8 +136,7 @@ impl<'a> State<'a> {
         let crons = self.crons.iter().filter(|_| !are_disks_known);
         for (key, cron) in crons.filter(|(_, cron)| cron.has_imported) {
             let state = self.disks.entry(cron.disk.clone()).or_default();
-            state.cron = Some(Rc::clone(&key.name));
-            state.is_cleaned_up |= cron.cron.spec.deletes_imports();
+            state.labels.set(key, cron.cron.spec);
         }
         self
     }
@@ -228,7 +217,7 @@ impl<'a> State<'a> {
             return None;
         }
         let source = self.sources.get(key);
-        if source.is_some_and(|source| source.cron.is_some()) {
+        if source.is_some_and(|source| source.labels.cron.is_some()) {
             return None;
         }
         // An existing DataSource keeps its disk.
@@ -249,7 +238,7 @@ impl<'a> State<'a> {
     ) {
         let source = self.sources.entry(key.clone()).or_default();
         source.is_of_ssp = true;
-        source.cron = cron.map(|cron| Rc::clone(&cron.key.name));
+        source.labels.cron = cron.map(|cron| Rc::clone(&cron.key.name));
         if cron.is_none() {
             source.points_to.clone_from(&wanted.points_to);
             source.disk = disk.filter(|_| wanted.points_to.is_none());
@@ -330,7 +319,7 @@ impl<'a> State<'a> {
     fn labels(&self) -> BTreeSet<Key> {
         self.sources
             .iter()
-            .filter_map(|(key, source)| Some(key.beside(source.cron.clone()?)))
+            .filter_map(|(key, source)| Some(key.beside(source.labels.cron.clone()?)))
             .collect()
     }
 
@@ -340,15 +329,18 @@ impl<'a> State<'a> {
     /// runs it for the label of each changed DataSource.
     fn clean_up(&mut self, crons: &BTreeSet<Key>) {
         let existing = &self.crons;
-        let exists = |beside: &Key, cron: Option<&Rc<str>>| {
-            cron.map(|name| beside.beside(Rc::clone(name)))
-                .is_none_or(|key| !crons.contains(&key) || existing.contains_key(&key))
+        let is_kept = |beside: &Key, labels: &Labels| {
+            !labels.is_cleaned_up
+                || labels
+                    .cron
+                    .as_ref()
+                    .map(|name| beside.beside(Rc::clone(name)))
+                    .is_none_or(|cron| !crons.contains(&cron) || existing.contains_key(&cron))
         };
         self.sources
-            .retain(|key, source| !source.is_cleaned_up || exists(key, source.cron.as_ref()));
-        self.disks.retain(|disk, state| {
-            !state.is_cleaned_up || exists(&disk.data_source, state.cron.as_ref())
-        });
+            .retain(|key, source| is_kept(key, &source.labels));
+        self.disks
+            .retain(|disk, state| is_kept(&disk.data_source, &state.labels));
     }
 
     /// Whether the DataSource of a cron has its label, so that CDI may change it; `None` if another cron manages it.
@@ -359,11 +351,11 @@ impl<'a> State<'a> {
         let Some(source) = self.sources.get(&cron.disk.data_source) else {
             return Some(true);
         };
-        if source.cron.as_ref() == Some(&key.name) {
+        if source.labels.cron.as_ref() == Some(&key.name) {
             return Some(true);
         }
-        let manager = source.cron.clone().map(|manager| key.beside(manager));
-        let other = manager.and_then(|manager| self.crons.get(&manager));
+        let manager = source.labels.cron.clone();
+        let other = manager.and_then(|manager| self.crons.get(&key.beside(manager)));
         let is_managed = other.is_some_and(|other| other.disk.data_source == cron.disk.data_source);
         (!is_managed).then_some(false)
     }
@@ -378,8 +370,7 @@ impl<'a> State<'a> {
             }
             let source = cron.disk.data_source.clone();
             let source = self.sources.entry(source).or_default();
-            source.cron = Some(Rc::clone(&key.name));
-            source.is_cleaned_up |= cron.cron.spec.deletes_imports();
+            source.labels.set(key, cron.cron.spec);
             if cron.has_imported {
                 source.points_to = None;
                 source.disk = Some(cron.disk.clone());
@@ -406,7 +397,7 @@ impl<'a> State<'a> {
     fn import(&mut self, imported: &mut BTreeSet<Disk>) {
         let mut by_cron: BTreeMap<Key, Vec<Disk>> = BTreeMap::new();
         for (disk, state) in &self.disks {
-            if let Some(cron) = &state.cron {
+            if let Some(cron) = &state.labels.cron {
                 let cron = disk.data_source.beside(Rc::clone(cron));
                 by_cron.entry(cron).or_default().push(disk.clone());
             }
@@ -423,8 +414,7 @@ impl<'a> State<'a> {
                 DiskState::default()
             });
             state.last_use = self.uses;
-            state.is_cleaned_up |= cron.cron.spec.deletes_imports();
-            state.cron = Some(Rc::clone(&key.name));
+            state.labels.set(key, cron.cron.spec);
             let all = by_cron.remove(key).unwrap_or_default();
             let old = all.into_iter().filter(|old| old != disk);
             collect_garbage(&mut self.disks, cron.cron.spec, &key.name, old);
@@ -443,8 +433,10 @@ impl<'a> State<'a> {
     ///
     /// MIRRORS: containerized-data-importer pkg/controller/datasource-controller.go, handlePvcSource.
     fn label_pointers(&mut self) {
-        let is_cleaned_up =
-            |disk: &Disk| self.disks.get(disk).is_some_and(|disk| disk.is_cleaned_up);
+        let is_cleaned_up = |disk: &Disk| {
+            let state = self.disks.get(disk);
+            state.is_some_and(|state| state.labels.is_cleaned_up)
+        };
         let labelled: BTreeSet<Key> = self
             .sources
             .iter()
@@ -453,7 +445,7 @@ impl<'a> State<'a> {
             .collect();
         for (key, source) in &mut self.sources {
             let target = source.points_to.as_deref().map(|target| key.beside(target));
-            source.is_cleaned_up |= target.is_some_and(|target| labelled.contains(&target));
+            source.labels.is_cleaned_up |= target.is_some_and(|target| labelled.contains(&target));
         }
     }
 
@@ -558,7 +550,7 @@ fn collect_garbage(
     let by_use: BTreeSet<(usize, Disk)> = old
         .filter_map(|disk| {
             let state = disks.get(&disk)?;
-            (state.cron.as_deref() == Some(cron)).then_some((state.last_use, disk))
+            (state.labels.cron.as_deref() == Some(cron)).then_some((state.last_use, disk))
         })
         .collect();
     let excess = by_use.len().saturating_sub(others);

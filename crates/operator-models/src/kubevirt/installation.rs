@@ -64,13 +64,16 @@ impl KubeVirt {
         })
     }
 
+    fn is_at_least(&self, version: (u32, u32, u32)) -> bool {
+        self.version.is_none_or(|own| own >= version)
+    }
+
     /// Whether KubeVirt starts VMs of an architecture. It accepts the VM in any case.
     ///
     /// MIRRORS: kubevirt pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go,
     /// `ValidateVirtualMachineInstancePerArch`; v1.6.6 also starts ppc64le.
     pub fn supports(&self, architecture: &str) -> bool {
-        let is_old = self.version.is_some_and(|version| version < (1, 7, 0));
-        is_known(architecture) || is_old && architecture == "ppc64le"
+        is_known(architecture) || !self.is_at_least((1, 7, 0)) && architecture == "ppc64le"
     }
 
     pub fn allows_machine_type(&self, architecture: &str, machine_type: &str) -> bool {
@@ -82,8 +85,7 @@ impl KubeVirt {
     /// MIRRORS: kubevirt v1.7.4 pkg/virt-api/webhooks/validating-webhook/admitters/vmi-create-admitter.go,
     /// validateArchitecture; v1.8.0 does not have it.
     pub fn rejects_other_architectures(&self) -> bool {
-        let is_old = self.version.is_some_and(|version| version < (1, 8, 0));
-        is_old && !self.has_multi_architecture
+        !self.is_at_least((1, 8, 0)) && !self.has_multi_architecture
     }
 
     /// Whether this version gives a VM the architecture that its preference prefers, and checks the architecture that
@@ -92,23 +94,22 @@ impl KubeVirt {
     /// MIRRORS: kubevirt v1.7.0 pkg/instancetype/webhooks/vm/mutator.go, mutateArch;
     /// pkg/instancetype/preference/requirements/arch.go, checkArch. v1.6.6 has neither.
     pub fn applies_preferences(&self) -> bool {
-        self.version.is_none_or(|version| version >= (1, 7, 0))
+        self.is_at_least((1, 7, 0))
     }
 
     /// A preference that this version ships and that has an architecture.
     pub fn shipped_preference(&self, name: &PreferenceName) -> Option<Preference> {
-        let has_architectures = self.version.is_none_or(|version| version >= (1, 9, 0));
         let required = required_architecture(&name.name).map(str::to_owned);
-        let is_shipped = has_architectures && name.namespace.is_none() && required.is_some();
+        let is_shipped =
+            self.is_at_least((1, 9, 0)) && name.namespace.is_none() && required.is_some();
         is_shipped.then(|| Preference {
             preferred: required.clone(),
             required,
         })
     }
 
-    pub fn reads_labels(&self) -> bool {
-        self.version
-            .is_none_or(|version| version >= KUBEVIRT_WITH_LABELS)
+    pub(super) fn reads_labels(&self) -> bool {
+        self.is_at_least(KUBEVIRT_WITH_LABELS)
     }
 
     /// Whether VMs of an architecture run on nodes of another one, if virt-launcher contains the emulator. The released

@@ -304,21 +304,21 @@ fn a_url_is_read_as_go_reads_it() {
         |docker://u ser@quay.io/x|docker://\u{fc}@quay.io/x|docker://u%g0@quay.io/x|docker://[::1|docker://a[::1]/x\
         |docker://[[::1]/x|docker://[]/x|docker://[1.2.3.4]/x|docker://[::1]x/x|docker://[::1]:x/x\
         |docker://[::1%25]/x|docker://[::1%25%01]/x|docker://[::1%25%c3%bc]/x|docker://[::1%en0]/x|quay.io/%zz";
-    let scheme = |scheme: &str| Some(Rejection::UrlScheme(scheme.to_owned()));
-    let rows = [
-        (DOCKER, None),
-        ("a+b-c.1:x", scheme("a+b-c.1")),
-        (WITHOUT, scheme("")),
-        ("quay.io:5000/x", scheme("quay.io")),
-        ("http://a:1:2/x", scheme("http")),
+    type Rejected = fn(&str) -> Option<Rejection>;
+    let rows: [(&str, Rejected); 4] = [
+        (DOCKER, |_| None),
+        (WITHOUT, |_| Some(Rejection::UrlScheme(String::new()))),
+        ("a+b-c.1:x|http://a:1:2/x|quay.io:5000/x", |url| {
+            url.split(':')
+                .next()
+                .map(|scheme| Rejection::UrlScheme(scheme.to_owned()))
+        }),
+        (INVALID, |url| Some(Rejection::UrlInvalid(url.to_owned()))),
     ];
-    let valid = rows
-        .into_iter()
-        .flat_map(|(urls, rejected)| urls.split('|').map(move |url| (url, rejected.clone())));
-    let invalid = INVALID
-        .split('|')
-        .map(|url| (url, Some(Rejection::UrlInvalid(url.to_owned()))));
-    for (url, rejected) in valid.chain(invalid) {
+    let urls = |(urls, rejected): (&'static str, Rejected)| {
+        urls.split('|').map(move |url| (url, rejected(url)))
+    };
+    for (url, rejected) in rows.into_iter().flat_map(urls) {
         let spec = json!({"template": {"spec": {
             "source": {"registry": {"url": url}},
             "storage": {"resources": {"requests": {"storage": "1Gi"}}},

@@ -1,9 +1,7 @@
 //! Objects that exist in the cluster, which the rows do not have, and patches of SSP.
 
 use kube_objects::json::{Field, Json};
-use operator_models::forecast::{Changes, CronChanges, Objects, Rejected, State, Stopped, changes};
-use operator_models::hco::import::Import;
-use operator_models::hco::rejection::HcoRejection;
+use operator_models::forecast::{Changes, CronChanges, Objects, State, Stopped, changes};
 use operator_models::ssp::data_sources::Key;
 use serde_json::{Value, json};
 
@@ -211,33 +209,11 @@ fn lists_in_lists_are_read() {
     assert_eq!(names(&changes.crons.unwrap().deleted), ["x"]);
 }
 
-#[test]
-fn a_patch_of_ssp_changes_the_forecast() {
-    for (path, is_on, is_uncertain) in [
-        ("/spec/enableMultipleArchitectures", true, false),
-        ("/spec/cluster", false, true),
-    ] {
-        let patch = json!([{"op": "add", "path": path, "value": true}]).to_string();
-        let texts = texts(&[template("@daily")], |hco| {
-            hco["metadata"]["annotations"] = json!({"ssp.kubevirt.io/jsonpatch": patch});
-        });
-        let cluster = texts.cluster().unwrap();
-        let forecast = cluster.forecast().unwrap();
-        let is_as_expected = forecast.uncertain.contains("golden-cron") == is_uncertain;
-        assert_eq!(
-            (forecast.import == Import::Enabled, is_as_expected),
-            (is_on, true)
-        );
-    }
-}
-
 /// Specs that the rows of the operators' code do not contain.
 #[test]
 fn specs_are_compared_as_go_stores_them() {
     type Change = fn(&mut Value);
-    let changes: [(Change, &[&str]); 6] = [
-        (|spec| spec["unknown"] = json!(1), &[]),
-        (|spec| spec["garbageCollect"] = Value::Null, &[]),
+    let changes: [(Change, &[&str]); 4] = [
         (
             |spec| spec["serviceAccountName"] = json!("x"),
             &["serviceAccountName"],
@@ -307,45 +283,13 @@ fn a_cron_of_another_platform_is_recreated() {
         let cron = cron(&format!("golden-cron{suffix}"), &spec, "golden-1", true);
         let edit = |hco: &mut Value| {
             if has_suffix {
-                import(hco)
+                import(hco);
             }
         };
         let texts = [texts(&[], edit), texts(&[template], edit)];
         let changes = between(&json!([cron]), texts.each_ref());
         let recreated = changes.crons.unwrap().recreated;
         assert_eq!(recreated.is_empty(), is_same, "{of_template} {there}");
-    }
-}
-
-/// HCO's mutating webhook cannot decode the object.
-#[test]
-fn hco_rejects_a_wrong_type() {
-    let mut mistyped = template("@daily");
-    mistyped["spec"]["managedDataSource"] = json!(true);
-    let texts = texts(&[mistyped], |_| {});
-    let cluster = texts.cluster().unwrap();
-    assert_eq!(
-        cluster.forecast().map(|_| ()),
-        Err(Rejected::ByHco(HcoRejection::WrongType(0)))
-    );
-}
-
-#[test]
-fn ssp_stops_at_the_namespace_of_common_templates() {
-    for (namespace, import, is_rejected) in [
-        ("Bad_NS", true, true),
-        ("my-images", true, false),
-        ("Bad_NS", false, false),
-    ] {
-        let texts = texts(&[template("@daily")], |hco| {
-            let sources = &mut hco["spec"]["workloadSources"];
-            sources["commonBootImageNamespace"] = json!(namespace);
-            sources["enableCommonBootImageImport"] = json!(import);
-        });
-        let cluster = texts.cluster().unwrap();
-        let forecast = cluster.forecast().unwrap();
-        assert_eq!(forecast.common_namespace_rejected(), is_rejected);
-        assert_eq!(forecast.stopped.is_some(), is_rejected);
     }
 }
 

@@ -63,14 +63,6 @@ impl<'a> Spec<'a> {
         self.imports_to_keep.get_or_insert(1);
     }
 
-    /// Whether CDI deletes the `DataSource`, the disks, and the snapshots of a deleted `DataImportCron`.
-    ///
-    /// MIRRORS: containerized-data-importer pkg/controller/dataimportcron-controller.go, setDataImportCronResourceLabels:
-    /// only None sets the label for the clean-up; any other value counts as All.
-    pub(crate) fn deletes_imports(&self) -> bool {
-        self.retention_policy.as_deref() == Some("None")
-    }
-
     pub(super) fn volume(&self) -> Object<'a> {
         self.template.object().object("spec")
     }
