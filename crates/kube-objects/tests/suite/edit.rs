@@ -83,7 +83,7 @@ fn only_what_an_edit_names_changes() {
             let operation = PatchOperation {
                 op: op.to_owned().into(),
                 path: path.to_owned(),
-                value: (op != "remove").then(|| json!(true)),
+                value: (op != "remove").then_some(json!(true)),
             };
             operation.edit().unwrap()
         });
