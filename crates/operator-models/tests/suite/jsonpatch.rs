@@ -22,12 +22,10 @@ replace /EnableMultipleArchitectures false | false:
 remove /enableMultipleArchitectures | :all
 add /enableMultipleArchitectures 1 | :all
 add /templateValidator/replicas 3 | :
-add /commonTemplates/namespace "x" | :
 replace /cluster/workloadArchitectures [] | :all
 replace /commonTemplates {} | :all
 test /cluster 1 | :
 add @/1/metadata/labels/team "x" | :
-add @/1/metadata/annotations/a~1b "x" | :
 add @/1/metadata/labels {} | :b
 add @/1/metadata/labels/template.kubevirt.io~1architecture "arm64" | :b
 remove @/1/metadata/annotations/ssp.kubevirt.io~1dict.architectures | :b

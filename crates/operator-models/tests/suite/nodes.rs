@@ -91,11 +91,9 @@ fn both_numberings_are_read_and_unknown_versions_are_the_nearest_one() {
         ("1.19.0-unstable", Known(HcoVersion::V1_19)),
         ("1.21.0", Newer),
         ("v1.9", Older),
-        ("4.22.1-rhel9", Known(HcoVersion::V1_18)),
         ("4.24", Known(HcoVersion::NEWEST)),
         ("4.25.0", Newer),
         ("4.2", Older),
-        ("5.0.3", Known(HcoVersion::V1_19)),
         ("5.1.0", Newer),
         ("0.1.0", Unassigned),
     ] {
