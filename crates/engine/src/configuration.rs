@@ -136,11 +136,11 @@ impl<'a> Configuration<'a> {
     pub(crate) fn boot_sources_by_template<'c>(
         &'c self,
         census: &'c Census,
-    ) -> impl Iterator<Item = (&'a Template<'a>, Annotation<'a>, Vec<&'c str>)> {
+    ) -> impl Iterator<Item = (&'a Template<'a>, Annotation<'a>, BTreeSet<&'c str>)> {
         self.golden_images.iter().filter_map(|image| {
             let supported = image.annotation.stated()?.supported(&census.workload);
             let template = image.template.filter(|_| supported.len() > 1)?;
-            Some((template, image.annotation, supported.into_iter().collect()))
+            Some((template, image.annotation, supported))
         })
     }
 
@@ -216,6 +216,15 @@ impl<'a> Configuration<'a> {
             Some(index) if import.field.is_none() || !has_field => fields.gates.path().index(index),
             None if !has_field => fields.gates.path(),
             _ => fields.import.path(),
+        }
+    }
+
+    /// The path of the field that enables the import. HCO before 1.16 has none, so there it is the placement.
+    pub(crate) fn import_or_placement_path(&self) -> FieldPath {
+        if self.version().number.has_import() {
+            self.import_path()
+        } else {
+            self.placement_path()
         }
     }
 

@@ -1,6 +1,5 @@
 //! Evaluates a change: finds the violations of the object after it, and compares them with the object before it.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use operator_models::forecast::Changes;
@@ -14,8 +13,9 @@ use crate::change::{Change, Side};
 use crate::configuration::Configuration;
 use crate::images::Images;
 use crate::loss::{Loss, Losses};
+use crate::machine::Machine;
 use crate::rule::{Condition, Level, Ratchet, Rule, Subject};
-use crate::rules::{CHECKS, Check};
+use crate::rules::{CHECKS, Check, MACHINE_CHECKS};
 use crate::settings::{Settings, Updates};
 use crate::violation::{Violation, Violations};
 
@@ -43,14 +43,14 @@ impl Outcome {
 }
 
 /// A violation, and its effect on the request.
-pub(crate) struct Detection<'f, O = Configuration<'f>> {
+pub(crate) struct Detection<'f> {
     pub(crate) rule: &'static Rule,
     pub(crate) outcome: Outcome,
     /// Why the outcome is at most a warning.
     pub(crate) doubt: Option<Doubt>,
     /// The loss that an update adds to an existing problem.
     pub(crate) loss: Option<Loss>,
-    pub(crate) violation: Box<dyn Violation<'f, O> + 'f>,
+    pub(crate) violation: Violation<'f>,
 }
 
 /// Why it is not certain what HCO does with a template.
@@ -95,129 +95,131 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
         let mut known = Known::default();
         for (side, violations) in &old {
             let doubts = Doubts::new(side);
-            known.add(violations, |violation| {
-                let doubt = doubts.of(rule, violation.template());
-                outcome(rule, violation, &side.configuration, settings, doubt)
+            known.add(rule, violations, settings, |violation| {
+                doubts.of(rule, violation)
             });
         }
-        // Without the nodes, no rule could deny the object.
-        let is_harmless = rule.is_about_the_policy && node_level != Some(Level::Deny);
         detections.reserve_exact(violations.len());
-        for violation in violations {
-            let doubt = doubts.of(rule, violation.template());
-            let Some(outcome) = outcome(rule, &*violation, after, settings, doubt) else {
-                continue;
-            };
-            let is_known = known.contains(&*violation, outcome);
-            let loss = existing
-                .filter(|_| is_known)
-                .and_then(|existing| existing.losses.of(violation.template()))
-                .cloned();
-            detections.push(Detection {
-                rule,
-                outcome: match outcome {
-                    _ if is_known && loss.is_none() => Outcome::Carried,
-                    Outcome::Deny if is_harmless => Outcome::Warn,
-                    outcome => outcome,
-                },
-                doubt,
-                loss,
-                violation,
-            });
+        let found = known.compare(
+            rule,
+            violations,
+            settings,
+            |violation| doubts.of(rule, violation),
+            |violation| existing.and_then(|existing| existing.losses.of(violation.template)),
+        );
+        detections.extend(found);
+    }
+    // Without the nodes, no rule could deny the object.
+    if node_level != Some(Level::Deny) {
+        for detection in &mut detections {
+            if detection.rule.is_about_the_policy && detection.outcome == Outcome::Deny {
+                detection.outcome = Outcome::Warn;
+            }
         }
     }
     detections
 }
 
+/// Finds the violations of all rules about VirtualMachines. Violations of the VM before an update are existing problems.
+pub(crate) fn evaluate_machine<'f>(
+    old: Option<&'f Machine<'f>>,
+    new: &'f Machine<'f>,
+    settings: &Settings,
+) -> Vec<Detection<'f>> {
+    let old = old.filter(|_| settings.updates == Updates::Ratchet);
+    let mut detections = Vec::new();
+    for (rule, check) in MACHINE_CHECKS {
+        let old = old
+            .filter(|_| rule.ratchet == Ratchet::Applies)
+            .map(check)
+            .unwrap_or_default();
+        let mut known = Known::default();
+        known.add(rule, &old, settings, |_| None);
+        detections.extend(known.compare(rule, check(new), settings, |_| None, |_| None));
+    }
+    detections
+}
+
 /// The outcome of a violation that is not an existing problem; `None` if the settings ignore it.
-fn outcome<'f, O: 'f>(
+fn outcome(
     rule: &Rule,
-    violation: &(dyn Violation<'f, O> + 'f),
-    object: &'f O,
+    violation: &Violation<'_>,
     settings: &Settings,
     doubt: Option<Doubt>,
 ) -> Option<Outcome> {
     let level = settings
-        .level_in_settings(rule, violation.template())
-        .or(violation.default_level())
+        .level_in_settings(rule, violation.template)
+        .or(violation.default_level)
         .unwrap_or(rule.level);
     match level {
         Level::Ignore => None,
-        Level::Deny if doubt.is_some() || violation.is_doubtful(object) => Some(Outcome::Warn),
+        Level::Deny if doubt.is_some() || violation.is_doubtful => Some(Outcome::Warn),
         Level::Deny => Some(Outcome::Deny),
         Level::Warn => Some(Outcome::Warn),
     }
 }
 
-/// Compares the violations of a rule about VirtualMachines with the violations of the object before an update.
-pub(crate) fn compare<'f, 'o, O: 'f + 'o>(
-    rule: &'static Rule,
-    object: &'f O,
-    violations: Violations<'f, O>,
-    old: Option<(&'o O, Violations<'o, O>)>,
-    settings: &Settings,
-) -> Vec<Detection<'f, O>> {
-    let is_compared = rule.ratchet == Ratchet::Applies && settings.updates == Updates::Ratchet;
-    let (before, old) = old.filter(|_| is_compared).unzip();
-    let old = old.unwrap_or_default();
-    let mut known = Known::default();
-    known.add(&old, |violation| {
-        outcome(rule, violation, before?, settings, None)
-    });
-    violations
-        .into_iter()
-        .filter_map(|violation| {
-            let outcome = outcome(rule, &*violation, object, settings, None)?;
-            Some(Detection {
-                rule,
-                outcome: if known.contains(&*violation, outcome) {
-                    Outcome::Carried
-                } else {
-                    outcome
-                },
-                doubt: None,
-                loss: None,
-                violation,
-            })
-        })
-        .collect()
-}
-
-type Identity<'v> = (Option<&'v str>, Cow<'v, str>);
+type Identity<'v> = (Option<&'v str>, &'v str);
 
 /// The violations of one rule in the object before an update: their outcomes and architectures by template and value.
 #[derive(Default)]
 struct Known<'v> {
-    violations: BTreeMap<Identity<'v>, Vec<(Outcome, BTreeSet<&'v str>)>>,
+    violations: BTreeMap<Identity<'v>, Vec<(Outcome, &'v BTreeSet<&'v str>)>>,
 }
 
 impl<'v> Known<'v> {
-    fn add<'o, O: 'o>(
+    fn add(
         &mut self,
-        violations: &'v Violations<'o, O>,
-        outcome: impl Fn(&(dyn Violation<'o, O> + 'o)) -> Option<Outcome>,
+        rule: &Rule,
+        violations: &'v [Violation<'_>],
+        settings: &Settings,
+        doubt: impl Fn(&Violation<'_>) -> Option<Doubt>,
     ) {
         for violation in violations {
-            if let Some(outcome) = outcome(&**violation) {
-                let identity = (violation.template(), violation.value());
-                let entry = (outcome, violation.architectures());
+            if let Some(outcome) = outcome(rule, violation, settings, doubt(violation)) {
+                let identity = (violation.template, &*violation.value);
+                let entry = (outcome, &violation.architectures);
                 self.violations.entry(identity).or_default().push(entry);
             }
         }
     }
 
     /// Whether the old object has the same problem, at least as severe and as large.
-    fn contains<'f, O: 'f>(
-        &self,
-        violation: &(dyn Violation<'f, O> + 'f),
-        outcome: Outcome,
-    ) -> bool {
-        let identity = (violation.template(), violation.value());
-        let architectures = violation.architectures();
+    fn contains(&self, violation: &Violation<'_>, outcome: Outcome) -> bool {
+        let identity = (violation.template, &*violation.value);
         self.violations.get(&identity).is_some_and(|known| {
             known
                 .iter()
-                .any(|(old, larger)| *old <= outcome && architectures.is_subset(larger))
+                .any(|(old, larger)| *old <= outcome && violation.architectures.is_subset(larger))
+        })
+    }
+
+    /// Separates the existing problems from the new ones, and leaves out what the settings ignore. A problem with a loss
+    /// counts as a new one.
+    fn compare<'f, 'l>(
+        &self,
+        rule: &'static Rule,
+        violations: Violations<'f>,
+        settings: &Settings,
+        doubt: impl Fn(&Violation<'f>) -> Option<Doubt>,
+        loss: impl Fn(&Violation<'f>) -> Option<&'l Loss>,
+    ) -> impl Iterator<Item = Detection<'f>> {
+        violations.into_iter().filter_map(move |violation| {
+            let doubt = doubt(&violation);
+            let outcome = outcome(rule, &violation, settings, doubt)?;
+            let is_known = self.contains(&violation, outcome);
+            let loss = is_known.then(|| loss(&violation)).flatten().cloned();
+            Some(Detection {
+                rule,
+                outcome: if is_known && loss.is_none() {
+                    Outcome::Carried
+                } else {
+                    outcome
+                },
+                doubt,
+                loss,
+                violation,
+            })
         })
     }
 }
@@ -322,7 +324,9 @@ fn run<'f>(
             .census
             .map(|census| check(configuration, census, images)),
         Check::Forecast(check) => Some(check(configuration, &side.forecast, changes)),
-        Check::Changes(check) => changes.map(|changes| check(before_configuration, changes)),
+        Check::Changes(check) => {
+            changes.map(|changes| check(before_configuration, configuration, changes))
+        }
         Check::NodesError(_) => None,
     };
     found.unwrap_or_default()
@@ -425,8 +429,8 @@ impl<'a> Doubts<'a> {
         }
     }
 
-    fn of(&self, rule: &Rule, template: Option<&str>) -> Option<Doubt> {
-        let template = template.filter(|_| rule.is_about_golden_images)?;
+    fn of(&self, rule: &Rule, violation: &Violation<'_>) -> Option<Doubt> {
+        let template = violation.template.filter(|_| rule.is_about_golden_images)?;
         if rule.is_about_annotations && self.common.contains(template) {
             Some(Doubt::CommonTemplate)
         } else {

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::evaluate::{Detection, Doubt, Outcome};
 use crate::fix::Fix;
-use crate::violation::Consequence;
+use crate::proposal::Proposal;
+use crate::violation::{Consequence, Description};
 
 /// A finding, and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,21 +33,24 @@ pub struct Finding {
 }
 
 impl Finding {
-    pub(crate) fn new<'f, O: 'f>(
-        detection: &Detection<'f, O>,
-        object: &'f O,
-        fixes: Vec<Fix>,
+    /// `fixes` determines the fixes that the rule proposes.
+    pub(crate) fn new<'f>(
+        detection: &Detection<'f>,
+        fixes: impl FnOnce(Vec<Proposal<'f>>) -> Vec<Fix>,
     ) -> Self {
         let violation = &detection.violation;
-        let architectures = violation.architectures();
+        let Description {
+            path,
+            mut fact,
+            fixes: proposals,
+        } = (violation.describe)();
+        let architectures: Vec<&str> = violation.architectures.iter().copied().collect();
         let value = if architectures.is_empty() {
-            violation.value()
+            shortened(&violation.value)
         } else {
-            Vec::from_iter(architectures).join(",").into()
+            shortened(&architectures.join(","))
         };
-        let consequence = violation.consequence(object);
-        let mut fact = violation.fact(object);
-        if let Some(consequence) = consequence {
+        if let Some(consequence) = violation.consequence {
             fact = format!("{fact}: {}", consequence.sentence());
         }
         if let Some(loss) = &detection.loss {
@@ -58,13 +62,13 @@ impl Finding {
         Self {
             rule: detection.rule.id.into(),
             level: detection.outcome,
-            path: violation.path(object).to_string().into(),
+            path: path.to_string().into(),
             // Not escaped, because programs compare the name.
-            template: violation.template().map(shortened),
-            value: shortened(&value),
+            template: violation.template.map(shortened),
+            value,
             fact,
-            consequence,
-            fixes,
+            consequence: violation.consequence,
+            fixes: fixes(proposals),
         }
     }
 

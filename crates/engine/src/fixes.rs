@@ -55,7 +55,7 @@ impl<'r, 'f> Fixes<'r, 'f> {
             .any(|detection| detection.rule.repairs == RepairKind::Import);
         let configuration = &change.after.configuration;
         let mut names: BTreeSet<&str> = shown(detections)
-            .filter_map(|detection| detection.violation.template())
+            .filter_map(|detection| detection.violation.template)
             .collect();
         let templates = configuration.hco.templates.iter();
         Self {
@@ -77,8 +77,9 @@ impl<'r, 'f> Fixes<'r, 'f> {
         let enable_import = self.enable_import_if_proposed();
         let mut findings: Vec<Finding> = shown(self.detections)
             .map(|detection| {
-                let fixes = self.of(detection, enable_import.as_ref());
-                Finding::new(detection, self.configuration(), fixes)
+                Finding::new(detection, |proposals| {
+                    self.of(proposals, enable_import.as_ref())
+                })
             })
             .collect();
         self.confirm(&mut findings);
@@ -91,10 +92,10 @@ impl<'r, 'f> Fixes<'r, 'f> {
         (is_off && !self.detections.is_empty()).then(|| self.enable_import())
     }
 
-    /// The fixes of a detection, the recommended one first.
-    pub(crate) fn of(&self, detection: &Detection<'f>, enable_import: Option<&Fix>) -> Vec<Fix> {
+    /// The fixes that a rule proposes, the recommended one first.
+    pub(crate) fn of(&self, proposals: Vec<Proposal<'f>>, enable_import: Option<&Fix>) -> Vec<Fix> {
         let (mut fixes, mut last) = (Vec::new(), Vec::new());
-        for proposal in detection.violation.fixes(self.configuration()) {
+        for proposal in proposals {
             match proposal {
                 Proposal::Fix(fix) => fixes.push(fix),
                 Proposal::EnableImport => {

@@ -78,11 +78,11 @@ fn names(names: impl IntoIterator<Item = impl ToString>) -> Vec<Foreign> {
 }
 
 /// Adds the verdict, the findings that are shown, and the repairs to a report.
-pub(crate) fn with_findings<O>(
+pub(crate) fn with_findings(
     mut report: Report,
     object: &ObjectName,
     settings: &Settings,
-    detections: &[Detection<'_, O>],
+    detections: &[Detection<'_>],
     findings: Vec<Finding>,
     repaired: Repaired,
 ) -> Report {
@@ -126,7 +126,7 @@ struct RuleSection<'e> {
 }
 
 impl<'e> RuleSection<'e> {
-    fn new<O>(detections: &[Detection<'_, O>], findings: &'e [Finding]) -> Option<Self> {
+    fn new(detections: &[Detection<'_>], findings: &'e [Finding]) -> Option<Self> {
         let rule = detections.first()?.rule;
         let mut counts = BTreeMap::new();
         for detection in detections {

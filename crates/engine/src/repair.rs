@@ -15,6 +15,7 @@ use crate::inputs::Inputs;
 use crate::request::HyperConvergedRequest;
 use crate::rule::{RepairKind, Rule};
 use crate::settings::Settings;
+use crate::violation::Description;
 
 #[derive(Debug)]
 pub(crate) struct Step {
@@ -114,6 +115,7 @@ fn apply<'f>(
     }
     Err("No repair was applied: each repair made another repair necessary.".to_owned())
 }
+
 /// The next repairs of an object, or why one that the settings ask for is not possible.
 fn steps(fixes: &Fixes<'_, '_>) -> Result<Vec<Step>, String> {
     let (settings, detections) = (fixes.settings, fixes.detections);
@@ -129,19 +131,23 @@ fn steps(fixes: &Fixes<'_, '_>) -> Result<Vec<Step>, String> {
     let mut done = BTreeSet::new();
     for detection in detections {
         let rule = detection.rule;
-        let template = detection.violation.template();
+        let template = detection.violation.template;
         let Some(wanted) = settings.repair(rule) else {
             continue;
         };
         let is_of_annotation = matches!(wanted, Repair::Normalise | Repair::FromImage);
-        let path = detection.violation.path(configuration).to_string();
+        let Description {
+            path,
+            fixes: proposals,
+            ..
+        } = (detection.violation.describe)();
         if detection.outcome == Outcome::Carried
             || is_of_annotation && template.is_some_and(|name| untouchable.contains(name))
-            || !done.insert((rule.id, path))
+            || !done.insert((rule.id, path.to_string()))
         {
             continue;
         }
-        let proposed = fixes.of(detection, enable_import.as_ref());
+        let proposed = fixes.of(proposals, enable_import.as_ref());
         let fix = proposed
             .iter()
             .find(|fix| fix.repair.as_ref() == Some(wanted));
@@ -181,7 +187,7 @@ fn untouchable<'d>(settings: &Settings, detections: &'d [Detection<'_>]) -> BTre
                 && (detection.outcome == Outcome::Carried
                     || settings.repair(detection.rule).is_none())
         })
-        .filter_map(|detection| detection.violation.template())
+        .filter_map(|detection| detection.violation.template)
         .collect()
 }
 

@@ -54,11 +54,10 @@ use crate::images::Images;
 use crate::machine::Machine;
 use crate::nodes::NodesError;
 use crate::rule::Rule;
-use crate::violation::{Violation, Violations};
+use crate::violation::Violations;
 
 /// The names that several rules use.
 mod prelude {
-    pub(super) use std::borrow::Cow;
     pub(super) use std::collections::{BTreeMap, BTreeSet};
 
     pub(super) use kube_objects::edit::Edits;
@@ -81,7 +80,7 @@ mod prelude {
     pub(super) use crate::machine::Machine;
     pub(super) use crate::proposal::Proposal;
     pub(super) use crate::rule::{Condition, Level, RepairKind, Rule};
-    pub(super) use crate::violation::{Consequence, Violation};
+    pub(super) use crate::violation::{Consequence, Description, Violation};
     pub(super) use crate::words::{boot_sources, names, unless_pvc};
 }
 
@@ -107,31 +106,33 @@ pub(crate) enum Check {
     Update(for<'f> fn(Option<&'f Configuration<'f>>, &'f Configuration<'f>) -> Violations<'f>),
     /// The same, with their nodes.
     NodesUpdate(for<'f> fn(Option<&'f Side<'f>>, &'f Side<'f>) -> Violations<'f>),
-    /// The object before an update, and how the cluster changes.
-    Changes(for<'f> fn(Option<&'f Configuration<'f>>, &'f Changes) -> Violations<'f>),
+    /// The object before the update, if there is one, and after it, and how the cluster changes.
+    Changes(
+        for<'f> fn(
+            Option<&'f Configuration<'f>>,
+            &'f Configuration<'f>,
+            &'f Changes,
+        ) -> Violations<'f>,
+    ),
     /// The reason why the nodes cannot be read.
     NodesError(for<'f> fn(&'f NodesError) -> Violations<'f>),
 }
 
 /// Finds the violations of a rule about VirtualMachines.
-pub(crate) type MachineCheck = for<'f> fn(&'f Machine<'f>) -> Violations<'f, Machine<'f>>;
+pub(crate) type MachineCheck = for<'f> fn(&'f Machine<'f>) -> Violations<'f>;
 
-/// The check of a rule, whose function returns violations of its own type. A `Prediction` is a `Forecast` without the
-/// object and its changes.
+/// The check of a rule, whose function returns an iterator, an option, or a list.
 macro_rules! check {
     ($rule:ident: Object) => { check!($rule: Object(object)) };
     ($rule:ident: Nodes) => { check!($rule: Nodes(object, census)) };
     ($rule:ident: Forecast) => { check!($rule: Forecast(object, prediction, changes)) };
-    ($rule:ident: Prediction) => {
-        Check::Forecast(|_, prediction, _| boxed($rule::check(prediction)))
-    };
     ($rule:ident: Images) => { check!($rule: Images(object, census, images)) };
     ($rule:ident: Update) => { check!($rule: Update(before, after)) };
     ($rule:ident: NodesUpdate) => { check!($rule: NodesUpdate(before, after)) };
-    ($rule:ident: Changes) => { check!($rule: Changes(before, changes)) };
+    ($rule:ident: Changes) => { check!($rule: Changes(before, after, changes)) };
     ($rule:ident: NodesError) => { check!($rule: NodesError(error)) };
     ($rule:ident: $kind:ident($($argument:ident),*)) => {
-        Check::$kind(|$($argument),*| boxed($rule::check($($argument),*)))
+        Check::$kind(|$($argument),*| Vec::from_iter($rule::check($($argument),*)))
     };
 }
 
@@ -149,7 +150,7 @@ macro_rules! rules {
 
         /// The rules about VirtualMachines and their checks.
         pub(crate) static MACHINE_CHECKS: &[(&Rule, MachineCheck)] =
-            &[$((&$machine_rule::RULE, |machine| boxed($machine_rule::check(machine)))),*];
+            &[$((&$machine_rule::RULE, |machine| Vec::from_iter($machine_rule::check(machine)))),*];
     };
 }
 
@@ -176,9 +177,9 @@ rules! {
         template_duplicated: Object
         template_invalid: Object
         template_name_invalid: Forecast
-        data_import_cron_rejected: Prediction
-        schedule_never_runs: Prediction
-        data_source_shared: Prediction
+        data_import_cron_rejected: Forecast
+        schedule_never_runs: Forecast
+        data_source_shared: Forecast
         boot_source_empty: Forecast
         boot_source_replaced: Changes
         boot_source_removed: Changes
@@ -198,13 +199,4 @@ rules! {
         vm_machine_type_contradicts
         vm_preference_contradicts
         vm_context_unreadable;
-}
-
-fn boxed<'f, O: 'f, V: Violation<'f, O> + 'f>(
-    violations: impl IntoIterator<Item = V>,
-) -> Violations<'f, O> {
-    violations
-        .into_iter()
-        .map(|violation| Box::new(violation) as _)
-        .collect()
 }

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use kube_objects::path::FieldPath;
 use serde::{Deserialize, Serialize};
 
-use crate::configuration::Configuration;
 use crate::proposal::Proposal;
 use crate::rule::Level;
 
@@ -32,47 +31,54 @@ impl Consequence {
     }
 }
 
-/// A problem that a rule has found in a HyperConverged or in another object `O`. Texts are written only for the
-/// findings that are shown.
-pub(crate) trait Violation<'f, O: 'f = Configuration<'f>> {
-    fn template(&self) -> Option<&'f str> {
-        None
-    }
-
+/// A problem that a rule has found. Its texts are written only if it is shown.
+pub(crate) struct Violation<'f> {
+    pub(crate) template: Option<&'f str>,
     /// Distinguishes this violation from others of the same rule or template. Two violations with the same template and
     /// value are the same, even at different positions in the object.
-    fn value(&self) -> Cow<'_, str> {
-        Cow::Borrowed("")
-    }
-
+    pub(crate) value: Cow<'f, str>,
     /// The architectures of the problem, if it becomes larger with each of them.
-    fn architectures(&self) -> BTreeSet<&str> {
-        BTreeSet::new()
-    }
-
+    pub(crate) architectures: BTreeSet<&'f str>,
     /// The level if the settings do not set one, and it is not the rule's.
-    fn default_level(&self) -> Option<Level> {
-        None
-    }
-
+    pub(crate) default_level: Option<Level>,
     /// Whether it is at most a warning, because the object alone does not prove it.
-    fn is_doubtful(&self, _: &'f O) -> bool {
-        false
-    }
-
+    pub(crate) is_doubtful: bool,
     /// The effect on HCO, if it is one of these. Otherwise, the fact states the consequence.
-    fn consequence(&self, _: &'f O) -> Option<Consequence> {
-        None
-    }
-
-    fn path(&self, object: &'f O) -> FieldPath;
-
-    /// The state, then the consequence, on one line. If there is a [`Violation::consequence`], only the state, without a
-    /// period.
-    fn fact(&self, object: &'f O) -> String;
-
-    /// Ways to resolve it; the first one is recommended.
-    fn fixes(&self, object: &'f O) -> Vec<Proposal<'f>>;
+    pub(crate) consequence: Option<Consequence>,
+    pub(crate) describe: Box<dyn Fn() -> Description<'f> + 'f>,
 }
 
-pub(crate) type Violations<'f, O = Configuration<'f>> = Vec<Box<dyn Violation<'f, O> + 'f>>;
+/// A violation for users.
+pub(crate) struct Description<'f> {
+    pub(crate) path: FieldPath,
+    /// The state, then the consequence, on one line. If there is a [`Violation::consequence`], only the state, without a
+    /// period.
+    pub(crate) fact: String,
+    /// Ways to resolve it; the first one is recommended.
+    pub(crate) fixes: Vec<Proposal<'f>>,
+}
+
+pub(crate) type Violations<'f> = Vec<Violation<'f>>;
+
+impl<'f> Violation<'f> {
+    /// A violation of the object as a whole.
+    pub(crate) fn new(describe: impl Fn() -> Description<'f> + 'f) -> Self {
+        Self {
+            template: None,
+            value: Cow::Borrowed(""),
+            architectures: BTreeSet::new(),
+            default_level: None,
+            is_doubtful: false,
+            consequence: None,
+            describe: Box::new(describe),
+        }
+    }
+
+    /// A violation of a template.
+    pub(crate) fn of(template: &'f str, describe: impl Fn() -> Description<'f> + 'f) -> Self {
+        Self {
+            template: Some(template),
+            ..Self::new(describe)
+        }
+    }
+}

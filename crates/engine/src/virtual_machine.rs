@@ -5,7 +5,7 @@ use operator_models::kubevirt::virtual_machine::Reason;
 
 use crate::cluster::Cluster;
 use crate::context::Context;
-use crate::evaluate::compare;
+use crate::evaluate::evaluate_machine;
 use crate::finding::Finding;
 use crate::machine::Machine;
 use crate::proposal::Proposal;
@@ -13,7 +13,6 @@ use crate::render;
 use crate::repair::Repaired;
 use crate::report::{Report, VirtualMachineReport};
 use crate::request::VirtualMachineRequest;
-use crate::rules::MACHINE_CHECKS;
 
 pub(crate) fn evaluate(request: &VirtualMachineRequest<'_>, cluster: &dyn Cluster) -> Report {
     let settings = &request.settings;
@@ -36,20 +35,15 @@ pub(crate) fn evaluate(request: &VirtualMachineRequest<'_>, cluster: &dyn Cluste
         virtual_machine: Some(report(&new)),
         ..Report::accepted()
     };
-    let detections: Vec<_> = MACHINE_CHECKS
-        .iter()
-        .flat_map(|(rule, check)| {
-            let old = old.as_ref().map(|old| (old, check(old)));
-            compare(rule, &new, check(&new), old, settings)
-        })
-        .collect();
+    let detections = evaluate_machine(old.as_ref(), &new, settings);
     let findings = detections.iter().map(|detection| {
-        let proposals = detection.violation.fixes(&new).into_iter();
-        let fixes = proposals.filter_map(|proposal| match proposal {
-            Proposal::Fix(fix) => Some(fix),
-            _ => None,
-        });
-        Finding::new(detection, &new, fixes.collect())
+        Finding::new(detection, |proposals| {
+            let fixes = proposals.into_iter().filter_map(|proposal| match proposal {
+                Proposal::Fix(fix) => Some(fix),
+                _ => None,
+            });
+            fixes.collect()
+        })
     });
     let (findings, repaired) = (findings.collect(), Repaired::default());
     render::with_findings(

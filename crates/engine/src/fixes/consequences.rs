@@ -1,6 +1,5 @@
 //! Evaluates the object again with fixes, to find their consequences.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use kube_objects::edit::{self, Edit, PatchOperation};
@@ -140,13 +139,13 @@ impl Fixes<'_, '_> {
 /// The findings that deny an object: the rule, the template, and the value.
 fn denials<'d>(
     detections: &'d [Detection<'_>],
-) -> BTreeSet<(&'static str, Option<&'d str>, Cow<'d, str>)> {
+) -> BTreeSet<(&'static str, Option<&'d str>, &'d str)> {
     detections
         .iter()
         .filter(|detection| detection.outcome == Outcome::Deny)
         .map(|detection| {
             let violation = &detection.violation;
-            (detection.rule.id, violation.template(), violation.value())
+            (detection.rule.id, violation.template, &*violation.value)
         })
         .collect()
 }

@@ -15,9 +15,9 @@ use crate::rule::Rule;
 /// The maximum length of an annotation.
 const LIMIT: usize = 16 * 1024;
 
-pub(super) fn annotations<O>(
+pub(super) fn annotations(
     report: &Report,
-    detections: &[Detection<'_, O>],
+    detections: &[Detection<'_>],
     repairs: &[Step],
 ) -> BTreeMap<String, String> {
     let default = report
@@ -55,15 +55,15 @@ fn architectures(names: Option<&[Foreign]>) -> Option<String> {
 }
 
 /// `rule-id/template=deny rule-id=warn`: sorted, one word for each rule and template, with its most severe outcome.
-fn findings<O>(detections: &[Detection<'_, O>]) -> Option<String> {
+fn findings(detections: &[Detection<'_>]) -> Option<String> {
     let mut words: BTreeMap<String, Outcome> = BTreeMap::new();
     // A template can have a hundred thousand violations of a rule.
     for same in detections.chunk_by(|one, other| {
-        ptr::eq(one.rule, other.rule) && one.violation.template() == other.violation.template()
+        ptr::eq(one.rule, other.rule) && one.violation.template == other.violation.template
     }) {
         let outcomes = same.iter().map(|detection| detection.outcome);
         if let Some((first, worst)) = same.first().zip(outcomes.min()) {
-            let template = first.violation.template().unwrap_or_default();
+            let template = first.violation.template.unwrap_or_default();
             words
                 .entry(word(first.rule, template))
                 .and_modify(|known| *known = worst.min(*known))

@@ -5,13 +5,8 @@ use super::prelude::*;
 pub(crate) static RULE: Rule =
     Rule::about_templates("architectures-ignored", Level::Warn).about_golden_images();
 
-/// An architectures annotation without effect.
-pub(crate) struct IgnoredArchitectures<'f> {
-    template: &'f Template<'f>,
-    value: &'f str,
-    why: Why<'f>,
-}
-
+/// Why an architectures annotation has no effect.
+#[derive(Clone, Copy)]
 enum Why<'f> {
     /// While the import is off, HCO removes the annotation before it passes the template to the SSP operator.
     ///
@@ -24,7 +19,7 @@ enum Why<'f> {
     Shipped(Option<&'f str>),
 }
 
-pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Vec<IgnoredArchitectures<'f>> {
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Vec<Violation<'f>> {
     let (hco, common) = (configuration.hco, &configuration.installation.common);
     match configuration.import {
         Import::Disabled if !configuration.version().number.has_import() => Vec::new(),
@@ -32,52 +27,36 @@ pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Vec<IgnoredArch
             .templates
             .iter()
             .filter(|template| template.is_enabled() && invalid(template, hco, common).is_none())
-            .filter_map(|template| ignored(template, |_| Some(Why::ImportOff)))
+            .filter_map(|template| {
+                let value = template.architectures.as_deref()?;
+                Some(violation(configuration, template, value, Why::ImportOff))
+            })
             .collect(),
         Import::Enabled => configuration
             .golden_images
             .iter()
             .filter_map(|image| {
-                ignored(image.template?, |value| match image.annotation {
-                    Annotation::Shipped(shipped) => {
-                        (shipped != Some(value)).then_some(Why::Shipped(shipped))
-                    }
-                    _ => None,
-                })
+                let template = image.template?;
+                let value = template.architectures.as_deref()?;
+                let Annotation::Shipped(shipped) = image.annotation else {
+                    return None;
+                };
+                let why = Why::Shipped(shipped);
+                (shipped != Some(value)).then(|| violation(configuration, template, value, why))
             })
             .collect(),
     }
 }
 
-fn ignored<'f>(
+fn violation<'f>(
+    configuration: &'f Configuration<'f>,
     template: &'f Template<'f>,
-    why: impl FnOnce(&str) -> Option<Why<'f>>,
-) -> Option<IgnoredArchitectures<'f>> {
-    let value = template.architectures.as_deref()?;
-    let why = why(value)?;
-    Some(IgnoredArchitectures {
-        template,
-        value,
-        why,
-    })
-}
-
-impl<'f> Violation<'f> for IgnoredArchitectures<'f> {
-    fn template(&self) -> Option<&'f str> {
-        Some(&self.template.name)
-    }
-
-    fn value(&self) -> Cow<'_, str> {
-        self.value.into()
-    }
-
-    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        configuration.architectures_path(self.template)
-    }
-
-    fn fact(&self, _: &'f Configuration<'f>) -> String {
-        let name = quote(&self.template.name);
-        let uses = match self.why {
+    value: &'f str,
+    why: Why<'f>,
+) -> Violation<'f> {
+    let fact = move || {
+        let name = quote(&template.name);
+        let uses = match why {
             Why::ImportOff => {
                 return format!(
                     "The architectures annotation of template {name} has no effect while the multi-architecture import is off."
@@ -88,19 +67,20 @@ impl<'f> Violation<'f> for IgnoredArchitectures<'f> {
         };
         format!(
             "Common template {name} keeps HCO's registry: HCO ignores {} and {uses}.",
-            quote(self.value)
+            quote(value)
         )
-    }
-
-    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        let remove = |complete| Proposal::RemoveAnnotation {
-            template: self.template,
-            complete,
-        };
-        match self.why {
-            // If no other finding needs the import, the user has to choose one of the two.
-            Why::ImportOff => vec![Proposal::EnableImportIfNeeded, remove(false)],
-            Why::Shipped(_) => vec![remove(true)],
-        }
+    };
+    let remove = move |complete| Proposal::RemoveAnnotation { template, complete };
+    Violation {
+        value: value.into(),
+        ..Violation::of(&template.name, move || Description {
+            path: configuration.architectures_path(template),
+            fact: fact(),
+            fixes: match why {
+                // If no other finding needs the import, the user has to choose one of the two.
+                Why::ImportOff => vec![Proposal::EnableImportIfNeeded, remove(false)],
+                Why::Shipped(_) => vec![remove(true)],
+            },
+        })
     }
 }

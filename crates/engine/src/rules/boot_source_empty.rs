@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule =
     Rule::about_templates("boot-source-empty", Level::Warn).about_golden_images();
 
 /// The DataSource of a template points to one without a disk.
-pub(crate) struct EmptyBootSource<'f> {
+struct EmptyBootSource<'f> {
     forecast: &'f Forecast<'f>,
     template: &'f SspTemplate<'f>,
     target: &'f str,
@@ -21,10 +21,10 @@ pub(crate) struct EmptyBootSource<'f> {
 /// name that SSP's VM templates use points to the first architecture of the control plane, whether it has an image or
 /// not. containerized-data-importer pkg/controller/common/util.go, `ResolveDataSourceChain`: CDI follows one pointer.
 pub(crate) fn check<'f>(
-    _: &'f Configuration<'f>,
+    configuration: &'f Configuration<'f>,
     prediction: &'f Prediction<'f>,
     changes: Option<&'f Changes>,
-) -> impl Iterator<Item = EmptyBootSource<'f>> {
+) -> impl Iterator<Item = Violation<'f>> {
     prediction.iter().flat_map(move |forecast| {
         // `data-import-cron-rejected` says why nothing is imported.
         let is_rejected = |cron: &&Cron| {
@@ -52,12 +52,15 @@ pub(crate) fn check<'f>(
                 return None;
             }
             let next = forecast.source(target);
-            Some(EmptyBootSource {
+            let empty = EmptyBootSource {
                 forecast,
                 template,
                 target,
                 is_chain: next.is_some_and(|source| source.points_to.is_some()),
-            })
+            };
+            Some(Violation::of(template.name, move || {
+                empty.describe(configuration)
+            }))
         })
     })
 }
@@ -94,36 +97,14 @@ impl EmptyBootSource<'_> {
         let missing = Architecture::ALL.into_iter().find(is_missing);
         missing.filter(|_| self.template.index.is_some())
     }
-}
 
-impl<'f> Violation<'f> for EmptyBootSource<'f> {
-    fn template(&self) -> Option<&'f str> {
-        Some(self.template.name)
-    }
-
-    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
+    fn describe<'p>(&self, configuration: &Configuration<'_>) -> Description<'p> {
         let path = configuration.path_of_index(self.template.index);
-        match self.template.index {
-            Some(_) => path.keys(&["spec", "managedDataSource"]),
-            None => path,
-        }
-    }
-
-    fn fact(&self, _: &'f Configuration<'f>) -> String {
         let why = if self.is_chain {
             "which points to another one, but CDI follows only one pointer"
         } else {
             "for which no image is imported"
         };
-        let unless = unless_pvc(Some(self.target).filter(|_| !self.is_chain));
-        format!(
-            "VMs that use the boot source {} do not get a disk: it points to {}, {why}{unless}.",
-            quote(&self.template.spec.managed_data_source),
-            quote(self.target)
-        )
-    }
-
-    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
         let mut fixes = vec![Proposal::advice(match self.filled() {
             Some(name) => format!("in VMs, use the boot source {}", quote(&name)),
             None => "in VMs, use another boot source".to_owned(),
@@ -134,6 +115,18 @@ impl<'f> Violation<'f> for EmptyBootSource<'f> {
                 missing.name()
             )));
         }
-        fixes
+        Description {
+            path: match self.template.index {
+                Some(_) => path.keys(&["spec", "managedDataSource"]),
+                None => path,
+            },
+            fact: format!(
+                "VMs that use the boot source {} do not get a disk: it points to {}, {why}{}.",
+                quote(&self.template.spec.managed_data_source),
+                quote(self.target),
+                unless_pvc(Some(self.target).filter(|_| !self.is_chain))
+            ),
+            fixes,
+        }
     }
 }

@@ -6,52 +6,33 @@ pub(crate) static RULE: Rule =
         .only(Condition::ImportOff);
 
 /// VM templates request an architecture that no workload node has.
-pub(crate) struct ControlPlaneDiffers<'f> {
-    control_plane: &'f str,
-    workload: &'f str,
-    /// Whether KubeVirt rejects VMs of the workloads' architecture.
-    restricts_vms: bool,
-}
-
+///
 /// MIRRORS: ssp-operator internal/architecture/architecture.go, `GetSSPArchs`: with the import off, the SSP operator
 /// uses the first architecture of the control plane, or else the first one of the workloads, for its VM templates.
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
-) -> Option<ControlPlaneDiffers<'f>> {
+) -> Option<Violation<'f>> {
     let workload = census.workload.keys().next()?;
     let control_plane = census.control_plane.first()?;
     let is_violation = census.workload.len() == 1
         && workload != control_plane
         && !configuration.golden_images.is_empty();
-    is_violation.then(|| ControlPlaneDiffers {
-        control_plane,
-        workload,
-        restricts_vms: configuration.restricts_vms(),
-    })
-}
-
-impl<'f> Violation<'f> for ControlPlaneDiffers<'f> {
-    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        configuration.import_path()
-    }
-
-    fn fact(&self, _: &'f Configuration<'f>) -> String {
-        format!(
+    let describe = move || Description {
+        path: configuration.import_path(),
+        fact: format!(
             "VM templates request {}, but all workload nodes report {}: VMs from these templates cannot be scheduled.",
-            escape(self.control_plane, 32),
-            escape(self.workload, 32)
-        )
-    }
-
-    /// Enabling the import does not help: the boot sources that SSP ships point to the control plane's architecture, for
-    /// which nothing is imported then.
-    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        vec![Proposal::advice(if self.restricts_vms {
+            escape(control_plane, 32),
+            escape(workload, 32)
+        ),
+        // Enabling the import does not help: the boot sources that SSP ships point to the control plane's architecture,
+        // for which nothing is imported then.
+        fixes: vec![Proposal::advice(if configuration.restricts_vms() {
             // `virtual-machines-rejected` has the fixes: KubeVirt rejects VMs of the workloads' architecture.
             "first make KubeVirt accept VMs of the workloads' architecture (virtual-machines-rejected), then set spec.template.spec.architecture to it in VMs from these templates"
         } else {
             "in VMs from these templates, set spec.template.spec.architecture to the architecture of the workload nodes"
-        })]
-    }
+        })],
+    };
+    is_violation.then(|| Violation::new(describe))
 }

@@ -9,10 +9,9 @@ pub(crate) static RULE: Rule = Rule::about_annotations("image-architectures-mism
     .about_images()
     .repaired_by(RepairKind::FromImage);
 
-/// A listed architecture that cannot be imported.
-pub(crate) struct MismatchingImage<'f> {
+/// Listed architectures that cannot be imported.
+struct MismatchingImage<'f> {
     image: &'f GoldenImage<'f>,
-    identity: String,
     census: &'f Census,
     contents: &'f Contents,
     /// The architectures that the annotation lists but the image does not support.
@@ -26,8 +25,8 @@ pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     census: &'f Census,
     images: &'f Images,
-) -> impl Iterator<Item = MismatchingImage<'f>> {
-    configuration.golden_images.iter().filter_map(|image| {
+) -> impl Iterator<Item = Violation<'f>> {
+    configuration.golden_images.iter().filter_map(move |image| {
         let value = image.annotation.value()?;
         let contents = images.contents_of(configuration, image)?.ok()?;
         let is_in_spec = matches!(image.annotation, Annotation::Spec(_));
@@ -39,17 +38,21 @@ pub(crate) fn check<'f>(
                     && (is_in_spec || census.workload.contains_key(*entry))
             })
             .collect();
-        (!lacking.is_empty()).then(|| MismatchingImage {
+        let is_violation = !lacking.is_empty();
+        let mismatching = MismatchingImage {
             image,
-            identity: images::identity(configuration, image),
             census,
             contents,
             lacking,
+        };
+        is_violation.then(|| Violation {
+            value: images::identity(configuration, image).into(),
+            ..Violation::of(image.name, move || mismatching.describe(configuration))
         })
     })
 }
 
-impl MismatchingImage<'_> {
+impl<'f> MismatchingImage<'f> {
     /// The architectures that the index lists but the registry does not have.
     fn missing(&self) -> Vec<&str> {
         let availability = &self.contents.availability;
@@ -85,26 +88,42 @@ impl MismatchingImage<'_> {
             format!("{supported} ({})", list(&differences, 6))
         }
     }
-}
 
-impl<'f> Violation<'f> for MismatchingImage<'f> {
-    fn template(&self) -> Option<&'f str> {
-        Some(self.image.name)
-    }
-
-    fn value(&self) -> Cow<'_, str> {
-        self.identity.as_str().into()
-    }
-
-    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        match (self.image.template, self.image.annotation) {
-            (Some(template), Annotation::Spec(_)) => configuration.architectures_path(template),
-            (Some(template), _) => configuration.path_of(template),
-            (None, _) => configuration.hco.fields.common_import.path(),
+    fn describe(&self, configuration: &Configuration<'_>) -> Description<'f> {
+        let (path, mut fixes) = match (self.image.template, self.image.annotation) {
+            (Some(template), Annotation::Spec(_)) => {
+                let summary = "set the annotation";
+                let list = Proposal::List { template, summary };
+                (
+                    configuration.architectures_path(template),
+                    vec![list, Proposal::Disable(template)],
+                )
+            }
+            (Some(template), _) => (
+                configuration.path_of(template),
+                vec![Proposal::Disable(template)],
+            ),
+            (None, _) => (
+                configuration.hco.fields.common_import.path(),
+                vec![Proposal::advice(
+                    "disable the template, or import its image from a registry of your own",
+                )],
+            ),
+        };
+        if !self.missing().is_empty() {
+            fixes.insert(
+                1,
+                Proposal::advice("mirror all images that the index lists"),
+            );
+        }
+        Description {
+            path,
+            fact: self.fact(),
+            fixes,
         }
     }
 
-    fn fact(&self, _: &'f Configuration<'f>) -> String {
+    fn fact(&self) -> String {
         let workload = &self.census.workload;
         let name = quote(self.image.name);
         let supports = self.shown_support();
@@ -124,28 +143,5 @@ impl<'f> Violation<'f> for MismatchingImage<'f> {
             "The architectures annotation of template {name} lists {}, but its image supports {supports}: {consequence}.",
             names(&self.lacking)
         )
-    }
-
-    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        let mut fixes = match (self.image.template, self.image.annotation) {
-            (Some(template), Annotation::Spec(_)) => vec![
-                Proposal::List {
-                    template,
-                    summary: "set the annotation",
-                },
-                Proposal::Disable(template),
-            ],
-            (Some(template), _) => vec![Proposal::Disable(template)],
-            (None, _) => vec![Proposal::advice(
-                "disable the template, or import its image from a registry of your own",
-            )],
-        };
-        if !self.missing().is_empty() {
-            fixes.insert(
-                1,
-                Proposal::advice("mirror all images that the index lists"),
-            );
-        }
-        fixes
     }
 }

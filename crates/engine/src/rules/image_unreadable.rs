@@ -1,5 +1,4 @@
 use kube_objects::text;
-use operator_models::cdi::image::Unknown;
 
 use super::prelude::*;
 use crate::images;
@@ -9,68 +8,44 @@ pub(crate) static RULE: Rule =
     Rule::about_annotations("image-unreadable", Level::Warn).about_images();
 
 /// An image, or the image for a listed architecture, could not be read.
-pub(crate) struct UnreadableImage<'f> {
-    image: &'f GoldenImage<'f>,
-    identity: String,
-    /// Empty if the whole image is unreadable.
-    architecture: &'f str,
-    why: &'f Unknown,
-}
-
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     _: &'f Census,
     images: &'f Images,
-) -> impl Iterator<Item = UnreadableImage<'f>> {
-    configuration.golden_images.iter().filter_map(|image| {
+) -> impl Iterator<Item = Violation<'f>> {
+    configuration.golden_images.iter().filter_map(move |image| {
         let is_listed = |name: &str| {
             let value = image.annotation.value();
             value.is_none_or(|value| value.entries().any(|entry| entry == name))
         };
         let (architecture, why) = match images.contents_of(configuration, image)? {
             Ok(contents) => contents.unreadable().find(|(name, _)| is_listed(name))?,
+            // The whole image is unreadable.
             Err(why) => ("", why),
         };
-        Some(UnreadableImage {
-            image,
-            identity: images::identity(configuration, image),
-            architecture,
-            why,
+        let describe = move || {
+            let architecture = escape(architecture, 32);
+            let blank = if architecture.is_empty() { "" } else { " " };
+            Description {
+                path: match image.template {
+                    Some(template) => configuration.image_path(template),
+                    None => configuration.hco.fields.common_import.path(),
+                },
+                fact: format!(
+                    "The {architecture}{blank}image of template {} cannot be read ({}): its architectures were not checked.",
+                    quote(image.name),
+                    in_one_line(&words::why_unknown(why))
+                ),
+                fixes: vec![Proposal::advice(
+                    "correct the URL, or give the policy-server access to the registry",
+                )],
+            }
+        };
+        Some(Violation {
+            value: images::identity(configuration, image).into(),
+            ..Violation::of(image.name, describe)
         })
     })
-}
-
-impl<'f> Violation<'f> for UnreadableImage<'f> {
-    fn template(&self) -> Option<&'f str> {
-        Some(self.image.name)
-    }
-
-    fn value(&self) -> Cow<'_, str> {
-        self.identity.as_str().into()
-    }
-
-    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        match self.image.template {
-            Some(template) => configuration.image_path(template),
-            None => configuration.hco.fields.common_import.path(),
-        }
-    }
-
-    fn fact(&self, _: &'f Configuration<'f>) -> String {
-        let architecture = escape(self.architecture, 32);
-        let blank = if architecture.is_empty() { "" } else { " " };
-        format!(
-            "The {architecture}{blank}image of template {} cannot be read ({}): its architectures were not checked.",
-            quote(self.image.name),
-            in_one_line(&words::why_unknown(self.why))
-        )
-    }
-
-    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        vec![Proposal::advice(
-            "correct the URL, or give the policy-server access to the registry",
-        )]
-    }
 }
 
 /// The end of a reason, because hosts write the URL first and the cause last.

@@ -8,7 +8,7 @@ pub(crate) static RULE: Rule = Rule::about_object("import-gate-misspelled", Leve
 const TYPOS: usize = 2;
 
 /// The name of a feature gate resembles the gate that enables the import.
-pub(crate) struct MisspelledGate<'f> {
+struct MisspelledGate<'f> {
     index: usize,
     gate: &'f Gate,
     /// The number of wrong letters; 0 if only the letter case differs.
@@ -21,7 +21,7 @@ pub(crate) struct MisspelledGate<'f> {
 /// exact in 1.18. No other feature gate of HCO is within two letters of this one (see the test below).
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
-) -> impl Iterator<Item = MisspelledGate<'f>> {
+) -> impl Iterator<Item = Violation<'f>> {
     let version = configuration.version();
     // If the version is known, the letter case is a problem only before 1.19.
     let is_case_ignored = version.is_known && version.number.ignores_case_of_gates();
@@ -32,11 +32,17 @@ pub(crate) fn check<'f>(
     let is_alone = near.len() == 1;
     near.into_iter()
         .filter(move |(_, gate, typos)| gate.name != GATE && (*typos > 0 || !is_case_ignored))
-        .map(move |(index, gate, typos)| MisspelledGate {
-            index,
-            gate,
-            typos,
-            is_alone,
+        .map(move |(index, gate, typos)| {
+            let misspelled = MisspelledGate {
+                index,
+                gate,
+                typos,
+                is_alone,
+            };
+            Violation {
+                value: gate.name.as_str().into(),
+                ..Violation::new(move || misspelled.describe(configuration))
+            }
         })
 }
 
@@ -47,51 +53,42 @@ fn typos(gate: &Gate) -> Option<usize> {
     is_near.then(|| distance(&gate.name, GATE, TYPOS)).flatten()
 }
 
-impl<'f> Violation<'f> for MisspelledGate<'f> {
-    fn value(&self) -> Cow<'_, str> {
-        self.gate.name.as_str().into()
-    }
-
-    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        configuration
-            .hco
-            .fields
-            .gates
-            .path()
-            .index(self.index)
-            .key("name")
-    }
-
-    fn fact(&self, configuration: &'f Configuration<'f>) -> String {
+impl MisspelledGate<'_> {
+    fn describe<'p>(&self, configuration: &Configuration<'_>) -> Description<'p> {
+        let version = configuration.version();
+        let (gates, field) = (
+            &configuration.hco.import.gates,
+            &configuration.hco.fields.gates,
+        );
+        let path = field.path().index(self.index).key("name");
         let name = quote(&self.gate.name);
-        match self.typos {
-            0 if configuration.version().is_known => format!(
-                "The feature gate {name} has the wrong letter case: HCO {} ignores it.",
-                configuration.version().number
-            ),
-            0 => format!(
-                "The feature gate {name} has the wrong letter case: HCO 1.18 and earlier ignore it."
-            ),
-            _ => format!("The feature gate {name} is unknown: HCO ignores it."),
-        }
-    }
-
-    fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        let gates = &configuration.hco.import.gates;
         // A name that is listed twice is invalid.
         let is_listed = gates.iter().any(|gate| gate.name == GATE);
         let is_editable = self.gate.has_plain_key && !is_listed;
         let mut edits = Edits::default();
         if is_editable {
-            edits = edits.replace(self.path(configuration), GATE);
+            edits = edits.replace(path.clone(), GATE);
         }
         // Correcting the name can change the import, unless this version ignores the letter case.
         let is_complete = self.typos == 0
-            && configuration.version().number.ignores_case_of_gates()
+            && version.number.ignores_case_of_gates()
             && self.is_alone
             && is_editable;
         let fix = Fix::edits(format!("use the name {GATE}"), &edits.finish());
-        vec![Proposal::Fix(fix.complete_if(is_complete))]
+        Description {
+            path,
+            fact: match self.typos {
+                0 if version.is_known => format!(
+                    "The feature gate {name} has the wrong letter case: HCO {} ignores it.",
+                    version.number
+                ),
+                0 => format!(
+                    "The feature gate {name} has the wrong letter case: HCO 1.18 and earlier ignore it."
+                ),
+                _ => format!("The feature gate {name} is unknown: HCO ignores it."),
+            },
+            fixes: vec![Proposal::Fix(fix.complete_if(is_complete))],
+        }
     }
 }
 

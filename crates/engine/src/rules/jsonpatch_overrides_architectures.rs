@@ -10,16 +10,6 @@ const IN_KUBEVIRT: [&str; 2] = [
 ];
 const IN_CDI: [&str; 1] = ["/spec/workload"];
 
-/// A jsonpatch annotation that HCO rejects, or that overrides fields that HCO sets.
-pub(crate) struct OverridingPatch<'f> {
-    /// The kind of the resource to which HCO applies the patch.
-    resource: &'static str,
-    field: &'f Field<'f>,
-    /// The operation as it was written, or the whole annotation.
-    text: &'f str,
-    problem: Problem,
-}
-
 enum Problem {
     Unreadable,
     /// HCO rejects the path of the operation.
@@ -28,12 +18,13 @@ enum Problem {
     Overrides(String),
 }
 
-/// HCO applies the patch to the values that it sets, so the other rules' findings about these values are not certain.
+/// HCO rejects a jsonpatch annotation, or it overrides fields that HCO sets. HCO applies the patch to the values that it
+/// sets, so the other rules' findings about these values are not certain.
 ///
 /// MIRRORS: hyperconverged-cluster-operator controllers/operands/operand.go, applyAnnotationPatch.
 pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
-) -> impl Iterator<Item = OverridingPatch<'f>> {
+) -> impl Iterator<Item = Violation<'f>> {
     let (patches, fields) = (
         &configuration.hco.patches,
         &configuration.hco.fields.patches,
@@ -53,11 +44,9 @@ pub(crate) fn check<'f>(
         Some((resource, field, patch.as_deref()?, overridden))
     })
     .flat_map(|(resource, field, patch, overridden)| {
-        let violation = move |text, problem| OverridingPatch {
-            resource,
-            field,
-            text,
-            problem,
+        let violation = move |text: &str, problem| Violation {
+            value: format!("{resource} {}", normalized(text)).into(),
+            ..Violation::new(move || describe(resource, field, &problem))
         };
         let Some(operations) = operations(patch) else {
             return vec![violation(patch, Problem::Unreadable)];
@@ -74,47 +63,43 @@ pub(crate) fn check<'f>(
     })
 }
 
-impl<'f> Violation<'f> for OverridingPatch<'f> {
-    /// The same operation in another patch is a different problem. Formatting does not matter.
-    fn value(&self) -> Cow<'_, str> {
-        let parsed: Result<serde_json::Value, _> = serde_json::from_str(self.text);
-        let operation = parsed.map_or_else(|_| self.text.to_owned(), |value| value.to_string());
-        format!("{} {operation}", self.resource).into()
-    }
+/// An operation, or the whole annotation. The same operation in another patch is a different problem. Formatting does not
+/// matter.
+fn normalized(text: &str) -> String {
+    let parsed: Result<serde_json::Value, _> = serde_json::from_str(text);
+    parsed.map_or_else(|_| text.to_owned(), |value| value.to_string())
+}
 
-    fn path(&self, _: &'f Configuration<'f>) -> FieldPath {
-        self.field.path()
-    }
-
-    fn fact(&self, _: &'f Configuration<'f>) -> String {
-        let resource = self.resource;
-        match &self.problem {
-            Problem::Unreadable => {
-                format!("The {resource} patch is not a valid JSON Patch: HCO rejects it.")
-            }
-            Problem::Inapplicable(path) => {
-                let path = match path {
-                    None => "without a path".to_owned(),
-                    Some(path) => format!("with path {}", quote(path)),
-                };
+/// `resource` is the kind of the object to which HCO applies the patch.
+fn describe<'f>(resource: &str, field: &Field<'_>, problem: &Problem) -> Description<'f> {
+    let (fact, advice) = match problem {
+        Problem::Unreadable => (
+            format!("The {resource} patch is not a valid JSON Patch: HCO rejects it."),
+            "correct or remove the annotation",
+        ),
+        Problem::Inapplicable(path) => {
+            let path = match path {
+                None => "without a path".to_owned(),
+                Some(path) => format!("with path {}", quote(path)),
+            };
+            (
                 format!(
                     "The {resource} patch has an operation {path}, but paths must begin with /spec/: HCO rejects the patch."
-                )
-            }
-            Problem::Overrides(path) => format!(
+                ),
+                "correct or remove the operation",
+            )
+        }
+        Problem::Overrides(path) => (
+            format!(
                 "The {resource} patch overrides {}: HCO's value has no effect.",
                 quote(path)
             ),
-        }
-    }
-
-    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        vec![Proposal::advice(match self.problem {
-            Problem::Unreadable => "correct or remove the annotation",
-            Problem::Inapplicable(_) => "correct or remove the operation",
-            Problem::Overrides(_) => {
-                "remove the operation, and set the fields of HyperConverged instead"
-            }
-        })]
+            "remove the operation, and set the fields of HyperConverged instead",
+        ),
+    };
+    Description {
+        path: field.path(),
+        fact,
+        fixes: vec![Proposal::advice(advice)],
     }
 }

@@ -6,48 +6,38 @@ pub(crate) static RULE: Rule =
     Rule::about_object("nodes-unreadable", Level::Deny).about_the_policy();
 
 /// The nodes were needed but could not be read.
-pub(crate) struct UnreadableNodes<'f>(&'f NodesError);
-
-pub(crate) fn check(error: &NodesError) -> [UnreadableNodes<'_>; 1] {
-    [UnreadableNodes(error)]
+pub(crate) fn check(error: &NodesError) -> [Violation<'_>; 1] {
+    [Violation::new(|| describe(error))]
 }
 
-impl<'f> Violation<'f> for UnreadableNodes<'f> {
-    fn path(&self, _: &'f Configuration<'f>) -> FieldPath {
-        FieldPath::new(&["nodes"])
-    }
-
-    fn fact(&self, _: &'f Configuration<'f>) -> String {
-        let reason = match self.0 {
-            NodesError::Forbidden { account, verb } => {
-                format!(": the service account {account} of the policy-server cannot {verb} nodes")
-            }
-            NodesError::Host { error, .. } => {
-                let error = escape(first_line(error).trim_end_matches('.'), 160);
-                let colon = if error.is_empty() { "" } else { ": " };
-                format!(", because it cannot read the nodes{colon}{error}")
-            }
-            NodesError::List(error) => {
-                format!(", because the node list is invalid: {}", escape(error, 160))
-            }
-        };
-        format!("The policy cannot check the object against the nodes{reason}.")
-    }
-
-    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        vec![match self.0 {
-            NodesError::Forbidden { account, .. } => grant(Some(account), ""),
-            NodesError::Host { error, account } => resolve(first_line(error), account.as_ref()),
-            NodesError::List(_) => Proposal::advice(
+fn describe<'f>(error: &NodesError) -> Description<'f> {
+    let (reason, fix) = match error {
+        NodesError::Forbidden { account, verb } => (
+            format!(": the service account {account} of the policy-server cannot {verb} nodes"),
+            grant(Some(account), ""),
+        ),
+        NodesError::Host { error, account } => {
+            // The causes and, if backtraces are on, a backtrace follow on the next lines.
+            let first_line = error.lines().next().unwrap_or_default();
+            let error = escape(first_line.trim_end_matches('.'), 160);
+            let colon = if error.is_empty() { "" } else { ": " };
+            (
+                format!(", because it cannot read the nodes{colon}{error}"),
+                resolve(first_line, account.as_ref()),
+            )
+        }
+        NodesError::List(error) => (
+            format!(", because the node list is invalid: {}", escape(error, 160)),
+            Proposal::advice(
                 "see the log of the policy-server, which reads the list from the API server",
             ),
-        }]
+        ),
+    };
+    Description {
+        path: FieldPath::new(&["nodes"]),
+        fact: format!("The policy cannot check the object against the nodes{reason}."),
+        fixes: vec![fix],
     }
-}
-
-/// The causes and, if backtraces are on, a backtrace follow on the next lines.
-fn first_line(error: &str) -> &str {
-    error.lines().next().unwrap_or_default()
 }
 
 /// Grants the service account access to nodes.

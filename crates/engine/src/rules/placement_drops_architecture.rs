@@ -1,3 +1,5 @@
+use kube_objects::text::list;
+
 use super::prelude::*;
 use crate::fix::shell_word;
 
@@ -5,42 +7,25 @@ pub(crate) static RULE: Rule = Rule::about_object("placement-drops-architecture"
     .only(Condition::PlacementChanges)
     .exempt_from_ratchet();
 
-/// These architectures no longer have a workload node.
-pub(crate) struct DroppedArchitectures<'f>(Vec<(&'f String, usize)>);
-
+/// Architectures no longer have a workload node.
+///
 /// MIRRORS: kubevirt pkg/virt-controller/watch/node/node.go: virt-handler leaves the excluded nodes, and the VMs there are
 /// orphaned.
 pub(crate) fn check<'f>(
     before: Option<&'f Side<'f>>,
     after: &'f Side<'f>,
-) -> Option<DroppedArchitectures<'f>> {
+) -> Option<Violation<'f>> {
     let workload = &after.census?.workload;
     let before = before?.census?.workload.iter();
-    let dropped = before.filter(|(name, _)| !workload.contains_key(*name));
-    let dropped: Vec<_> = dropped.map(|(name, count)| (name, *count)).collect();
-    (!dropped.is_empty()).then_some(DroppedArchitectures(dropped))
-}
-
-impl<'f> Violation<'f> for DroppedArchitectures<'f> {
-    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        configuration.placement_path()
-    }
-
-    fn fact(&self, _: &'f Configuration<'f>) -> String {
-        let nodes = self.0.iter().map(|(name, count)| {
-            let nodes = if *count == 1 { "node" } else { "nodes" };
+    let dropped: Vec<_> = before
+        .filter(|(name, _)| !workload.contains_key(*name))
+        .collect();
+    let first = escape(dropped.first()?.0, 32);
+    Some(Violation::new(move || {
+        let nodes = dropped.iter().map(|(name, count)| {
+            let nodes = if **count == 1 { "node" } else { "nodes" };
             format!("{count} {} {nodes}", escape(name, 32))
         });
-        let nodes: Vec<String> = nodes.collect();
-        format!(
-            "The placement excludes all nodes of an architecture ({}): VMs that run there lose virt-handler, so they cannot be migrated, shut down cleanly, or started there again.",
-            kube_objects::text::list(&nodes, 6)
-        )
-    }
-
-    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        let first = self.0.first().map_or("", |(name, _)| name.as_str());
-        let first = escape(first, 32);
         let summary = format!(
             "before this change, stop the {first} VMs or keep their nodes in the placement; this lists the running ones"
         );
@@ -48,6 +33,13 @@ impl<'f> Violation<'f> for DroppedArchitectures<'f> {
             "{{range .items[?(@.spec.architecture==\"{first}\")]}}{{.metadata.namespace}}/{{.metadata.name}} {{end}}"
         ));
         let command = format!("kubectl get vmis --all-namespaces -o jsonpath={jsonpath}");
-        vec![Proposal::command(summary, command)]
-    }
+        Description {
+            path: after.configuration.placement_path(),
+            fact: format!(
+                "The placement excludes all nodes of an architecture ({}): VMs that run there lose virt-handler, so they cannot be migrated, shut down cleanly, or started there again.",
+                list(&nodes.collect::<Vec<_>>(), 6)
+            ),
+            fixes: vec![Proposal::command(summary, command)],
+        }
+    }))
 }

@@ -10,7 +10,7 @@ pub(crate) static RULE: Rule =
     Rule::about_templates("template-name-invalid", Level::Deny).about_golden_images();
 
 /// A name that no DataImportCron, DataSource, or CronJob can have.
-pub(crate) struct InvalidName<'f> {
+struct InvalidName<'f> {
     template: &'f str,
     index: usize,
     /// The field with the name: the name itself, or managedDataSource.
@@ -39,38 +39,35 @@ pub(crate) fn check<'f>(
     configuration: &'f Configuration<'f>,
     prediction: &'f Prediction<'f>,
     _: Option<&'f Changes>,
-) -> Vec<InvalidName<'f>> {
-    match prediction {
-        Ok(forecast) => forecast
-            .first_of_templates(|cron| Some((problem(forecast, cron)?, cron.architecture)))
-            .map(
-                |(template, index, ((field, reason), architecture))| InvalidName {
-                    template: template.name,
-                    index,
-                    field,
-                    reason,
-                    suffix: architecture.map_or(0, |_| SUFFIX),
-                },
-            )
-            .collect(),
-        Err(NoForecast::Rejected(Rejected::NameMissing)) => {
-            without_forecast(configuration, str::is_empty)
+) -> Vec<Violation<'f>> {
+    let violation =
+        |name: InvalidName<'f>| Violation::of(name.template, move || name.describe(configuration));
+    let is_invalid: fn(&str) -> bool = match prediction {
+        Ok(forecast) => {
+            return forecast
+                .first_of_templates(|cron| Some((problem(forecast, cron)?, cron.architecture)))
+                .map(
+                    |(template, index, ((field, reason), architecture))| InvalidName {
+                        template: template.name,
+                        index,
+                        field,
+                        reason,
+                        suffix: architecture.map_or(0, |_| SUFFIX),
+                    },
+                )
+                .map(violation)
+                .collect();
         }
+        Err(NoForecast::Rejected(Rejected::NameMissing)) => str::is_empty,
         // Another rule reports why nothing is created.
         Err(NoForecast::Rejected(_) | NoForecast::Mistyped(_) | NoForecast::NotDeployed) => {
-            Vec::new()
+            return Vec::new();
         }
         // Some names are invalid on any nodes.
-        Err(NoForecast::NodesUnknown) => without_forecast(configuration, |name| {
-            !is_dns1123_subdomain(name) || name.len() > NAME_MAX
-        }),
-    }
-}
-
-fn without_forecast<'f>(
-    configuration: &'f Configuration<'f>,
-    is_invalid: impl Fn(&str) -> bool,
-) -> Vec<InvalidName<'f>> {
+        Err(NoForecast::NodesUnknown) => {
+            |name| !is_dns1123_subdomain(name) || name.len() > NAME_MAX
+        }
+    };
     let templates = configuration.hco.templates.iter();
     templates
         .filter(|template| template.is_enabled() && is_invalid(&template.name))
@@ -81,6 +78,7 @@ fn without_forecast<'f>(
             reason: Reason::Syntax,
             suffix: SUFFIX,
         })
+        .map(violation)
         .collect()
 }
 
@@ -104,26 +102,29 @@ fn problem<'f>(forecast: &Forecast<'_>, cron: &'f Cron) -> Option<(Cause, Reason
     is_too_long.then_some((Cause::Name, Reason::CronJob))
 }
 
-impl<'f> Violation<'f> for InvalidName<'f> {
-    fn template(&self) -> Option<&'f str> {
-        Some(self.template)
-    }
-
-    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        let template = configuration.path_of_index(Some(self.index));
-        template.keys(match self.field {
-            Cause::Name => &["metadata", "name"],
-            _ => &["spec", "managedDataSource"],
-        })
-    }
-
-    fn fact(&self, _: &'f Configuration<'f>) -> String {
+impl InvalidName<'_> {
+    fn describe<'p>(&self, configuration: &Configuration<'_>) -> Description<'p> {
         let name = quote(self.template);
-        let field = match self.field {
-            Cause::Name => "The name",
-            _ => "The managedDataSource",
+        let (keys, field, fix) = if self.field == Cause::Name {
+            (
+                ["metadata", "name"],
+                "The name",
+                format!(
+                    "rename the template: at most {} characters; lowercase letters, digits, `-`, and `.`; a letter or digit first and last",
+                    POLLED_NAME_MAX - self.suffix
+                ),
+            )
+        } else {
+            (
+                ["spec", "managedDataSource"],
+                "The managedDataSource",
+                format!(
+                    "use at most {} lowercase letters, digits, and `-` for managedDataSource, and begin and end with a letter or digit",
+                    NAME_MAX - self.suffix
+                ),
+            )
         };
-        match self.reason {
+        let fact = match self.reason {
             Reason::Syntax if self.template.is_empty() => {
                 "The template has no name: SSP rejects every change from HCO.".to_owned()
             }
@@ -142,20 +143,11 @@ impl<'f> Violation<'f> for InvalidName<'f> {
                 "{field} of template {name} has more than {} characters, so no CronJob can be created for it: its image is never imported.",
                 POLLED_NAME_MAX - self.suffix
             ),
+        };
+        Description {
+            path: configuration.path_of_index(Some(self.index)).keys(&keys),
+            fact,
+            fixes: vec![Proposal::advice(fix)],
         }
-    }
-
-    fn fixes(&self, _: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        vec![Proposal::advice(if self.field == Cause::Name {
-            format!(
-                "rename the template: at most {} characters; lowercase letters, digits, `-`, and `.`; a letter or digit first and last",
-                POLLED_NAME_MAX - self.suffix
-            )
-        } else {
-            format!(
-                "use at most {} lowercase letters, digits, and `-` for managedDataSource, and begin and end with a letter or digit",
-                NAME_MAX - self.suffix
-            )
-        })]
     }
 }

@@ -3,38 +3,30 @@ use super::prelude::*;
 pub(crate) static RULE: Rule = Rule::about_object("v1-only-fields-conflict", Level::Deny);
 
 /// The annotation of a v1 object contains another import than its fields.
-pub(crate) struct ConflictingAnnotation(Import);
-
-pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<ConflictingAnnotation> {
-    let import = &configuration.hco.import;
-    let stored = import.stored_in_v1_annotation(configuration.version().number)?;
-    (stored != configuration.import).then_some(ConflictingAnnotation(stored))
-}
-
-impl<'f> Violation<'f> for ConflictingAnnotation {
-    fn path(&self, configuration: &'f Configuration<'f>) -> FieldPath {
-        configuration.hco.fields.v1_only.path()
-    }
-
-    fn fact(&self, configuration: &'f Configuration<'f>) -> String {
+pub(crate) fn check<'f>(configuration: &'f Configuration<'f>) -> Option<Violation<'f>> {
+    let hco = configuration.hco;
+    let stored = hco
+        .import
+        .stored_in_v1_annotation(configuration.version().number)?;
+    let describe = move || {
         let state = |import| match import {
             Import::Enabled => "on",
             Import::Disabled => "off",
         };
-        format!(
-            "The multi-architecture import is {} in this annotation and {} in the spec: HCO can switch it {} at the next update in v1beta1.",
-            state(self.0),
-            state(configuration.import),
-            state(self.0)
-        )
-    }
-
-    fn fixes(&self, configuration: &'f Configuration<'f>) -> Vec<Proposal<'f>> {
-        let removed = Edits::default().remove(self.path(configuration)).finish();
-        let fix = Fix::edits(
-            "remove the annotation, which v1 objects do not need",
-            &removed,
-        );
-        vec![Proposal::Fix(fix.complete_if(true))]
-    }
+        let path = hco.fields.v1_only.path();
+        let removed = Edits::default().remove(path.clone()).finish();
+        let summary = "remove the annotation, which v1 objects do not need";
+        Description {
+            path,
+            fact: format!(
+                "The multi-architecture import is {0} in this annotation and {1} in the spec: HCO can switch it {0} at the next update in v1beta1.",
+                state(stored),
+                state(configuration.import)
+            ),
+            fixes: vec![Proposal::Fix(
+                Fix::edits(summary, &removed).complete_if(true),
+            )],
+        }
+    };
+    (stored != configuration.import).then(|| Violation::new(describe))
 }
