@@ -200,23 +200,4 @@ mod tests {
         let list = KNOWN.map(|name| format!("'{name}'")).join(", ");
         assert!(policy.join(" ").contains(&format!("[{list}]")), "{list}");
     }
-
-    #[test]
-    fn a_value_is_corrected_where_it_is_clear_what_was_meant() {
-        let workload = BTreeMap::from([("amd64".to_owned(), 1), ("My-Arch".to_owned(), 1)]);
-        for (value, wanted, is_certain) in [
-            ("amd64, arm64", "amd64,arm64", true),
-            ("x86_64,AMD64,,amd64 ", "amd64", true),
-            ("arm64,amd64,arm64", "arm64,amd64", true),
-            ("My-Arch, s390x", "My-Arch,s390x", true),
-            ("amd46", "amd64", false),
-            ("amd6", "amd64", false),
-            ("amd64,sparc65", "amd64", false),
-            (",", "", true),
-        ] {
-            let correction = corrected(Architectures(value), &workload);
-            let found = (correction.value.as_str(), correction.is_certain);
-            assert_eq!(found, (wanted, is_certain), "{value}");
-        }
-    }
 }

@@ -104,31 +104,3 @@ fn is_plain(text: &str) -> bool {
             .iter()
             .any(|word| text.eq_ignore_ascii_case(word))
 }
-
-#[cfg(test)]
-mod tests {
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_value_is_shown_in_flow_style_with_quotes_where_yaml_needs_them() {
-        for (value, shown) in [
-            (Value::from(true), "true"),
-            ("a-1.b_c".into(), "a-1.b_c"),
-            ("1a".into(), "\"1a\""),
-            ("-a".into(), "\"-a\""),
-            ("a b".into(), "\"a b\""),
-            ("a:".into(), "\"a:\""),
-            ("No".into(), "\"No\""),
-            ("".into(), "\"\""),
-            (json!(["a", "b,"]), "[a, \"b,\"]"),
-            (json!({"a": "b", "c": []}), "{a: b, c: []}"),
-        ] {
-            assert_eq!(flow(&value), shown);
-        }
-    }
-}

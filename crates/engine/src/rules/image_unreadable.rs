@@ -55,21 +55,3 @@ fn in_one_line(reason: &str) -> String {
     let words: Vec<&str> = end.split_whitespace().collect();
     escape(&words.join(" "), 2 * SHOWN)
 }
-
-#[cfg(test)]
-mod tests {
-    #[cfg(target_arch = "wasm32")]
-    use wasm_bindgen_test::wasm_bindgen_test as test;
-
-    use super::*;
-
-    #[test]
-    fn a_reason_is_one_line_of_its_end() {
-        assert_eq!(in_one_line(" a\n\tb "), "a b");
-        let reason = format!("{}manifest unknown", "x".repeat(200));
-        assert!(in_one_line(&reason).ends_with("xmanifest unknown"));
-        assert_eq!(in_one_line(&reason).chars().count(), 121);
-        // Escapes are longer than the characters that they represent.
-        assert_eq!(in_one_line(&"\u{1}".repeat(40)), "\\u{1}".repeat(40));
-    }
-}

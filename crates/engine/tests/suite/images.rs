@@ -49,6 +49,28 @@ fn an_image_that_does_not_help_is_an_obstacle() {
     }
 }
 
+/// Hosts write the URL first and the cause last.
+#[test]
+fn the_reason_why_an_image_is_unreadable_is_one_line_of_its_end() {
+    let mut case = case("image-unreadable/denied");
+    for (reason, shown) in [
+        (" a\n\tb ".to_owned(), "(a b)".to_owned()),
+        (
+            format!("{}manifest unknown", "x".repeat(200)),
+            format!("…{}manifest unknown)", "x".repeat(104)),
+        ),
+        // Escapes are longer than the characters that they represent.
+        ("\u{1}".repeat(40), format!("({})", "\\u{1}".repeat(40))),
+    ] {
+        case.images = serde_json::from_value(json!({"*": {"fails": reason}})).unwrap();
+        let report = engine::report(&case.payload(), &case.host());
+        let mut findings = report.findings.iter();
+        let finding = findings.find(|finding| finding.rule == "image-unreadable");
+        let fact = &finding.unwrap().fact;
+        assert!(fact.contains(&shown), "{fact}");
+    }
+}
+
 /// The index of an image, then the image of each architecture that a workload node has, by digest.
 #[test]
 fn the_images_of_an_index_are_looked_up_in_order() {

@@ -23,6 +23,7 @@ mod grants;
 mod images;
 #[cfg(not(target_arch = "wasm32"))]
 mod judged;
+mod names;
 mod pages;
 #[cfg(not(target_arch = "wasm32"))]
 mod preferences;
@@ -31,6 +32,7 @@ mod properties;
 #[cfg(not(target_arch = "wasm32"))]
 mod remedies;
 mod requests;
+mod settings;
 mod templates;
 #[cfg(not(target_arch = "wasm32"))]
 mod update_properties;
