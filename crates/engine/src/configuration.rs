@@ -171,10 +171,10 @@ impl<'a> Configuration<'a> {
         self.annotation_path(template, ARCHITECTURES)
     }
 
-    /// The path of a template by its index, or of the field that makes HCO add it.
-    pub(crate) fn path_of_index(&self, index: Option<usize>) -> FieldPath {
+    /// The path of a template's field by the index of the template, or of the field that makes HCO add the template.
+    pub(crate) fn path_of_index(&self, index: Option<usize>, keys: &[&'static str]) -> FieldPath {
         match index {
-            Some(index) => self.hco.fields.templates.path().index(index),
+            Some(index) => self.hco.fields.templates.path().index(index).keys(keys),
             None => self.hco.fields.common_import.path(),
         }
     }

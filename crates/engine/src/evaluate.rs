@@ -14,7 +14,7 @@ use crate::configuration::Configuration;
 use crate::images::Images;
 use crate::loss::{Loss, Losses};
 use crate::machine::Machine;
-use crate::rule::{Condition, Level, Ratchet, Rule, Subject};
+use crate::rule::{Condition, Level, Rule, Subject};
 use crate::rules::{CHECKS, Check, MACHINE_CHECKS};
 use crate::settings::{Settings, Updates};
 use crate::violation::{Violation, Violations};
@@ -84,9 +84,7 @@ pub(crate) fn evaluate<'f>(change: &'f Change<'f>, settings: &Settings) -> Vec<D
         if violations.is_empty() {
             continue;
         }
-        let existing = existing
-            .as_ref()
-            .filter(|_| rule.ratchet == Ratchet::Applies);
+        let existing = existing.as_ref().filter(|_| !rule.is_exempt_from_ratchet);
         let old: Vec<_> = existing
             .map(|existing| existing.violations(rule, *check, change.images))
             .into_iter()
@@ -130,7 +128,7 @@ pub(crate) fn evaluate_machine<'f>(
     let mut detections = Vec::new();
     for (rule, check) in MACHINE_CHECKS {
         let old = old
-            .filter(|_| rule.ratchet == Ratchet::Applies)
+            .filter(|_| !rule.is_exempt_from_ratchet)
             .map(check)
             .unwrap_or_default();
         let mut known = Known::default();

@@ -11,6 +11,7 @@ use std::ptr;
 
 use kube_objects::json::Json;
 use operator_models::hco::import::Import;
+use operator_models::hco::template::ENABLE;
 use operator_models::ssp::architecture::knows_all;
 
 use self::annotation::Annotations;
@@ -120,11 +121,12 @@ impl<'r, 'f> Fixes<'r, 'f> {
                 Proposal::Correct(template) => fixes.extend(self.correct(template)),
                 Proposal::List { template, summary } => fixes.push(self.list(template, summary)),
                 Proposal::AddMissing(template) => fixes.push(self.add_missing(template)),
-                Proposal::RemoveAnnotation { template, complete } => {
-                    fixes.push(self.remove_annotation(template).complete_if(complete));
+                Proposal::Enable(template) => {
+                    fixes.push(self.annotate("enable the template", template, ENABLE, "true"));
                 }
-                Proposal::Enable(template) => fixes.push(self.enable(template)),
-                Proposal::Disable(template) => fixes.push(self.disable(template)),
+                Proposal::Disable(template) => {
+                    fixes.push(self.annotate("disable the template", template, ENABLE, "false"));
+                }
                 Proposal::DisableCommon(name) => fixes.push(self.disable_common(name)),
             }
         }

@@ -70,7 +70,7 @@ pub use report::{
     Boot, ChangesReport, CronChangesReport, CronReport, DataSourceReport, ForecastReport,
     NoForecastReport, Report, RetargetReport, TemplateReport, VirtualMachineReport,
 };
-pub use rule::{Condition, Level, ObjectKind, Ratchet, RepairKind, Rule, Subject};
+pub use rule::{Condition, Level, ObjectKind, RepairKind, Rule, Subject};
 pub use rules::RULES;
 pub use version::{StatedVersion, VersionSource};
 pub use violation::Consequence;

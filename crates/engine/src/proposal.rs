@@ -28,11 +28,6 @@ pub(crate) enum Proposal<'a> {
     },
     /// Add the missing architectures of the nodes to a template's annotation.
     AddMissing(&'a Template<'a>),
-    /// Remove a template's architectures annotation.
-    RemoveAnnotation {
-        template: &'a Template<'a>,
-        complete: bool,
-    },
     Enable(&'a Template<'a>),
     Disable(&'a Template<'a>),
     /// Disable a common template that is not in the spec.

@@ -35,15 +35,6 @@ pub enum Subject {
     Template,
 }
 
-/// Whether a finding of a rule counts as an existing problem if the object before the update has it too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ratchet {
-    /// The object before the update is evaluated too.
-    Applies,
-    /// Every finding counts as new, because the rule is about the update itself or about the policy.
-    Exempt,
-}
-
 /// When a rule applies to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Condition {
@@ -98,8 +89,8 @@ pub struct Rule {
     pub kind: ObjectKind,
     /// The part of the object that its findings describe.
     pub subject: Subject,
-    /// Whether existing problems are separated from new ones.
-    pub ratchet: Ratchet,
+    /// Whether no finding is an existing problem, because the rule is about the update itself or about the policy.
+    pub is_exempt_from_ratchet: bool,
     /// When it applies.
     pub condition: Condition,
     /// Whether it is about the architectures annotation that HCO uses. If that is not known, its findings are warnings.
@@ -125,7 +116,7 @@ impl Rule {
             level,
             kind: ObjectKind::HyperConverged,
             subject: Subject::Object,
-            ratchet: Ratchet::Applies,
+            is_exempt_from_ratchet: false,
             condition: Condition::Always,
             is_about_annotations: false,
             is_about_golden_images: false,
@@ -164,7 +155,7 @@ impl Rule {
 
     /// The same rule, but none of its findings is an existing problem.
     pub(crate) const fn exempt_from_ratchet(mut self) -> Self {
-        self.ratchet = Ratchet::Exempt;
+        self.is_exempt_from_ratchet = true;
         self
     }
 

@@ -103,22 +103,6 @@ impl<'f> Fixes<'_, 'f> {
         fix.complete_if(complete)
     }
 
-    pub(super) fn remove_annotation(&self, template: &Template<'f>) -> Fix {
-        let path = self.configuration().architectures_path(template);
-        Fix::edits(
-            "remove the annotation",
-            &Edits::default().remove(path).finish(),
-        )
-    }
-
-    pub(super) fn enable(&self, template: &Template<'f>) -> Fix {
-        self.annotate("enable the template", template, ENABLE, "true")
-    }
-
-    pub(super) fn disable(&self, template: &Template<'f>) -> Fix {
-        self.annotate("disable the template", template, ENABLE, "false")
-    }
-
     /// Add an entry that disables a common template. Its name can come from the status, which is not validated.
     pub(super) fn disable_common(&self, name: &str) -> Fix {
         let hco = self.configuration().hco;
@@ -225,7 +209,7 @@ impl<'f> Fixes<'_, 'f> {
         }
     }
 
-    fn annotate(
+    pub(super) fn annotate(
         &self,
         summary: impl Into<String>,
         template: &Template<'f>,

@@ -67,7 +67,7 @@ fn cron(configuration: &Configuration<'_>, forecast: &Forecast<'_>, cron: &Cron)
             .rejected()
             .map(|reason| cut(rejection::reason(reason), 256).into()),
         rejected_path: cron.rejected().zip(index).map(|(reason, index)| {
-            let path = rejection::path(&configuration.path_of_index(Some(index)), reason);
+            let path = rejection::path(&configuration.path_of_index(Some(index), &[]), reason);
             path.to_string().into()
         }),
         never_runs: cron.verdict.never_runs.first().map(|reason| {

@@ -70,17 +70,21 @@ fn violation<'f>(
             quote(value)
         )
     };
-    let remove = move |complete| Proposal::RemoveAnnotation { template, complete };
     Violation {
         value: value.into(),
-        ..Violation::of(&template.name, move || Description {
-            path: configuration.architectures_path(template),
-            fact: fact(),
-            fixes: match why {
-                // If no other finding needs the import, the user has to choose one of the two.
-                Why::ImportOff => vec![Proposal::EnableImportIfNeeded, remove(false)],
-                Why::Shipped(_) => vec![remove(true)],
-            },
+        ..Violation::of(&template.name, move || {
+            let path = configuration.architectures_path(template);
+            let removed = Edits::default().remove(path.clone()).finish();
+            let remove = Fix::edits("remove the annotation", &removed);
+            Description {
+                path,
+                fact: fact(),
+                fixes: match why {
+                    // If no other finding needs the import, the user has to choose one of the two.
+                    Why::ImportOff => vec![Proposal::EnableImportIfNeeded, Proposal::Fix(remove)],
+                    Why::Shipped(_) => vec![Proposal::Fix(remove.complete_if(true))],
+                },
+            }
         })
     }
 }

@@ -99,7 +99,6 @@ impl EmptyBootSource<'_> {
     }
 
     fn describe<'p>(&self, configuration: &Configuration<'_>) -> Description<'p> {
-        let path = configuration.path_of_index(self.template.index);
         let why = if self.is_chain {
             "which points to another one, but CDI follows only one pointer"
         } else {
@@ -116,10 +115,7 @@ impl EmptyBootSource<'_> {
             )));
         }
         Description {
-            path: match self.template.index {
-                Some(_) => path.keys(&["spec", "managedDataSource"]),
-                None => path,
-            },
+            path: configuration.path_of_index(self.template.index, &["spec", "managedDataSource"]),
             fact: format!(
                 "VMs that use the boot source {} do not get a disk: it points to {}, {why}{}.",
                 quote(&self.template.spec.managed_data_source),

@@ -30,7 +30,7 @@ pub(crate) fn check<'f>(
             .first_of_templates(rejected)
             .map(move |(template, index, reason)| {
                 Violation::of(template.name, move || Description {
-                    path: rejection::path(&configuration.path_of_index(Some(index)), reason),
+                    path: rejection::path(&configuration.path_of_index(Some(index), &[]), reason),
                     fact: format!(
                         "The image of template {} is not imported, and SSP stops: unwanted imports stay, and VM templates are not updated. The DataImportCron is rejected ({}).",
                         quote(template.name),
@@ -58,7 +58,7 @@ fn of_common_templates<'f>(configuration: &'f Configuration<'f>) -> Violation<'f
 /// The advice, with edits if the correct value is certain. CDI can have another reason after this one, so a person has to
 /// check the result.
 fn fix<'f>(configuration: &Configuration<'_>, index: usize, reason: &Rejection) -> Proposal<'f> {
-    let path = rejection::path(&configuration.path_of_index(Some(index)), reason);
+    let path = rejection::path(&configuration.path_of_index(Some(index), &[]), reason);
     let edits = match reason {
         Rejection::FieldUnsettable(_) => Edits::default().remove(path),
         Rejection::ImageStreamWithoutNode => Edits::default().add(path, "node"),

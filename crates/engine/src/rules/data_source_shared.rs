@@ -79,7 +79,6 @@ fn violation<'f>(
         template.index.is_none() && !listed.any(|listed| listed.name == template.name)
     };
     let describe = move || {
-        let path = configuration.path_of_index(loser.index);
         let template = quote(loser.name);
         let other = match winner {
             Some(winner) => format!("template {}", quote(winner.name)),
@@ -104,10 +103,7 @@ fn violation<'f>(
             ),
         };
         Description {
-            path: match loser.index {
-                Some(_) => path.keys(&field),
-                None => path,
-            },
+            path: configuration.path_of_index(loser.index, &field),
             fact,
             fixes: vec![Proposal::advice(advice)],
         }

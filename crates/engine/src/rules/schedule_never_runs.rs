@@ -32,9 +32,7 @@ pub(crate) fn check<'f>(
                     )
                 };
                 Description {
-                    path: configuration
-                        .path_of_index(Some(index))
-                        .keys(&["spec", "schedule"]),
+                    path: configuration.path_of_index(Some(index), &["spec", "schedule"]),
                     fact: format!(
                         "The image of template {} is never imported: {why}.",
                         quote(template.name)

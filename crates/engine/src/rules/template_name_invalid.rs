@@ -145,7 +145,7 @@ impl InvalidName<'_> {
             ),
         };
         Description {
-            path: configuration.path_of_index(Some(self.index)).keys(&keys),
+            path: configuration.path_of_index(Some(self.index), &keys),
             fact,
             fixes: vec![Proposal::advice(fix)],
         }
