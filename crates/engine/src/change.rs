@@ -53,14 +53,19 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// The same object as if HCO and SSP rejected nothing.
-    pub(crate) fn accepted(configuration: Configuration<'a>, census: Option<&'a Census>) -> Self {
-        let forecast = given(&configuration, census).map(|given| Forecast::of_accepted(&given));
+    /// The same object on these nodes, as if HCO and SSP rejected nothing.
+    pub(crate) fn accepted(&self, census: Option<&'a Census>) -> Self {
+        let forecast = given(&self.configuration, census);
         Self {
-            configuration,
+            configuration: self.configuration.clone(),
             census,
-            forecast,
+            forecast: forecast.map(|given| Forecast::of_accepted(&given)),
         }
+    }
+
+    /// The same object as if HCO and SSP rejected nothing; `None` if they reject nothing.
+    pub(crate) fn unrejected(&self) -> Option<Self> {
+        self.is_rejected().then(|| self.accepted(self.census))
     }
 
     /// Whether HCO or SSP rejects the object.

@@ -78,27 +78,6 @@ impl<'a> Configuration<'a> {
         }
     }
 
-    /// The same object with other fields.
-    pub(crate) fn corrected<'c>(
-        &self,
-        hco: &'c HyperConverged<'c>,
-        before: Option<&Configuration<'_>>,
-    ) -> Configuration<'c>
-    where
-        'a: 'c,
-    {
-        let origin = match self.origin {
-            Origin::Audited => Origin::Audited,
-            Origin::Sent | Origin::Stored | Origin::Written => Origin::Sent,
-        };
-        Configuration::new(
-            hco,
-            self.installation,
-            origin,
-            before.map(|before| before.hco),
-        )
-    }
-
     pub(crate) fn version(&self) -> &'a Version {
         &self.installation.version
     }

@@ -233,26 +233,19 @@ struct Existing<'a> {
 
 impl<'a> Existing<'a> {
     fn new(before: &'a Side<'a>, after: &'a Side<'a>) -> Self {
-        let accepted =
-            |side: &'a Side<'a>, census| Side::accepted(side.configuration.clone(), census);
-        let is_moved = before.matches_no_node();
-        let unrejected =
-            |side: &'a Side<'a>| side.is_rejected().then(|| accepted(side, side.census));
-        let (own, new) = (unrejected(before), unrejected(after));
+        let (own, new) = (before.unrejected(), after.unrejected());
         let sides = [
             own.as_ref().unwrap_or(before),
             new.as_ref().unwrap_or(after),
         ];
-        let losses = Losses::new(before, after, sides);
-        let replacement = if is_moved {
-            Some(accepted(before, after.census))
-        } else {
-            own
-        };
         Self {
             before,
-            replacement,
-            losses,
+            losses: Losses::new(before, after, sides),
+            replacement: if before.matches_no_node() {
+                Some(before.accepted(after.census))
+            } else {
+                own
+            },
         }
     }
 

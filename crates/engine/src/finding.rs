@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::evaluate::{Detection, Doubt, Outcome};
 use crate::fix::Fix;
+use crate::object_name::MAX_NAME_LENGTH;
 use crate::proposal::Proposal;
 use crate::violation::{Consequence, Description};
 
@@ -100,8 +101,6 @@ impl Doubt {
 }
 
 fn shortened(text: &str) -> Foreign {
-    /// The maximum length of a name in Kubernetes.
-    const NAME: usize = 253;
-    let end = text.floor_char_boundary(NAME);
+    let end = text.floor_char_boundary(MAX_NAME_LENGTH);
     text.get(..end).unwrap_or(text).into()
 }

@@ -67,10 +67,39 @@ impl Images {
 
     /// Why images were not checked, one sentence for each reason.
     pub(crate) fn not_checked(&self) -> Vec<String> {
-        match self {
-            Self::NotWanted | Self::Skipped => Vec::new(),
-            Self::LookedUp(lookups) => lookups.not_checked(),
+        const SHOWN: usize = 3;
+        let Self::LookedUp(lookups) = self else {
+            return Vec::new();
+        };
+        let list = |set: &BTreeSet<String>| {
+            let items: Vec<&String> = set.iter().collect();
+            text::list(&items, SHOWN)
+        };
+        let mut lines = Vec::new();
+        if lookups.excess > 0 {
+            let images = if lookups.excess == 1 {
+                "image was"
+            } else {
+                "images were"
+            };
+            lines.push(format!(
+                "{} {images} not checked: a request makes at most {LIMIT} lookups.",
+                lookups.excess
+            ));
         }
+        if !lookups.unlisted_hosts.is_empty() {
+            let hosts = list(&lookups.unlisted_hosts);
+            lines.push(format!(
+                "Images at {hosts} were not checked: the setting registries does not list the host."
+            ));
+        }
+        if !lookups.other_sources.is_empty() {
+            let templates = list(&lookups.other_sources);
+            lines.push(format!(
+                "Images of templates {templates} were not checked: the source has no docker:// URL."
+            ));
+        }
+        lines
     }
 }
 
@@ -120,39 +149,6 @@ impl Lookups {
             lookups.answers.extend(answers);
         }
         lookups
-    }
-
-    fn not_checked(&self) -> Vec<String> {
-        const SHOWN: usize = 3;
-        let list = |set: &BTreeSet<String>| {
-            let items: Vec<&String> = set.iter().collect();
-            text::list(&items, SHOWN)
-        };
-        let mut lines = Vec::new();
-        if self.excess > 0 {
-            let images = if self.excess == 1 {
-                "image was"
-            } else {
-                "images were"
-            };
-            lines.push(format!(
-                "{} {images} not checked: a request makes at most {LIMIT} lookups.",
-                self.excess
-            ));
-        }
-        if !self.unlisted_hosts.is_empty() {
-            let hosts = list(&self.unlisted_hosts);
-            lines.push(format!(
-                "Images at {hosts} were not checked: the setting registries does not list the host."
-            ));
-        }
-        if !self.other_sources.is_empty() {
-            let templates = list(&self.other_sources);
-            lines.push(format!(
-                "Images of templates {templates} were not checked: the source has no docker:// URL."
-            ));
-        }
-        lines
     }
 }
 

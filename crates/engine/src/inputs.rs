@@ -9,13 +9,14 @@ use kube_objects::placement::Placement;
 use operator_models::cdi::image::Registry;
 use operator_models::forecast::Objects;
 use operator_models::hco::golden_image::{Annotation, GoldenImage};
+use operator_models::hco::hyperconverged::HyperConverged;
 use operator_models::hco::import::Import;
 use operator_models::hco::node::Census;
 use operator_models::hco::node_info::NodeInfo;
 
 use crate::change::{Change, Side, find_changes};
 use crate::cluster::Host;
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, Origin};
 use crate::evaluate::node_level;
 use crate::images::{self, Images, Lookups};
 use crate::nodes::{Nodes, NodesError, NodesSource};
@@ -89,6 +90,22 @@ impl<'a> Inputs<'a> {
             images: &self.images,
             nodes_error: self.nodes.as_ref().and_then(|nodes| nodes.as_ref().err()),
         }
+    }
+
+    /// The same change to an object with other fields.
+    pub(crate) fn corrected<'c>(
+        &'c self,
+        change: &'c Change<'c>,
+        hco: &'c HyperConverged<'c>,
+    ) -> Change<'c> {
+        let after = &change.after.configuration;
+        let origin = match after.origin {
+            Origin::Audited => Origin::Audited,
+            Origin::Sent | Origin::Stored | Origin::Written => Origin::Sent,
+        };
+        let before = change.before_configuration().map(|before| before.hco);
+        let corrected = Configuration::new(hco, after.installation, origin, before);
+        self.change(change.before, corrected)
     }
 
     /// The nodes for a placement after the change.

@@ -66,8 +66,7 @@ fn evaluate_hyperconverged(request: &HyperConvergedRequest<'_>, host: &dyn Host)
     let Some((json, hco)) = request.parse_again(&text) else {
         return conclude(request, &inputs, &change, request.object, repaired);
     };
-    let corrected = after.corrected(&hco, change.before_configuration());
-    let change = inputs.change(before.as_ref(), corrected);
+    let change = inputs.corrected(&change, &hco);
     conclude(request, &inputs, &change, json, repaired)
 }
 

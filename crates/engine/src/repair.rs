@@ -104,9 +104,7 @@ fn apply<'f>(
         let (json, hco) = request
             .parse_again(object)
             .ok_or("No repair was applied: the repaired object cannot be read.")?;
-        let after = &change.after.configuration;
-        let corrected = after.corrected(&hco, change.before_configuration());
-        let change = inputs.change(change.before, corrected);
+        let change = inputs.corrected(change, &hco);
         let detections = evaluate(&change, settings);
         next = steps(&Fixes::new(&change, inputs, settings, json, &detections))?;
         if next.is_empty() {

@@ -10,7 +10,7 @@ use kube_objects::text::quote;
 use operator_models::hco::golden_image::StatedTemplate;
 use operator_models::hco::version::HcoVersion;
 
-use self::reader::Reader;
+use self::reader::{Reader, shown};
 use crate::cluster::ServiceAccount;
 use crate::fix::Repair;
 use crate::rule::{Level, Rule};
@@ -224,9 +224,10 @@ impl Settings {
                 let version = |text: String| HcoVersion::parse(&text).map(|_| text);
                 self.hco_version = reader.parsed(key, field, expected, version);
             }
-            "denialsAsWarnings" => {
-                self.denials_as_warnings = reader.boolean(key, field).unwrap_or_default();
-            }
+            "denialsAsWarnings" => match field.boolean() {
+                Ok(Some(value)) => self.denials_as_warnings = value,
+                _ => reader.problem(key, &format!("must be true or false, not {}", shown(field))),
+            },
             "registries" => self.registries = Some(reader.hosts(field)),
             "repair" => self.repairs = reader.repairs(field),
             "serviceAccount" => self.service_account = reader.account(key, field),

@@ -1,7 +1,7 @@
 //! Correct, complete, or remove the annotations of a template.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use kube_objects::edit::Edits;
 use kube_objects::json::{Field, Object};
@@ -124,7 +124,29 @@ impl<'f> Fixes<'_, 'f> {
 
     /// How a value agrees with the image of a template; `None` if the image was not looked up.
     pub(super) fn fit(&self, template: &Template<'f>, value: &str) -> Option<ImageAgreement> {
-        Some(fit(self.supported(template)?, self.workload(), value))
+        let (supported, workload) = (self.supported(template)?, self.workload());
+        let (of_nodes, others): (Vec<&str>, Vec<&str>) = supported
+            .iter()
+            .map(String::as_str)
+            .filter(|name| is_architecture(name))
+            .partition(|name| workload.contains_key(*name));
+        if of_nodes.is_empty() && (others.is_empty() || !workload.is_empty()) {
+            return Some(ImageAgreement::Unusable);
+        }
+        let is_listed = |name: &&&str| Architectures(value).entries().any(|entry| entry == **name);
+        let listed = of_nodes.iter().filter(is_listed).count();
+        let mut entries = Architectures(value).entries();
+        let is_supported = entries.all(|entry| supported.contains(entry));
+        Some(if is_supported && listed == of_nodes.len() {
+            ImageAgreement::Right
+        } else {
+            let by_image = [of_nodes, others].concat().join(",");
+            if is_supported && listed > 0 {
+                ImageAgreement::Partial(by_image)
+            } else {
+                ImageAgreement::Wrong(by_image)
+            }
+        })
     }
 
     fn supported(&self, template: &Template<'f>) -> Option<&BTreeSet<String>> {
@@ -247,35 +269,6 @@ impl<'f> Annotations<'f> {
         Self {
             object: field.object().object("metadata").object("annotations"),
             intended: corrected(Architectures(value), side.workload()),
-        }
-    }
-}
-
-fn fit(
-    supported: &BTreeSet<String>,
-    workload: &BTreeMap<String, usize>,
-    value: &str,
-) -> ImageAgreement {
-    let (of_nodes, others): (Vec<&str>, Vec<&str>) = supported
-        .iter()
-        .map(String::as_str)
-        .filter(|name| is_architecture(name))
-        .partition(|name| workload.contains_key(*name));
-    if of_nodes.is_empty() && (others.is_empty() || !workload.is_empty()) {
-        return ImageAgreement::Unusable;
-    }
-    let is_listed = |name: &&&str| Architectures(value).entries().any(|entry| entry == **name);
-    let listed = of_nodes.iter().filter(is_listed).count();
-    let mut entries = Architectures(value).entries();
-    let is_supported = entries.all(|entry| supported.contains(entry));
-    if is_supported && listed == of_nodes.len() {
-        ImageAgreement::Right
-    } else {
-        let by_image = [of_nodes, others].concat().join(",");
-        if is_supported && listed > 0 {
-            ImageAgreement::Partial(by_image)
-        } else {
-            ImageAgreement::Wrong(by_image)
         }
     }
 }

@@ -10,7 +10,6 @@ use operator_models::ssp::architecture::Architecture;
 use operator_models::ssp::data_sources::Key;
 
 use super::Fixes;
-use crate::change::Side;
 use crate::evaluate::{Detection, Outcome, evaluate};
 use crate::finding::Finding;
 use crate::request::MAX_EVALUATED_AGAIN;
@@ -98,8 +97,7 @@ impl Fixes<'_, '_> {
         let hco = LocatedFields::new(object, configuration.hco.api_version)
             .read()
             .ok()?;
-        let corrected = configuration.corrected(&hco, self.change.before_configuration());
-        let change = self.inputs.change(self.change.before, corrected);
+        let change = self.inputs.corrected(self.change, &hco);
         let detections = evaluate(&change, self.settings);
         let before = denials(self.detections);
         let (mut revealed, mut templates) = (BTreeSet::new(), BTreeSet::new());
@@ -115,12 +113,8 @@ impl Fixes<'_, '_> {
             }
         }
         // For an object that HCO rejects, the disks that it would have without the rejection count.
-        let accepted = self
-            .change
-            .after
-            .is_rejected()
-            .then(|| Side::accepted(configuration.clone(), self.change.after.census));
-        let original = accepted.as_ref().unwrap_or(&self.change.after);
+        let unrejected = self.change.after.unrejected();
+        let original = unrejected.as_ref().unwrap_or(&self.change.after);
         let lost = original
             .forecast
             .as_ref()

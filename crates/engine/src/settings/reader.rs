@@ -164,15 +164,6 @@ impl Reader {
         value.map(|(_, value)| value.clone())
     }
 
-    pub(super) fn boolean(&mut self, path: &str, field: &Field<'_>) -> Option<bool> {
-        let value = field.boolean().ok().flatten();
-        if value.is_none() {
-            let found = shown(field);
-            self.problem(path, &format!("must be true or false, not {found}"));
-        }
-        value
-    }
-
     /// The value of a string. `expected` describes a valid one.
     pub(super) fn parsed<T>(
         &mut self,
@@ -273,7 +264,7 @@ impl Reader {
 }
 
 /// The invalid value, for a sentence that describes a valid one.
-fn shown(field: &Field<'_>) -> String {
+pub(super) fn shown(field: &Field<'_>) -> String {
     match (field.string(), field.json()) {
         (Ok(Some(text)), _) => quote(&text),
         (_, json) => json.map_or(Kind::Null, Json::kind).to_string(),
