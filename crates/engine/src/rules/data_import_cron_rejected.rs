@@ -29,14 +29,27 @@ pub(crate) fn check<'f>(
         forecast
             .first_of_templates(rejected)
             .map(move |(template, index, reason)| {
-                Violation::of(template.name, move || Description {
-                    path: rejection::path(&configuration.path_of_index(Some(index), &[]), reason),
-                    fact: format!(
-                        "The image of template {} is not imported, and SSP stops: unwanted imports stay, and VM templates are not updated. The DataImportCron is rejected ({}).",
-                        quote(template.name),
-                        rejection::reason(reason)
-                    ),
-                    fixes: vec![fix(configuration, index, reason)],
+                Violation::of(template.name, move || {
+                    let template_path = configuration.path_of_index(Some(index), &[]);
+                    let path = rejection::path(&template_path, reason);
+                    // The edits, if the correct value is certain. CDI can have another reason after this one, so a person
+                    // has to check the result.
+                    let edits = match reason {
+                        Rejection::FieldUnsettable(_) => Edits::default().remove(path.clone()),
+                        Rejection::ImageStreamWithoutNode => {
+                            Edits::default().add(path.clone(), "node")
+                        }
+                        _ => Edits::default(),
+                    };
+                    Description {
+                        path,
+                        fact: format!(
+                            "The image of template {} is not imported, and SSP stops: unwanted imports stay, and VM templates are not updated. The DataImportCron is rejected ({}).",
+                            quote(template.name),
+                            rejection::reason(reason)
+                        ),
+                        fixes: vec![Proposal::edits(rejection::advice(reason), &edits.finish())],
+                    }
                 })
             })
             .chain(of_common.then(|| of_common_templates(configuration)))
@@ -53,16 +66,4 @@ fn of_common_templates<'f>(configuration: &'f Configuration<'f>) -> Violation<'f
         fixes: vec![Proposal::advice(advice)],
     }
     })
-}
-
-/// The advice, with edits if the correct value is certain. CDI can have another reason after this one, so a person has to
-/// check the result.
-fn fix<'f>(configuration: &Configuration<'_>, index: usize, reason: &Rejection) -> Proposal<'f> {
-    let path = rejection::path(&configuration.path_of_index(Some(index), &[]), reason);
-    let edits = match reason {
-        Rejection::FieldUnsettable(_) => Edits::default().remove(path),
-        Rejection::ImageStreamWithoutNode => Edits::default().add(path, "node"),
-        _ => Edits::default(),
-    };
-    Proposal::edits(rejection::advice(reason), &edits.finish())
 }

@@ -8,15 +8,7 @@ pub(crate) static RULE: Rule = Rule::about_object("import-gate-misspelled", Leve
 const TYPOS: usize = 2;
 
 /// The name of a feature gate resembles the gate that enables the import.
-struct MisspelledGate<'f> {
-    index: usize,
-    gate: &'f Gate,
-    /// The number of wrong letters; 0 if only the letter case differs.
-    typos: usize,
-    /// No other name resembles the gate.
-    is_alone: bool,
-}
-
+///
 /// MIRRORS: hyperconverged-cluster-operator `api/v1/featuregates/feature_gates.go`, Index: any letter case from 1.19 on,
 /// exact in 1.18. No other feature gate of HCO is within two letters of this one.
 pub(crate) fn check<'f>(
@@ -32,17 +24,9 @@ pub(crate) fn check<'f>(
     let is_alone = near.len() == 1;
     near.into_iter()
         .filter(move |(_, gate, typos)| gate.name != GATE && (*typos > 0 || !is_case_ignored))
-        .map(move |(index, gate, typos)| {
-            let misspelled = MisspelledGate {
-                index,
-                gate,
-                typos,
-                is_alone,
-            };
-            Violation {
-                value: gate.name.as_str().into(),
-                ..Violation::new(move || misspelled.describe(configuration))
-            }
+        .map(move |(index, gate, typos)| Violation {
+            value: gate.name.as_str().into(),
+            ..Violation::new(move || describe(configuration, index, gate, typos, is_alone))
         })
 }
 
@@ -53,41 +37,44 @@ fn typos(gate: &Gate) -> Option<usize> {
     is_near.then(|| distance(&gate.name, GATE, TYPOS)).flatten()
 }
 
-impl MisspelledGate<'_> {
-    fn describe<'p>(&self, configuration: &Configuration<'_>) -> Description<'p> {
-        let version = configuration.version();
-        let (gates, field) = (
-            &configuration.hco.import.gates,
-            &configuration.hco.fields.gates,
-        );
-        let path = field.path().index(self.index).key("name");
-        let name = quote(&self.gate.name);
-        // A name that is listed twice is invalid.
-        let is_listed = gates.iter().any(|gate| gate.name == GATE);
-        let is_editable = self.gate.has_plain_key && !is_listed;
-        let mut edits = Edits::default();
-        if is_editable {
-            edits = edits.replace(path.clone(), GATE);
-        }
-        // Correcting the name can change the import, unless this version ignores the letter case.
-        let is_complete = self.typos == 0
-            && version.number.ignores_case_of_gates()
-            && self.is_alone
-            && is_editable;
-        let fix = Fix::edits(format!("use the name {GATE}"), &edits.finish());
-        Description {
-            path,
-            fact: match self.typos {
-                0 if version.is_known => format!(
-                    "The feature gate {name} has the wrong letter case: HCO {} ignores it.",
-                    version.number
-                ),
-                0 => format!(
-                    "The feature gate {name} has the wrong letter case: HCO 1.18 and earlier ignore it."
-                ),
-                _ => format!("The feature gate {name} is unknown: HCO ignores it."),
-            },
-            fixes: vec![Proposal::Fix(fix.complete_if(is_complete))],
-        }
+/// `typos` is 0 if only the letter case differs. A gate is alone if no other name resembles the import's gate.
+fn describe<'f>(
+    configuration: &Configuration<'_>,
+    index: usize,
+    gate: &Gate,
+    typos: usize,
+    is_alone: bool,
+) -> Description<'f> {
+    let version = configuration.version();
+    let (gates, field) = (
+        &configuration.hco.import.gates,
+        &configuration.hco.fields.gates,
+    );
+    let path = field.path().index(index).key("name");
+    let name = quote(&gate.name);
+    // A name that is listed twice is invalid.
+    let is_listed = gates.iter().any(|gate| gate.name == GATE);
+    let is_editable = gate.has_plain_key && !is_listed;
+    let mut edits = Edits::default();
+    if is_editable {
+        edits = edits.replace(path.clone(), GATE);
+    }
+    // Correcting the name can change the import, unless this version ignores the letter case.
+    let is_complete =
+        typos == 0 && version.number.ignores_case_of_gates() && is_alone && is_editable;
+    let fix = Fix::edits(format!("use the name {GATE}"), &edits.finish());
+    Description {
+        path,
+        fact: match typos {
+            0 if version.is_known => format!(
+                "The feature gate {name} has the wrong letter case: HCO {} ignores it.",
+                version.number
+            ),
+            0 => format!(
+                "The feature gate {name} has the wrong letter case: HCO 1.18 and earlier ignore it."
+            ),
+            _ => format!("The feature gate {name} is unknown: HCO ignores it."),
+        },
+        fixes: vec![Proposal::Fix(fix.complete_if(is_complete))],
     }
 }
