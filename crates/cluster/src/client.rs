@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIGroup;
 use kube::Client;
+use kube::core::{ApiResource, GroupVersionKind};
 use serde_json::{Value, json};
 
 pub use api::ClusterError;
@@ -21,9 +22,12 @@ use api::address;
 /// A connection to the API server of a kubeconfig.
 pub struct Cluster {
     client: Client,
-    server: String,
-    context: Option<String>,
-    warning: Option<&'static str>,
+    /// The address of the API server, without a password.
+    pub server: String,
+    /// The name of the kubeconfig's context; `None` for the service account of a pod.
+    pub context: Option<String>,
+    /// Why credentials are not sent, or the server is not verified.
+    pub(crate) warning: Option<&'static str>,
     /// The proxy for connections to the server, as a part of a sentence.
     through: String,
     /// `--request-timeout`; zero for no limit.
@@ -38,10 +42,7 @@ const GROUP: &str = "hco.kubevirt.io";
 /// The versions of HyperConverged that the policy reads, the newest first.
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 
-const PLURAL: &str = "hyperconvergeds";
-
-/// The API group of Kubewarden's policies.
-const KUBEWARDEN: &str = "policies.kubewarden.io";
+const KIND: &str = "HyperConverged";
 
 impl Cluster {
     /// Connects to the cluster that `kubectl` would use with these flags: from `KUBECONFIG` or the kubeconfig in the
@@ -68,22 +69,6 @@ impl Cluster {
         })
     }
 
-    /// The name of the kubeconfig's context; `None` for the service account of a pod.
-    pub fn context(&self) -> Option<&str> {
-        self.context.as_deref()
-    }
-
-    /// A warning about the connection: credentials are not sent because the connection is not encrypted, or the server
-    /// is not verified.
-    pub fn warning(&self) -> Option<&'static str> {
-        self.warning
-    }
-
-    /// The address of the API server, without a password.
-    pub fn server(&self) -> &str {
-        &self.server
-    }
-
     /// The namespace of the kubeconfig's context, for objects without a namespace.
     pub fn namespace(&self) -> &str {
         self.client.default_namespace()
@@ -92,29 +77,29 @@ impl Cluster {
     /// The nodes, reduced to the fields that are read.
     pub fn nodes(&self, labels: &Labels) -> Result<NodeList, ClusterError> {
         let mut nodes = NodeList::default();
-        self.list("/api/v1/nodes", |node| Ok(nodes.add(node, labels)?))?;
+        let resource = resource("v1", "Node");
+        self.list(&resource, None, |node| Ok(nodes.add(node, labels)?))?;
         Ok(nodes)
     }
 
     /// The `HyperConverged` objects of a namespace or of all namespaces, in the version that `kubectl` would show if
     /// the policy reads it, else in a version that the policy reads.
     pub fn hyperconvergeds(&self, namespace: Option<&str>) -> Result<Vec<Value>, ClusterError> {
-        let group = self.group()?.unwrap_or_default();
+        let group = self.hyperconverged_group()?;
         let served = group
             .preferred_version
             .iter()
             .chain(&group.versions)
             .find(|served| VERSIONS.contains(&&*served.version))
             .ok_or(ClusterError::NotServed)?;
-        let version = &served.version;
-        let api_version = format!("{GROUP}/{version}");
+        let resource = resource(&format!("{GROUP}/{}", served.version), KIND);
         let mut all = Vec::new();
-        if let Some(path) = path(&api_version, namespace, PLURAL) {
-            self.list(&path, |mut object| {
+        if namespace.is_none_or(is_name) {
+            self.list(&resource, namespace, |mut object| {
                 // The API server writes these fields into the items of some lists, and omits them in others.
                 if let Some(object) = object.as_object_mut() {
-                    object.insert("apiVersion".to_owned(), json!(api_version));
-                    object.insert("kind".to_owned(), json!("HyperConverged"));
+                    object.insert("apiVersion".to_owned(), json!(resource.api_version));
+                    object.insert("kind".to_owned(), json!(KIND));
                 }
                 all.push(object);
                 Ok(())
@@ -123,41 +108,26 @@ impl Cluster {
         Ok(all)
     }
 
-    /// The results of a function for all objects of a resource, in all namespaces; empty if the cluster does not serve
-    /// the resource. The path is a path of the API server, for example `/apis/kubevirt.io/v1/virtualmachines`.
-    pub fn all<T>(
+    /// Passes all objects of a kind to a function; none if the cluster does not serve the kind.
+    pub(crate) fn all(
         &self,
-        path: &str,
-        mut of: impl FnMut(&Value) -> Option<T>,
-    ) -> Result<Vec<T>, ClusterError> {
-        let mut all = Vec::new();
-        let read = self.list(path, |object| {
-            all.extend(of(&object));
+        resource: &ApiResource,
+        namespace: Option<&str>,
+        mut each: impl FnMut(Value),
+    ) -> Result<(), ClusterError> {
+        let read = self.list(resource, namespace, |object| {
+            each(object);
             Ok(())
         });
         match read {
-            Err(ClusterError::Refused(404, _)) => Ok(Vec::new()),
-            read => read.map(|()| all),
+            Err(ClusterError::Refused(404, _)) => Ok(()),
+            read => read,
         }
     }
 
-    /// Whether Kubewarden is installed. Every user may request this.
+    /// Whether Kubewarden is installed.
     pub fn has_kubewarden(&self) -> Result<bool, ClusterError> {
-        Ok(self.get("/apis", KUBEWARDEN)?.is_some())
-    }
-
-    /// An object of a namespace; `None` if it does not exist.
-    fn named(
-        &self,
-        api_version: &str,
-        resource: &str,
-        namespace: &str,
-        name: &str,
-    ) -> Result<Option<Value>, ClusterError> {
-        match path(api_version, Some(namespace), resource).filter(|_| is_name(name)) {
-            Some(path) => self.get(&path, name),
-            None => Ok(None),
-        }
+        Ok(self.group("policies.kubewarden.io")?.is_some())
     }
 
     /// One `HyperConverged` in the given version; `None` if it does not exist. It fails if the cluster serves only
@@ -168,11 +138,11 @@ impl Cluster {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>, ClusterError> {
-        let found = self.named(api_version, PLURAL, namespace, name)?;
+        let found = self.get(&resource(api_version, KIND), namespace, name)?;
         if found.is_some() || ![namespace, name].into_iter().all(is_name) {
             return Ok(found);
         }
-        let versions = self.group()?.unwrap_or_default().versions;
+        let versions = self.hyperconverged_group()?.versions;
         let served: Vec<&str> = versions.iter().map(|served| &*served.version).collect();
         let version = api_version.rsplit('/').next().unwrap_or_default();
         if served.is_empty() || served.contains(&version) {
@@ -190,24 +160,25 @@ impl Cluster {
         namespace: &str,
         name: &str,
     ) -> Result<Option<Value>, ClusterError> {
-        self.named("kubevirt.io/v1", "virtualmachines", namespace, name)
+        self.get(
+            &resource("kubevirt.io/v1", "VirtualMachine"),
+            namespace,
+            name,
+        )
     }
 
-    /// The API group of `HyperConverged`, if there is one.
-    fn group(&self) -> Result<Option<APIGroup>, ClusterError> {
-        let group = self.get("/apis", GROUP)?.map(serde_json::from_value);
-        let wrong = |_| self.foreign("get /apis", "it is not an API group");
-        group.transpose().map_err(wrong)
+    /// The API group of `HyperConverged`; empty if the cluster does not serve it.
+    fn hyperconverged_group(&self) -> Result<APIGroup, ClusterError> {
+        let group = self.group(GROUP)?.unwrap_or_else(|| json!({}));
+        serde_json::from_value(group)
+            .map_err(|_| self.foreign("get /apis", "it is not an API group"))
     }
 }
 
-/// The path of a list, in all namespaces or in one; `None` if a name is invalid, which would change the path.
-fn path(api_version: &str, namespace: Option<&str>, resource: &str) -> Option<String> {
-    let are_names = api_version.split('/').chain(namespace).all(is_name);
-    are_names.then(|| match namespace {
-        None => format!("/apis/{api_version}/{resource}"),
-        Some(namespace) => format!("/apis/{api_version}/namespaces/{namespace}/{resource}"),
-    })
+/// The resource of a kind.
+pub(crate) fn resource(api_version: &str, kind: &str) -> ApiResource {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind))
 }
 
 /// Whether a text can be the name of a namespace or of a custom resource.

@@ -2,9 +2,10 @@
 
 mod counts;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use manifest::{each_in_json, objects};
+use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -48,12 +49,11 @@ const ALWAYS: [&str; 4] = [
 ];
 
 /// The fields that are read. A value of an unexpected type stays unchanged, so that the module can report it.
-const FIELDS: [(&str, &[&str]); 6] = [
+const FIELDS: [(&str, &[&str]); 5] = [
     ("", &["metadata", "spec", "status"]),
     ("/metadata", &["name", "labels"]),
     ("/spec", &["unschedulable"]),
-    ("/status", &["allocatable", "nodeInfo"]),
-    ("/status/allocatable", &["cpu", "memory"]),
+    ("/status", &["nodeInfo"]),
     ("/status/nodeInfo", &["architecture"]),
 ];
 
@@ -115,15 +115,11 @@ impl NodeList {
             .ok_or_else(|| NodeListError::new("is empty"))
     }
 
-    /// Creates this number of nodes with a role for each architecture, whose names begin with this prefix.
-    pub fn made_up(counts: &BTreeMap<String, usize>, prefix: &str, role: &str) -> Self {
-        Self::of_objects(&counts::nodes(counts, prefix, role).collect::<Vec<_>>())
-    }
-
-    /// A list of these nodes, with the fields that were kept.
-    pub fn of_objects(nodes: &[Value]) -> Self {
+    /// A list of these nodes, with all of their fields.
+    pub fn of_objects(nodes: impl IntoIterator<Item: Serialize>) -> Self {
+        let items = nodes.into_iter().flat_map(|node| to_raw_value(&node));
         Self {
-            items: nodes.iter().flat_map(to_raw_value).collect(),
+            items: items.collect(),
         }
     }
 

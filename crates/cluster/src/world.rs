@@ -9,15 +9,17 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use anyhow::{Result, bail};
+use kube::core::ApiResource;
 use kube_objects::name::is_dns1123_label;
 use operator_models::ssp::data_sources::{
     GOLDEN_IMAGES_NAMESPACE, OPENSHIFT_GOLDEN_IMAGES_NAMESPACE,
 };
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::client::{Cluster, ClusterError};
+use crate::client::{self, Cluster, ClusterError};
 use crate::foreign::{self, Foreign, masked, one_line};
 use crate::identity::Identity;
 use crate::node_list::Labels;
@@ -149,7 +151,7 @@ trait AnyList {
 
     /// Adds an object with the fields that are read, unless it was seen before. If a field has the wrong type, it
     /// records a gap.
-    fn add(&mut self, object: &Value, seen: Option<&mut Seen>);
+    fn add(&mut self, object: Value, seen: Option<&mut Seen>);
 
     /// The objects as JSON.
     fn texts(&self) -> Box<dyn Iterator<Item = String> + '_>;
@@ -160,34 +162,8 @@ impl Kind {
         reader == Reader::Snapshot || self.readers.contains(&reader)
     }
 
-    /// The resource: the plural in small letters.
-    fn resource(&self) -> String {
-        let kind = self.name.to_ascii_lowercase();
-        match kind.strip_suffix('y') {
-            Some(stem) => format!("{stem}ies"),
-            None => format!("{kind}s"),
-        }
-    }
-
-    fn group(&self) -> &'static str {
-        self.api_version
-            .split_once('/')
-            .map(|(group, _)| group)
-            .unwrap_or_default()
-    }
-
-    /// The API path of the list in a namespace, or in all namespaces.
-    fn path(&self, namespace: Option<&str>) -> String {
-        let root = if self.group().is_empty() {
-            "api"
-        } else {
-            "apis"
-        };
-        let parent = namespace
-            .map(|namespace| format!("namespaces/{namespace}/"))
-            .unwrap_or_default();
-        let (version, resource) = (self.api_version, self.resource());
-        format!("/{root}/{version}/{parent}{resource}")
+    fn resource(&self) -> ApiResource {
+        client::resource(self.api_version, self.name)
     }
 
     /// Whether it can be missing from files. A command that needs nodes reports that there are none. Without
@@ -237,7 +213,7 @@ impl<T> List<T> {
     }
 }
 
-impl<T: Object> AnyList for List<T> {
+impl<T: DeserializeOwned + Serialize> AnyList for List<T> {
     fn state(&self) -> &State {
         &self.state
     }
@@ -246,12 +222,11 @@ impl<T: Object> AnyList for List<T> {
         &mut self.state
     }
 
-    fn add(&mut self, object: &Value, seen: Option<&mut Seen>) {
-        let key = key(object);
-        match T::from_value(object) {
+    fn add(&mut self, object: Value, seen: Option<&mut Seen>) {
+        let key = key(&object);
+        match serde_json::from_value::<T>(object) {
             Ok(fields) => {
-                let is_new =
-                    seen.is_none_or(|seen| seen.is_new(self.kind(), &key, &fields.to_value()));
+                let is_new = seen.is_none_or(|seen| seen.is_new(self.kind(), &key, &json!(fields)));
                 let is_kept = is_new && (self.is_kept)(&fields);
                 self.objects.extend(is_kept.then_some(fields));
             }
@@ -263,7 +238,7 @@ impl<T: Object> AnyList for List<T> {
     }
 
     fn texts(&self) -> Box<dyn Iterator<Item = String> + '_> {
-        Box::new(self.iter().map(|object| object.to_value().to_string()))
+        Box::new(self.iter().map(|object| json!(object).to_string()))
     }
 }
 
@@ -307,11 +282,10 @@ impl World {
     /// The lists for the engine's comparison. For a kind that was not read, the engine uses its forecast. Without
     /// DataImportCrons, it uses the forecast for all kinds, because no disk would belong to an existing one.
     pub fn boot_sources(&self) -> Value {
-        fn listed<T: Object>(list: &List<T>) -> Option<Value> {
-            let items: Vec<Value> = list.iter().map(T::to_value).collect();
+        fn listed<T: Serialize>(list: &List<T>) -> Option<Value> {
             let kind = format!("{}List", list.kind());
             list.is_read()
-                .then(|| json!({"kind": kind, "items": items}))
+                .then(|| json!({"kind": kind, "items": list.objects}))
         }
         if !self.crons.is_read() {
             return json!([]);
@@ -397,7 +371,7 @@ impl World {
                 let is_named = |machine: &&Machine| {
                     machine.metadata.name == *name && machine.metadata.namespace == namespace
                 };
-                Ok(self.machines.iter().find(is_named).map(Machine::to_value))
+                Ok(self.machines.iter().find(is_named).map(|vm| json!(vm)))
             }
         }
     }
@@ -430,12 +404,16 @@ impl World {
 
     /// The objects of a list, which `check` and `fix` read from a cluster now; `None` if they cannot be read. A note
     /// then gives the reason.
-    pub fn all<T: Object>(&self, list: &List<T>, notes: &mut Notes) -> Option<Vec<Value>> {
+    pub fn all<T: DeserializeOwned + Serialize>(
+        &self,
+        list: &List<T>,
+        notes: &mut Notes,
+    ) -> Option<Vec<Value>> {
         let (kind, mut read) = (list.state.kind, List::new(list.state.kind));
         let list = match &self.cluster {
             None => list,
             Some(cluster) => {
-                cluster::read(cluster, &mut read, &[kind.path(None)]);
+                cluster::read(cluster, &mut read);
                 &read
             }
         };
@@ -456,7 +434,7 @@ impl World {
             notes.push(&format!("{what}: {reason}"));
         }
         list.is_read()
-            .then(|| list.iter().map(T::to_value).collect())
+            .then(|| list.objects.iter().map(|object| json!(object)).collect())
     }
 
     /// The reason why there are no policies, if that is certain.
@@ -480,16 +458,15 @@ impl World {
         if !namespace.is_none_or(is_dns1123_label) {
             return Ok(Vec::new());
         }
+        let mut policies = Vec::new();
         if let Some(cluster) = &self.cluster {
-            return cluster.all(&list.state.kind.path(namespace), |object| {
-                Some(object.clone())
-            });
+            let resource = list.state.kind.resource();
+            cluster.all(&resource, namespace, |object| policies.push(object))?;
+        } else {
+            let all = list.iter().map(|policy| json!(policy));
+            policies.extend(all.filter(|policy| in_namespace(namespace, policy)));
         }
-        Ok(list
-            .iter()
-            .map(AdmissionPolicy::to_value)
-            .filter(|policy| in_namespace(namespace, policy))
-            .collect())
+        Ok(policies)
     }
 
     /// Removes the objects that do not matter, and fields that can contain secrets.

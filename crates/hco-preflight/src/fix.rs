@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
+use cluster::Notes;
 use cluster::foreign::{self, one_line, shell_word};
-use cluster::{Cluster, Notes};
 use engine::PatchOperation;
 use kube_objects::text::list;
 use manifest::Object;
@@ -86,7 +86,9 @@ pub(crate) fn run(args: &args::Fix, terminal: &Terminal) -> Result<Exit> {
             Err(failure) => failures.push(failure),
         }
     }
-    let context = check.cluster().and_then(Cluster::context);
+    let context = check
+        .cluster()
+        .and_then(|cluster| cluster.context.as_deref());
     let kubectl = Kubectl::new(&args.subject.connection, context);
     if args.output.is_some() && !args.quiet {
         note_summaries(&fixed, terminal);

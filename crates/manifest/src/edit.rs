@@ -185,7 +185,7 @@ impl Editor<'_> {
     ) -> Result<(), EditError> {
         let (range, text) = match (place.form, before) {
             (Form::Block, before) => {
-                let column = self.column(place.text.start);
+                let column = column(self.text, place.text.start);
                 let line = self.style.line(column);
                 let entry = self.style.block_entry(name, value, column);
                 match before {
@@ -267,7 +267,7 @@ impl Editor<'_> {
         let (range, text) = match place.form {
             // In lines below the key. A comment stays after it.
             _ if around.form == Form::Block && around.items.is_empty() && is_collection(new) => {
-                let column = self.column(place.start());
+                let column = column(self.text, place.start());
                 let line_end = self.line_end(end);
                 let comment = self.text.get(end..line_end).unwrap_or_default();
                 let text = comment.to_owned() + &self.style.block_below(new, column);
@@ -319,11 +319,6 @@ impl Editor<'_> {
         let rest = self.text.get(at..).unwrap_or_default();
         let line = rest.split('\n').next().unwrap_or_default();
         at + line.strip_suffix('\r').unwrap_or(line).len()
-    }
-
-    /// In characters.
-    fn column(&self, at: usize) -> usize {
-        column(self.text, at)
     }
 
     fn is_blank(&self, range: Range<usize>) -> bool {

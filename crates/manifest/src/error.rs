@@ -29,9 +29,11 @@ impl ManifestError {
         }
     }
 
-    pub(crate) fn too_many(line: usize) -> Self {
-        let what = format!("the file has more than {MAX_DOCUMENTS} documents");
-        Self::new(line, 1, what)
+    /// An error after this part of the text, whose first line is the one after `lines`.
+    pub(crate) fn after(before: &str, lines: usize, what: impl Into<String>) -> Self {
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        let breaks = before.matches('\n').count();
+        Self::new(lines + 1 + breaks, 1 + line.chars().count(), what)
     }
 
     pub(crate) fn too_deep(line: usize, column: usize) -> Self {

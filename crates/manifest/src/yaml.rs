@@ -49,7 +49,8 @@ pub(crate) fn documents(
         })?;
         if let Some(document) = reader.event(event, &span)? {
             if documents.len() >= MAX_DOCUMENTS {
-                return Err(ManifestError::too_many(lines + span.start.line()));
+                let what = format!("the file has more than {MAX_DOCUMENTS} documents");
+                return Err(ManifestError::new(lines + span.start.line(), 1, what));
             }
             documents.push(document);
         }
@@ -64,15 +65,11 @@ fn check_breaks(text: &str, lines: usize) -> Result<(), ManifestError> {
         return Ok(());
     };
     let (before, found) = text.split_at(at);
-    let line = before.rsplit('\n').next().unwrap_or_default();
-    Err(ManifestError::new(
-        lines + 1 + before.matches('\n').count(),
-        1 + line.chars().count(),
-        format!(
-            "the character U+{:04X} ends a line for kubectl; in a value, write it as an escape in double quotes",
-            found.chars().next().map_or(0, u32::from)
-        ),
-    ))
+    let what = format!(
+        "the character U+{:04X} ends a line for kubectl; in a value, write it as an escape in double quotes",
+        found.chars().next().map_or(0, u32::from)
+    );
+    Err(ManifestError::after(before, lines, what))
 }
 
 /// Builds values from events.
@@ -126,12 +123,17 @@ impl Reader<'_> {
             Event::MappingStart(..) | Event::SequenceStart(..) | Event::Alias(_) if is_key => {
                 return Err(wrong(NO_NAME.to_owned()));
             }
-            Event::MappingStart(anchor, _) => {
-                self.begin(anchor, Value::Object(Map::new()), line, text);
-                return Ok(None);
-            }
-            Event::SequenceStart(anchor, _) => {
-                self.begin(anchor, Value::Array(Vec::new()), line, text);
+            Event::MappingStart(anchor, _) | Event::SequenceStart(anchor, _) => {
+                self.open.push(Open {
+                    anchor,
+                    value: if matches!(event, Event::MappingStart(..)) {
+                        Value::Object(Map::new())
+                    } else {
+                        Value::Array(Vec::new())
+                    },
+                    place: Place::new(line, text, Form::Block),
+                    key: None,
+                });
                 return Ok(None);
             }
             Event::MappingEnd | Event::SequenceEnd => match self.open.pop() {
@@ -228,15 +230,6 @@ impl Reader<'_> {
         // The parser marks the first item of some lists instead of its dash.
         place.text.start = place.items.first().map_or(place.text.start, Place::start);
         place
-    }
-
-    fn begin(&mut self, anchor: usize, value: Value, line: usize, text: Range<usize>) {
-        self.open.push(Open {
-            anchor,
-            value,
-            place: Place::new(line, text, Form::Block),
-            key: None,
-        });
     }
 
     fn byte(&self, mark: &Marker) -> usize {

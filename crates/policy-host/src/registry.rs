@@ -131,7 +131,7 @@ impl Registries {
         // The name in sources.yml. For Docker Hub, it differs from the host that gets the requests.
         for way in self.sources.ways(reference.registry())? {
             let answer = async {
-                let connection = Connection::new(&reference, &login, &way)?;
+                let connection = Connection::new(&reference, login.as_ref(), &way)?;
                 connection.answer(question).await
             };
             let left = self.patience.saturating_sub(started.elapsed());

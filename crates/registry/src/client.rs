@@ -12,7 +12,6 @@ use oci_client::manifest::{
     IMAGE_MANIFEST_LIST_MEDIA_TYPE, IMAGE_MANIFEST_MEDIA_TYPE, OCI_IMAGE_INDEX_MEDIA_TYPE,
     OCI_IMAGE_MEDIA_TYPE, OciImageManifest, OciManifest, Versioned,
 };
-use oci_client::secrets::RegistryAuth;
 use reqwest::header::{ACCEPT, HeaderMap, WWW_AUTHENTICATE};
 use reqwest::{Certificate, Response, StatusCode, Url, redirect};
 use serde::Deserialize;
@@ -49,14 +48,14 @@ const MANIFESTS: [&str; 4] = [
 /// A connection for the requests about one image.
 pub struct Connection<'a> {
     reference: &'a Reference,
-    login: &'a Login,
+    login: Option<&'a Login>,
     http: reqwest::Client,
     scheme: &'static str,
 }
 
 impl<'a> Connection<'a> {
     /// A connection to the image's registry, in this way.
-    pub fn new(reference: &'a Reference, login: &'a Login, way: &Way) -> Result<Self> {
+    pub fn new(reference: &'a Reference, login: Option<&'a Login>, way: &Way) -> Result<Self> {
         Ok(Self {
             reference,
             login,
@@ -68,22 +67,26 @@ impl<'a> Connection<'a> {
         })
     }
 
-    /// The user and the password, which are never sent by HTTP.
-    fn credentials(&self) -> Option<(&str, &str)> {
-        match &self.login.credentials {
-            RegistryAuth::Basic(user, password) if self.scheme == "https" => Some((user, password)),
-            _ => None,
-        }
+    /// The credentials, which are never sent by HTTP.
+    fn credentials(&self) -> Option<&Login> {
+        self.login.filter(|_| self.scheme == "https")
     }
 
     /// The advice if the registry does not accept the login.
     fn hint(&self) -> String {
-        match &self.login.credentials {
-            RegistryAuth::Basic(..) if self.scheme == "http" => {
+        let host = self.reference.registry();
+        match self.login {
+            Some(_) if self.scheme == "http" => {
                 "no credentials are sent by HTTP; ask the administrator of the registry for HTTPS"
                     .to_owned()
             }
-            _ => self.login.hint(self.reference),
+            Some(Login { file, .. }) => format!(
+                "the credentials are from {}; to replace them, run `podman login {host}` or `docker login {host}`",
+                file.display()
+            ),
+            None => format!(
+                "there are no credentials for it; to store them, run `podman login {host}` or `docker login {host}`"
+            ),
         }
     }
 
@@ -134,7 +137,7 @@ impl<'a> Connection<'a> {
             url.host_str().unwrap_or_default()
         );
         let mut request = self.http.get(url);
-        if let Some((user, password)) = self.credentials() {
+        if let Some(Login { user, password, .. }) = self.credentials() {
             request = request.basic_auth(user, Some(password));
         }
         let mut response = request.send().await.map_err(unreached)?;
@@ -208,7 +211,7 @@ impl<'a> Connection<'a> {
         let mut request = self.http.get(url).header(ACCEPT, accept);
         if let Some(token) = token {
             request = request.bearer_auth(token);
-        } else if let Some((user, password)) = self.credentials() {
+        } else if let Some(Login { user, password, .. }) = self.credentials() {
             request = request.basic_auth(user, Some(password));
         }
         let mut response = request.send().await.map_err(unreached)?;

@@ -13,7 +13,6 @@ use docker_credential::CredentialRetrievalError::{
 };
 use docker_credential::{DockerCredential, get_credential_from_reader};
 use oci_client::Reference;
-use oci_client::secrets::RegistryAuth;
 
 /// The output of helpers without credentials. They exit with an error then.
 ///
@@ -25,28 +24,11 @@ const NOT_FOUND: &str = "credentials not found in native keychain";
 pub struct Logins(Vec<PathBuf>);
 
 /// The credentials for an image.
-#[derive(Debug)]
 pub struct Login {
-    /// For the client.
-    pub credentials: RegistryAuth,
-    /// The origin of the credentials; `None` without credentials.
-    file: Option<PathBuf>,
-}
-
-impl Login {
-    /// The advice if the registry does not accept it.
-    pub fn hint(&self, reference: &Reference) -> String {
-        let host = reference.registry();
-        match &self.file {
-            Some(file) => format!(
-                "the credentials are from {}; to replace them, run `podman login {host}` or `docker login {host}`",
-                file.display()
-            ),
-            None => format!(
-                "there are no credentials for it; to store them, run `podman login {host}` or `docker login {host}`"
-            ),
-        }
-    }
+    pub(crate) user: String,
+    pub(crate) password: String,
+    /// The file that contains the credentials, or names the helper that has them.
+    pub(crate) file: PathBuf,
 }
 
 impl Logins {
@@ -80,8 +62,8 @@ impl Logins {
         Self(files.into_iter().flatten().collect())
     }
 
-    /// The credentials for an image, from the files and their helpers.
-    pub fn find(&self, reference: &Reference) -> Result<Login> {
+    /// The credentials for an image, from the files and their helpers; `None` if there are none.
+    pub fn find(&self, reference: &Reference) -> Result<Option<Login>> {
         for path in &self.0 {
             let file = match std::fs::read(path) {
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
@@ -90,20 +72,20 @@ impl Logins {
             let credentials = file
                 .and_then(|file| stored(&file, reference.registry()))
                 .with_context(|| format!("the credentials in {} cannot be used", path.display()))?;
-            if let Some(credentials) = credentials {
-                let file = Some(path.clone());
-                return Ok(Login { credentials, file });
+            if let Some((user, password)) = credentials {
+                return Ok(Some(Login {
+                    user,
+                    password,
+                    file: path.clone(),
+                }));
             }
         }
-        Ok(Login {
-            credentials: RegistryAuth::Anonymous,
-            file: None,
-        })
+        Ok(None)
     }
 }
 
-/// The credentials for a registry in a file, or from a helper that the file names.
-fn stored(file: &[u8], registry: &str) -> Result<Option<RegistryAuth>> {
+/// The user and the password for a registry in a file, or from a helper that the file names.
+fn stored(file: &[u8], registry: &str) -> Result<Option<(String, String)>> {
     // docker and podman store the credentials for Docker Hub under different names.
     let names = match registry {
         "docker.io" => vec!["https://index.docker.io/v1/", registry],
@@ -112,7 +94,7 @@ fn stored(file: &[u8], registry: &str) -> Result<Option<RegistryAuth>> {
     for name in names {
         match get_credential_from_reader(file, name) {
             Ok(DockerCredential::UsernamePassword(user, password)) => {
-                return Ok(Some(RegistryAuth::Basic(user, password)));
+                return Ok(Some((user, password)));
             }
             Ok(DockerCredential::IdentityToken(_)) => bail!(
                 "identity tokens are not supported; log in with a user name and a password, or with an access token instead of the password"
@@ -150,7 +132,7 @@ mod tests {
 
     #[test]
     fn credentials_are_stored_for_a_registry() {
-        let basic = |user: &str| RegistryAuth::Basic(user.to_owned(), "p:w".to_owned());
+        let basic = |user: &str| (user.to_owned(), "p:w".to_owned());
         let of_podman = FILE.replace("https://index.docker.io/v1/", "docker.io");
         for (file, registry, credentials) in [
             (FILE, "quay.io", Some(basic("a"))),

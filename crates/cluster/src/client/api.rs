@@ -3,14 +3,13 @@
 use std::time::{Duration, Instant};
 
 use http::{Request as HttpRequest, Uri};
-use kube::Error;
 use kube::api::{GetParams, ListParams};
 use kube::client::Body;
-use kube::core::Request;
-use kube::core::request;
+use kube::core::{ApiResource, DynamicObject, Request, request};
+use kube::{Error, Resource as _};
 use serde_json::Value;
 
-use super::Cluster;
+use super::{Cluster, is_name};
 use crate::node_list::NodeListError;
 
 /// The number of objects on a page, the same as in `kubectl`.
@@ -98,17 +97,19 @@ pub(super) fn unusable(error: Error) -> ClusterError {
 type Prepared = Result<HttpRequest<Vec<u8>>, request::Error>;
 
 impl Cluster {
-    /// Passes each object of a list, which is read page by page, to a function.
-    pub(super) fn list(
+    /// Passes each object of a namespace, or of all namespaces, to a function, as the pages of the list arrive.
+    pub(crate) fn list(
         &self,
-        path: &str,
+        resource: &ApiResource,
+        namespace: Option<&str>,
         mut each: impl FnMut(Value) -> Result<(), ClusterError>,
     ) -> Result<(), ClusterError> {
-        let resource = resource(path);
+        let path = DynamicObject::url_path(resource, namespace);
+        let resource = rbac_name(resource);
         let mut params = ListParams::default().limit(PAGE);
         let pages = async {
             loop {
-                let request = Request::new(path).list(&params);
+                let request = Request::new(&path).list(&params);
                 let mut page = self.send("list", &resource, request).await?;
                 match page.get_mut("items").map(Value::take) {
                     Some(Value::Array(items)) => items.into_iter().try_for_each(&mut each)?,
@@ -126,14 +127,36 @@ impl Cluster {
         self.within(LIMIT_FOR_LISTS, &format!("list {resource}"), pages)
     }
 
-    /// Gets an object; `None` if it does not exist.
-    pub(super) fn get(&self, path: &str, name: &str) -> Result<Option<Value>, ClusterError> {
-        let resource = match path {
-            "/apis" => format!("{path}/{name}"),
-            path => resource(path),
-        };
+    /// Gets an object of a namespace; `None` if it does not exist, or if a name is invalid, which would change the path.
+    pub(super) fn get(
+        &self,
+        resource: &ApiResource,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Value>, ClusterError> {
+        if ![&*resource.version, namespace, name]
+            .into_iter()
+            .all(is_name)
+        {
+            return Ok(None);
+        }
+        let path = DynamicObject::url_path(resource, Some(namespace));
+        self.get_at(&path, &rbac_name(resource), name)
+    }
+
+    /// Gets an API group; `None` if the cluster does not serve it. Every user may request this.
+    pub(super) fn group(&self, name: &str) -> Result<Option<Value>, ClusterError> {
+        self.get_at("/apis", &format!("/apis/{name}"), name)
+    }
+
+    fn get_at(
+        &self,
+        path: &str,
+        resource: &str,
+        name: &str,
+    ) -> Result<Option<Value>, ClusterError> {
         let request = Request::new(path).get(name, &GetParams::default());
-        let answer = self.send("get", &resource, request);
+        let answer = self.send("get", resource, request);
         match self.within(LIMIT, &format!("get {resource}"), answer) {
             Err(ClusterError::Refused(404, _)) => Ok(None),
             answer => answer.map(Some),
@@ -256,13 +279,13 @@ impl Cluster {
     }
 }
 
-/// The resource of a path, with its group, as `kubectl` names it.
-fn resource(path: &str) -> String {
-    let resource = path.rsplit('/').next().unwrap_or_default();
-    let group = path
-        .strip_prefix("/apis/")
-        .and_then(|path| path.split('/').next());
-    group.map_or(resource.to_owned(), |group| format!("{resource}.{group}"))
+/// A resource with its group, as `kubectl` names it.
+fn rbac_name(ApiResource { group, plural, .. }: &ApiResource) -> String {
+    if group.is_empty() {
+        plural.clone()
+    } else {
+        format!("{plural}.{group}")
+    }
 }
 
 /// An address without the parts that can be secret.

@@ -159,17 +159,13 @@ impl Connection {
         match paths.as_slice() {
             [] if is_named => Err(none(&format!("{} does not exist", named.join(", ")))),
             [] => Ok(None),
-            paths => {
-                let merge = |merged: Kubeconfig, path: &PathBuf| {
-                    merged
-                        .merge(read(path)?)
-                        .map_err(ClusterError::of_kubeconfig)
-                };
-                paths
-                    .iter()
-                    .try_fold(Kubeconfig::default(), merge)
-                    .map(Some)
-            }
+            paths => paths
+                .iter()
+                .try_fold(Kubeconfig::default(), |merged, path| {
+                    let merged = merged.merge(read(path)?);
+                    merged.map_err(ClusterError::of_kubeconfig)
+                })
+                .map(Some),
         }
     }
 
@@ -205,13 +201,12 @@ impl Connection {
                 "user \"{user}\" does not exist in the kubeconfig"
             )));
         }
-        let cluster = kubeconfig
+        let has_proxy = kubeconfig
             .clusters
             .iter()
             .find(|named| found.is_some_and(|context| context.cluster == named.name))
-            .and_then(|named| named.cluster.as_ref());
-        let proxy = cluster.and_then(|cluster| cluster.proxy_url.as_ref());
-        let has_proxy = proxy.is_some_and(|proxy| !proxy.is_empty());
+            .and_then(|named| named.cluster.as_ref()?.proxy_url.as_ref())
+            .is_some_and(|proxy| !proxy.is_empty());
         let options = KubeConfigOptions {
             context: Some(context.clone()),
             user: self.user.clone(),

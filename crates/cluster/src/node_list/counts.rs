@@ -44,29 +44,29 @@ impl FromStr for Counts {
     }
 }
 
-/// Nodes with a role, and with the labels that the kubelet sets.
-pub(super) fn nodes<'c>(
-    counts: &'c BTreeMap<String, usize>,
-    prefix: &'c str,
-    role: &'c str,
-) -> impl Iterator<Item = Value> + 'c {
-    counts.iter().flat_map(move |(architecture, &count)| {
-        (1..=count).map(move |number| {
-            let name = format!("{prefix}{architecture}-{number}");
-            json!({
-                "apiVersion": "v1",
-                "kind": "Node",
-                "metadata": {
-                    "name": name,
-                    "labels": {
-                        "kubernetes.io/arch": architecture,
-                        "kubernetes.io/hostname": name,
-                        "kubernetes.io/os": "linux",
-                        format!("node-role.kubernetes.io/{role}"): "",
+impl Counts {
+    /// Hypothetical nodes with a role, with the labels that the kubelet sets, and with names that begin with this prefix.
+    pub fn nodes(&self, prefix: &str, role: &str) -> impl Iterator<Item = Value> {
+        self.0.iter().flat_map(move |(architecture, &count)| {
+            (1..=count).map(move |number| {
+                let name = format!("{prefix}{architecture}-{number}");
+                json!({
+                    "apiVersion": "v1",
+                    "kind": "Node",
+                    "metadata": {
+                        "name": name,
+                        "labels": {
+                            "kubernetes.io/arch": architecture,
+                            "kubernetes.io/hostname": name,
+                            "kubernetes.io/os": "linux",
+                            format!("node-role.kubernetes.io/{role}"): "",
+                        },
                     },
-                },
-                "status": {"nodeInfo": {"architecture": architecture, "operatingSystem": "linux"}},
+                    "status": {
+                        "nodeInfo": {"architecture": architecture, "operatingSystem": "linux"},
+                    },
+                })
             })
         })
-    })
+    }
 }

@@ -49,7 +49,7 @@ impl World {
                 list.state_mut().set_gap(reason.clone(), true);
                 continue;
             }
-            if read(&cluster, list, &[kind.path(None)]) {
+            if read(&cluster, list) {
                 silence.clone_from(&list.state().gap);
             }
         }
@@ -62,7 +62,7 @@ impl World {
 /// Connects to the cluster that the user named. A note tells which one it is.
 fn connected(connection: &Connection, notes: &mut Notes) -> Result<Cluster> {
     let cluster = Cluster::connect(connection)?;
-    let whose = match cluster.context() {
+    let whose = match &cluster.context {
         Some(context) => format!("the context `{context}`"),
         None => "the service account of this Pod, because there is no kubeconfig".to_owned(),
     };
@@ -73,30 +73,26 @@ fn connected(connection: &Connection, notes: &mut Notes) -> Result<Cluster> {
         .unwrap_or_default();
     notes.push(&format!(
         "using {whose}{user}; API server {}",
-        cluster.server()
+        cluster.server
     ));
-    if let Some(warning) = cluster.warning() {
+    if let Some(warning) = cluster.warning {
         notes.push(warning);
     }
     Ok(cluster)
 }
 
-/// Reads the lists at these paths. Returns whether the cluster does not answer.
-pub(super) fn read(cluster: &Cluster, list: &mut dyn AnyList, paths: &[String]) -> bool {
-    for path in paths {
-        let added = cluster.all(path, |object| {
-            list.add(object, None);
-            None::<()>
-        });
-        if let Err(error) = added {
-            let (is_silence, is_transient) = (error.is_silence(), error.is_transient());
-            list.state_mut()
-                .set_gap(one_line(&format!("{:#}", Error::from(error))), is_transient);
-            return is_silence;
-        }
-    }
-    list.state_mut().is_read = true;
-    false
+/// Reads a list. Returns whether the cluster does not answer.
+pub(super) fn read(cluster: &Cluster, list: &mut dyn AnyList) -> bool {
+    let resource = list.state().kind.resource();
+    let added = cluster.all(&resource, None, |object| list.add(object, None));
+    let Err(error) = added else {
+        list.state_mut().is_read = true;
+        return false;
+    };
+    let (is_silence, is_transient) = (error.is_silence(), error.is_transient());
+    list.state_mut()
+        .set_gap(one_line(&format!("{:#}", Error::from(error))), is_transient);
+    is_silence
 }
 
 /// The error if HyperConverged objects cannot be listed, with advice for users who may read only one namespace.

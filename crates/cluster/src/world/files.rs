@@ -14,6 +14,7 @@ use crate::field::items;
 use crate::files;
 use crate::foreign::one_line;
 use crate::identity::Identity;
+use crate::node_list::Counts;
 use crate::notes::Notes;
 use crate::object_name::key;
 
@@ -36,7 +37,6 @@ impl World {
             let identity = Identity::of(&object);
             let (api_version, kind) = (&identity.api_version, &identity.kind);
             let key = key(&object);
-            let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
             let item = kind.strip_suffix("List").unwrap_or(kind);
             if item == CLAIM {
                 let gathered = gathered_namespace(file);
@@ -48,12 +48,12 @@ impl World {
             let is_known = |list: &&mut dyn AnyList| {
                 let known = list.state().kind;
                 let is_read = known.is_read_by(reader) || known.name.ends_with("AdmissionPolicy");
-                is_read && (known.name, known.group()) == (item, group)
+                is_read && known.name == item && group(known.api_version) == group(api_version)
             };
             if let Some(list) = world.lists_mut().into_iter().find(is_known) {
                 list.state_mut().is_read = true;
                 if item == kind {
-                    list.add(&object, Some(&mut seen));
+                    list.add(object, Some(&mut seen));
                 }
             } else if identity.is_hyperconverged() {
                 let object = hyperconverged(&object);
@@ -121,7 +121,7 @@ impl World {
             let names = items(only, &format!("/status/nodeInfo/{list}"))
                 .filter_map(|name| Some((name.as_str()?.to_owned(), 1)))
                 .collect();
-            Node::made_up(&names, prefix, role)
+            Node::made_up(&Counts(names), prefix, role)
         };
         let workers = of_role("workloadsArchitectures", "worker-", "worker");
         let control_plane = of_role("controlPlaneArchitectures", "cp-", "control-plane");
@@ -162,6 +162,10 @@ impl World {
             missing.join(", ")
         )
     }
+}
+
+fn group(api_version: &str) -> &str {
+    api_version.rsplit_once('/').map_or("", |(group, _)| group)
 }
 
 /// The namespace of a must-gather file: `namespaces/NAMESPACE/core/persistentvolumeclaims.yaml`.

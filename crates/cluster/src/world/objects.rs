@@ -16,22 +16,15 @@ use operator_models::kubevirt::virtual_machine::{BootImage, BootSource, VirtualM
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::field::text;
 use crate::foreign::{masked, one_line};
-use crate::node_list::{Labels, NodeList};
+use crate::node_list::{Counts, Labels, NodeList};
 use crate::object_name::name;
 
-/// An object, or a part of one, with the fields that are read.
-pub trait Object: Sized {
-    /// The error names a field of the wrong type. The API server does not accept such an object.
-    fn from_value(object: &Value) -> Result<Self, String>;
-
-    fn to_value(&self) -> Value;
-}
-
-/// Defines types by the places of their fields. A missing field gets its default, which is not written.
+/// Defines types by the places of their fields. A missing field gets its default, which is not written. The error for a
+/// field of the wrong type names its place. The API server does not accept such an object.
 macro_rules! types {
     ($($(#[$meta:meta])* $name:ident {
         $($(#[$field_meta:meta])* $field:ident: $type:ty = $place:literal,)*
@@ -42,29 +35,20 @@ macro_rules! types {
             $($(#[$field_meta])* pub $field: $type,)*
         }
 
-        impl Object for $name {
-            fn from_value(object: &Value) -> Result<Self, String> {
-                Ok(Self {
-                    $($field: read(object, $place)?,)*
-                })
-            }
-
-            fn to_value(&self) -> Value {
-                let mut object = Value::Object(Map::new());
-                $(write(&mut object, $place, &self.$field);)*
-                object
-            }
-        }
-
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(object: D) -> Result<Self, D::Error> {
-                Self::from_value(&Value::deserialize(object)?).map_err(D::Error::custom)
+                let object = Value::deserialize(object)?;
+                Ok(Self {
+                    $($field: read(&object, $place).map_err(D::Error::custom)?,)*
+                })
             }
         }
 
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                self.to_value().serialize(serializer)
+                let mut object = Value::Object(Map::new());
+                $(write(&mut object, $place, &self.$field);)*
+                object.serialize(serializer)
             }
         }
     )*};
@@ -281,14 +265,8 @@ impl From<String> for Masked {
 }
 
 /// A part of an object as JSON text, which takes less memory.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Compact<T>(Box<str>, PhantomData<T>);
-
-impl<T> Default for Compact<T> {
-    fn default() -> Self {
-        Self(Box::default(), PhantomData)
-    }
-}
 
 impl<'de, T: Deserialize<'de> + Serialize> Deserialize<'de> for Compact<T> {
     fn deserialize<D: Deserializer<'de>>(part: D) -> Result<Self, D::Error> {
@@ -323,8 +301,8 @@ pub struct AppliedMachine(String);
 impl From<String> for AppliedMachine {
     fn from(text: String) -> Self {
         let object: Value = serde_json::from_str(&text).unwrap_or_default();
-        let machine = Machine::from_value(&object).unwrap_or_default();
-        Self(machine.to_value().to_string())
+        let machine: Machine = serde_json::from_value(object).unwrap_or_default();
+        Self(json!(machine).to_string())
     }
 }
 
@@ -379,18 +357,15 @@ impl Node {
     pub fn from_list(list: &NodeList) -> Result<Vec<Self>> {
         let read = |node| {
             let error = |error| anyhow!("Node {} cannot be read: {error}", one_line(name(&node)));
-            Self::from_value(&node).map_err(error)
+            Self::deserialize(&node).map_err(error)
         };
         list.objects().map(read).collect()
     }
 
     /// Hypothetical nodes.
-    pub fn made_up(counts: &BTreeMap<String, usize>, prefix: &str, role: &str) -> Vec<Self> {
-        let nodes = NodeList::made_up(counts, prefix, role);
-        nodes
-            .objects()
-            .flat_map(|node| Self::from_value(&node))
-            .collect()
+    pub fn made_up(counts: &Counts, prefix: &str, role: &str) -> Vec<Self> {
+        let nodes = counts.nodes(prefix, role);
+        nodes.flat_map(serde_json::from_value).collect()
     }
 
     /// Removes all labels except these.
@@ -510,8 +485,8 @@ impl Instance {
 }
 
 /// An object as `operator-models` reads it.
-fn parsed<T>(object: &impl Object, read: impl FnOnce(Json<'_>) -> Option<T>) -> Option<T> {
-    let text = object.to_value().to_string();
+fn parsed<T>(object: &impl Serialize, read: impl FnOnce(Json<'_>) -> Option<T>) -> Option<T> {
+    let text = json!(object).to_string();
     read(Json::parse(text.as_bytes()).ok()?)
 }
 

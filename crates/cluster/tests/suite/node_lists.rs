@@ -95,9 +95,7 @@ fn mistakes_are_reported(#[case] text: &str, #[case] part: &str) {
 #[test]
 fn made_up_nodes_have_their_role_and_architecture() {
     let counts: Counts = "s390x=1, amd64=2".parse().unwrap();
-    let nodes = NodeList::made_up(&counts.0, "new-", "worker")
-        .objects()
-        .collect::<Vec<_>>();
+    let nodes: Vec<Value> = counts.nodes("new-", "worker").collect();
     let names = ["new-amd64-1", "new-amd64-2", "new-s390x-1"];
     assert_eq!(nodes.len(), names.len());
     for (node, name) in nodes.iter().zip(names) {

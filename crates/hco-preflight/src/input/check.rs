@@ -196,8 +196,8 @@ impl<'s> Check<'s> {
         let mut verdicts = Verdicts {
             failures: self.failures.clone(),
             cluster: self.cluster().map(|cluster| Origin {
-                context: cluster.context().map(Foreign::from),
-                server: Foreign::from(cluster.server()),
+                context: cluster.context.as_deref().map(Foreign::from),
+                server: Foreign::from(&*cluster.server),
             }),
             ..Verdicts::default()
         };

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use cluster::{Connection, Labels, Node, NodeList, Object as _, World, foreign};
+use cluster::{Connection, Labels, Node, NodeList, World, foreign};
 
 use crate::args::Subject;
 use crate::input::what_if::WhatIf;
@@ -39,25 +39,20 @@ pub(super) fn read(
     // clap rejects several sources.
     let list = match (&subject.nodes, &subject.arch, world) {
         (Some(path), ..) => of_file(path, labels)?,
-        (None, Some(counts), _) => NodeList::made_up(&counts.0, "", "worker"),
+        (None, Some(counts), _) => NodeList::of_objects(counts.nodes("", "worker")),
         (None, None, Some(world)) => match &world.cluster {
             Some(cluster) => cluster.nodes(labels)?,
             None if world.nodes.iter().next().is_none() => {
                 bail!("--from has no nodes: add the output of `kubectl get nodes -o yaml`")
             }
-            None => of_nodes(world.nodes.iter()),
+            None => NodeList::of_objects(world.nodes.iter()),
         },
         (None, None, None) => bail!(UNNAMED),
     };
     Ok(match what_if {
-        Some(what_if) => of_nodes(&what_if.apply(Node::from_list(&list)?)?),
+        Some(what_if) => NodeList::of_objects(what_if.apply(Node::from_list(&list)?)?),
         None => list,
     })
-}
-
-fn of_nodes<'n>(nodes: impl IntoIterator<Item = &'n Node>) -> NodeList {
-    let objects: Vec<_> = nodes.into_iter().map(Node::to_value).collect();
-    NodeList::of_objects(&objects)
 }
 
 pub(super) fn of_file(path: &Path, labels: &Labels) -> Result<NodeList> {

@@ -8,12 +8,13 @@ use anyhow::Result;
 use cluster::field::text;
 use cluster::foreign::Foreign;
 use cluster::object_name::key;
-use cluster::{DataSource, KubeVirt, Metadata, Notes, Object as _, Preference, Reference, World};
+use cluster::{DataSource, KubeVirt, Metadata, Notes, Preference, Reference, World};
 use engine::Import;
 use operator_models::hco::version::HcoVersion;
 use operator_models::kubevirt::installation::{self, MULTI_ARCHITECTURE};
 use operator_models::kubevirt::preference::{PreferenceName, SHIPPED};
 use policy_host::Objects;
+use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::question::Question;
@@ -96,12 +97,12 @@ pub(super) fn surroundings(
         kubevirts = world.all(&world.kubevirts, notes).unwrap_or_default();
     }
     let only = match kubevirts.as_slice() {
-        [only] => KubeVirt::from_value(only).ok(),
+        [only] => KubeVirt::deserialize(only).ok(),
         _ => None,
     };
     let kubevirt = match (only, decisive) {
         // Nothing in the files changes it.
-        (Some(real), Decisive::Stored(_)) if real.default_architecture.is_some() => real.to_value(),
+        (Some(real), Decisive::Stored(_)) if real.default_architecture.is_some() => json!(real),
         (only, _) => kubevirt(only, report),
     };
 
@@ -176,12 +177,11 @@ pub(super) fn with_namespace(object: &Value, namespace: &str) -> Option<Value> {
 fn shipped(name: &str, kubevirt: &installation::KubeVirt) -> Option<Value> {
     let preference = PreferenceName::new(name.to_owned(), "", "")?;
     let preference = kubevirt.shipped_preference(&preference)?;
-    let shipped = Preference {
+    Some(json!(Preference {
         metadata: Metadata::new("", name),
         preferred: preference.preferred,
         required: preference.required,
-    };
-    Some(shipped.to_value())
+    }))
 }
 
 /// The HyperConverged with the status that HCO will write.
@@ -226,7 +226,7 @@ fn kubevirt(known: Option<KubeVirt>, report: &Report) -> Value {
     if report.multi_arch_import == Some(Import::Enabled) {
         kubevirt.feature_gates.push(MULTI_ARCHITECTURE.to_owned());
     }
-    kubevirt.to_value()
+    json!(kubevirt)
 }
 
 fn of_forecast(source: &report::DataSource) -> Value {
@@ -236,11 +236,10 @@ fn of_forecast(source: &report::DataSource) -> Value {
         namespace: namespace.to_owned(),
         name: name.raw().to_owned(),
     });
-    DataSource {
+    json!(DataSource {
         metadata: Metadata::new(namespace, source.name.raw()),
         architecture: source.architecture_label.raw().to_owned(),
         points_to: target,
         ..DataSource::default()
-    }
-    .to_value()
+    })
 }

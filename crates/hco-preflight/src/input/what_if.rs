@@ -106,7 +106,7 @@ impl WhatIf {
 
 impl Part {
     fn made_up(&self) -> Vec<Node> {
-        let counts = [(self.architecture.clone(), self.number)].into();
+        let counts = Counts([(self.architecture.clone(), self.number)].into());
         if self.is_control_plane {
             Node::made_up(&counts, "joined-control-plane-", CONTROL_PLANE)
         } else {

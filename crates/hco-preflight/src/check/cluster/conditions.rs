@@ -1,9 +1,9 @@
 //! The conditions of SSP and of the HyperConverged that report a problem.
 
-use cluster::Object as _;
 use cluster::field::items;
 use cluster::foreign::{Foreign, one_line};
 use cluster::object_name::{key, parts};
+use serde::Deserialize as _;
 
 use crate::input::Situation;
 use crate::rows::{Effect, Row};
@@ -56,7 +56,7 @@ fn all(observed: &Situation) -> Vec<Condition> {
     }
     let hyperconverged = &observed.after.object;
     for condition in items(hyperconverged, "/status/conditions") {
-        if let Ok(condition) = cluster::Condition::from_value(condition) {
+        if let Ok(condition) = cluster::Condition::deserialize(condition) {
             add("HyperConverged", &key(hyperconverged), &condition);
         }
     }
